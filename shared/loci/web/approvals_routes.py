@@ -81,10 +81,7 @@ class ApprovalsRoutes:
             number = cast("int", facts["total"])
             return shell_page(PAGE, visit, tagged(facts), count=f"({number}) " if number else "")
 
-        began = time.perf_counter()
-        made = await on_thread_of(THREADS, page)
-        self._visitors.tell("ui_approvals", visit.caller, began, len(made.html))
-        return answers.html(made)
+        return await self._visitors.shown(visit, page, "ui_approvals")
 
     async def _list(self, request: Request) -> Response:
         most = number_in(request, "most") or FIRST

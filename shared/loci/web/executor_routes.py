@@ -1,8 +1,7 @@
 """`/ui/executors`: what lives of the Python executors, what is kept of them, and how one is ended."""
 
 import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from starlette.requests import Request
@@ -12,8 +11,7 @@ from starlette.routing import Route
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject, iso
-from loci.mcp.threads import THREADS, WRITES, on_thread_of
-from loci.web import answers
+from loci.mcp.threads import WRITES
 from loci.web.host import PagesHost
 from loci.web.page import HtmlPage
 from loci.web.shell import PageKind, shell_page
@@ -47,13 +45,10 @@ class ExecutorRoutes:
         def page() -> HtmlPage:
             return shell_page(PAGE, visit, self._all(visit.caller.owner))
 
-        began = time.perf_counter()
-        made = await on_thread_of(THREADS, page)
-        self._visitors.tell("ui_executors", visit.caller, began, len(made.html))
-        return answers.html(made)
+        return await self._visitors.shown(visit, page, "ui_executors")
 
     async def _list(self, request: Request) -> Response:
-        return await self._answer(request, self._all, "ui_executors")
+        return await self._visitors.answer(request, self._all, "ui_executors", WRITES)
 
     async def _end(self, request: Request) -> Response:
         await (await self._visitors.visit(request)).sent(LARGEST_END)
@@ -63,7 +58,7 @@ class ExecutorRoutes:
             self._app.code.end_executor(owner, id)
             return {"ended": id, **self._all(owner)}
 
-        return await self._answer(request, end, "ui_end_executor")
+        return await self._visitors.answer(request, end, "ui_end_executor", WRITES)
 
     def _all(self, owner: Owner) -> JsonObject:
         try:
@@ -71,13 +66,6 @@ class ExecutorRoutes:
         except Unavailable as error:
             return {"executors": [], "why": str(error)}
         return {"executors": [_facts(one) for one in found], "why": None}
-
-    async def _answer(self, request: Request, work: Callable[[Owner], JsonObject], what: str) -> Response:
-        caller, _ = await self._visitors.caller(request)
-        began = time.perf_counter()
-        answer = answers.json(await on_thread_of(WRITES, work, caller.owner))
-        self._visitors.tell(what, caller, began, len(answer.body))
-        return answer
 
 
 def _facts(one: "LivingExecutor") -> JsonObject:

@@ -1,8 +1,6 @@
 """`/ui/files`: the page of files, and the JSON that it asks for."""
 
-import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
@@ -71,14 +69,11 @@ class FileRoutes:
             facts: JsonObject = {**listed, "uploads": bool(takes)}
             return shell_page(PAGE, visit, facts, connects=list(dict.fromkeys([OWN, *takes])))
 
-        began = time.perf_counter()
-        made = await on_thread_of(THREADS, page)
-        self._visitors.tell("ui_files", visit.caller, began, len(made.html))
-        return answers.html(made)
+        return await self._visitors.shown(visit, page, "ui_files")
 
     async def _list(self, request: Request) -> Response:
         first = number_in(request, "from") or 0
-        return await self._answer(
+        return await self._visitors.answer(
             request, lambda owner: listing(self._app.files.listed(owner, newest_first=True), first), what="ui_files"
         )
 
@@ -91,14 +86,14 @@ class FileRoutes:
             answer = self._app.files.search(owner, parsed(rewritten=question), limit=FOUND, scope=Scope())
             return search_answer(answer, MOST_TOKENS).result.model_dump(mode="json")
 
-        return await self._answer(request, found, what="ui_files_search", threads=SEARCHES)
+        return await self._visitors.answer(request, found, what="ui_files_search", threads=SEARCHES)
 
     async def _file(self, request: Request) -> Response:
         def facts(owner: Owner) -> JsonObject:
             [file] = self._app.files.status(owner, [request.path_params["id"]])
             return file_facts(file, self._app.files.versions(owner, file.id))
 
-        return await self._answer(request, facts, what="ui_file")
+        return await self._visitors.answer(request, facts, what="ui_file")
 
     async def _passages(self, request: Request) -> Response:
         id, first, version = request.path_params["id"], number_in(request, "from") or 0, number_in(request, "version")
@@ -107,11 +102,11 @@ class FileRoutes:
             of = self._app.files.contents
             return passage_facts(*of.passages(owner, id, version, first=first, count=PASSAGES))
 
-        return await self._answer(request, facts, what="ui_passages")
+        return await self._visitors.answer(request, facts, what="ui_passages")
 
     async def _tables(self, request: Request) -> Response:
         id, version = request.path_params["id"], number_in(request, "version")
-        return await self._answer(
+        return await self._visitors.answer(
             request,
             lambda owner: table_facts(self._app.files.contents.tables(owner, id, version)),
             what="ui_tables",
@@ -137,22 +132,13 @@ class FileRoutes:
             announced = Announced.model_validate_json(body)
         except ValidationError:
             raise Refused("A file has a name and at least one byte", "Choose another", code="BAD_FILE") from None
-        return await self._answer(
+        return await self._visitors.answer(
             request,
             lambda owner: ticket_facts(
                 self._app.files.begin_upload(owner, announced.name, announced.bytes, whole=True)
             ),
             what="ui_upload",
         )
-
-    async def _answer(
-        self, request: Request, work: Callable[[Owner], JsonObject], *, what: str, threads: ThreadPoolExecutor = THREADS
-    ) -> Response:
-        caller, _ = await self._visitors.caller(request)
-        began = time.perf_counter()
-        answer = answers.json(await on_thread_of(threads, work, caller.owner))
-        self._visitors.tell(what, caller, began, len(answer.body))
-        return answer
 
     def _takes_files(self, owner: Owner) -> list[str]:
         """The origins that take the bytes of files; none if nobody does."""

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from loci.mcp.threads import SEARCHES, on_thread, on_thread_of
+from loci.mcp.threads import SEARCHES, on_thread
 from loci.web import answers
 from loci.web.host import PagesHost
 from loci.web.shell import bar
@@ -37,11 +37,9 @@ class GraphRoutes:
         return answers.html(page)
 
     async def _picture(self, request: Request) -> Response:
-        caller, _ = await self._visitors.caller(request)
-        began = time.perf_counter()
-        answer = answers.json(await on_thread_of(SEARCHES, served_picture, self._app.documents, caller.owner))
-        self._visitors.tell("ui_picture", caller, began, len(answer.body))
-        return answer
+        return await self._visitors.answer(
+            request, lambda owner: served_picture(self._app.documents, owner), "ui_picture", SEARCHES
+        )
 
     async def _document(self, request: Request) -> Response:
         caller, _ = await self._visitors.caller(request)

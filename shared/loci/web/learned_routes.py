@@ -1,7 +1,6 @@
 """`/ui/learned`: code that worked, with how often it does; somebody may delete it."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from starlette.requests import Request
@@ -10,8 +9,6 @@ from starlette.routing import Route
 
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.mcp.threads import THREADS, on_thread_of
-from loci.web import answers
 from loci.web.host import PagesHost
 from loci.web.learned_facts import capability_facts, first_facts, list_facts
 from loci.web.page import HtmlPage
@@ -46,14 +43,11 @@ class LearnedRoutes:
         def page() -> HtmlPage:
             return shell_page(PAGE, visit, first_facts(self._known(visit.caller.owner)))
 
-        began = time.perf_counter()
-        made = await on_thread_of(THREADS, page)
-        self._visitors.tell("ui_learned", visit.caller, began, len(made.html))
-        return answers.html(made)
+        return await self._visitors.shown(visit, page, "ui_learned")
 
     async def _list(self, request: Request) -> Response:
         first = number_in(request, "from") or 0
-        return await self._answer(request, lambda owner: list_facts(self._known(owner), first), "ui_learned")
+        return await self._visitors.answer(request, lambda owner: list_facts(self._known(owner), first), "ui_learned")
 
     async def _one(self, request: Request) -> Response:
         id = request.path_params["id"]
@@ -61,7 +55,7 @@ class LearnedRoutes:
         def facts(owner: Owner) -> JsonObject:
             return capability_facts(self._app.tools.capabilities.get(owner, id))
 
-        return await self._answer(request, facts, "ui_capability")
+        return await self._visitors.answer(request, facts, "ui_capability")
 
     async def _delete(self, request: Request) -> Response:
         await (await self._visitors.visit(request)).sent(LARGEST_DELETION)
@@ -71,14 +65,7 @@ class LearnedRoutes:
             gone = self._app.tools.capabilities.delete(owner, id)
             return {"deleted": gone.id, **list_facts(self._known(owner))}
 
-        return await self._answer(request, delete, "ui_delete_capability")
+        return await self._visitors.answer(request, delete, "ui_delete_capability")
 
     def _known(self, owner: Owner) -> "Sequence[Capability]":
         return self._app.tools.capabilities.all(owner)
-
-    async def _answer(self, request: Request, work: Callable[[Owner], JsonObject], what: str) -> Response:
-        caller, _ = await self._visitors.caller(request)
-        began = time.perf_counter()
-        answer = answers.json(await on_thread_of(THREADS, work, caller.owner))
-        self._visitors.tell(what, caller, began, len(answer.body))
-        return answer

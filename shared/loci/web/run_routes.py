@@ -4,7 +4,7 @@ import html
 import json
 import time
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from pydantic import BaseModel, Field, ValidationError
 from starlette.requests import Request
@@ -14,7 +14,7 @@ from starlette.routing import Route
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
-from loci.mcp.threads import THREADS, WRITES, on_thread_of
+from loci.mcp.threads import WRITES, on_thread_of
 from loci.web import answers
 from loci.web.approvals_routes import LARGEST_ANSWER, ApprovalsRoutes
 from loci.web.approve_routes import LONGEST_FEEDBACK
@@ -75,7 +75,7 @@ class RunRoutes:
         return {**run, "checkpoint": self._approvals.shown(owner, asked) if asked else None}
 
     async def _list_page(self, visit: Visit) -> Response:
-        return await self._shown(
+        return await self._visitors.shown(
             visit, lambda: shell_page(LIST, visit, tagged(self._listed(visit.caller.owner))), "ui_runs"
         )
 
@@ -86,15 +86,9 @@ class RunRoutes:
             return shell_page(ONE, visit, tagged(self._run(visit.caller.owner, id)), title=f"Run {id}", depth=1)
 
         try:
-            return await self._shown(visit, page, "ui_run")
+            return await self._visitors.shown(visit, page, "ui_run")
         except NotFound as error:
             return answers.html(_gone(error), 404)
-
-    async def _shown(self, visit: Visit, page: Any, what: str) -> Response:
-        began = time.perf_counter()
-        made: HtmlPage = await on_thread_of(THREADS, page)
-        self._visitors.tell(what, visit.caller, began, len(made.html))
-        return answers.html(made)
 
     async def _list(self, request: Request) -> Response:
         most = number_in(request, "most") or FIRST

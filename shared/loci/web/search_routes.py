@@ -1,7 +1,7 @@
 """`/ui/search`: the page that searches documents and files, and the JSON that it asks for."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from starlette.requests import Request
@@ -13,7 +13,7 @@ from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.documents.tools.answer_room import PASSAGE
 from loci.documents.tools.search_results import results_json
-from loci.mcp.threads import SEARCHES, on_thread_of
+from loci.mcp.threads import SEARCHES
 from loci.web import answers
 from loci.web.document_facts import readable_facts
 from loci.web.host import PagesHost
@@ -61,7 +61,8 @@ class SearchRoutes:
             answer = self._app.documents.search(owner, question, limit=FOUND, room=PASSAGE)
             return results_json(answer, question, explain=True)
 
-        return await self._answer(request, found, "ui_search_documents")
+        # This keeps a core busy, and so does the rendering below.
+        return await self._visitors.answer(request, found, "ui_search_documents", SEARCHES)
 
     async def _document(self, request: Request) -> Response:
         id, first = request.path_params["id"], number_in(request, "from") or 0
@@ -69,12 +70,4 @@ class SearchRoutes:
         def facts(owner: Owner) -> JsonObject:
             return readable_facts(self._app.documents.readable(owner, id, first))
 
-        return await self._answer(request, facts, "ui_readable_document")
-
-    async def _answer(self, request: Request, work: Callable[[Owner], object], what: str) -> Response:
-        caller, _ = await self._visitors.caller(request)
-        began = time.perf_counter()
-        # Both keep a core busy.
-        answer = answers.json(await on_thread_of(SEARCHES, work, caller.owner))
-        self._visitors.tell(what, caller, began, len(answer.body))
-        return answer
+        return await self._visitors.answer(request, facts, "ui_readable_document", SEARCHES)

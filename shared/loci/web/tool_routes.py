@@ -1,9 +1,7 @@
 """`/ui/tools`: tool servers, what was called, and a form that calls a tool."""
 
 import json
-import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
@@ -14,8 +12,7 @@ from starlette.routing import Route
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.mcp.threads import THREADS, UPSTREAM, on_thread_of
-from loci.web import answers
+from loci.mcp.threads import UPSTREAM
 from loci.web.first_rows import ROOM
 from loci.web.host import PagesHost
 from loci.web.page import HtmlPage
@@ -68,25 +65,26 @@ class ToolRoutes:
         def page() -> HtmlPage:
             return shell_page(PAGE, visit, servers_facts(self._app.tools, visit.caller.owner, ROOM))
 
-        began = time.perf_counter()
-        made = await on_thread_of(THREADS, page)
-        self._visitors.tell("ui_tools", visit.caller, began, len(made.html))
-        return answers.html(made)
+        return await self._visitors.shown(visit, page, "ui_tools")
 
     async def _servers(self, request: Request) -> Response:
-        return await self._answer(request, lambda owner: servers_facts(self._app.tools, owner), "ui_tools")
+        return await self._visitors.answer(request, lambda owner: servers_facts(self._app.tools, owner), "ui_tools")
 
     async def _tools(self, request: Request) -> Response:
         name = request.path_params["name"]
-        return await self._answer(request, lambda owner: tools_facts(self._app.tools, owner, name), "ui_server")
+        return await self._visitors.answer(
+            request, lambda owner: tools_facts(self._app.tools, owner, name), "ui_server"
+        )
 
     async def _calls(self, request: Request) -> Response:
-        return await self._answer(request, lambda owner: calls_facts(self._app.tools, owner), "ui_calls")
+        return await self._visitors.answer(request, lambda owner: calls_facts(self._app.tools, owner), "ui_calls")
 
     async def _tool(self, request: Request) -> Response:
         id = request.query_params.get("id", "")
         # A server that nobody asked yet is asked now.
-        return await self._answer(request, lambda owner: tool_facts(self._app.tools, owner, id), "ui_tool", UPSTREAM)
+        return await self._visitors.answer(
+            request, lambda owner: tool_facts(self._app.tools, owner, id), "ui_tool", UPSTREAM
+        )
 
     async def _ask(self, request: Request) -> Response:
         """Ask a server for its tools now; its record says how that ended."""
@@ -101,7 +99,7 @@ class ToolRoutes:
                 return {**servers_facts(self._app.tools, owner), "failed": _failure(error)}
             return servers_facts(self._app.tools, owner)
 
-        return await self._answer(request, ask, "ui_ask_server", UPSTREAM)
+        return await self._visitors.answer(request, ask, "ui_ask_server", UPSTREAM)
 
     async def _call(self, request: Request) -> Response:
         """Call a tool the one way that every call goes. A tool that fails has an answer, too."""
@@ -116,16 +114,7 @@ class ToolRoutes:
             text = json.dumps(result, ensure_ascii=False)
             return {"result": result} if len(text) <= LARGEST_RESULT else {"beginning": text[:LARGEST_RESULT]}
 
-        return await self._answer(request, called, "ui_call_tool", UPSTREAM)
-
-    async def _answer(
-        self, request: Request, work: Callable[[Owner], JsonObject], what: str, threads: ThreadPoolExecutor = THREADS
-    ) -> Response:
-        caller, _ = await self._visitors.caller(request)
-        began = time.perf_counter()
-        answer = answers.json(await on_thread_of(threads, work, caller.owner))
-        self._visitors.tell(what, caller, began, len(answer.body))
-        return answer
+        return await self._visitors.answer(request, called, "ui_call_tool", UPSTREAM)
 
 
 def _read(kind: type[T], body: bytes) -> T:

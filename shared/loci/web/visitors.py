@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 from urllib.parse import quote
 
@@ -11,16 +12,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from loci.core.identity import Caller
+from loci.core.identity import Caller, Owner
 from loci.mcp.auth.gate import Gate
 from loci.mcp.auth.signed_in_by import SignedInBy
-from loci.mcp.http.address import Addresses, is_own_page, public_base, without_origin
+from loci.mcp.http.address import Addresses, comes_from_elsewhere, is_own_page, public_base, without_origin
 from loci.mcp.http.refusal import Refusal
-from loci.mcp.threads import on_thread
+from loci.mcp.threads import THREADS, on_thread, on_thread_of
 from loci.web import answers
 from loci.web.browser_sessions import COOKIE, SECONDS, BrowserSessions, set_cookie
 from loci.web.form_tokens import FIELD, FormTokens
 from loci.web.host import PagesHost
+from loci.web.page import HtmlPage
 from loci.web.places import PLACES, USUAL
 from loci.web.sign_in import sign_in_page
 from loci.web.visit import Visit, posted_form
@@ -147,6 +149,23 @@ class Visitors:
             raise Refusal(403, "This token is for the MCP endpoints: sign in with an API key")
         return caller
 
+    async def answer(
+        self, request: Request, work: Callable[[Owner], object], what: str, threads: ThreadPoolExecutor = THREADS
+    ) -> Response:
+        """What the work gives for whoever asks, as JSON."""
+        caller, _ = await self.caller(request)
+        began = time.perf_counter()
+        answer = answers.json(await on_thread_of(threads, work, caller.owner))
+        self.tell(what, caller, began, len(answer.body))
+        return answer
+
+    async def shown(self, visit: Visit, page: Callable[[], HtmlPage], what: str) -> Response:
+        """The page, which is made on a thread."""
+        began = time.perf_counter()
+        made = await on_thread_of(THREADS, page)
+        self.tell(what, visit.caller, began, len(made.html))
+        return answers.html(made)
+
     def tell(self, what: str, caller: Caller, began: float, size: int) -> None:
         """Write the line about an answered request to the log."""
         ms = (time.perf_counter() - began) * 1000
@@ -171,8 +190,7 @@ def _shows(request: Request) -> bool:
 
 def _is_led_here(headers: Headers) -> bool:
     """True if the browser follows a link of another site: with its own key, that would sign a person in as somebody."""
-    is_foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site")
-    return is_foreign and headers.get("sec-fetch-mode") == "navigate"
+    return comes_from_elsewhere(headers) and headers.get("sec-fetch-mode") == "navigate"
 
 
 def _is_page_load(request: Request) -> bool:

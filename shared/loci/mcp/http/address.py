@@ -79,12 +79,17 @@ class Addresses:
         return scheme in ("http", "https") and _without_port(host) in LOOPBACK
 
 
+def comes_from_elsewhere(headers: Headers) -> bool:
+    """True if the browser says that another site led it here, or asks."""
+    return headers.get("sec-fetch-site") in ("cross-site", "same-site")
+
+
 def _is_part_of_foreign_page(headers: Headers) -> bool:
     """True for a picture, a script or a frame in a page of another site: it names no origin, and its time tells.
 
     A person who follows a link is welcome, and so is a page that names its origin.
     """
-    if headers.get("sec-fetch-site") not in ("cross-site", "same-site") or "origin" in headers:
+    if not comes_from_elsewhere(headers) or "origin" in headers:
         return False
     is_link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") in ("document", None)
     return not is_link
