@@ -1,14 +1,11 @@
 """The pages of sign-in and consent, as somebody uses them whom a client sends there."""
 
 import json
-import threading
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import cast
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import httpx2
 import pytest
@@ -23,6 +20,7 @@ from tests.attack.oauth.flow import CHALLENGE, VERIFIER
 from tests.servers.ports import free_port
 from tests.support.axe import barriers
 from tests.support.browser import Browser
+from tests.support.other_site import OtherSite, other_site
 from tests.support.people_issuer import CLIENT, PeopleIssuer
 from tests.support.polling import until
 
@@ -32,42 +30,13 @@ CHOICES = "[...document.querySelectorAll('input[name=scope]')].map(one => one.va
 CLICK = "const found = document.querySelector(arguments[0]); found.click(); return true"
 
 
-class Client(ThreadingHTTPServer):
-    """A client's page, to which the browser comes back. Its own page leads to Loci, as a page of another site."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Page)
-        # Another site than Loci's, for which the browser has other cookies.
-        self.url = f"http://localhost:{self.server_address[1]}"
-        self.leads_to = ""
-        self.answers: list[dict[str, str]] = []
-
-
-class _Page(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        client, parts = cast("Client", self.server), urlsplit(self.path)
-        if parts.path == "/callback":
-            client.answers.append({name: values[0] for name, values in parse_qs(parts.query).items()})
-        body = f'<!doctype html><title>A client</title><a id="connect" href="{client.leads_to}">Connect</a>'.encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
 @dataclass
 class Served:
     """Loci with its authorization server, a client of it, and an issuer."""
 
     url: str
     key: str
-    client: Client
+    client: OtherSite
     issuer: PeopleIssuer
     ids: list[str] = field(default_factory=list[str])
 
@@ -85,9 +54,7 @@ class Served:
             "state": f"state-{len(self.ids)}",
             "scope": "documents:read files:read",
         }
-        self.client.leads_to = f"{self.url}/authorize?{urlencode(fields).replace('&', '&amp;')}"
-        browser.go(self.client.url)
-        browser.run(CLICK, "#connect")
+        self.client.lead(browser, f"{self.url}/authorize?{urlencode(fields)}")
 
     def answer(self) -> dict[str, str]:
         """What the browser brought to the client."""
@@ -110,8 +77,7 @@ class Served:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
     port = free_port()
-    with issuing(PeopleIssuer) as issuer, Client() as client:
-        threading.Thread(target=client.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    with issuing(PeopleIssuer) as issuer, other_site() as client:
         url = f"http://127.0.0.1:{port}"
         told = {"data": tmp_path_factory.mktemp("consent"), "oauth": "built-in", "public_url": url}
         told |= {"oidc_issuer": issuer.url, "oidc_client_id": CLIENT, "log_level": "ERROR"}
@@ -119,7 +85,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
         key = app.api_keys.create(Owner("acme", "ann"), "ann")[1]
         with closing(app), uvicorn_door(asgi(app, on_loopback=True), port):
             yield Served(url, key, client, issuer)
-        client.shutdown()
 
 
 def is_asked(browser: Browser) -> None:

@@ -1,13 +1,10 @@
 """The `url` of a result that a client got from `search`, opened by a person: with and without a sign-in on the way."""
 
 import json
-import threading
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -19,6 +16,7 @@ from tests.attack.doors import uvicorn_door
 from tests.attack.issuer import issuing
 from tests.servers.ports import free_port
 from tests.support.browser import Browser
+from tests.support.other_site import OtherSite, other_site
 from tests.support.people_issuer import CLIENT, PeopleIssuer
 from tests.support.serving import call, post, serving
 
@@ -30,38 +28,13 @@ ODD = "a b/100% ü & #1.md"
 NOTES = {ODD: "# Odd\n\nThe walrus has an odd name.\n", "harbour.md": "# Harbour\n\nThe ferry leaves at dawn.\n"}
 
 
-class Elsewhere(ThreadingHTTPServer):
-    """A chat on another site, with a link."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Chat)
-        self.url = f"http://localhost:{self.server_address[1]}"
-        self.leads_to = ""
-
-
-class _Chat(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        to = cast("Elsewhere", self.server).leads_to
-        body = f'<!doctype html><title>A chat</title><a id="link" href="{to}">Source</a>'.encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
 @dataclass(frozen=True, slots=True)
 class Loci:
     """A server that asks people for a key or leads them to an issuer, and a chat that found something in it."""
 
     url: str
     key: str
-    chat: Elsewhere
+    chat: OtherSite
 
     def found(self, words: str) -> dict[str, str]:
         """The addresses of the results, by their titles."""
@@ -69,9 +42,7 @@ class Loci:
 
     def follow(self, browser: Browser, to: str) -> None:
         """Click a link in the chat."""
-        self.chat.leads_to = to
-        browser.go(self.chat.url)
-        browser.run("document.getElementById('link').click()")
+        self.chat.lead(browser, to)
 
     def sign_in(self, browser: Browser) -> None:
         browser.until("document.getElementById('key')")
@@ -87,8 +58,7 @@ def found(url: str, words: str, **headers: str) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def loci(tmp_path_factory: pytest.TempPathFactory) -> Generator[Loci]:
     port = free_port()
-    with issuing(PeopleIssuer) as issuer, Elsewhere() as chat:
-        threading.Thread(target=chat.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    with issuing(PeopleIssuer) as issuer, other_site() as chat:
         url = f"http://127.0.0.1:{port}"
         told = {"data": tmp_path_factory.mktemp("found") / "data", "public_url": url, "log_level": "ERROR"}
         told |= {"models": told["data"].parent / "models", "auth": "required"}  # type: ignore[union-attr]
@@ -99,7 +69,6 @@ def loci(tmp_path_factory: pytest.TempPathFactory) -> Generator[Loci]:
         key = app.api_keys.create(ANN, "ann")[1]
         with closing(app), uvicorn_door(asgi(app, on_loopback=True), port):
             yield Loci(url, key, chat)
-        chat.shutdown()
 
 
 def reads(browser: Browser, css: str, text: str) -> None:

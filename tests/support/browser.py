@@ -94,14 +94,12 @@ class Browser:
 
     def type(self, css: str, text: str) -> None:
         """Keys into the element of that selector."""
-        found = cast("dict[str, str]", self._ask("POST", "/element", {"using": "css selector", "value": css}))
-        [element] = found.values()
+        [element] = self._found(css).values()
         self._ask("POST", f"/element/{element}/value", {"text": text})
 
     def enter(self, css: str) -> None:
         """From now on, look into this frame."""
-        frame = self._ask("POST", "/element", {"using": "css selector", "value": css})
-        self._ask("POST", "/frame", {"id": frame})
+        self._ask("POST", "/frame", {"id": self._found(css)})
 
     def press(self, key: str) -> None:
         """A key, wherever the focus is."""
@@ -148,6 +146,9 @@ class Browser:
         """Light or dark, as the person's system would say."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self._ask("POST", "/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": features}})
+
+    def _found(self, css: str) -> dict[str, str]:
+        return cast("dict[str, str]", self._ask("POST", "/element", {"using": "css selector", "value": css}))
 
     def _ask(self, method: str, path: str, body: object = None) -> Any:
         return _asked(method, self.session + path, body)
