@@ -7,4 +7,6 @@ const element = (name, text, more) => {
 const find = (id) => document.getElementById(id);
 // The browser's own formats take 40 ms to load their tables.
 const numeral = (number) => String(number).replace(/\B(?=(?:\d{3})+$)/g, ',');
+// Once what is there is painted.
+const painted = () => new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)));
 const plural = (number, word) => `${numeral(number)} ${word}${number === 1 ? '' : 's'}`;

@@ -30,4 +30,4 @@ find('further').addEventListener('click', () => {
 });
 take(facts);
 // The page comes with as many as it has room for. The others come when these are painted.
-if (facts.waiting.length < Math.min(facts.total, most)) requestAnimationFrame(() => requestAnimationFrame(() => look()));
+if (facts.waiting.length < Math.min(facts.total, most)) painted().then(() => look());

@@ -1,7 +1,7 @@
 // A large library is asked for once the page is painted.
 async function asked() {
   find('counts').textContent = 'Looking at your documents …';
-  await new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)));
+  await painted();
   const answer = await fetch(`graph/picture${location.search}`, { credentials: 'same-origin' });
   if (!answer.ok) throw new Error(answer.status);
   return answer.json();

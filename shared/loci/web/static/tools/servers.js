@@ -108,7 +108,7 @@ function makeServers() {
       find('counts').textContent = error.message;
     }
   }
-  if (facts.servers.length - 1 < facts.total) requestAnimationFrame(() => requestAnimationFrame(askAll));
+  if (facts.servers.length - 1 < facts.total) painted().then(askAll);
   return {
     async refreshCalls() {
       showCalls((await ask('tools/calls')).calls);
