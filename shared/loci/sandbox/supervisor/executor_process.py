@@ -62,7 +62,8 @@ class ExecutorProcess:
         self._unsent = memoryview(b"")
         self._held_files = HeldFiles()
         self.has_run = False
-        self._gives_way = 0
+        self._gives_way: int | None = 0
+        """None if it is not known."""
         self.ended: WhyEnded | None = None
         for one in descriptors:
             os.set_blocking(one, False)
@@ -98,8 +99,7 @@ class ExecutorProcess:
     def give_way(self, steps: int) -> None:
         """Have less of the processors as long as others want them, until it is told otherwise."""
         if steps != self._gives_way and self.ended is None:
-            give_way(self.id, steps, self._group)
-            self._gives_way = steps
+            self._gives_way = steps if give_way(self.id, steps, self._group) else None
 
     def save(
         self,

@@ -1,7 +1,5 @@
 """How much of the processors a run leaves to others, as long as they want them."""
 
-import contextlib
-
 from loci.sandbox.supervisor.control_groups import ControlGroup
 
 STEPS, MOST_STEPS = 5, 15
@@ -13,10 +11,17 @@ def steps_beside(others: int) -> int:
     return min(MOST_STEPS, STEPS * others)
 
 
-def give_way(process: int, steps: int, group: ControlGroup | None) -> None:
-    """Let the session of the process, and its group, have less of the processors; with 0 steps as much as others."""
+def give_way(process: int, steps: int, group: ControlGroup | None) -> bool:
+    """Let the session of the process, and its group, have less of the processors; with 0 steps as much as others.
+
+    False if its session did not take it: who is not root may change that ten times a second only.
+    """
     if group is not None:
         group.give_way(steps)
     # Linux shares out the processors among sessions first, on most machines.
-    with contextlib.suppress(OSError), open(f"/proc/{process}/autogroup", "w", encoding="ascii") as opened:
-        opened.write(str(steps))
+    try:
+        with open(f"/proc/{process}/autogroup", "w", encoding="ascii") as opened:
+            opened.write(str(steps))
+    except OSError:
+        return False
+    return True
