@@ -85,13 +85,14 @@ def test_a_process_that_something_else_ends_is_tried_once_more(
     def run(process: ExecutorProcess, *args: Any) -> Any:
         if moment == "before it is asked":
             kill(process)
-        elif left[0]:
-            os.kill(process.id, signal.SIGSTOP)  # so that it does not answer before it is killed
         return real_run(process, *args)
 
     def send(process: ExecutorProcess, exchange: Any) -> bool:
+        is_doomed = process.has_run and moment == "while it reads"
+        if is_doomed and left[0]:
+            os.kill(process.id, signal.SIGSTOP)  # so that it does not answer before it is killed
         is_more = real_send(process, exchange)
-        if process.has_run and moment == "while it reads" and not is_more:
+        if is_doomed and not is_more:
             kill(process)
         return is_more
 
