@@ -227,7 +227,8 @@ def test_a_server_comes_along_and_says_which_secret_it_needs(with_servers: Path,
     told = moved(there, "import", archive)
     assert told["taken"] == {"servers": 1}
     assert [one["name"].partition(" ")[0] for one in told["left_out"]] == ["program"]
-    assert moved(there, "import", archive, "--programs")["taken"] == {"servers": 1}
+    assert moved(there, "import", archive, "--programs")["taken"] == {"servers": 2}, "the other is vouched for"
+    assert moved(there, "import", archive, "--programs")["taken"] == {}
     tools = opened(there).tools
     assert "REMOTE_X_KEY" in tools.portable(LOCAL)["remote"].secrets
     assert set(tools.portable(LOCAL)["program"].secrets) == {"PROGRAM_TOKEN", "PROGRAM_PW", "STORED"}

@@ -103,9 +103,12 @@ class Tools:
         """The names in the entry whose values are set here: a server like this one would get them."""
         return self.parts.reaching.filled_here(owner, checked_entry(name, entry))
 
-    def restore(self, owner: Owner, name: str, entry: object) -> None:
-        """Configure a server as an archive has it: the secrets that it names may come later."""
-        self.parts.tool_list.restore(owner, name, entry)
+    def restore(self, owner: Owner, name: str, entry: object, *, no_variables: bool, only_public: bool) -> None:
+        """Configure a server as an archive has it: the secrets that it names may come later.
+
+        `no_variables`, `only_public`: as in its `Entry`, whatever the archive says.
+        """
+        self.parts.tool_list.restore(owner, name, entry, no_variables=no_variables, only_public=only_public)
 
     def remove(self, owner: Owner, name: str) -> None:
         """Forget a server, and the login to it."""

@@ -21,6 +21,8 @@ class AuthorizationServer:
     has_pkce: bool = False
     names_itself: bool = False
     """True: it says its name in each answer to a login (RFC 9207)."""
+    only_public: bool = False
+    """True: it is asked by https at public addresses only, as the tool server is."""
 
 
 @dataclass(frozen=True, slots=True)

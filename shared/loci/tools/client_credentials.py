@@ -54,7 +54,9 @@ class ClientCredentials:
         if oauth.token_url is not None:
             if not oauth.token_url.startswith("https://") and not is_here(oauth.token_url):
                 raise not_configured(wanted.name, "its token_url is not reached by https", "Correct it")
-            server = AuthorizationServer(oauth.issuer or oauth.token_url, oauth.token_url)
+            server = AuthorizationServer(
+                oauth.issuer or oauth.token_url, oauth.token_url, only_public=wanted.endpoint.only_public
+            )
             return server, canonical(wanted.endpoint.url), None
         found = self._servers.protection(wanted.endpoint, oauth.issuer, oauth.scope)
         check_trusted(wanted, found.server)

@@ -46,6 +46,10 @@ class Entry(BaseModel):
     deny: list[str] = []
     approve: list[str] = []
     """Patterns of the tools whose calls a person must approve."""
+    no_variables: bool = False
+    """True: no variable of the environment is filled in, only secrets. It came with an import."""
+    only_public: bool = False
+    """True: it is reached by https at public addresses only. It came with an import over HTTP."""
 
     @property
     def has_authorization(self) -> bool:

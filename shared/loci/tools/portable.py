@@ -10,6 +10,8 @@ from loci.tools.capabilities.secret_scanner import secret_kind
 from loci.tools.configuration import VARIABLE, Entry
 
 FLAG = re.compile(r"(?P<flag>--?[A-Za-z][\w-]*)=(?P<value>.+)", re.DOTALL)
+OF_THIS_PLACE = {"no_variables": False, "only_public": False}
+"""What is left out: each place decides for itself whom it trusts."""
 NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -20,6 +22,8 @@ class PortableEntry:
     entry: JsonObject
     secrets: tuple[str, ...]
     """The names of the secrets that it needs where it is taken."""
+    is_restricted: bool
+    """True: it came with an import, and nobody at this machine has vouched for it."""
 
 
 def portable(server: str, entry: Entry) -> PortableEntry:
@@ -35,13 +39,14 @@ def portable(server: str, entry: Entry) -> PortableEntry:
             "oauth": oauth,
             "args": blank.arguments(entry.args),
             "url": entry.url and blank.url(entry.url),
+            **OF_THIS_PLACE,
         }
     )
     value = changed.as_json()
     texts = [*changed.args, changed.url, changed.command, *changed.env.values(), *changed.headers.values()]
     texts += [oauth.client_secret] if oauth else []
     named = [one["name"] for text in texts if text for one in VARIABLE.finditer(text) if one["default"] is None]
-    return PortableEntry(value, tuple(dict.fromkeys(named)))
+    return PortableEntry(value, tuple(dict.fromkeys(named)), entry.no_variables or entry.only_public)
 
 
 class _Blank:

@@ -57,8 +57,8 @@ class Reaching:
         known = frozenset(self._secrets.names(owner))
         for found in _variables(entry):
             needed = found["name"]
-            if not (needed in known or found["default"] is not None or self._variable(needed) is not None):
-                raise _missing(name, needed)
+            if not (needed in known or found["default"] is not None or self._variable_for(entry, needed) is not None):
+                raise self._missing(name, entry, needed)
 
     def filled_here(self, owner: Owner, entry: Entry) -> list[str]:
         """The names in the entry that a secret of the owner or a variable has. Opens no secret."""
@@ -73,7 +73,7 @@ class Reaching:
 
     def server(self, owner: Owner, configured: Configured) -> ToolServer:
         """The server, with everything filled in. Raises `LociError` if something is missing."""
-        name, entry, filled = configured.name, configured.entry, self._filling(owner, configured.name)
+        name, entry, filled = configured.name, configured.entry, self._filling(owner, configured)
 
         def all_filled(texts: Mapping[str, str]) -> dict[str, str]:
             return {one: filled(text) for one, text in texts.items()}
@@ -90,25 +90,26 @@ class Reaching:
 
     def wanted_login(self, owner: Owner, configured: Configured) -> Wanted:
         """The login that the entry asks for, with everything filled in. Raises `LociError` if something is missing."""
-        name, entry, filled = configured.name, configured.entry, self._filling(owner, configured.name)
+        name, entry, filled = configured.name, configured.entry, self._filling(owner, configured)
         if entry.url is None:
             raise Refused(f"{name} is a program: it has no login of Loci's", "Give it what it needs as a variable")
-        endpoint = Endpoint(filled(entry.url), {one: filled(text) for one, text in entry.headers.items()})
+        headers = {one: filled(text) for one, text in entry.headers.items()}
+        endpoint = Endpoint(filled(entry.url), headers, only_public=entry.only_public)
         oauth = OAuthEntry()
         if entry.oauth is not None:
             oauth = entry.oauth.model_copy(update={one: filled(text) for one, text in _texts(entry.oauth).items()})
         return Wanted(name, entry.url, endpoint, oauth)
 
-    def _filling(self, owner: Owner, name: str) -> Callable[[str], str]:
+    def _filling(self, owner: Owner, server: Configured) -> Callable[[str], str]:
         """The function that fills in a text of this server's entry."""
 
         def filled(text: str) -> str:
             def value(found: re.Match[str]) -> str:
                 set_to = self._secrets.get(owner, found["name"])
                 if set_to is None:
-                    set_to = self._variable(found["name"])
+                    set_to = self._variable_for(server.entry, found["name"])
                 if set_to is None and found["default"] is None:
-                    raise _missing(name, found["name"])
+                    raise self._missing(server.name, server.entry, found["name"])
                 return set_to if set_to is not None else found["default"]
 
             if text.startswith(CLOSED):
@@ -116,6 +117,14 @@ class Reaching:
             return VARIABLE.sub(value, text)
 
         return filled
+
+    def _variable_for(self, entry: Entry, name: str) -> str | None:
+        return None if entry.no_variables else self._variable(name)
+
+    def _missing(self, name: str, entry: Entry, needed: str) -> Refused:
+        is_kept_back = entry.no_variables and self._variable(needed) is not None
+        why = ", and gets no variable of this machine, because it came with an import" if is_kept_back else ""
+        return not_configured(name, f"it needs {needed}{why}", f"Store it with: loci tools secret {needed}")
 
     def _close(self, owner: Owner, text: str) -> str:
         return text if text.startswith(CLOSED) else CLOSED + self._secrets.closed(owner, text)
@@ -172,7 +181,3 @@ def _texts(oauth: OAuthEntry | None) -> dict[str, str]:
 def _only_names(text: str) -> bool:
     """True if there is nothing secret in the text itself: it is `Bearer ${TOKEN}`, or `${TOKEN}`."""
     return bool(VARIABLE.search(text)) and VARIABLE.sub("", text).strip() in ("", "Bearer")
-
-
-def _missing(name: str, needed: str) -> Refused:
-    return not_configured(name, f"it needs {needed}", f"Store it with: loci tools secret {needed}")

@@ -68,10 +68,11 @@ class ToolList:
         self._records.remove(owner, LISTED, name)
         return Configured(name, entry)
 
-    def restore(self, owner: Owner, name: str, value: object) -> None:
+    def restore(self, owner: Owner, name: str, value: object, *, no_variables: bool, only_public: bool) -> None:
         """Configure a server as an archive has it. Its secrets may be missing yet: the first use says which."""
         entry = checked_entry(checked_name(name), value)
         self._reaching.check_place(name, entry)
+        entry = entry.model_copy(update={"no_variables": no_variables, "only_public": only_public})
         self._records.put(owner, SERVER, name, self._reaching.closed(owner, entry).as_json())
         self._records.remove(owner, LISTED, name)
 

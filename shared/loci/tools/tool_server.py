@@ -45,6 +45,8 @@ class Endpoint:
     url: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     bearer: Bearer | None = field(default=None, repr=False)
+    only_public: bool = False
+    """True: by https at public addresses only."""
 
 
 @dataclass(frozen=True, slots=True)

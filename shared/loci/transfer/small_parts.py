@@ -112,9 +112,10 @@ class ServerPart(_WithoutContents):
 
         tools, entry = self._tools(), cast("Mapping[str, Any]", item.about["entry"])
         here = tools.portable(owner).get(name)
-        if here is not None:
-            is_same = here.entry == entry
-            return Same() if is_same else Clash(f"the tool server {name} is here with another entry")
+        if here is not None and here.entry != entry:
+            return Clash(f"the tool server {name} is here with another entry")
+        if here is not None and not (here.is_restricted and wish.programs):
+            return Same()
         to_take_it = "To take it, import it on the machine itself" if wish.from_afar else "To take it: --programs"
         if entry.get("command") and not wish.programs:
             shown = " ".join([str(entry["command"]), *map(str, entry.get("args") or ())])
@@ -152,7 +153,10 @@ class ServerPart(_WithoutContents):
             case Clash():
                 raise clashes(looked)
             case New():
-                self._tools().restore(owner, name, item.about["entry"])
+                trusted = wish.programs
+                self._tools().restore(
+                    owner, name, item.about["entry"], no_variables=not trusted, only_public=wish.from_afar
+                )
             case Same() | LeftOut():
                 pass
 

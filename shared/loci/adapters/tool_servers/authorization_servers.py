@@ -3,6 +3,7 @@
 import base64
 import re
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import quote
 
@@ -36,32 +37,39 @@ class HttpAuthorizationServers:
     def protection(self, endpoint: Endpoint, issuer: str | None, scope: str | None) -> Protection:
         from loci.adapters.tool_servers.authorization_metadata import protection  # takes 0.5 s to load
 
-        return self._run(lambda http: protection(http, endpoint, issuer, scope))
+        found = self._run(lambda http: protection(http, endpoint, issuer, scope), endpoint)
+        return replace(found, server=replace(found.server, only_public=endpoint.only_public))
 
     def register(self, server: AuthorizationServer, redirect: str, scope: str | None) -> OAuthClient:
         from loci.adapters.tool_servers.client_registration import register
 
-        return self._run(lambda http: register(http, server, redirect, scope))
+        return self._run(lambda http: register(http, server, redirect, scope), server)
 
     def tokens(self, server: AuthorizationServer, client: OAuthClient, form: Mapping[str, str]) -> Tokens:
         # Not less for a caller in a hurry: a refresh token that was sent may not be good any more.
-        return self._run(lambda http: _tokens(http, server, client, form), SECONDS)
+        return self._run(lambda http: _tokens(http, server, client, form), server, SECONDS)
 
     def revoke(self, server: AuthorizationServer, client: OAuthClient, token: str) -> None:
         if server.revocation_url is not None:
             url = server.revocation_url
-            self._run(lambda http: _revoked(http, server, url, client, token))
+            self._run(lambda http: _revoked(http, server, url, client, token), server)
 
     def close(self) -> None:
         """End the thread."""
         self._loop.stop()
 
-    def _run(self, work: "Callable[[SmallRequests], Coroutine[Any, Any, T]]", seconds: float | None = None) -> T:
+    def _run(
+        self,
+        work: "Callable[[SmallRequests], Coroutine[Any, Any, T]]",
+        whom: Endpoint | AuthorizationServer,
+        seconds: float | None = None,
+    ) -> T:
         from loci.adapters.tool_servers.small_requests import SmallRequests
 
         seconds = time_for(SECONDS) if seconds is None else seconds
+        http = SmallRequests(only_public=self._only_public or whom.only_public)
         try:
-            return self._loop.run(work(SmallRequests(only_public=self._only_public)), seconds)
+            return self._loop.run(work(http), seconds)
         except TimeoutError:
             raise LoginFailed(
                 f"It took more than {seconds:.0f} s to ask for a login", "Try again in a moment"

@@ -20,8 +20,9 @@ async def http_transport(
     server: ToolServer, endpoint: Endpoint, doubtful: Callable[[], None], *, only_public: bool
 ) -> AsyncGenerator["TransportStreams"]:
     """Connect to the endpoint. The client follows redirects only to the same host."""
+    transport = PublicAddresses() if only_public or endpoint.only_public else None
     async with (
-        HttpClient(server.name, endpoint, PublicAddresses() if only_public else None, doubtful) as client,
+        HttpClient(server.name, endpoint, transport, doubtful) as client,
         streamable_http_client(endpoint.url, http_client=client, max_sse_event_size=LARGEST_ANSWER) as streams,
     ):
         yield streams
