@@ -2,6 +2,7 @@
 
 import builtins
 import contextlib
+import ctypes
 import os
 import pathlib
 import signal
@@ -24,6 +25,8 @@ NOT_LISTED = frozenset({"_", "__annotations__", "__warningregistry__"})
 PLAIN = (int, float, bool, type(None))
 NOT_TOLD = {"type": "Error", "message": "(what the code did cannot be told)", "traceback": ""}
 LARGEST_STATE = 2 << 30
+GIVE_BACK: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
+"""Gives the system what the C library keeps for later. Takes less than 0.1 ms; not every C library has it."""
 
 Answer = dict[str, Any]
 
@@ -92,6 +95,8 @@ class Executor:
         for name in ("stdout", "stderr"):
             with contextlib.suppress(BaseException):  # the caller's code may have put anything there
                 getattr(sys, name).flush()
+        if GIVE_BACK is not None:
+            GIVE_BACK(0)
         return answer
 
     def _interrupt(self, *_: object) -> None:

@@ -98,3 +98,11 @@ def test_a_file_without_a_name_is_honest_if_it_is_small(python: ExecutorFactory,
         printed(one, code)
         one.check_between_runs()
         assert printed(one, "print(f.tell())") == f"{1 << 20}\n"
+
+
+def test_what_code_has_freed_is_given_back(python: ExecutorFactory, around: World) -> None:
+    """The C library would keep it for what is allocated next, once it was asked for that much."""
+    with withstood(python, around), python.executor(BOUNDS) as one:
+        before = memory_use(one.id).bytes
+        printed(one, "for _ in range(3):\n    held = b'x' * (16 << 20)\n    del held")
+        assert memory_use(one.id).bytes - before <= KEPT / 4
