@@ -1,13 +1,13 @@
 """The work of a local server beside serving: it loads the example, pulls models, reads files and embeds passages."""
 
 import shutil
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.resources import as_file, files
 from itertools import count
 
 from loci.app import App
+from loci.cli.beside import Beside
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL, Owner
 from loci.model_store.manifests import DEFAULTS, Kind, known
@@ -20,24 +20,15 @@ PROGRESS_STEPS = 10
 EXAMPLE_QUESTION = "Why was self-checkout withdrawn?"
 
 
-class Background:
+class Background(Beside):
     """A thread that does this work until the server ends."""
 
     def __init__(self, app: App, say: Callable[[str], None], *, example: bool) -> None:
+        super().__init__("background")
         self._app = app
         self._example = example
         self._say = say
         self._warmed: str | None = None
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="background", daemon=True)
-
-    def __enter__(self) -> "Background":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join(timeout=2)
 
     def _work(self) -> None:
         with suppress(LociError):  # the next write tries again

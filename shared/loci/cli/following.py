@@ -1,12 +1,12 @@
 """A local server keeps the documents of the ingested folders current. One of several servers does."""
 
 import sys
-import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from loci.app import App
+from loci.cli.beside import Beside
 from loci.cli.follow_claims import FollowClaims
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL
@@ -20,24 +20,15 @@ SECONDS_BETWEEN_TRIES = 2.0
 STEPS_BETWEEN_LOOKS = 4
 
 
-class Following:
+class Following(Beside):
     """A thread that does this until the server ends. It loads what it needs only if there are folders."""
 
     def __init__(self, app: App, say: Callable[[str], None]) -> None:
+        super().__init__("following")
         self._app = app
         self._say = say
         self._claims = FollowClaims(app.settings.data)
         self._told: str | None = None
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="following", daemon=True)
-
-    def __enter__(self) -> "Following":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join(timeout=2)
 
     def _work(self) -> None:
         wait = SECONDS_BEFORE_START

@@ -1,9 +1,9 @@
 """A local server moves on the workflows that a process before it, or beside it, has left."""
 
-import threading
 from contextlib import suppress
 
 from loci.app import App
+from loci.cli.beside import Beside
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.workflows.active import ActiveOwners
@@ -11,22 +11,13 @@ from loci.workflows.active import ActiveOwners
 SECONDS_BETWEEN_LOOKS = 3.0
 
 
-class Resuming:
+class Resuming(Beside):
     """A thread that looks for them until the server ends. Where there are none it asks for one small list."""
 
     def __init__(self, app: App) -> None:
+        super().__init__("resuming")
         self._app = app
         self._owners = ActiveOwners(app.records, lambda: 0.0)
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="resuming", daemon=True)
-
-    def __enter__(self) -> "Resuming":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join(timeout=2)
 
     def _work(self) -> None:
         while True:
