@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,10 +63,22 @@ def test_the_installation_says_what_the_readme_says() -> None:
         assert entry in readme, entry
 
 
+def listed_tools() -> list[dict[str, Any]]:
+    return json.loads((ROOT / "tests/surface/tools.json").read_text("utf-8"))
+
+
+def test_the_readme_has_every_tool_with_arguments_that_it_takes() -> None:
+    rows = re.findall(r"^\| `(\w+)\((.*?)\)` \|", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    takes = {one["name"]: {*one["inputSchema"]["properties"]} for one in listed_tools()}
+    assert sorted(name for name, _ in rows) == sorted(takes)
+    for name, arguments in rows:
+        assert {*re.findall(r"\w+", arguments)} <= takes[name], name
+
+
 def test_the_tools_that_the_concepts_name_exist() -> None:
     page = written("concepts.md")
     named = {*re.findall(r"`([a-z]+_[a-z_]+)[(`]", page)}
-    listed = json.loads((ROOT / "tests/surface/tools.json").read_text("utf-8"))
+    listed = listed_tools()
     assert len(named) >= 6
     assert named <= {one["name"] for one in listed}
     for word in ("documents", "files", "tools", "workflows", "typescript", "code", "security", "glossary"):
