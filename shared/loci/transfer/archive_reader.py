@@ -1,7 +1,6 @@
 """Reads an archive. All of it is checked before anything of it is used: it may be damaged, or made to do harm."""
 
 import hashlib
-import json
 import stat
 import zipfile
 import zlib
@@ -14,7 +13,8 @@ from typing import IO, Any, Final, cast
 from loci.core.errors import Refused
 from loci.core.json import string
 from loci.transfer.archive_writer import ENTRIES, FORMAT, MANIFEST, VERSION
-from loci.transfer.items import DAMAGED, Item, Loaded, Part, check, checked_hash
+from loci.transfer.items import DAMAGED, Item, Loaded, Part, ReadsContents, check, checked_hash
+from loci.transfer.plain_values import MOST_VALUES, parsed
 
 PIECE: Final = 1 << 20
 MOST_FILES: Final = 2_000_000
@@ -88,7 +88,7 @@ class ArchiveReader:
     def _manifest(self) -> dict[str, Any]:
         with self._opened(MANIFEST) as opened:
             raw = opened.read(LARGEST_MANIFEST + 1)
-        read = json.loads(raw) if len(raw) <= LARGEST_MANIFEST else None
+        read = parsed(raw) if len(raw) <= LARGEST_MANIFEST else None
         manifest = cast("dict[str, Any]", read if isinstance(read, dict) else {})
         if manifest.get("format") != FORMAT:
             raise _damaged(f"its {MANIFEST} is none of Loci's")
@@ -99,6 +99,10 @@ class ArchiveReader:
         unknown = sorted(set(cast("dict[str, Any]", counts)) - set(self._parts)) if isinstance(counts, dict) else ["?"]
         if unknown:
             raise _damaged(f"nobody knows what {unknown[0][:40]!r} are")
+        counted = cast("dict[str, Any]", counts)
+        for name in self._parts:
+            if name not in counted and f"{name}.jsonl" in self._zip.NameToInfo:
+                raise _damaged(f"its {MANIFEST} does not count the {name}")
         return manifest
 
     def _check_items(self) -> None:
@@ -119,6 +123,11 @@ class ArchiveReader:
             is_listed = self._hashes.get(files[one.name]) == bytes.fromhex(one.sha256)
             if info is None or info.file_size != one.size or not is_listed:
                 raise _damaged(f"{files[one.name][:80]!r} is not in it as it should be")
+        if isinstance(part := self._parts[item.part], ReadsContents):
+            try:
+                part.check_contents(Loaded(item, partial(self._content, item, files)))
+            except Refused as error:
+                raise _damaged(error.what[:1].lower() + error.what[1:]) from None
 
     def _listed(self, name: str) -> Iterator[tuple[Item, dict[str, str]]]:
         for line in self._lines(f"{name}.jsonl"):
@@ -130,10 +139,7 @@ class ArchiveReader:
             while raw := opened.readline(LONGEST_LINE + 1):
                 if len(raw) > LONGEST_LINE:
                     raise _damaged(f"a line of {path} is too long")
-                line = json.loads(raw)
-                if not isinstance(line, dict):
-                    raise _damaged(f"a line of {path} is no object")
-                yield cast("dict[str, Any]", line)
+                yield _line(raw, path)
 
     def _hash(self, path: str, size: object) -> str:
         info = self._zip.NameToInfo.get(path)
@@ -185,6 +191,16 @@ def _checked(archive: zipfile.ZipFile, size: int, parts: dict[str, Part]) -> Arc
         raise _damaged("it cannot be unpacked") from None
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise _damaged("its lists are not written as they should be") from None
+
+
+def _line(raw: bytes, path: str) -> dict[str, Any]:
+    try:
+        line = parsed(raw)
+    except (ValueError, RecursionError):
+        raise _damaged(f"a line of {path} is no JSON, or has more than {MOST_VALUES:,} values") from None
+    if not isinstance(line, dict):
+        raise _damaged(f"a line of {path} is no object")
+    return cast("dict[str, Any]", line)
 
 
 def _check_file(one: zipfile.ZipInfo) -> None:

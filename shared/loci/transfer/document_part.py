@@ -154,11 +154,16 @@ class DeletedPart:
         return Same() if archive.is_deleted(owner, path) or archive.find(owner, path) else New()
 
     def take(self, owner: Owner, some: Sequence[Loaded], wish: Wish) -> list[LociError | None]:
-        archive = self._documents().archive
+        archive, errors = self._documents().archive, list[LociError | None]()
         for loaded in some:
-            if self.look(owner, loaded.item, wish) == New():
-                archive.restore_deleted(owner, _deleted(loaded.item), _history(loaded))
-        return [None] * len(some)
+            try:
+                if self.look(owner, loaded.item, wish) == New():
+                    archive.restore_deleted(owner, _deleted(loaded.item), _history(loaded))
+            except LociError as error:
+                errors.append(error)
+            else:
+                errors.append(None)
+        return errors
 
 
 def _facts(one: Document) -> JsonObject:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, cast, runtime_checkable
 
 from loci.core.errors import Conflict, LociError, Refused
 from loci.core.identity import Owner
@@ -167,6 +167,15 @@ class Part(Protocol):
 
     def take(self, owner: Owner, some: Sequence[Loaded], wish: Wish, /) -> list[LociError | None]:
         """Take items in whose place is free, or as `wish` says. The error of each that could not be taken."""
+        ...
+
+
+@runtime_checkable
+class ReadsContents(Protocol):
+    """A part that parses the contents of its items: those of an archive are checked before anything is taken."""
+
+    def check_contents(self, loaded: Loaded, /) -> None:
+        """Raise `Refused` if they are not written as this part writes them."""
         ...
 
 

@@ -1,15 +1,14 @@
 """Things on the move that are kept for a while: finished workflows, and remembered results."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from loci.core.errors import LociError, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject, string
 from loci.scratchpad.api import ID, Scratchpad
-from loci.transfer.items import DAMAGED, Clash, Content, Item, LeftOut, Loaded, New, Same, Unreadable, Verdict, Wish
-from loci.transfer.plain_values import check_plain
+from loci.transfer.archived_run import LARGEST_RUN, read_run, written_run
+from loci.transfer.items import Clash, Content, Item, LeftOut, Loaded, New, Same, Unreadable, Verdict, Wish
 
 if TYPE_CHECKING:
     from loci.workflows.api import Workflows
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 RUN, TEXT = "run", "text"
 NO_WORKFLOWS: Final = "WORKFLOWS_UNAVAILABLE"
 """The code of the error of a deployment that runs none."""
-LARGEST_RUN: Final = 64 << 20
 
 
 class RunPart:
@@ -41,7 +39,7 @@ class RunPart:
                 continue
             try:
                 content = self._told(owner, id, run)
-            except NotFound as error:
+            except (NotFound, Refused) as error:
                 yield Unreadable(id, str(error))
                 continue
             about: JsonObject = {"status": run.status, "began": run.began, "ended": run.ended}
@@ -60,6 +58,10 @@ class RunPart:
         [content] = item.contents
         if content.name != RUN or not item.key.startswith("wf_") or not item.key.isidentifier():
             raise ValueError(item.key)
+
+    def check_contents(self, loaded: Loaded) -> None:
+        """Raise `Refused` if what it brings is no run."""
+        read_run(loaded.item.key, loaded.load(RUN))
 
     def label(self, item: Item) -> str:
         return item.key
@@ -83,7 +85,7 @@ class RunPart:
         for one in some:
             try:
                 if self.look(owner, one.item, wish) == New():
-                    self._workflows().restore(owner, one.item.key, *_run(one))
+                    self._workflows().restore(owner, one.item.key, *read_run(one.item.key, one.load(RUN)))
             except LociError as error:
                 errors.append(error)
             else:
@@ -91,9 +93,7 @@ class RunPart:
         return errors
 
     def _told(self, owner: Owner, id: str, run: "Run") -> bytes:
-        values = self._workflows().values(owner, id, run)
-        told = {"run": run.model_dump(mode="json", exclude_defaults=True), "values": values}
-        return json.dumps(told, ensure_ascii=False, sort_keys=True, indent=1).encode("utf-8", "replace")
+        return written_run(run, self._workflows().values(owner, id, run))
 
 
 class ResultPart:
@@ -145,30 +145,19 @@ class ResultPart:
         return Same() if here == item.contents[0] else Clash(f"the result {item.key} is here with another text")
 
     def take(self, owner: Owner, some: Sequence[Loaded], wish: Wish) -> list[LociError | None]:
+        errors: list[LociError | None] = []
         for one in some:
-            looked = self.look(owner, one.item, wish)
-            if isinstance(looked, New) or (isinstance(looked, Clash) and wish.both):
-                about, text = one.item.about, one.load(TEXT).decode("utf-8", "replace")
-                id = one.item.key if isinstance(looked, New) else None
-                self._scratchpad.keep(owner, string(about["tool"]), text, id, about=string(about["about"]))
-        return [None] * len(some)
+            try:
+                self._take(owner, one, wish)
+            except LociError as error:
+                errors.append(error)
+            else:
+                errors.append(None)
+        return errors
 
-
-def _run(loaded: Loaded) -> "tuple[Run, JsonObject]":
-    from pydantic import ValidationError
-
-    from loci.workflows.run import ENDED, Run
-
-    try:
-        told = cast("dict[str, Any]", json.loads(loaded.load(RUN)))
-        check_plain(told)
-        run, values = Run.model_validate(told["run"]), cast("JsonObject", dict(told["values"]))
-        gone: dict[str, object] = {"caller": {}, "slot": None, "lease": None, "token": "", "checkpoint": None}
-        planned = [one.id for one in run.plan.tasks]
-        is_whole = len({*planned}) == len(planned) and run.tasks.keys() == {*planned}
-        if run.status not in ENDED or not is_whole or not values.keys() <= run.tasks.keys():
-            raise ValueError(run.status)
-    except (ValidationError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
-        what = f"The workflow {loaded.item.key} is not written as they are"
-        raise Refused(what, "Export it again", code=DAMAGED) from None
-    return run.model_copy(update=gone), values
+    def _take(self, owner: Owner, one: Loaded, wish: Wish) -> None:
+        looked = self.look(owner, one.item, wish)
+        if isinstance(looked, New) or (isinstance(looked, Clash) and wish.both):
+            about, text = one.item.about, one.load(TEXT).decode("utf-8", "replace")
+            id = one.item.key if isinstance(looked, New) else None
+            self._scratchpad.keep(owner, string(about["tool"]), text, id, about=string(about["about"]))

@@ -1,10 +1,28 @@
 """Values that came from elsewhere: only what every store can keep, and every page can show."""
 
+import json
 import math
 from typing import Final, cast
 
+from loci.core.json_shape import Fault, shape_fault
+
 DEEPEST: Final = 200
 LARGEST: Final = 10**300
+MOST_VALUES: Final = 100_000
+"""In the JSON of one item. No request brings more, and what Loci writes has far fewer."""
+
+
+def parsed(raw: bytes, most: int = MOST_VALUES) -> object:
+    """The value of this JSON. Raises `ValueError` if it is none, or if it would take much memory."""
+    if (fault := fault_of(raw, most)) is not None:
+        raise ValueError(fault)
+    # Not the bytes: `json` takes other encodings, too, in which they would have to be counted in another way.
+    return json.loads(raw.decode("utf-8", "surrogatepass"))
+
+
+def fault_of(raw: bytes, most: int) -> Fault | None:
+    """What of this JSON is too much."""
+    return shape_fault(raw, most, DEEPEST)
 
 
 def check_plain(value: object) -> None:
