@@ -198,7 +198,7 @@ def _transfer(app: App) -> "Transfer":
     from loci.transfer.api import Transfer
     from loci.transfer.document_part import DeletedPart, DocumentPart
     from loci.transfer.file_part import FilePart
-    from loci.transfer.kept_parts import ResultPart, RunPart
+    from loci.transfer.kept_parts import LARGEST_RUN, ResultPart, RunPart
     from loci.transfer.small_parts import CapabilityPart, ServerPart
 
     documents, files, tools = app.lazy_documents.get, app.lazy_files.get, app.lazy_tools.get
@@ -212,7 +212,7 @@ def _transfer(app: App) -> "Transfer":
             RunPart(app.lazy_workflows.get),
             ResultPart(app.scratchpad),
         ],
-        app.settings.file_mb << 20,
+        max(app.settings.file_mb << 20, LARGEST_RUN),
     )
 
 

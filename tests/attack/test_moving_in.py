@@ -11,7 +11,7 @@ import pytest
 
 from loci.app import App
 from loci.compose import build_app
-from loci.core.errors import Refused
+from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
 from loci.transfer.items import Item, Wish
@@ -123,7 +123,7 @@ def test_pieces_that_overlap_are_never_more_than_the_whole(
     monkeypatch.setattr(app.blobs, "read", counted)
     assert Staging(app.blobs).whole(ANN, sha256, len(text)) == text
     assert len(read) == 1
-    Staging(app.blobs).drop(ANN)
+    Staging(app.blobs).drop(ANN, sha256)
 
 
 def test_a_size_that_is_a_lie(door: Door, app: App, ann: str) -> None:
@@ -136,5 +136,5 @@ def test_a_size_that_is_a_lie(door: Door, app: App, ann: str) -> None:
     asked(door, ann, put=[{"sha256": sha256, "begin": 0, "base64": base64.b64encode(text).decode()}])
     [told] = asked(door, ann, take=[{"item": item}])["taken"]
     assert told["code"] == "NOT_WHOLE"
-    with pytest.raises(Refused):
+    with pytest.raises(Unavailable):  # nothing of it is left
         Staging(app.blobs).whole(ANN, sha256, 1)

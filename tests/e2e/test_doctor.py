@@ -11,7 +11,7 @@ import pytest
 from loci.core.identity import LOCAL
 from loci.core.settings import LEFT_DAYS
 from loci.model_store.manifests import MODEL_FILE
-from loci.transfer.staging import Staging
+from loci.transfer.staging import Sent, Staging
 from tests.support.patient import LOSE_RECORD, Patient, copied_models, empty, patient
 from tests.support.polling import until
 from tests.support.serving import serving
@@ -220,7 +220,7 @@ def test_a_reranker_that_is_turned_off_may_be_missing(patient: Patient, tmp_path
 
 def test_pieces_that_were_left_go_when_a_server_starts(patient: Patient) -> None:
     arriving, long_ago = patient.app().arriving, time.time() - (LEFT_DAYS + 1) * 86_400
-    Staging(arriving, lambda: long_ago).put(LOCAL, "0" * 64, 0, b"a piece")
+    Staging(arriving, lambda: long_ago).put(LOCAL, [Sent("0" * 64, 0, b"a piece")])
     found = patient.told()["arriving"]
     assert (found["state"], "begun 8 days ago" in found["what"]) == ("warning", True)
     with serving(patient.data, LOCI_MODELS=str(patient.models)):

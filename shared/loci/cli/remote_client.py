@@ -17,6 +17,8 @@ TIMEOUT = 60.0
 TRY_AGAIN = frozenset({429, 500, 502, 503, 504})
 TOO_LARGE = frozenset({413, 502, 504})
 """The statuses of a gateway if the body is too large, or its documents take too long."""
+NO_ADVICE = frozenset({"", "BAD_REQUEST", "UNAUTHORISED", "FORBIDDEN", "METHOD_NOT_ALLOWED"})
+"""The codes of errors that do not say what to do."""
 
 
 class TooLargeError(Exception):
@@ -50,7 +52,7 @@ class RemoteRoute:
         """Return the answer, after several tries if needed: sending a request twice does no harm."""
         import httpx2
 
-        failure = ""
+        code, failure = "", ""
         status: int | None = None
         for wait in (*WAITS, None):
             retry_after = 0.0
@@ -61,14 +63,14 @@ class RemoteRoute:
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 status, failure = None, str(error) or type(error).__name__
             else:
-                status, failure = response.status_code, _error_message(response)
+                status, (code, failure) = response.status_code, _error_told(response)
                 if status == 200:
                     return _parsed(response, self._fields)
                 retry_after = _seconds(response.headers.get("retry-after", ""))
             if status == 413:
                 raise TooLargeError
             if status is not None and status not in TRY_AGAIN:
-                raise _refused(status, failure, self._url)
+                raise _refused(status, code, failure, self._url)
             if wait is not None:
                 self.pause(min(max(wait, retry_after), LONGEST_WAIT))
         if status in TOO_LARGE and body is not None:
@@ -111,7 +113,9 @@ class RemoteClient:
         ]
 
 
-def _refused(status: int, message: str, url: str) -> Exception:
+def _refused(status: int, code: str, message: str, url: str) -> Exception:
+    if code not in NO_ADVICE:
+        return Refused(f"{url} refuses it: {message}", "", code=code)
     answer = f"{status}{f', {message}' if message else ''}"
     if status in (401, 403):
         return Misconfigured(f"{url} refuses access ({answer})", "Give a valid key, in --key or LOCI_KEY")
@@ -128,16 +132,18 @@ def _parsed(response: "Response", fields: frozenset[str]) -> Mapping[str, object
     return cast("Mapping[str, object]", answer)
 
 
-def _error_message(response: "Response") -> str:
-    """Return the message of an error that Loci sent, else nothing."""
+def _error_told(response: "Response") -> tuple[str, str]:
+    """Return the code and the message of an error that Loci sent, else nothing."""
     try:
         match response.json():
+            case {"error": {"code": code, "message": str(message)}}:
+                return str(code), message
             case {"error": {"message": str(message)}}:
-                return message
+                return "", message
             case _:
-                return ""
+                return "", ""
     except ValueError:
-        return ""
+        return "", ""
 
 
 def _seconds(text: str) -> float:

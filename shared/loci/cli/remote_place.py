@@ -1,6 +1,5 @@
 """An owner's things on another Loci server: an origin and a destination of `loci export` and `loci import`."""
 
-import hashlib
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,10 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from loci.cli.kept_contents import KeptContents
 from loci.cli.remote_client import RemoteRoute, TooLargeError
 from loci.core.errors import LociError, NotFound, Refused, Unavailable
 from loci.core.json import Json, JsonObject
 from loci.transfer.items import Content, Item, Loaded, Part, Unreadable, Verdict, Wish, check
+from loci.transfer.staging import FULL
 from loci.transfer.wire import PIECE, decoded, verdict_of, wish_view
 
 if TYPE_CHECKING:
@@ -101,9 +102,8 @@ class RemotePlace:
         if (found := held.get((item.part, item.key, name))) is not None:
             return found
         content = next(one for one in item.contents if one.name == name)
-        if self._kept.has(content):
-            return self._kept.read(content)
-        return self._kept.keep(self._in_pieces(item, content))
+        kept = self._kept.read(content)
+        return self._kept.keep(self._in_pieces(item, content)) if kept is None else kept
 
     def _in_pieces(self, item: Item, content: Content) -> bytes:
         pieces: list[bytes] = []
@@ -140,12 +140,15 @@ class RemotePlace:
         batch: list[JsonObject] = []
         size = 0
         for one in some:
-            sent, more = self._sent(one)
-            if batch and size + more > PIECE:
+            sent = self._sent_or_refused(one)
+            if batch and (isinstance(sent, LociError) or size + sent[1] > PIECE):
                 errors += self._take(batch, wish)
                 batch, size = [], 0
-            batch.append(sent)
-            size += more
+            if isinstance(sent, LociError):
+                errors.append(sent)
+                continue
+            batch.append(sent[0])
+            size += sent[1]
         return errors + (self._take(batch, wish) if batch else [])
 
     def end(self) -> None:
@@ -158,9 +161,20 @@ class RemotePlace:
             answer = self._post({"take": [*batch], "wish": wish_view(wish)})
         except TooLargeError:
             if len(batch) == 1:
-                return [Refused("It is too large for the server, or takes too long", "Split it")]
+                return [_too_large()]
             return [error for one in batch for error in self._take([one], wish)]
         return [None if one is None else _error(one) for one in cast("list[Any]", answer["taken"])]
+
+    def _sent_or_refused(self, one: Loaded) -> tuple[JsonObject, int] | LociError:
+        """As below; the error of an item for whose contents the server has no room."""
+        try:
+            return self._sent(one)
+        except TooLargeError:
+            return _too_large()
+        except Refused as error:
+            if error.code != FULL:
+                raise
+            return error
 
     def _sent(self, one: Loaded) -> tuple[JsonObject, int]:
         """The item on the wire, and its size. Large contents are sent first, but for pieces that are there."""
@@ -191,35 +205,13 @@ class RemotePlace:
         return dict(self._route.request("POST", {}, json.dumps(body).encode()))
 
 
-class KeptContents:
-    """Contents in a folder, by their hashes. Without a folder none is kept."""
-
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
-        if folder is not None:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-
-    def has(self, content: Content) -> bool:
-        """True if this content is kept."""
-        return self._folder is not None and (self._folder / content.sha256).is_file()
-
-    def read(self, content: Content) -> bytes:
-        """The content."""
-        return (self._folder or Path()).joinpath(content.sha256).read_bytes()
-
-    def keep(self, content: bytes) -> bytes:
-        """Keep the content, and return it."""
-        if self._folder is not None:
-            name = hashlib.sha256(content).hexdigest()
-            unfinished = self._folder / f"{name}.part"
-            unfinished.write_bytes(content)
-            unfinished.replace(self._folder / name)
-        return content
-
-
 def _error(told: dict[str, Any]) -> LociError:
     kind = Unavailable if told.get("later") else Refused
-    return kind(str(told["message"]).rstrip("."), "", code=told.get("code"))
+    return kind(str(told["message"]), "", code=told.get("code"))
+
+
+def _too_large() -> Refused:
+    return Refused("It is too large for the server, or takes too long", "Split it")
 
 
 def _downloaded(url: str) -> bytes:

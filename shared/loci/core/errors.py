@@ -33,7 +33,7 @@ class LociError(Exception):
         """More facts for the caller."""
 
     def __str__(self) -> str:
-        return f"{_sentence(self.what)} {_sentence(self.resolution)}"
+        return " ".join(_sentence(one) for one in (self.what, self.resolution) if one)
 
 
 class NotFound(LociError):

@@ -260,6 +260,12 @@ class Settings(BaseModel):
     )
     file_versions: int = Field(20, ge=0, le=500, description="how many older versions of a file Loci keeps")
     file_mb: int = Field(100, ge=1, le=5000, description="the largest file that Loci accepts")
+    arriving_mb: int = Field(
+        1024,
+        ge=1,
+        description="the most that an owner may have on its way in through /transfer: large contents, until they are"
+        " whole; at least the largest one always has room",
+    )
     allow_unsandboxed: bool = Field(
         False, description="run callers' code even if this machine cannot sandbox it: a risk"
     )

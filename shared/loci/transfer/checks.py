@@ -6,11 +6,9 @@ from loci.core.finding import Finding, counted, of_owners, run_check
 from loci.core.identity import Owner
 from loci.core.settings import LEFT_DAYS
 from loci.transfer.host import TransferHost
-from loci.transfer.staging import Staging
+from loci.transfer.staging import BUSY_SECONDS, Staging
 
 ARRIVING: Final = "arriving"
-BUSY_SECONDS: Final = 3600.0
-"""A content that got a piece since then is perhaps still on its way."""
 
 
 def check_arriving(app: TransferHost, *, fix: bool) -> list[Finding]:

@@ -25,7 +25,7 @@ from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
 from loci.transfer.host import TransferHost
 from loci.transfer.items import Item, Loaded, Unreadable, Wish, check
-from loci.transfer.staging import Staging
+from loci.transfer.staging import BUSY_SECONDS, LEAST, Sent, Staging
 from loci.transfer.wire import PIECE, Put, Read, Request, Take, decoded, verdict_view
 
 ITEMS, LIST_BYTES = 200, 1 << 20
@@ -42,7 +42,8 @@ class TransferRoute:
         self._app = app
         self._gate = Gate(app, is_open=is_open)
         self._addresses = Addresses(app.settings, is_open=is_open)
-        self._staging = Staging(app.arriving)
+        most = max(app.settings.arriving_mb << 20, app.transfer.largest + LEAST)
+        self._staging = Staging(app.arriving, most_bytes=most)
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -105,7 +106,8 @@ class TransferRoute:
         if request.take:
             answer["taken"] = self._take(owner, request.take, wish)
         if request.end:
-            self._staging.drop(owner)
+            # Not all: another import of this owner may be on its way.
+            self._staging.drop_left(owner, BUSY_SECONDS)
             answer["ended"] = True
         return answer
 
@@ -143,11 +145,13 @@ class TransferRoute:
         return answers
 
     def _put(self, owner: Owner, pieces: list[Put]) -> None:
-        for one in pieces:
-            piece = one.piece()
-            if one.begin + len(piece) > self._app.transfer.largest:
+        sent = [Sent(one.sha256, one.begin, one.piece()) for one in pieces]
+        for one in sent:
+            if not one.content:
+                raise Refusal(400, "A piece is empty: send only pieces that have bytes")
+            if one.begin + len(one.content) > self._app.transfer.largest:
                 raise Refusal(413, "A content is larger than anything that Loci takes")
-            self._staging.put(owner, one.sha256, one.begin, piece)
+        self._staging.put(owner, sent)
 
     def _take(self, owner: Owner, some: list[Take], wish: Wish) -> list[JsonObject | None]:
         end = self._clock() + SECONDS
