@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from loci.core.errors import LociError, NotFound, Refused
+from loci.core.errors import Conflict, LociError, NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject, string
 from loci.documents.archive import ArchivedDocument
@@ -93,9 +93,11 @@ class DocumentPart:
                     ready.append((number, _archived(loaded, path)))
             except LociError as error:
                 errors[number] = error
-        done = self._documents().archive.restore(owner, [one for _, one in ready]) if ready else []
-        for (number, _), error in zip(ready, done, strict=True):
-            errors[number] = error
+        restore = self._documents().archive.restore
+        done = restore(owner, [one for _, one in ready]) if ready else []
+        for (number, one), error in zip(ready, done, strict=True):
+            # Two of them may have wanted one id, such as those of a.md and A.md.
+            errors[number] = restore(owner, [one])[0] if isinstance(error, Conflict) else error
         return errors
 
     def _free_path(self, owner: Owner, item: Item, wish: Wish) -> str | None:

@@ -1,0 +1,157 @@
+"""Archives that are small, and would take much memory to read: they are refused before that, and change nothing."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loci.core.identity import LOCAL
+from loci.transfer.archive_reader import LARGEST_MANIFEST, LONGEST_LINE
+from loci.transfer.archived_run import LARGEST_RUN
+from tests.attack.test_archives import Entries, changed, listed_again, opened
+from tests.attack.test_poisoned_archives import RUN
+from tests.support.serving import clean_environment
+
+ROOM_MB = 250
+"""More than an import of an empty archive takes. The bytes of the largest run are there once or twice."""
+MEASURED = """
+import runpy
+try:
+    runpy.run_module("loci", run_name="__main__")
+finally:
+    import sys
+    sys.stderr.write(next(line for line in open("/proc/self/status") if line.startswith("VmHWM:")))
+"""
+KEY = "wf_abc"
+
+
+def of(run: bytes) -> Callable[[Entries], object]:
+    """Have one workflow in the archive, with these bytes."""
+
+    def change(entries: Entries) -> None:
+        path = f"runs/{KEY}.json"
+        entries[path] = run
+        content = {"name": "run", "file": path, "sha256": sha256(run).hexdigest(), "bytes": len(run)}
+        line = {"key": KEY, "about": {"status": "complete"}, "contents": [content]}
+        entries["runs.jsonl"] = json.dumps(line).encode() + b"\n"
+        counted(entries, runs=1)
+
+    return change
+
+
+def counted(entries: Entries, **counts: int) -> None:
+    manifest: dict[str, Any] = json.loads(entries["manifest.json"])
+    manifest["counts"] = counts
+    entries["manifest.json"] = json.dumps(manifest).encode()
+    listed_again(entries)
+
+
+def filled(before: bytes, again: bytes, after: bytes, size: int) -> bytes:
+    """JSON that repeats one element until it is as large as may be."""
+    return before + again * ((size - len(before) - len(after)) // len(again)) + after
+
+
+def result(again: bytes, last: bytes, size: int = LARGEST_RUN) -> bytes:
+    """A workflow with one result, an array of this."""
+    before = json.dumps({"run": RUN["run"], "values": {"t1": []}}).encode()[:-3]
+    return filled(before, again, last + b"]}}", size)
+
+
+def plan(size: int) -> bytes:
+    """A workflow of as many tasks as there is room for."""
+    before, after = json.dumps({"run": {**RUN["run"], "plan": {"tasks": []}}, "values": {}}).encode().split(b"[]", 1)
+    return filled(before + b"[", b'{"id":"a"},', b'{"id":"b"}]' + after, size)
+
+
+def decisions(size: int) -> bytes:
+    """A workflow of as many decisions as there is room for."""
+    before, after = json.dumps({"run": {**RUN["run"], "decisions": []}, "values": {}}).encode().split(b"[]", 1)
+    return filled(before + b"[", b'{"at":1,"what":""},', b'{"at":1,"what":""}]' + after, size)
+
+
+def line(name: str, raw: bytes) -> Callable[[Entries], object]:
+    """Have one line in a list of the archive, which says the truth about it."""
+
+    def change(entries: Entries) -> None:
+        entries[f"{name}.jsonl"] = raw
+        counted(entries, **{name: 1})
+
+    return change
+
+
+def entries_line(entries: Entries) -> None:
+    """The list of all files with a line that is as long as may be."""
+    entries["entries.jsonl"] = filled(b'{"path":[', b"{},", b"{}]}\n", LONGEST_LINE)
+    manifest: dict[str, Any] = json.loads(entries["manifest.json"])
+    listed = entries["entries.jsonl"]
+    manifest["entries"] = {"sha256": sha256(listed).hexdigest(), "bytes": len(listed)}
+    entries["manifest.json"] = json.dumps(manifest).encode()
+
+
+def manifest(entries: Entries) -> None:
+    entries["manifest.json"] = filled(b'{"format":[', b"{},", b"{}]}", LARGEST_MANIFEST)
+
+
+def wide(raw: bytes) -> bytes:
+    """The same in UTF-16, with a character of which one byte is a quote: it must not hide what follows it."""
+    return raw.decode().replace("[{}", '["\u2200",{}', 1).encode("utf-16-le")
+
+
+ABOUT = b'{"key":"a","contents":[],"about":{"path":"a.md","x":'
+MANY: dict[str, Callable[[Entries], object]] = {
+    "a result of empty objects": of(result(b"{},", b"{}")),
+    "a result of arrays": of(result(b"[[]],", b"[]")),
+    "a result of objects": of(result(b'{"a":{"b":0}},', b"0")),
+    "a result in another encoding": of(wide(result(b"{},", b"{}", 30 << 20))),
+    "a workflow of tasks": of(plan(10 << 20)),
+    "a workflow of decisions": of(decisions(11 << 20)),
+    "a line of a list": line("documents", filled(ABOUT + b"[", b"{},", b"{}]}}", LONGEST_LINE)),
+    "a line in another encoding": line("documents", wide(filled(ABOUT + b"[", b"{},", b"{}]}}", 7 << 20))),
+    "the list of all files": entries_line,
+    "the manifest": manifest,
+}
+
+
+def imported(archive: Path, data: Path) -> tuple[int, str, float]:
+    """The exit code of an import, what it said, and the most memory that it took, in MB."""
+    command = [sys.executable, "-c", MEASURED, "import", str(archive)]
+    ended = subprocess.run(command, env=clean_environment(data), capture_output=True, text=True, check=False)
+    said, _, most = ended.stderr.rpartition("VmHWM:")
+    return ended.returncode, said, int(most.split()[0]) / 1024
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive with nothing in it."""
+    folder = tmp_path_factory.mktemp("empty")
+    raw: Entries = {"README.txt": b"", "manifest.json": b'{"format":"loci-archive","version":1}'}
+    counted(raw)
+    with zipfile.ZipFile(folder / "empty.zip", "w") as archive:
+        for name, content in raw.items():
+            archive.writestr(name, content)
+    return folder / "empty.zip"
+
+
+@pytest.fixture(scope="module")
+def least(empty: Path) -> float:
+    """The memory of an import of nothing."""
+    code, said, used = imported(empty, empty.parent / "data")
+    assert code == 0, said
+    return used
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_it_takes_little_memory_to_refuse_it(empty: Path, least: float, tmp_path: Path, name: str) -> None:
+    changed(empty, tmp_path / "bad.zip", MANY[name])
+    assert (tmp_path / "bad.zip").stat().st_size < 1_000_000
+    code, said, used = imported(tmp_path / "bad.zip", tmp_path / "data")
+    assert (code, "The archive is damaged" in said, "Nothing was changed" in said) == (1, True, True), said
+    assert used - least < ROOM_MB
+    app = opened(tmp_path / "data")
+    assert (app.documents.newest(LOCAL), app.workflows.watching.all(LOCAL)) == ([], [])
