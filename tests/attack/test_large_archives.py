@@ -20,6 +20,8 @@ from tests.support.serving import clean_environment
 
 ROOM_MB = 250
 """More than an import of an empty archive takes. The bytes of the largest run are there once or twice."""
+LONG_MB = 150
+"""Some of the longest lines."""
 MEASURED = """
 import runpy
 try:
@@ -155,3 +157,20 @@ def test_it_takes_little_memory_to_refuse_it(empty: Path, least: float, tmp_path
     assert used - least < ROOM_MB
     app = opened(tmp_path / "data")
     assert (app.documents.newest(LOCAL), app.workflows.watching.all(LOCAL)) == ([], [])
+
+
+def test_long_lines_are_not_held_together(empty: Path, least: float, tmp_path: Path) -> None:
+    def change(entries: Entries) -> None:
+        entries["x.md"] = b"# X\n"
+        content = {"name": "text", "file": "x.md", "sha256": sha256(b"# X\n").hexdigest(), "bytes": 4}
+        lines: list[dict[str, Any]] = [
+            {"key": f"x{at:02}", "about": {"path": f"x{at:02}.md", "more": "x" * 15_000_000}, "contents": [content]}
+            for at in range(14)
+        ]
+        entries["documents.jsonl"] = b"".join(json.dumps(one).encode() + b"\n" for one in lines)
+        counted(entries, documents=14)
+
+    changed(empty, tmp_path / "long.zip", change)
+    code, said, used = imported(tmp_path / "long.zip", tmp_path / "data")
+    assert code == 0, said
+    assert used - least < LONG_MB

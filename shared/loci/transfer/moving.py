@@ -132,7 +132,7 @@ class Mover:
             if isinstance(one, Unreadable):
                 self._unreadable(one)
                 continue
-            more = sum(content.size for content in one.item.contents)
+            more = sum(content.size for content in one.item.contents) + len(repr(one.item.about))
             if batch and (len(batch) == BATCH_ITEMS or size + more > BATCH_BYTES):
                 yield batch
                 batch, size = [], 0
