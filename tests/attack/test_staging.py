@@ -2,80 +2,23 @@
 
 import json
 import time
-from base64 import b64encode
-from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from loci.app import App
-from loci.compose import build_app
-from loci.core.identity import Owner
-from loci.core.settings import load_settings
-from loci.mcp.http.application import asgi
 from loci.transfer.archived_run import LARGEST_RUN
 from loci.transfer.staging import FULL, LEAST, MOST_CONTENTS, Sent, Staging
 from tests.attack.conftest import ANN, BOB
-from tests.attack.doors import UvicornDoor, uvicorn_door
-from tests.attack.wire import Answer, Ask
-from tests.support.moto_aws import BUCKET, KEY, SECRET, TABLE, moto_aws
+from tests.attack.transfer_servers import Server, server, servers
+from tests.attack.wire import Answer
+
+__all__ = ["server", "servers"]
 
 ROOM = LARGEST_RUN // LEAST + 1
 """Pieces of one byte for which an owner has room here: the largest content must have some."""
 HASH = sha256(b"x").hexdigest()
-
-
-@dataclass(frozen=True)
-class Server:
-    """One of several servers with the same stores."""
-
-    app: App
-    door: UvicornDoor
-
-    def ask(self, key: str, **body: object) -> Answer:
-        headers = (("Host", "loci.test"), ("Content-Type", "application/json"), ("Authorization", f"Bearer {key}"))
-        return self.door.ask(Ask(json.dumps(body).encode(), headers, "POST", "/transfer"))
-
-    def put(self, key: str, *pieces: tuple[str, int, bytes]) -> Answer:
-        sent = [{"sha256": one, "begin": begin, "base64": b64encode(raw).decode()} for one, begin, raw in pieces]
-        return self.ask(key, put=sent)
-
-    def key(self, owner: Owner) -> str:
-        return self.app.api_keys.create(owner, "test")[1]
-
-    def pieces(self, owner: Owner = ANN) -> list[str]:
-        return self.app.arriving.list(owner, "transfer/")
-
-
-@contextmanager
-def served(settings: dict[str, object]) -> Generator[Server]:
-    """A server with a small limit."""
-    common = {"auth": "required", "allowed_hosts": "loci.test", "log_level": "ERROR", "arriving_mb": 1, "file_mb": 1}
-    app = build_app(load_settings({**settings, **common}))
-    with uvicorn_door(asgi(app)) as door:
-        yield Server(app, door)
-    app.close()
-
-
-@pytest.fixture(params=["embedded", "aws"])
-def servers(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[tuple[Server, Server]]:
-    """Two servers, on this machine with one data folder, or on AWS."""
-    settings: dict[str, object] = {"data": tmp_path / "data", "models": tmp_path / "models"}
-    with ExitStack() as stack:
-        if request.param == "aws":
-            stack.enter_context(moto_aws())
-            settings |= {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET, "secret_key": KEY}
-        yield stack.enter_context(served(settings)), stack.enter_context(served(settings))
-
-
-@pytest.fixture
-def server(servers: tuple[Server, Server]) -> Server:
-    return servers[0]
 
 
 def refusal(answer: Answer) -> Any:

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
-from loci.core.errors import LociError
+from loci.core.errors import Conflict, LociError
 from loci.core.identity import Owner
-from loci.transfer.items import Item, Loaded, Part, Unreadable, Verdict, Wish
+from loci.transfer.items import Item, Loaded, Part, Same, Unreadable, Verdict, Wish
 
 
 class Origin(Protocol):
@@ -48,8 +48,14 @@ class OwnPlace:
     def take(self, some: Sequence[Loaded], wish: Wish) -> list[LociError | None]:
         errors: list[LociError | None] = []
         for start, end in same_part([one.item for one in some]):
-            errors += self._parts[some[start].item.part].take(self._owner, some[start:end], wish)
+            part, those = self._parts[some[start].item.part], some[start:end]
+            for one, error in zip(those, part.take(self._owner, those, wish), strict=True):
+                errors.append(None if self._came_meanwhile(part, one.item, wish, error) else error)
         return errors
+
+    def _came_meanwhile(self, part: Part, item: Item, wish: Wish, error: LociError | None) -> bool:
+        """True if another import took the same thing first."""
+        return isinstance(error, Conflict) and part.look(self._owner, item, wish) == Same()
 
     def _load(self, item: Item, content: str) -> bytes:
         held = next(one.held for one in item.contents if one.name == content)
