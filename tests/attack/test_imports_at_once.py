@@ -14,6 +14,7 @@ import pytest
 
 from loci.core.identity import LOCAL
 from loci.documents.writing.authoring import EditDraft
+from loci.transfer.items import Item
 from loci.transfer.staging import LEAST, Sent, Staging
 from loci.transfer.wire import PIECE
 from loci.workflows.run import Run
@@ -26,6 +27,8 @@ from tests.support.serving import loci
 
 __all__ = ["server", "servers"]
 Servers = tuple[Server, Server]
+BIRDS = [f"The heron waits {at}.\n".encode() for at in range(3)]
+NOISE = random.Random(0).randbytes(PIECE + 1000)
 LONG = "The heron waits at the weir.\n" * 44_000
 
 
@@ -43,8 +46,10 @@ def archive(folder: Path, results: Mapping[str, str], *, is_full: bool = False) 
         for at in range(20 if is_full else 0):
             draft = EditDraft("create", f"# {at}\n\n" + (LONG if at == 1 else "short"))
             app.documents.changes.write(LOCAL, f"notes/{at}.md", draft, expected_hash=None)
-        for at in range(3 if is_full else 0):
-            app.files.add(LOCAL, "noise.bin", bytes.fromhex(text(at)) + b"\0", wait=30)
+        for told in BIRDS if is_full else ():
+            app.files.add(LOCAL, "birds.txt", told, wait=30)
+        if is_full:
+            app.files.add(LOCAL, "noise.bin", NOISE)
     made = loci(folder / "data", "export", str(folder / "all.zip"), "--results")
     assert made.returncode == 0, made.stderr
     return folder / "all.zip"
@@ -94,8 +99,9 @@ def test_documents_and_files_come_once(servers: Servers, tmp_path: Path) -> None
     documents = {one.path: app.documents.archive.text(ANN, one.id) for one in app.documents.newest(ANN)}
     assert len(documents) == 20
     assert documents["notes/1.md"] == f"# 1\n\n{LONG}".encode()
-    [file] = app.files.listed(ANN)
-    assert [one.number for one in app.files.versions(ANN, file.id)] == [1, 2, 3]
+    part = app.transfer.parts["files"]
+    keys = [one.key for one in part.items(ANN, None) if isinstance(one, Item)]
+    assert sorted(part.read(ANN, key, "bytes") for key in keys) == sorted([NOISE, *BIRDS])
     assert servers[0].pieces() == []
 
 
