@@ -11,7 +11,7 @@ from loci.core.identity import Owner
 from loci.events.api import Events, gap_event, shown
 from loci.events.event import MISSED, START, Event, Place, Read
 from loci.events.streams import Waker
-from loci.mcp.threads import on_thread
+from loci.mcp.threads import FOLLOWED, on_thread_of
 
 RETRY_MS: Final = 1000
 """After which a client asks again."""
@@ -49,7 +49,9 @@ class Stream:
     async def begin(self) -> None:
         """Look where it begins. Raises `LociError` if the store cannot say so."""
         asked, kinds = self._asked, self._asked.kinds - {MISSED}
-        self._place, self._is_lost = await on_thread(self._events.begin, asked.owner, asked.after, asked.last, kinds)
+        self._place, self._is_lost = await on_thread_of(
+            FOLLOWED, self._events.begin, asked.owner, asked.after, asked.last, kinds
+        )
 
     async def texts(self) -> AsyncGenerator[str]:
         """The parts of the answer, each of whole events."""
@@ -57,7 +59,15 @@ class Stream:
         until = time.monotonic() + BRIEF_SECONDS if self._asked.is_brief else None
         beat = time.monotonic() + BEAT_SECONDS
         was_woken, told_place = False, self._place
-        while not self._events.streams.is_over:
+        while not (self._events.streams.is_over or self._waker.is_over):
+            # Before anything is read: a slow reader may have taken long for what came before.
+            if time.monotonic() >= beat:
+                if not await self._is_allowed():
+                    break
+                beat = time.monotonic() + BEAT_SECONDS
+                yield ":\n\n" if told_place == self._place else f"id: {self._place.id}\n\n"
+                told_place = self._place
+                continue
             read = await self._read(was_woken=was_woken)
             events = shown(read, self._asked.kinds, time.time())
             self._place = read.place
@@ -67,12 +77,6 @@ class Stream:
             now = time.monotonic()
             if until is not None and (events or now >= until):
                 break
-            if now >= beat:
-                if not await self._is_allowed():
-                    break
-                beat = now + BEAT_SECONDS
-                yield ":\n\n" if told_place == self._place else f"id: {self._place.id}\n\n"
-                told_place = self._place
             was_woken = read.is_more or await self._wait(min(beat, until or beat) - now)
         if told_place != self._place:  # those behind the last one that was told are of other kinds
             yield f"id: {self._place.id}\n\n"
@@ -90,7 +94,7 @@ class Stream:
         if was_woken and (recent := self._events.log.recent(owner, self._place)):
             return recent
         try:
-            return await on_thread(self._events.log.after, owner, self._place)
+            return await on_thread_of(FOLLOWED, self._events.log.after, owner, self._place)
         except LociError:  # the store fails just now: the next look may succeed
             return Read((), self._place)
 

@@ -19,6 +19,8 @@ class Waker:
     """Wakes one stream that waits."""
 
     def __init__(self) -> None:
+        self.is_over = False
+        """True: the stream ends, because somebody else needs its place."""
         self._loop = asyncio.get_running_loop()
         self._woken = asyncio.Event()
 
@@ -47,21 +49,41 @@ class Streams:
 
     @contextmanager
     def opened(self, owner: Owner) -> Generator[Waker]:
-        """A stream of the owner's, until the end of the block. Raises `Unavailable` if there are too many."""
+        """A stream of the owner's, until the end of the block. Raises `Unavailable` if there are too many.
+
+        When there is no place left for anybody, who has the most streams gives one up for who has fewer.
+        """
         waker = Waker()
         with self._turn:
-            own = self._wakers.get(owner, set())
-            if len(own) >= MOST_OPEN or sum(map(len, self._wakers.values())) >= MOST_IN_ALL:
-                what = f"{len(own)} streams of events are open, which is the most"
-                raise Unavailable(what, "Close one first", code=TOO_MANY)
-            self._wakers.setdefault(owner, own).add(waker)
+            count = len(self._wakers.get(owner, ()))
+            if count >= MOST_OPEN:
+                raise Unavailable(f"{count} streams of yours are open, which is the most", "Close one", code=TOO_MANY)
+            if (all_open := sum(map(len, self._wakers.values()))) >= MOST_IN_ALL and not self._is_freed(count + 1):
+                what = f"{all_open} streams of events are open, which is the most"
+                raise Unavailable(what, "Ask again later", code=TOO_MANY)
+            self._wakers.setdefault(owner, set()).add(waker)
         try:
             yield waker
         finally:
             with self._turn:
-                own.discard(waker)
-                if not own:
-                    self._wakers.pop(owner, None)
+                self._leave(owner, waker)
+
+    def _is_freed(self, most: int) -> bool:
+        """True if somebody had more streams than so many, and gives one up."""
+        owner, own = max(self._wakers.items(), key=lambda one: len(one[1]))
+        if len(own) <= most:
+            return False
+        given_up = next(iter(own))
+        given_up.is_over = True
+        given_up.wake()
+        self._leave(owner, given_up)
+        return True
+
+    def _leave(self, owner: Owner, waker: Waker) -> None:
+        own = self._wakers.get(owner, set())
+        own.discard(waker)
+        if not own:
+            self._wakers.pop(owner, None)
 
     def wake(self, owner: Owner) -> None:
         """The owner's log has grown."""

@@ -22,6 +22,8 @@ WRITES = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="loci write")
 """For calls that may wait for another writer."""
 UPSTREAM = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="loci upstream")
 """For calls that wait for somebody else's server."""
+FOLLOWED = ThreadPoolExecutor(1, thread_name_prefix="loci followed")
+"""For streams of events: however many read, and however much, they leave the processors to calls."""
 
 P = ParamSpec("P")
 T = TypeVar("T")

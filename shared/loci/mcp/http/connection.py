@@ -1,12 +1,16 @@
 """A connection on a socket: uvicorn's, but stricter about where a body ends, and quieter about clients' mistakes."""
 
-from typing import Any, cast
+import asyncio
+import socket
+from typing import Any, Final, cast
 
 import h11
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+UNREAD_SECONDS: Final = 120
+"""A connection ends if its reader has taken nothing for so long of what was sent. Only Linux can say so to a socket."""
 BOTH_LENGTHS = "Content-Length and Transfer-Encoding: send only one of them."
 
 
@@ -29,6 +33,12 @@ class Connection(H11Protocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.conn = self._strict = _OneLength(h11.SERVER)
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            own: socket.socket = transport.get_extra_info("socket")
+            own.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_SECONDS * 1000)
 
     def send_400_response(self, msg: str) -> None:
         cycle = cast("RequestResponseCycle | None", self.cycle)  # uvicorn's types hide that there may be none yet
