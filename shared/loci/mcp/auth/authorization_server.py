@@ -61,7 +61,8 @@ class KnownClient(OAuthClientInformationFull):
             if len(self.known.redirects) == 1:
                 return AnyUrl(self.known.redirects[0])
             raise InvalidRedirectUriError("Name the redirect_uri: this client has several")
-        if not self.known.accepts(str(redirect_uri)):
+        # As it came: the SDK has taken more out of it than the person who registered it meant.
+        if not self.known.accepts(SENT.get().fields.get("redirect_uri", "")):
             raise InvalidRedirectUriError("This redirect_uri is not registered for the client")
         return redirect_uri
 

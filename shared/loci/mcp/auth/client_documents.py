@@ -15,7 +15,7 @@ from loci.core.ids import content_id
 from loci.core.json import JsonObject, string
 from loci.core.stores import Record, RecordStore, read_or_none
 from loci.mcp.auth.hourly_limits import HourlyLimits
-from loci.mcp.auth.oauth_client import HOST, MOST_REDIRECTS, OAuthClient, check_redirect, plain_name, stored_client
+from loci.mcp.auth.oauth_client import HOST, MOST_REDIRECTS, OAuthClient, plain_name, spelled, stored_client
 
 KIND: Final = "oauth_client_document"
 FRESH_SECONDS: Final = 3600.0
@@ -103,9 +103,8 @@ def client_in(id: str, text: bytes) -> OAuthClient:
         raise refused("wants to authenticate itself, and Loci gives no secrets: its method must be none")
     if not 0 < len(redirects) <= MOST_REDIRECTS or not all(isinstance(one, str) for one in redirects):
         raise refused(f"must name 1 to {MOST_REDIRECTS} redirect URIs")
-    for one in redirects:
-        check_redirect(one)
-    return OAuthClient(id, plain_name(str(told.get("client_name") or urlsplit(id).hostname)), tuple(redirects))
+    name = plain_name(str(told.get("client_name") or urlsplit(id).hostname))
+    return OAuthClient(id, name, tuple(spelled(one) for one in redirects))
 
 
 def _stored(record: Record) -> OAuthClient:

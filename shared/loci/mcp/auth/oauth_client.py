@@ -3,7 +3,9 @@
 import re
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
+
+from pydantic import AnyUrl
 
 from loci.core.errors import Refused
 from loci.core.json import JsonObject, string
@@ -12,11 +14,18 @@ MOST_REDIRECTS, LONGEST_REDIRECT, LONGEST_NAME = 10, 1000, 100
 LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 HOST: Final = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?|[0-9a-f:.]+")
 """Names and addresses. The host is shown to people, and goes into the security policy of a page."""
+ON_WEB: Final = re.compile(r"(https?)://([^/?]+)(/[^?]*)?(\?.*)?", re.IGNORECASE)
+ON_LOOPBACK: Final = re.compile(r"(http://(?:127\.0\.0\.1|localhost|\[::1\]))(?::\d+)?(/[^#]*)")
+USUAL_PORTS: Final = {"https": ":443", "http": ":80"}
+OWN_ANSWERS: Final = frozenset({"code", "state", "iss", "error"})
+"""What Loci adds to a redirect."""
 SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{0,63}")
 RUNS_CODE: Final = frozenset(
     {"javascript", "data", "vbscript", "file", "blob", "filesystem", "about", "view-source", "intent"}
 )
-NOT_FOR_PROGRAMS: Final = frozenset({"http", "ws", "wss", "ftp", "mailto", "tel"})
+NOT_FOR_PROGRAMS: Final = frozenset(
+    {"http", "ws", "wss", "ftp", "mailto", "tel", "sms", "ms-msdt", "ms-officecmd", "search-ms", "shell", "localhost"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +58,51 @@ def stored_client(id: str, value: JsonObject) -> OAuthClient:
     return OAuthClient(id, string(value["name"]), tuple(string(one) for one in redirects))
 
 
+def refused(uri: str, why: str) -> Refused:
+    """The refusal of a redirect URI."""
+    return Refused(f"The redirect URI {uri[:200]!r} {why}", "Register another one", code="BAD_REDIRECT")
+
+
 def check_redirect(uri: str) -> None:
     """Raise `Refused` if no browser may be sent there: https, http on loopback, and schemes of programs are good."""
-
-    def refused(why: str) -> Refused:
-        return Refused(f"The redirect URI {uri[:200]!r} {why}", "Register another one", code="BAD_REDIRECT")
-
     if len(uri) > LONGEST_REDIRECT or not uri.isascii() or not uri.isprintable() or set(uri) & set(" \"'<>\\^`{|}"):
-        raise refused("is too long, or has characters that no URI has")
+        raise refused(uri, "is too long, or has characters that no URI has")
     try:
         parts = urlsplit(uri)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise refused("is no URI") from None
+        raise refused(uri, "is no URI") from None
     if parts.fragment or "#" in uri:
-        raise refused("has a fragment")
+        raise refused(uri, "has a fragment")
     if parts.username is not None or parts.password is not None:
-        raise refused("holds credentials")
+        raise refused(uri, "holds credentials")
+    if OWN_ANSWERS & parse_qs(parts.query, keep_blank_values=True).keys():
+        raise refused(uri, "has a parameter of an answer")
     if parts.scheme == "https" and host and HOST.fullmatch(host):
         return
     if parts.scheme == "http" and host in LOOPBACK:
         return
     if not SCHEME.fullmatch(parts.scheme) or parts.scheme in RUNS_CODE or parts.scheme in {*NOT_FOR_PROGRAMS, "https"}:
-        raise refused("is neither https, nor on this machine, nor of a program of its own")
+        raise refused(uri, "is neither https, nor on this machine, nor of a program of its own")
+
+
+def spelled(uri: str) -> str:
+    """The redirect URI as it is stored and compared: the host in small letters, without its usual port, with a path.
+
+    Raises `Refused` if no browser may be sent there, or if it would go to an address that is spelled differently.
+    """
+    check_redirect(uri)
+    text = uri
+    if web := ON_WEB.fullmatch(uri):
+        scheme, host = web[1].lower(), web[2].lower()
+        text = f"{scheme}://{host.removesuffix(USUAL_PORTS[scheme])}{web[3] or '/'}{web[4] or ''}"
+    try:
+        is_so_in_browsers = str(AnyUrl(uri)) == text
+    except ValueError:
+        is_so_in_browsers = False
+    if not is_so_in_browsers:
+        raise refused(uri, "is not spelled as browsers spell it")
+    return text
 
 
 def plain_name(name: str) -> str:
@@ -90,15 +121,5 @@ def host_of(redirect: str) -> str:
 
 def _same_but_port(asked: str, registered: str) -> bool:
     """RFC 8252: a program on the person's own machine may listen on any port."""
-    if len(asked) > LONGEST_REDIRECT:
-        return False
-    try:
-        one, other = urlsplit(asked), urlsplit(registered)
-        hosts = one.hostname, other.hostname
-        _ = one.port
-    except ValueError:
-        return False
-    if other.scheme != "http" or hosts[1] not in LOOPBACK or "@" in one.netloc:
-        return False
-    same = one.scheme, hosts[0], one.path, one.query, one.fragment
-    return same == (other.scheme, hosts[1], other.path, other.query, other.fragment)
+    one, other = ON_LOOPBACK.fullmatch(asked), ON_LOOPBACK.fullmatch(registered)
+    return one is not None and other is not None and one.groups() == other.groups()

@@ -2,16 +2,23 @@
 
 import base64
 import binascii
-from typing import Final
+import json
+import re
+from contextlib import suppress
+from typing import Any, Final
 from urllib.parse import parse_qsl, unquote_plus
 
 from starlette.datastructures import Headers
 
+from loci.core.errors import Refused
+from loci.mcp.auth.oauth_client import spelled
 from loci.mcp.http.json_shape import check_shape
 from loci.mcp.http.refusal import Refusal
 
 MOST_FIELDS: Final = 30
 GRANT_TYPES: Final = ("authorization_code", "refresh_token")
+VERIFIER: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}")
+"""RFC 7636, 4.1."""
 NEEDED: Final = {
     "authorization_code": ("code", "code_verifier", "client_id"),
     "refresh_token": ("refresh_token", "client_id"),
@@ -38,6 +45,9 @@ def fields_of(encoded: bytes) -> dict[str, str]:
         raise Wrong("invalid_request", "A parameter comes twice")
     if any("\0" in value for value in fields.values()):
         raise Wrong("invalid_request", "A parameter has a zero byte")
+    if "redirect_uri" in fields:
+        with suppress(Refused):  # then it is none that a client has, and is refused like any other
+            fields["redirect_uri"] = spelled(fields["redirect_uri"])
     return {name: value for name, value in fields.items() if value}  # RFC 6749: an empty one counts as left out
 
 
@@ -67,16 +77,32 @@ def completed(path: str, fields: dict[str, str], headers: Headers) -> dict[str, 
     for name in NEEDED[kind]:
         if name not in fields:
             raise Wrong("invalid_request", f"{name} is missing")
+    if kind == "authorization_code" and not VERIFIER.fullmatch(fields["code_verifier"]):
+        raise Wrong("invalid_request", "code_verifier must have 43 to 128 letters, digits, and any of -._~")
     return fields
 
 
 def check_registration(body: bytes) -> None:
-    """Refuse what would cost more to parse than a registration is worth."""
+    """Refuse what would cost more to parse than a registration is worth, and redirects as nobody could ask for them."""
     try:
         check_shape(body)
         body.decode("utf-8")
     except (Refusal, UnicodeDecodeError) as error:
         raise Wrong("invalid_client_metadata", f"The registration is no small JSON object: {error}") from None
+    try:
+        told: Any = json.loads(body)
+    except ValueError:  # the SDK says what is wrong with it
+        return
+    match told:
+        case {"redirect_uris": [*redirects]}:
+            pass
+        case _:
+            return
+    for one in redirects:
+        try:
+            spelled(str(one))
+        except Refused as error:
+            raise Wrong("invalid_redirect_uri", str(error)) from None
 
 
 def _with_client(fields: dict[str, str], headers: Headers) -> dict[str, str]:
