@@ -28,6 +28,8 @@ OF_PARTS: Final = {
     "/mcp/search": ("documents:read", "files:read"),
 }
 """By their paths, the endpoints that need only some of them."""
+INSUFFICIENT: Final = "INSUFFICIENT_SCOPE"
+"""The code of the refusal of a caller who lacks one."""
 READS: Final = tuple(scope for scope in SCOPES if scope.endswith(":read"))
 
 
@@ -47,5 +49,5 @@ def check_scopes(caller: Caller, needed: Iterable[str], what: str) -> None:
         raise Refused(
             f"{what} needs {' and '.join(sorted(missing))}, which this connection was not allowed",
             "Ask the person to connect Loci again and to allow it",
-            code="INSUFFICIENT_SCOPE",
+            code=INSUFFICIENT,
         )

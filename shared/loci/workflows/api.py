@@ -11,6 +11,7 @@ from loci.core.errors import LociError, Refused
 from loci.core.identity import LOCAL_CALLER, Caller, Owner
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
+from loci.core.scopes import INSUFFICIENT
 from loci.workflows.active import ActiveRuns
 from loci.workflows.answers import Answers
 from loci.workflows.approval_links import ApprovalLinks, Linked
@@ -125,7 +126,7 @@ class Workflows:
         # The new tasks run in the name of whoever began the run.
         if not caller.covers(Caller.from_json(owner, began) if began else LOCAL_CALLER):
             what = f"The workflow {id} may do more than this connection, so it cannot add to it"
-            raise Refused(what, "Begin another workflow, with pml_execute_dag", code="INSUFFICIENT_SCOPE")
+            raise Refused(what, "Begin another workflow, with pml_execute_dag", code=INSUFFICIENT)
         return self.parts.pursuit.replan(owner, id, requirement, context)
 
     def proceed(self, owner: Owner, id: str, reason: str | None = None, told: Told = nobody) -> JsonObject:

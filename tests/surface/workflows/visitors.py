@@ -53,8 +53,11 @@ class Visitor:
         """The token of the page, as it was when they opened it first."""
         return self._forms.get(link) or self._forms.setdefault(link, form_token(self.get(link).body, IN_FORM))
 
+    def send(self, method: str, link: str, *more: tuple[str, str], body: bytes = b"") -> Answer:
+        return self.door.ask(Ask(body, (*self._shown, *more), method, target(link)))
+
     def get(self, link: str) -> Answer:
-        return self.door.ask(Ask(b"", self._shown, "GET", target(link)))
+        return self.send("GET", link)
 
     def post(self, link: str, *more: tuple[str, str], **fields: str) -> Answer:
         headers = (*self._shown, *(more or OURS))

@@ -9,6 +9,7 @@ from starlette.types import Scope, Send
 
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.json import JsonObject
+from loci.core.scopes import INSUFFICIENT
 from loci.core.telemetry import Telemetry
 from loci.mcp.http.gatekeeper import closing
 from loci.mcp.http.refusal import JSON_TYPE, Refusal, respond
@@ -50,7 +51,7 @@ def problem_of(error: Refusal | LociError) -> Problem:
         case NotFound():
             return Problem(404, error.code, str(error))
         case Refused():
-            return Problem(400, error.code, str(error))
+            return Problem(403 if error.code == INSUFFICIENT else 400, error.code, str(error))
         case _:
             message = "Loci cannot answer now. Try again in a minute"
             return Problem(503, error.code, message, str(error), {"Retry-After": "5"})
