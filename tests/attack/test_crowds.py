@@ -24,8 +24,11 @@ from loci.mcp.http import connection as connection_module
 from loci.mcp.http.application import asgi
 from tests.attack.conftest import ANN, BOB
 from tests.attack.doors import PATIENCE, UvicornDoor, lambda_doors, on_the_wire, uvicorn_door
+from tests.attack.test_forged_requests import SAME
+from tests.attack.test_ui import PAGE, cookie_of, look, sign_in
 from tests.attack.wire import Ask, call, legacy
 from tests.support.event_follower import following
+from tests.support.forms import IN_FORM, form_token
 from tests.support.polling import until
 
 CROWD = 200
@@ -177,6 +180,19 @@ def test_who_reads_slowly_learns_nothing_after_the_key_was_revoked(
                 break
     assert text.count(b"event: server") >= 1000
     assert b"rhubarb" not in text
+
+
+def test_a_stream_of_a_page_ends_when_the_person_signs_out(
+    door: UvicornDoor, key: Callable[[Owner], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_module, "BEAT_SECONDS", 0.1)
+    mine, again = (cookie_of(sign_in(door, key(ANN))) for _ in range(2))
+    page = (("Host", "loci.test"), SAME)
+    with following(door, (*page, mine), path="/ui/events") as ended, following(door, (*page, again), path="/ui/events"):
+        ended.begun()
+        token = form_token(look(door, "/ui/files", mine).body, IN_FORM)
+        assert door.ask(Ask(f"form={token}".encode(), (*PAGE, SAME, mine), "POST", "/ui/sign-out")).status == 303
+        ended.wait(lambda one: 401 in one.statuses)
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="this system ends no connection by itself")

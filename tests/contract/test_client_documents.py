@@ -85,6 +85,12 @@ def test_an_address_has_only_so_many_documents_read(documents: ClientDocuments, 
     assert documents.get(f"{ID}?0", FROM).name == "A client"
 
 
+def test_a_document_may_spell_its_redirects_in_capitals() -> None:
+    told = {**GOOD, "redirect_uris": ["https://Client.test", "http://localhost:80/cb", "com.example.app:/cb"]}
+    redirects = client_in(ID, json.dumps(told).encode()).redirects
+    assert redirects == ("https://client.test/", "http://localhost/cb", "com.example.app:/cb")
+
+
 @pytest.mark.parametrize(
     "id",
     [
