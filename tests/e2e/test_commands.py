@@ -175,6 +175,7 @@ def test_a_command_about_files_answers_programs_as_the_tool_does(
     [
         (("forget", "nothing", "--yes"), "NODE_NOT_FOUND"),
         (("ingest", "nowhere"), "NO_SUCH_PATH"),
+        (("import", "nowhere.zip"), "NO_SUCH_PATH"),
         (("add", "nothing.pdf"), None),
         (("files", "show", "nothing.pdf"), "MEMORY_NOT_FOUND"),
         (("files", "forget", "nothing.pdf", "--yes"), "MEMORY_NOT_FOUND"),

@@ -58,6 +58,20 @@ def test_it_works_while_a_server_runs(patient: Patient) -> None:
         assert patient.told() == {}
 
 
+def test_the_size_of_the_database_counts_what_is_still_in_its_log(patient: Patient) -> None:
+    app = patient.app()  # while a process has the database open, SQLite keeps the log
+    app.records.put(LOCAL, "size", "large", {"text": "x" * 2_000_000})
+    findings = json.loads(patient.run("--json").stdout)["findings"]
+    [told] = [one["what"] for one in findings if one["name"] == "database"]
+    assert float(told.split(", ")[1].removesuffix(" MB")) >= 2.0
+    app.close()
+
+
+def test_a_small_database_has_its_size_in_kilobytes(patient: Patient) -> None:
+    patient.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert " KB, whole" in patient.run().stdout
+
+
 # Settings
 
 

@@ -11,7 +11,7 @@ import typer
 
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, printable
 from loci.core.errors import Refused
-from loci.core.finding import counted
+from loci.core.finding import counted, size_shown
 from loci.core.identity import LOCAL
 from loci.documents.document import Document
 from loci.search.ranking import Hit, Ranking
@@ -83,7 +83,7 @@ def graph(
         written = _write(html, page_of(documents, LOCAL, shown, title).html)
         counts = f"{len(shown.documents):,} documents, {len(shown.links):,} links, {len(shown.open):,} open links"
         found = f", {len(shown.gaps):,} gaps" if gaps else ""
-        typer.echo(f"{printable(str(html))}: {counts}{found} ({written / 1e6:,.1f} MB)", err=as_json)
+        typer.echo(f"{printable(str(html))}: {counts}{found} ({size_shown(written)})", err=as_json)
     if as_json:
         typer.echo(json.dumps(facts(shown, _explained(documents, shown))))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Literal, TypeVar
 
 from loci.core.errors import LociError
@@ -91,6 +92,11 @@ class FirstNames:
         """The first names in order, and how many more there are."""
         more = self.count - len(self.first)
         return ", ".join(self.first) + (f" and {more:,} more" if more else "")
+
+
+def size_shown(size: int) -> str:
+    """The size in megabytes, or in whole kilobytes if it is small: what has a byte has a kilobyte."""
+    return f"{size / 1e6:,.1f} MB" if size >= 1_000_000 else f"{ceil(size / 1e3):,} KB"
 
 
 def counted(number: int, noun: str) -> str:

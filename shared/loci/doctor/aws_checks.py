@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from loci.app import App
 from loci.core.errors import Unavailable
-from loci.core.finding import Finding, counted, run_check
+from loci.core.finding import Finding, counted, run_check, size_shown
 from loci.core.identity import LOCAL, SYSTEM
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.search.document_index import BoundedIndex
@@ -51,9 +51,9 @@ def _room(app: App, index: BoundedIndex) -> Finding:
     """The sizes of the indexes in the bucket, and a warning before an owner's is full."""
     rooms = {owner.key: index.room(owner) for owner in {LOCAL, *app.api_keys.owners()}}
     fullest = max(rooms.values(), key=lambda room: room.passages)
-    megabytes = sum(room.bytes for room in rooms.values()) / 1e6
+    size = size_shown(sum(room.bytes for room in rooms.values()))
     what = (
-        f"The index in {app.settings.bucket} has {megabytes:,.1f} MB; its fullest owner has {fullest.passages:,} of at"
+        f"The index in {app.settings.bucket} has {size}; its fullest owner has {fullest.passages:,} of at"
         f" most {fullest.most_passages:,} passages"
     )
     if fullest.passages < NEARLY_FULL * fullest.most_passages:

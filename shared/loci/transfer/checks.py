@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from loci.core.finding import Finding, counted, of_owners, run_check
+from loci.core.finding import Finding, counted, of_owners, run_check, size_shown
 from loci.core.identity import Owner
 from loci.core.settings import LEFT_DAYS
 from loci.transfer.host import TransferHost
@@ -27,7 +27,7 @@ def _check_owner(app: TransferHost, owner: Owner, *, fix: bool) -> Finding | Non
     began = staging.age(min(one.came for one in left))
     what = (
         f"{counted(len({one.sha256 for one in left}), 'content')} of an import never arrived whole:"
-        f" {counted(len(left), 'piece')}, {sum(one.bytes for one in left) / 1e6:,.1f} MB, begun {_shown(began)} ago"
+        f" {counted(len(left), 'piece')}, {size_shown(sum(one.bytes for one in left))}, begun {_shown(began)} ago"
     )
     if not fix:
         advice = (

@@ -10,6 +10,7 @@ from loci.adapters.local.coding import code_some
 from loci.adapters.local.migrations import MIGRATIONS
 from loci.core.errors import Misconfigured, Unavailable
 from loci.core.fair_queue import FairQueues
+from loci.core.finding import size_shown
 
 MAPPED = 64 * 1024**2
 """Bytes of the file that are mapped into memory. Without the mapping each page costs a system call. What searches have
@@ -183,7 +184,15 @@ def check_file(path: Path) -> str | None:
     if faults != ["ok"]:
         raise Misconfigured(f"{path} is damaged ({faults[0]})", "Restore it from a copy")
     refuse_newer(version)
-    return f"{path}, {path.stat().st_size / 1e6:,.1f} MB, whole, version {version}"
+    return f"{path}, {size_shown(_size(path))}, whole, version {version}"
+
+
+def _size(path: Path) -> int:
+    """The bytes of the file and of its write-ahead log, which may hold most of what was written."""
+    size = path.stat().st_size
+    with suppress(FileNotFoundError):  # whoever closes the file last removes its log
+        size += path.with_name(f"{path.name}-wal").stat().st_size
+    return size
 
 
 def explained(path: Path, error: sqlite3.Error) -> Unavailable | Misconfigured:

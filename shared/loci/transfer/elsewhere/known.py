@@ -23,12 +23,13 @@ class FromElsewhere:
     """The notes of another program at a path, as documents below a folder."""
 
     def __init__(self, path: Path, kind: str | None, into: str | None) -> None:
-        self.kind = kind or _kind_of(path)
-        if self.kind not in KNOWN:
-            what = f"Loci knows no {self.kind[:40]!r}"
+        if kind is not None and kind not in KNOWN:
+            what = f"Loci knows no {kind[:40]!r}"
             raise Refused(what, f"Give --from with one of {', '.join(sorted(KNOWN))}", code="UNKNOWN_FORMAT")
         if not path.exists():
-            raise Refused(f"There is no {path}", "Correct the path", code="NO_SUCH_PATH")
+            advice = f"Give the path of an archive of loci export, or of the notes of {', '.join(sorted(KNOWN))}"
+            raise Refused(f"There is no {path}", advice, code="NO_SUCH_PATH")
+        self.kind = kind or _kind_of(path)
         self.into = (into or self.kind).strip("/")
         self._path = path
 
