@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -129,6 +130,23 @@ def test_the_command_follows_a_server_with_a_key(tmp_path: Path) -> None:
     assert " call tool=scratchpad_read door=mcp outcome=error " in line
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "refuses access (401, This key is not valid here). Give a valid key" in refused.stderr
+
+
+def test_a_server_that_does_not_answer_is_told_and_tried_again(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
+    data, url = tmp_path / "data", f"http://127.0.0.1:{port}"
+    with followed(Path("/nowhere/data"), "--url", url, "--last", "10") as process:
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        with serving(data, "--port", str(port)) as server:  # the last option counts
+            post(f"{server.url}/mcp", read("abc"))
+            assert " call tool=scratchpad_read " in first_line(process)
+            second = process.stderr.readline()
+        process.kill()
+    assert f"{url}/events cannot be reached (" in first
+    assert first.endswith("Trying again for some minutes; stop with Ctrl-C\n")
+    assert second == f"{url}/events answers again\n"
 
 
 def test_an_unknown_kind_is_refused_with_those_that_there_are(tmp_path: Path) -> None:

@@ -103,6 +103,20 @@ def test_a_second_import_changes_nothing(full: Path, there: Path, archive: Path)
     assert (again["taken"], again["same"]) == ({}, {"documents": 3, "deleted": 1, "files": 2})
 
 
+def test_what_is_there_already_is_not_called_moved(data: Path, there: Path, archive: Path, tmp_path: Path) -> None:
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in range(70):
+        (many / f"{number}.md").write_text(f"# Note {number}\n")
+    loci(data, "ingest", str(many))
+    moved(data, "export", archive)
+    assert "64 looked at: 64 to move" in loci(there, "import", str(archive), "--dry-run").stderr
+    assert "64 looked at: 64 moved\n" in loci(there, "import", str(archive)).stderr
+    again = loci(there, "import", str(archive))
+    assert "64 looked at: 0 moved, 64 there already\n" in again.stderr
+    assert again.stdout == "Imported nothing. 70 documents were here already.\n"
+
+
 def test_a_write_and_a_deletion_can_be_undone_after_the_move(full: Path, there: Path, archive: Path) -> None:
     moved(full, "export", archive)
     moved(there, "import", archive)

@@ -93,7 +93,8 @@ def test_a_port_in_use_is_one_clear_line(data: Path) -> None:
     assert ended.returncode == 1
     assert ended.stderr.strip().splitlines() == [
         f"loci: Cannot listen on 127.0.0.1:{port} (Address already in use). "
-        f"Stop the program that uses that port, or choose another with --port, such as {port + 1}."
+        f"Stop the program that uses that port, or choose another: loci serve --port {port + 1},"
+        f" or make run PORT={port + 1}."
     ]
 
 

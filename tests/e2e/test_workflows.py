@@ -32,7 +32,7 @@ def test_a_person_lists_what_waits_and_approves_it(tmp_path: Path) -> None:
     assert "t1 wants to call journal:deploy: the plan says so" in listed.stdout
     assert '{"value": "v2"}' in listed.stdout
     approved = loci(tmp_path / "data", "approve", id, "--yes", "--feedback", "tested")
-    assert (approved.returncode, approved.stdout) == (0, f"{id} is complete\n")
+    assert (approved.returncode, approved.stdout, approved.stderr) == (0, f"{id} is complete\n", "")
     assert (tmp_path / "journal").read_text().count('"begin"') == 1
     assert "No workflow waits" in loci(tmp_path / "data", "approve").stdout
 
@@ -43,7 +43,7 @@ def test_a_person_rejects_it(tmp_path: Path) -> None:
     assert (answer["status"], answer["tasks"][0]["status"]) == ("aborted", "skipped")
     assert not (tmp_path / "journal").exists()
     again = loci(tmp_path / "data", "approve", id)
-    assert (again.returncode, "waits for nothing: it is aborted" in again.stderr) == (1, True)
+    assert (again.returncode, "waits for nothing: it was aborted" in again.stderr) == (1, True)
 
 
 def test_without_a_yes_nothing_runs(tmp_path: Path) -> None:

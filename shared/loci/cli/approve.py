@@ -11,6 +11,7 @@ from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
 from loci.core.settings import Settings
 from loci.workflows.api import Workflows
+from loci.workflows.run import status_said
 
 
 def approve(
@@ -32,7 +33,7 @@ def approve(
             _list(app.workflows.waiting(LOCAL), as_json=as_json)
             return
         answer = _answer(app.workflows, LOCAL, id, reject=reject, feedback=feedback, yes=yes or as_json)
-        typer.echo(json.dumps(answer) if as_json else printable(f"{id} is {answer['status']}"))
+        typer.echo(json.dumps(answer) if as_json else printable(f"{id} {status_said(str(answer['status']))}"))
     finally:
         app.close()
 
@@ -43,7 +44,8 @@ def _answer(
     run = workflows.status(owner, id)
     checkpoint = run.get("checkpoint_id")
     if not isinstance(checkpoint, str):
-        raise NotFound(f"Workflow {id} waits for nothing: it is {run['status']}", "List those that wait: loci approve")
+        what = f"Workflow {id} waits for nothing: it {status_said(str(run['status']))}"
+        raise NotFound(what, "List those that wait: loci approve")
     if not reject and not yes:
         for line in _told(id, run):
             typer.echo(printable(line))

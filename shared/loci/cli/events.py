@@ -49,12 +49,16 @@ def events(
     if url := url_or_stack(url, stack):
         from loci.cli.remote_events import remote_events
 
-        found = remote_events(url, key or os.environ.get("LOCI_KEY"), ",".join(sorted(wanted)), last)
+        found = remote_events(url, key or os.environ.get("LOCI_KEY"), ",".join(sorted(wanted)), last, _say)
     else:
         found = _local_events(wanted, last, data, config)
     with suppress(KeyboardInterrupt, BrokenPipeError):
         for event in found:
             print(json.dumps(event) if as_json else _line(event), flush=True)
+
+
+def _say(line: str) -> None:
+    typer.echo(printable(line), err=True)
 
 
 def _local_events(kinds: frozenset[str], last: int, data: Any, config: Any) -> Iterator[dict[str, Any]]:

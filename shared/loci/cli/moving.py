@@ -158,12 +158,12 @@ def import_(
 
 
 def _sent(app: "App", url: str, key: str | None, names: list[str], *, as_json: bool) -> "Moved":
-    from loci.cli.moving_text import telling
+    from loci.cli.moving_text import SENT, telling
     from loci.transfer.items import Wish
     from loci.transfer.moving import Mover
 
     there = _server(app, url, key)
-    with telling("Sent", as_json=as_json) as shown:
+    with telling(SENT, as_json=as_json) as shown:
         mover = Mover(app.transfer.of(LOCAL, names), app.transfer.parts, shown.told)
         shown.show(mover.moved)
         mover.into(there, Wish())

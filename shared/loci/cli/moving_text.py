@@ -23,6 +23,8 @@ WORDS = {
     "runs": "finished workflow",
     "results": "remembered result",
 }
+SENT = "Sent"
+"""What is told of things that another place takes."""
 PLURALS = {"files": "versions of files", "capabilities": "capabilities"}
 
 
@@ -33,8 +35,9 @@ FIRST_TOLD = 64
 class Shown:
     """Tells how a move goes on, and how it ended."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, taken: str) -> None:
         self._progress = progress
+        self._taken = taken
         self._next = FIRST_TOLD
         self.moved: Moved | None = None
         self.file: str | None = None
@@ -43,12 +46,13 @@ class Shown:
         """Tell this at the end, also if it is interrupted."""
         self.moved, self.file = moved, file
 
-    def told(self, done: int, label: str) -> None:
+    def told(self, moved: Moved, label: str) -> None:
         """Tell how far it is: nobody knows of how many."""
+        done = moved.done
         if sys.stderr.isatty():
             self._progress(done, done, label)
         elif done >= self._next:
-            typer.echo(f"{done:,} moved", err=True)
+            typer.echo(_so_far(moved, self._taken), err=True)
             self._next = 2 * done
 
 
@@ -56,10 +60,23 @@ class Shown:
 def telling(verb: str, *, as_json: bool) -> Generator[Shown]:
     """Tell what has moved when it is over. Nothing is told if nothing was begun."""
     with shown_progress() as progress:
-        shown = Shown(progress)
+        shown = Shown(progress, "to move" if verb.startswith("Would") else "moved")
         yield shown
     if shown.moved is not None:
         typer.echo(json.dumps(view(shown.moved)) if as_json else text(verb, shown.moved, shown.file))
+
+
+def _so_far(moved: Moved, taken: str) -> str:
+    """How many of the items were moved, and what became of the others."""
+    counts = {
+        taken: moved.taken.total(),
+        "there already": moved.same.total(),
+        "in conflict": len(moved.conflicts),
+        "left out": len(moved.left_out),
+        "failed": len(moved.failed),
+    }
+    told = [f"{number:,} {what}" for what, number in counts.items() if number or what == taken]
+    return f"{moved.done:,} looked at: {', '.join(told)}"
 
 
 def view(moved: Moved) -> dict[str, object]:
@@ -77,9 +94,11 @@ def view(moved: Moved) -> dict[str, object]:
 def text(verb: str, moved: Moved, file: str | None = None) -> str:
     """The outcome of a move, for people."""
     where = f" to {file}" if file else ""
-    same = f" {_counts(moved.same)} {'was' if moved.same.total() == 1 else 'were'} here already." if moved.same else ""
+    place = "there" if verb == SENT else "here"
+    was = "was" if moved.same.total() == 1 else "were"
+    same = f" {_counts(moved.same)} {was} {place} already." if moved.same else ""
     lines = [f"{verb} {_counts(moved.taken) if moved.taken else 'nothing'}{printable(where)}.{same}"]
-    lines += short_list("Conflicts: what is here stays as it is", [_line(one) for one in moved.conflicts])
+    lines += short_list(f"Conflicts: what is {place} stays as it is", [_line(one) for one in moved.conflicts])
     lines += short_list("Left out", [_line(one) for one in moved.left_out])
     lines += short_list("Failed", [_line(one) for one in moved.failed])
     return "\n".join(lines)

@@ -44,9 +44,12 @@ class Reader:
 
 
 def remote_events(
-    url: str, key: str | None, kinds: str, last: int, pause: Callable[[float], None] = time.sleep
+    url: str, key: str | None, kinds: str, last: int, say: Callable[[str], None]
 ) -> Iterator[dict[str, Any]]:
-    """The events of a server, without end. Raises `LociError` if it refuses, or cannot be reached for long."""
+    """The events of a server, without end. Raises `LociError` if it refuses, or cannot be reached for long.
+
+    `say` is told when the server gives none, and when it does again.
+    """
     import httpx2  # only this needs it
 
     where, reader, failures, shown = server_url(url, "events"), Reader(), 0, key_header(key)
@@ -60,6 +63,8 @@ def remote_events(
                 with client.stream("GET", where, params={"kinds": kinds, "last": str(last)}, headers=headers) as answer:
                     if answer.status_code == 200:
                         _check_type(answer.headers.get("content-type", ""), where)
+                        if failures:
+                            say(f"{where} answers again")
                         failures = 0
                         yield from reader.events(answer.iter_lines())
                         what = "the answer has ended"
@@ -72,7 +77,9 @@ def remote_events(
                 failures += 1
             if failures > MOST_FAILURES:
                 raise Unavailable(f"{where} cannot be reached ({what})", "Run the same command again later")
-            pause(min(reader.retry * max(1, failures), LONGEST_WAIT))
+            if failures == 1:
+                say(f"{where} cannot be reached ({what}). Trying again for some minutes; stop with Ctrl-C")
+            time.sleep(min(reader.retry * max(1, failures), LONGEST_WAIT))
 
 
 def _check_type(given: str, where: str) -> None:

@@ -175,7 +175,8 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.bind((host, port))
     except OSError as error:
         taken = error.errno == errno.EADDRINUSE
-        advice = f"Stop the program that uses that port, or choose another with --port, such as {port + 1}"
+        other = f"loci serve --port {port + 1}, or make run PORT={port + 1}"
+        advice = f"Stop the program that uses that port, or choose another: {other}"
         raise Misconfigured(
             f"Cannot listen on {host}:{port} ({error.strerror})", advice if taken else "Correct --host or --port"
         ) from None

@@ -44,8 +44,11 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JS
 def open_app(
     data: Path | None, config: Path | None, check: Callable[[Settings], object] = lambda settings: settings
 ) -> "App":
-    """Assemble Loci from the command's settings. `check` may refuse them before anything is created."""
-    settings = load_settings({"data": data}, config)
+    """Assemble Loci from the command's settings. `check` may refuse them before anything is created.
+
+    A command tells its result; only what fails is logged besides.
+    """
+    settings = load_settings({"data": data, "log_level": "ERROR"}, config)
     check(settings)
     from loci.compose import build_app  # slow to load, and `--help` does not need it
 

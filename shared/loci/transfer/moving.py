@@ -16,13 +16,6 @@ PATIENCE: Final = 900.0
 """Seconds that an item is tried again, such as a version of a file whose predecessor is being read."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
 
-Told = Callable[[int, str], None]
-"""Told how many items are done, and the name of the last one."""
-
-
-def nobody(done: int, label: str) -> None:
-    """Nobody wants to know."""
-
 
 @dataclass(frozen=True, slots=True)
 class Named:
@@ -50,6 +43,14 @@ class Moved:
         """How many items were looked at."""
         told = len(self.conflicts) + len(self.left_out) + len(self.failed)
         return self.taken.total() + self.same.total() + told
+
+
+Told = Callable[[Moved, str], None]
+"""Told how far a move is, and the name of the last item."""
+
+
+def nobody(moved: Moved, label: str) -> None:
+    """Nobody wants to know."""
 
 
 class Mover:
@@ -82,7 +83,7 @@ class Mover:
                 self.moved.taken[one.item.part] += 1
             except NotFound as error:  # it went away meanwhile
                 self.moved.failed.append(Named(one.item.part, label, str(error)))
-            self._told(self.moved.done, label)
+            self._told(self.moved, label)
         self.moved.bytes = writer.bytes
 
     def into(self, place: Destination, wish: Wish, *, dry_run: bool = False) -> None:
@@ -106,7 +107,7 @@ class Mover:
                         wanted.append(one)
             if not dry_run:
                 self._take(place, wanted, wish)
-            self._told(self.moved.done, self._parts[batch[-1].item.part].label(batch[-1].item))
+            self._told(self.moved, self._parts[batch[-1].item.part].label(batch[-1].item))
 
     def _take(self, place: Destination, some: list[Loaded], wish: Wish) -> None:
         pause, until = FIRST_PAUSE, self._clock() + PATIENCE

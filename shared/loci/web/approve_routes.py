@@ -23,6 +23,7 @@ from loci.web.seen import seen
 from loci.web.sign_in import SIGN_IN
 from loci.web.visit import Visit
 from loci.web.visitors import APPROVE, Visitors
+from loci.workflows.run import status_said
 
 LONGEST_FEEDBACK: Final = 2000
 
@@ -102,7 +103,7 @@ def _page(run: JsonObject, token: str, form_token: str) -> HtmlPage:
 
 
 def _over(run: JsonObject, said: str = "This question is answered already, or it has expired.") -> HtmlPage:
-    return _filled("Workflow", f'<p role="status">{said}</p><p>It is {html.escape(str(run["status"]))}.</p>')
+    return _filled("Workflow", f'<p role="status">{said}</p><p>It {html.escape(status_said(str(run["status"])))}.</p>')
 
 
 def _filled(title: str, told: str) -> HtmlPage:

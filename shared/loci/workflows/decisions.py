@@ -7,7 +7,7 @@ from typing import Final
 from loci.core.errors import LociError, Refused
 from loci.workflows.plan import Task
 from loci.workflows.ports import CheckedTask
-from loci.workflows.run import ENDED, Checkpoint, Run, TaskState
+from loci.workflows.run import ENDED, Checkpoint, Run, TaskState, status_said
 
 LONGEST_ARGUMENTS: Final = 1000
 
@@ -39,7 +39,8 @@ def continued(run: Run, now: float, reason: str | None) -> Run:
 def open_checkpoint(run: Run, id: str) -> Checkpoint:
     """The checkpoint at which the run waits. Raises `Refused` if that is not this one."""
     if run.checkpoint is None or run.checkpoint.id != id:
-        waiting = f"It waits at {run.checkpoint.id}" if run.checkpoint else f"It does not wait: it is {run.status}"
+        over = f"It does not wait: it {status_said(run.status)}"
+        waiting = f"It waits at {run.checkpoint.id}" if run.checkpoint else over
         raise Refused(
             f"Checkpoint {id[:80]!r} is not open in this workflow",
             f"{waiting}. See pml_workflow_status",
@@ -93,7 +94,7 @@ def stopped(run: Run, now: float, reason: str) -> Run:
     """The run that somebody aborted. Raises `Refused` if it has ended."""
     if run.status in ENDED:
         raise Refused(
-            f"The workflow has ended already: it is {run.status}",
+            f"The workflow has ended already: it {status_said(run.status)}",
             "See its results with pml_workflow_status",
             code="WORKFLOW_ENDED",
         )

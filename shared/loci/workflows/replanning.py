@@ -8,7 +8,7 @@ from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
 from loci.workflows.plan import MOST_TASKS, Plan, Task
 from loci.workflows.ports import CheckedTask
-from loci.workflows.run import ENDED, SETTLED, Run, TaskState
+from loci.workflows.run import ENDED, SETTLED, Run, TaskState, status_said
 
 MOST_REPLANS: Final = 10
 _REFERENCE: Final = re.compile(r"(?<!\$)\$(\{?)([A-Za-z0-9_][A-Za-z0-9_-]*)(?=\.result)")
@@ -18,7 +18,7 @@ def check_replan(run: Run) -> None:
     """Raise `Refused` if the run takes no more tasks."""
     if run.status in ENDED:
         raise Refused(
-            f"The workflow has ended already: it is {run.status}",
+            f"The workflow has ended already: it {status_said(run.status)}",
             "Start another one with pml_execute_dag",
             code="WORKFLOW_ENDED",
         )

@@ -11,6 +11,14 @@ from loci.workflows.plan import Plan, Task
 TaskStatus = Literal["waiting", "running", "success", "error", "skipped"]
 RunStatus = Literal["running", "paused", "complete", "aborted", "error"]
 """As clients read it."""
+_SAID: Final[Mapping[str, str]] = {
+    "running": "is running",
+    "paused": "waits for a decision",
+    "layer_complete": "waits for a decision",
+    "complete": "is complete",
+    "aborted": "was aborted",
+    "error": "failed",
+}
 ENDED: Final = frozenset[RunStatus]({"complete", "aborted", "error"})
 SETTLED: Final = frozenset[TaskStatus]({"success", "error", "skipped"})
 Moment = Annotated[float, Field(ge=0, le=LAST_SECOND)]
@@ -18,6 +26,11 @@ Duration = Annotated[float, Field(ge=-LAST_SECOND, le=1000 * LAST_SECOND)]
 """In milliseconds. A clock may be set back."""
 MOST_TRIES: Final = 12
 """Of a task that is interrupted again and again."""
+
+
+def status_said(status: str) -> str:
+    """The status of a run as the rest of a sentence about it."""
+    return _SAID.get(status, f"is {status}")
 
 
 class TaskState(BaseModel):

@@ -77,7 +77,7 @@ function makeQuestion(asked, changed) {
 
   function closedText(answer) {
     const decision = answer.decision;
-    if (!decision) return `This question is closed: the workflow is ${STATUS[answer.status] || answer.status}.`;
+    if (!decision) return `This question is closed: the workflow ${statusSaid(answer.status)}.`;
     return `This question is answered already: ${decision.what}${decision.reason ? `, “${decision.reason}”` : ''}.`;
   }
 

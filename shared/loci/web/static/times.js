@@ -31,4 +31,7 @@ function whoAsked(by) {
 }
 
 const STATUS = { running: 'running', paused: 'waiting', complete: 'complete', aborted: 'aborted', error: 'failed' };
+// The same as the rest of a sentence about a workflow.
+const SAID = { running: 'is running', paused: 'waits for an answer', complete: 'is complete', aborted: 'was aborted', error: 'failed' };
+const statusSaid = (status) => SAID[status] || `is ${status}`;
 const statusChip = (status) => element('span', STATUS[status] || status, { className: `chip ${status}` });

@@ -11,7 +11,7 @@ function eventsOf(run) {
   if (run.checkpoint) events.push({ at: run.checkpoint.since, text: run.checkpoint.task ? `${run.checkpoint.task} waits for an answer` : 'It waits after a layer' });
   if (run.ended) {
     for (const task of run.plan) if (task.status === 'skipped') events.push({ at: run.ended, text: `${task.id} was skipped: ${cut(task.error || '', 300)}` });
-    events.push({ at: run.ended, text: `The workflow is ${STATUS[run.status] || run.status}` });
+    events.push({ at: run.ended, text: `The workflow ${statusSaid(run.status)}` });
   }
   return events.map((one, order) => ({ ...one, order })).sort((a, b) => a.at - b.at || a.order - b.order);
 }
