@@ -281,6 +281,43 @@ def test_what_cannot_be_written_is_refused(home: Path, arguments: list[str], pro
     assert os.listdir(home) == []  # noqa: PTH208
 
 
+def test_a_removal_without_a_client_lists_what_could_be_removed(home: Path) -> None:
+    put(home, GEMINI, "{}")
+    assert "No client on this machine has loci." in connect(home, "--remove").stdout
+    connected(home, "cursor")
+    connected(home, "codex", "--url", URL)
+    before = [(home / file).read_bytes() for file in (CURSOR, CODEX, GEMINI)]
+    ended = connect(home, "--remove", "--yes")
+    assert [line.split()[0] for line in ended.stdout.splitlines()[:2]] == ["cursor", "codex"]
+    assert "gemini" not in ended.stdout
+    assert ended.stdout.endswith("Nothing was changed. Remove one with: loci connect CLIENT --remove\n")
+    assert [(home / file).read_bytes() for file in (CURSOR, CODEX, GEMINI)] == before
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", '{"a": 1}', EMPTY["no section"], '{\n  "a": 1,\n}\n', '{\n  "mcpServers": {}\n}\n']
+)
+def test_a_section_that_loci_made_goes_with_its_last_server(home: Path, text: str) -> None:
+    path = put(home, CURSOR, text)
+    connected(home, "cursor")
+    connected(home, "cursor", "--url", URL)
+    connected(home, "cursor", "--remove")
+    assert path.read_text() == text if "mcpServers" not in text else read(path) == {"mcpServers": {}}
+
+
+def test_a_file_that_loci_made_is_empty_again(home: Path) -> None:
+    connected(home, "cursor")
+    connected(home, "cursor", "--remove")
+    assert (home / CURSOR).read_text() == "{}\n"
+
+
+@pytest.mark.parametrize(("rest", "left"), [("", {}), (', "a": 1', {"mcpServers": {}, "a": 1})])
+def test_without_a_copy_an_empty_section_goes_only_if_it_was_all(home: Path, rest: str, left: dict[str, Any]) -> None:
+    path = put(home, CURSOR, f'{{"mcpServers": {{"loci": {{"url": "{URL}"}}}}{rest}}}')
+    connected(home, "cursor", "--remove")
+    assert read(path) == left
+
+
 def test_an_own_name_stands_beside_the_other(home: Path) -> None:
     connected(home, "cursor")
     connected(home, "cursor", "--name", "work", "--url", URL)

@@ -61,11 +61,11 @@ def connect(
     Loci shows the change to the client's file, asks, keeps a copy beside it, and changes nothing else in the file. A
     client that needs a key gets the one in --key or LOCI_KEY. Without a key, clients sign in if the server asks for it.
     """
-    if client is None:
-        _list(name, as_json=as_json)
-        return
     if not NAME.fullmatch(name):
         raise Refused(f"{name!r} cannot be a server's name", "Use up to 40 letters, digits, - and _")
+    if client is None:
+        _list(name, removing=remove, as_json=as_json)
+        return
     known = _known(client)
     key = key or os.environ.get("LOCI_KEY")
     entry = None if remove else known.entry(_server(url_or_stack(url, stack), key, data, config))
@@ -145,8 +145,10 @@ def _tell(client: McpClient, change: Change, copy: Path | None, done: str, *, as
         )
 
 
-def _list(name: str, *, as_json: bool) -> None:
+def _list(name: str, *, removing: bool, as_json: bool) -> None:
     rows = [_row(one, name) for one in mcp_clients()]
+    if removing:
+        rows = [row for row in rows if row["state"] in ("connected", "by URL", "unreadable")]
     if as_json:
         typer.echo(json.dumps({"clients": rows}))
         return
@@ -154,7 +156,12 @@ def _list(name: str, *, as_json: bool) -> None:
         typer.echo(printable(f"{row['client']:<15} {row['state']:<14} {row['file']}"))
         if row["problem"]:
             typer.echo(printable(f"{'':<15} {row['problem']}"))
-    if any(row["state"] == "not connected" for row in rows):
+    if removing:
+        has_some = any(row["state"] != "unreadable" for row in rows)
+        named = "" if name == "loci" else f" --name {name}"
+        how = f"\nNothing was changed. Remove one with: loci connect CLIENT --remove{named}"
+        typer.echo(how if has_some else f"No client on this machine has {name}.")
+    elif any(row["state"] == "not connected" for row in rows):
         typer.echo("\nConnect one with: loci connect CLIENT")
 
 

@@ -21,6 +21,7 @@ from loci.events.blanked import BLANK, has_secret
 
 LARGEST: Final = 64 << 20
 COPY: Final = ".before-loci"
+MOST_COPIES: Final = 999
 HIDDEN_BELOW: Final = frozenset({"env", "headers", "http_headers"})
 SHORTEST_SECRET: Final = 6
 
@@ -90,7 +91,9 @@ def connecting(client: McpClient, name: str, entry: JsonObject | None) -> Change
     def changed() -> str:
         syntax = _syntax(client)
         if entry is None:
-            return syntax.without_entry(text, client.section, name)
+            left = syntax.without_entry(text, client.section, name)
+            is_own = client.syntax == "json" and left != text and _made_the_section(client, left, name)
+            return json_text.without_section(left, client.section) if is_own else left
         if syntax.entry_in(text, client.section, name) == entry:
             return text
         return syntax.with_entry(text, client.section, name, entry)
@@ -100,6 +103,29 @@ def connecting(client: McpClient, name: str, entry: JsonObject | None) -> Change
     mark = codecs.BOM_UTF8 if (before or b"").startswith(codecs.BOM_UTF8) else b""
     secrets = {secret for one in (text, after) for secret in _secrets(_read(client, one))}
     return Change(client.file, before, mark + after.encode(), frozenset(secrets))
+
+
+def _made_the_section(client: McpClient, left: str, name: str) -> bool:
+    """True if Loci made the section: the file lacked it when Loci came, or nothing else is in the file."""
+    for copy in reversed(_copies(client.file.resolve())):
+        with suppress(LociError):
+            before = _read(client, _text(client, _content(copy) or b""))
+            servers = before.get(client.section)
+            if not (isinstance(servers, dict) and name in servers):  # the file before the entry came
+                return client.section not in before
+    return _read(client, left).keys() <= {client.section}
+
+
+def _copies(file: Path) -> list[Path]:
+    """The copies beside the file, in the order of their numbers."""
+    found: list[Path] = []
+    while len(found) < MOST_COPIES and (copy := _numbered(file, len(found) + 1)).exists():
+        found.append(copy)
+    return found
+
+
+def _numbered(file: Path, number: int) -> Path:
+    return file.with_name(f"{file.name}{COPY}{'' if number == 1 else f'-{number}'}")
 
 
 def _written(secret: str) -> tuple[str, ...]:
@@ -142,15 +168,15 @@ def write(change: Change) -> Path | None:
 
 def _copy(file: Path, content: bytes) -> Path:
     """Keep what is there, beside it. Copies of other contents stay."""
-    for number in range(1, 1000):
-        copy = file.with_name(f"{file.name}{COPY}{'' if number == 1 else f'-{number}'}")
+    for number in range(1, MOST_COPIES + 1):
+        copy = _numbered(file, number)
         if copy.exists():
             if copy.read_bytes() == content:
                 return copy
             continue
         _replace(copy, content, 0o600)
         return copy
-    raise Refused(f"Beside {file} are 999 copies", f"Remove those whose names end in {COPY}")
+    raise Refused(f"Beside {file} are {MOST_COPIES} copies", f"Remove those whose names end in {COPY}")
 
 
 def _replace(file: Path, content: bytes, mode: int) -> None:
@@ -211,8 +237,8 @@ def _check(client: McpClient, before: str, after: str, name: str, entry: JsonObj
         held.pop(name, None)
         held.update({} if entry is None else {name: entry})
     found = _explained(client, lambda: _read(client, after))
-    if client.syntax == "toml" and entry is None and not wanted.get(client.section, True):
-        wanted.pop(client.section)  # a table that is written nowhere
+    if entry is None and not wanted.get(client.section, True) and client.section not in found:
+        wanted.pop(client.section)  # it went with its only entry
     if found != wanted:
         raise Refused(
             f"{client.file} is written in a way that Loci cannot change safely",

@@ -66,9 +66,24 @@ def without_entry(text: str, section: str, name: str) -> str:
     """Take the entry out of the section."""
     held = _one(read_json(text), section)
     own = _one(held.node, name) if held else None
-    if held is None or own is None:
+    return text if held is None or own is None else _without(text, held.node, own)
+
+
+def without_section(text: str, section: str) -> str:
+    """Take the section out if nothing is in it, not even a remark."""
+    root = read_json(text)
+    held = _one(root, section)
+    if held is None or text[held.node.start + 1 : held.node.end - 1].strip():
         return text
-    at = list(held.node.members).index(own)
+    done = _without(text, root, held)
+    left = read_json(done)
+    is_blank = not done[left.start + 1 : left.end - 1].strip()
+    return f"{done[: left.start]}{{}}{done[left.end :]}" if is_blank else done
+
+
+def _without(text: str, node: Node, own: Member) -> str:
+    """Take a member out of the object, with its line if it has that for itself."""
+    at = list(node.members).index(own)
     start, end = own.start, own.node.end if own.comma is None else own.comma + 1
     margin = start - len(text[:start]) + len(text[:start].rstrip(" \t"))
     rest = text.find("\n", end)
@@ -77,7 +92,7 @@ def without_entry(text: str, section: str, name: str) -> str:
     elif at:
         start = margin
     done = text[:start] + text[end:]
-    before = held.node.members[at - 1].comma if at and own.comma is None else None
+    before = node.members[at - 1].comma if at and own.comma is None else None
     return done if before is None else done[:before] + done[before + 1 :]
 
 
