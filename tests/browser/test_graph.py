@@ -23,8 +23,9 @@ return colours.size;
 """
 NOTES = {
     "harbour.md": "---\ntags: [sea]\n---\n# The harbour\n\nSee [[timetable]] and [[lighthouse]].\n\n- one\n- two\n",
-    "timetable.md": "# Timetable\n\nThe ferry leaves at dawn.\n",
-    "kitchen/bread.md": "# Bread <img src=x onerror=document.title=1>\n\n<script>document.title='owned'</script>\n",
+    "timetable.md": "# Timetable\n\nThe ferry leaves at **dawn**.\n\n- not `at 2*3*4` but _soon_\n",
+    "kitchen/bread.md": "# Bread <img src=x onerror=document.title=1>\n\n<script>document.title='owned'</script>\n\n"
+    "**<b>** [a](javascript:1) [b](https://example.com/) `<b>`\n",
 }
 
 
@@ -82,6 +83,31 @@ def test_a_document_is_found_by_words_and_its_text_is_opened(browser: Browser, n
     assert text_of(browser, "panel-title") == "Timetable"
     assert "The ferry leaves at dawn." in text_of(browser, "panel-text")
     assert "The harbour" in text_of(browser, "panel-links")
+
+
+def test_what_is_marked_in_a_line_is_shown_so(browser: Browser, notes: Path) -> None:
+    browser.go(notes.as_uri())
+    find(browser, "timet")
+    made = "return [...document.querySelectorAll('#panel-text p *')].map((one) => [one.localName, one.innerText])"
+    assert browser.run(made) == [["strong", "dawn"], ["code", "at 2*3*4"], ["em", "soon"]]
+
+
+def test_no_name_is_cut_at_the_edge_of_a_phone(browser: Browser, notes: Path) -> None:
+    browser.resize(390, 844)
+    browser.go(notes.as_uri())
+    browser.until(SETTLED)
+    browser.run(
+        """window.places = []; const fill = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+          const half = this.measureText(text).width / 2;
+          window.places.push([x - half, x + half]);
+          return fill.call(this, text, x, y);
+        };
+        dispatchEvent(new Event('resize'));"""
+    )
+    browser.until("window.places.length > 2")
+    places = browser.run("return window.places")
+    assert [one for one in places if one[0] < 0 or one[1] > 390] == []
 
 
 def test_a_tag_finds_its_documents(browser: Browser, notes: Path) -> None:
@@ -145,7 +171,10 @@ def test_nothing_in_a_document_takes_effect(browser: Browser, notes: Path) -> No
     find(browser, "bread")
     assert "<script>" in text_of(browser, "panel-text")
     assert browser.run("return document.title") == "Notes of a port"
-    assert browser.run("return document.querySelectorAll('#panel img, #panel script').length") == 0
+    assert browser.run("return document.querySelectorAll('#panel img, #panel script, #panel b').length") == 0
+    assert browser.run("return [...document.querySelectorAll('#panel a')].map((one) => one.href)") == [
+        "https://example.com/"
+    ]
 
 
 def test_the_served_page_asks_for_a_text_when_it_is_read(browser: Browser, data: Path) -> None:

@@ -85,6 +85,13 @@ def test_a_replay_shows_each_moment_again(browser: Browser, at: Flows) -> None:
     assert state(browser, "deploy") == "node success"
 
 
+def test_a_workflow_that_failed_is_said_to_have_failed(browser: Browser, at: Flows) -> None:
+    id = at.begin(task("bad", "fail"))
+    until(lambda: at.run(id)["ended"], 20)
+    browser.go(f"{at.url}/runs/{id}")
+    assert browser.run("return document.getElementById('events').innerText").endswith("The workflow failed")
+
+
 def test_the_keyboard_walks_among_the_tasks_and_reads_one(browser: Browser, at: Flows) -> None:
     id = at.waits(task("t1", "items"), task("t2", "echo", value="$t1.result.items[0].name"), GATED)
     browser.go(f"{at.url}/runs/{id}")

@@ -86,6 +86,36 @@ def test_each_rank_is_drawn_and_told_in_words(page: Browser) -> None:
     assert page.run("return document.querySelectorAll('#stages li').length") >= 3
 
 
+def test_a_passage_of_one_line_is_one_line(page: Browser) -> None:
+    asked(page, "ferry to Kos")
+    assert text_of(page, "#documents a.where") == "line 3"
+
+
+def test_only_a_stage_that_moved_a_result_is_drawn(page: Browser) -> None:
+    asked(page, "ferry to Kos")
+    page.run(
+        """const explain = { words: 1, vector: null, fused: 2, rerank: null, bm25: 1.5, cosine: null };
+        const one = { id: 'a', preview: 'A', path: 'a.md', score: 0.5, lines: '1-2', snippet: 'a', explain };
+        const told = { results: [one], metadata: { stages: [] }, explain };
+        const real = fetch;
+        window.answer = (late) => { explain.late = late; };
+        window.fetch = (address, how) => address.includes('search/documents?')
+          ? Promise.resolve(new Response(JSON.stringify(told))) : real(address, how);"""
+    )
+
+    def stages(late: int) -> list[str]:
+        page.run("window.answer(arguments[0])", late)
+        page.run("document.getElementById('documents').replaceChildren()")
+        page.run("document.getElementById('ask').requestSubmit()")
+        page.until("document.querySelector('#documents .why')")
+        return page.run(
+            "return [...document.querySelectorAll('.why li > span:first-child')].map((one) => one.innerText)"
+        )
+
+    assert stages(2) == ["Words", "Both", "Here"]
+    assert stages(1) == ["Words", "Both", "Late interaction", "Here"]
+
+
 def test_a_passage_of_a_file_is_read_on_the_same_page(page: Browser) -> None:
     asked(page, "ferry to Kos euros")
     page.until("document.querySelector('#files a.where')")

@@ -52,6 +52,15 @@ def test_a_page_fits_three_widths_in_light_and_dark_and_keeps_nobody_out(
     assert browser.complaints() == []
 
 
+@pytest.mark.parametrize("page", ["runs", "tools"])
+def test_ids_and_times_of_a_table_stay_in_one_piece(browser: Browser, at: Flows, page: str) -> None:
+    browser.resize(820, 800)
+    browser.go(f"{at.url}/{page}")
+    browser.until("document.querySelector('#rows time')")
+    pieces = "return [...document.querySelectorAll('#rows a, #rows time')].map((one) => one.getClientRects().length)"
+    assert set(browser.run(pieces)) == {1}
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_what_opens_beside_a_page_keeps_nobody_out(browser: Browser, at: Flows, width: int) -> None:
     browser.resize(width, 800)

@@ -88,7 +88,7 @@ def remove(
 
 def _record(one: "Version") -> str:
     runs = f"{one.successes:,} of {counted(one.successes + one.failures, 'run')} worked"
-    return f"success rate {one.success_rate:.2f}: {runs}, last at {iso(one.used_at)}"
+    return f"{runs}: a success rate of at least {one.success_rate:.2f}; last at {iso(one.used_at)}"
 
 
 def _versions(one: "Capability") -> str:

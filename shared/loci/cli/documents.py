@@ -125,9 +125,14 @@ def _explained(documents: "Documents", shown: "Picture") -> "list[ExplainedGap]"
     return [one for one in found.gaps if (one.gap.source.id, one.gap.target.id) in pairs]
 
 
+def _lines(hit: Hit) -> str:
+    first, last = hit.chunk.first_line, hit.chunk.last_line
+    return f"line {first}" if first == last else f"lines {first}-{last}"
+
+
 def _hit_text(place: int, hit: Hit, *, explain: bool) -> str:
     where = " > ".join([hit.chunk.document, *hit.chunk.heading])
-    head = f"{place}. {where}  (lines {hit.chunk.first_line}-{hit.chunk.last_line})  {hit.score:.2f} {hit.source}"
+    head = f"{place}. {where}  ({_lines(hit)})  {hit.score:.2f} {hit.source}"
     lines = [printable(head), *(f"   {printable(line)}" for line in hit.snippet.splitlines())]
     if explain:
         known = {name: value for name, value in asdict(hit.why).items() if value is not None}

@@ -150,7 +150,7 @@ class Search:
             one.closeness = value if read else None  # its vectors may not be computed yet
         order = reorder([one.fused.score for one in first], averages(best, _weights(question.query, embedding, had)))
         for rank, at in enumerate(order, 1):
-            first[at].late = rank
+            first[at].late = rank if bits[at] else None  # it was moved by its words alone
         log.ran("late", f"{len(first)} passages")
         return [first[at] for at in order] + rest
 

@@ -107,4 +107,4 @@ def _over(run: JsonObject, said: str = "This question is answered already, or it
 
 
 def _filled(title: str, told: str) -> HtmlPage:
-    return filled("approve.html", {"told": told}, title=title, styles=SIGN_IN, connects=[OWN])
+    return filled("words.html", {"body": told}, title=title, styles=SIGN_IN, connects=[OWN])

@@ -16,7 +16,16 @@ from loci.web.facts import encodable
 
 GRAPH: Final = (
     *("dom", "shell", "graph/data", "graph/layout", "graph/tree", "graph/camera", "graph/labels", "graph/draw"),
-    *("graph/text", "graph/panel", "graph/search", "graph/legend", "graph/pointer", "graph/keys", "graph/main"),
+    *(
+        "graph/inline",
+        "graph/text",
+        "graph/panel",
+        "graph/search",
+        "graph/legend",
+        "graph/pointer",
+        "graph/keys",
+        "graph/main",
+    ),
 )
 OWN: Final = "'self'"
 PLACE = re.compile(r"\{\{(\w+)\}\}")

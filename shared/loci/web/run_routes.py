@@ -138,4 +138,4 @@ def _gone(error: NotFound) -> HtmlPage:
     told = (
         f'<p>{html.escape(error.what)}.</p><p>{html.escape(error.resolution)}.</p><p><a href="../runs">All runs</a></p>'
     )
-    return filled("approve.html", {"told": told}, title="No such run", styles=SIGN_IN, connects=[OWN])
+    return filled("words.html", {"body": told}, title="No such run", styles=SIGN_IN, connects=[OWN])

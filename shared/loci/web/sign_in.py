@@ -16,7 +16,15 @@ def sign_in_page(to: str, problem: str = "", issuer: str | None = None) -> HtmlP
     """The form. It says what was wrong the last time, and leads to the page that the visitor came for."""
     said = f'<p class="problem" role="alert">{html.escape(problem)}</p>' if problem else ""
     places = {"problem": said, "to": html.escape(to), "issuer": _leads_to(issuer, to) if issuer else ""}
-    return filled("sign_in.html", places, title="Sign in to Loci", styles=SIGN_IN, programs=["sign_in"], connects=[OWN])
+    return filled(
+        "words.html",
+        places,
+        body="sign_in.html",
+        title="Sign in to Loci",
+        styles=SIGN_IN,
+        programs=["sign_in"],
+        connects=[OWN],
+    )
 
 
 def onward_page(where: str) -> HtmlPage:
@@ -27,8 +35,8 @@ def onward_page(where: str) -> HtmlPage:
 
 def told_page(told: str, leads: Sequence[str] = ()) -> HtmlPage:
     """A page of a few words, whose form may lead to these sources."""
-    places = {"told": told}
-    return filled("approve.html", places, title="Connect", styles=SIGN_IN, connects=[OWN], leads=leads)
+    places = {"body": told}
+    return filled("words.html", places, title="Connect", styles=SIGN_IN, connects=[OWN], leads=leads)
 
 
 def _leads_to(issuer: str, to: str) -> str:

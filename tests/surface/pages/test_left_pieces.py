@@ -45,7 +45,7 @@ def test_the_doctor_names_their_age_and_size_and_removes_them_if_asked(app: App,
     left(app, 80, b"another content")
     [found] = check_arriving(app, fix=False)
     assert found.state == "warning"
-    assert found.what == "2 contents of an import never arrived whole: 2 pieces, 0.5 MB, begun 3 days ago"
+    assert found.what == "2 contents of an import never arrived whole: 2 pieces, 501 KB, begun 3 days ago"
     assert "it goes on" in (found.advice or "")
     assert "loci doctor --fix" in (found.advice or "")
     assert len(pieces(app)) == 2

@@ -6,9 +6,13 @@ function makeCamera(canvas, layout) {
   let goal = null;
   let isFree = true; // it follows the layout until the user moves it
 
-  const side = () => (document.body.classList.contains('reading') && innerWidth > 900 ? 446 : 0);
+  const isReading = () => document.body.classList.contains('reading');
+  const side = () => (isReading() && innerWidth > 900 ? 446 : 0);
   const leftSide = () => (innerWidth > 900 ? 288 : 0);
-  const middle = () => [(leftSide() + innerWidth - side()) / 2, innerHeight / 2];
+  // On a phone the search stands above the picture, and the panel below it.
+  const above = () => (innerWidth > 720 ? 0 : 180);
+  const below = () => (isReading() && innerWidth <= 720 ? 0.62 * innerHeight : 0);
+  const middle = () => [(leftSide() + innerWidth - side()) / 2, (above() + innerHeight - below()) / 2];
   const toScreen = (x, y) => {
     const [midX, midY] = middle();
     return [(x - now.x) * now.zoom + midX, (y - now.y) * now.zoom + midY];
@@ -29,7 +33,7 @@ function makeCamera(canvas, layout) {
     }
     if (left > right) return { x: 0, y: 0, zoom: 1 };
     const wide = Math.max(innerWidth - side() - leftSide() - 90, 160);
-    const high = Math.max(innerHeight - 90, 160);
+    const high = Math.max(innerHeight - above() - below() - 90, 100);
     const zoom = Math.min(wide / (right - left + 40), high / (bottom - top + 40), 2.2);
     return { x: (left + right) / 2, y: (top + bottom) / 2, zoom };
   }

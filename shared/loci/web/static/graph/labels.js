@@ -27,14 +27,16 @@ function makeLabels(context, camera, layout, sizeOf) {
     if (x < -40 || y < -20 || x > innerWidth + 40 || y > innerHeight + 20) return;
     const text = labelOf(point);
     const half = widthOf(text) / 2 + 4;
+    // A name stays whole beside the edge, unless its point is beyond it.
+    const middle = x < 0 || x > innerWidth ? x : Math.max(half, Math.min(x, innerWidth - half));
     const away = sizeOf(point) + 4;
-    const boxes = [y + away, y - away - HEIGHT].map((top) => [x - half, top - 1, x + half, top + HEIGHT]);
+    const boxes = [y + away, y - away - HEIGHT].map((top) => [middle - half, top - 1, middle + half, top + HEIGHT]);
     const isFree = (box) => !taken.some((one) => hits(box, one)) && (isHub || !dots.some((one) => hits(box, one)));
     const box = boxes.find(isFree) || (must && boxes[0]);
     if (!box) return;
     taken.push(box);
-    context.strokeText(text, x, box[1] + 1);
-    context.fillText(text, x, box[1] + 1);
+    context.strokeText(text, middle, box[1] + 1);
+    context.fillText(text, middle, box[1] + 1);
   }
 
   // Only in small graphs: among thousands of dots every name covers some.

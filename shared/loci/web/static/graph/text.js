@@ -18,8 +18,13 @@ function readable(text) {
     } else at = 0;
   }
   let words = [];
+  const add = (name, text, more) => {
+    const one = element(name, undefined, more);
+    one.append(...inline(text));
+    made.append(one);
+  };
   const flush = () => {
-    if (words.length > 0) made.append(element('p', words.join('\n')));
+    if (words.length > 0) add('p', words.join('\n'));
     words = [];
   };
   while (at < lines.length) {
@@ -28,9 +33,9 @@ function readable(text) {
     const fence = /^\s*(`{3,}|~{3,})/.exec(line);
     const item = /^(\s*)(?:[-*+]|(\d+[.)]))\s+(.*)$/.exec(line);
     if (heading || fence || item || line.trim() === '') flush();
-    if (heading) made.append(element(heading[1].length < 3 ? 'h3' : 'h4', heading[2]));
+    if (heading) add(heading[1].length < 3 ? 'h3' : 'h4', heading[2]);
     else if (fence) made.append(element('pre', until(new RegExp(`^\\s*${fence[1]}`))));
-    else if (item) made.append(element('p', `${item[2] || '•'} ${item[3]}`, { className: 'item' }));
+    else if (item) add('p', `${item[2] || '•'} ${item[3]}`, { className: 'item' });
     else if (line.trim() !== '') words.push(line);
   }
   flush();

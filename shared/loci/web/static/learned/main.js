@@ -14,7 +14,7 @@ function rateOf(one) {
   bar.append(part);
   bar.setAttribute('aria-hidden', 'true');
   const runs = `${numeral(one.worked)} of ${plural(one.runs, 'run')} worked`;
-  made.append(bar, element('span', `success rate ${one.success_rate.toFixed(2)}${one.is_proven ? '' : ', unproven'}: ${runs}, used again ${plural(one.reuse_count, 'time')}, last ${moment(one.used)}`));
+  made.append(bar, element('span', `${runs}: a success rate of at least ${one.success_rate.toFixed(2)}${one.is_proven ? '' : ', unproven'}; used again ${plural(one.reuse_count, 'time')}, last ${moment(one.used)}`));
   return made;
 }
 

@@ -11,6 +11,12 @@ function makeResults() {
     return made;
   }
 
+  // "9-9" is one line.
+  function linesOf(lines) {
+    const [first, last] = lines.split('-');
+    return first === last ? `line ${first}` : `lines ${lines}`;
+  }
+
   function documentOf(one, at) {
     const item = element('li');
     const href = documentHref(one.id);
@@ -26,7 +32,7 @@ function makeResults() {
       const body = [];
       if (heading) body.push(element('div', heading, { className: 'under', dir: 'auto' }));
       body.push(marked('p', text, { className: 'words', dir: 'auto' }));
-      item.append(passage(`lines ${lines}`, href, `lines ${lines} of ${one.preview}`, body));
+      item.append(passage(linesOf(lines), href, `${linesOf(lines)} of ${one.preview}`, body));
     }
     if (one.context) item.append(element('p', one.context, { className: 'note', dir: 'auto' }));
     return item;

@@ -28,7 +28,8 @@ function stageOf(name, rank, before, told, colour) {
   return item;
 }
 
-// `place` counts from 1. A stage that did not rank the result has no bar.
+// `place` counts from 1. A stage that did not rank the result has no bar, nor has one that left it where it was and
+// gives it no score.
 function whyOf(explain, place) {
   const made = element('ul', undefined, { className: 'why' });
   made.setAttribute('aria-label', 'Why it is here');
@@ -38,6 +39,7 @@ function whyOf(explain, place) {
     if (rank === null || rank === undefined) continue;
     const value = score && explain[score];
     const told = typeof value === 'number' ? `, ${scale} ${value.toFixed(2)}` : '';
+    if (before !== null && !score && rank === before) continue;
     const isFirst = field === 'words' || field === 'vector' || field === 'fused';
     made.append(stageOf(name, rank, isFirst ? null : before, told, colour));
     if (field === 'fused' || !isFirst) before = rank;

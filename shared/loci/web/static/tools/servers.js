@@ -81,7 +81,7 @@ function makeServers() {
     const row = element('tr');
     const when = element('td');
     when.append(element('time', moment(one.at), { dateTime: one.at }));
-    row.append(when, element('td', one.tool, { dir: 'auto' }), element('td', one.outcome, { className: one.outcome === 'ok' ? '' : 'error' }), element('td', `${numeral(one.ms)} ms`, { className: 'number' }), element('td', `${one.door}, ${one.who}`));
+    row.append(when, element('td', one.tool, { dir: 'auto', title: one.tool }), element('td', one.outcome, { className: one.outcome === 'ok' ? '' : 'error' }), element('td', `${numeral(one.ms)} ms`, { className: 'number' }), element('td', `${one.door}, ${one.who}`));
     return row;
   }
 
