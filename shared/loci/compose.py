@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -266,7 +266,7 @@ def build_index_rebuild(settings: Settings) -> "IndexRebuild":
 
     if settings.mode == "embedded":
         app = build_app(settings)
-        return IndexRebuild(app.documents.parts.reindex, app.api_keys.owners)
+        return IndexRebuild(app.documents.parts.reindex, _named_owners(app.records), app.blobs.owner_keys)
     from loci.adapters.aws.clients import Clients
     from loci.adapters.aws.uploads import S3Uploads
     from loci.documents.ingest.uploads import UploadIngest
@@ -277,7 +277,14 @@ def build_index_rebuild(settings: Settings) -> "IndexRebuild":
     records, blobs = aws_stores(settings, clients)
     parts = document_parts(settings, records, blobs, for_search(settings, records, clients), None)
     uploads = UploadIngest(S3Uploads(settings.bucket or "", clients), parts.library, Telemetry(settings.log_level))
-    return IndexRebuild(parts.reindex, ApiKeys(records, time.time).owners, uploads)
+    return IndexRebuild(parts.reindex, _named_owners(records), blobs.owner_keys, uploads)
+
+
+def _named_owners(records: RecordStore) -> Callable[[], list[Owner]]:
+    """Who lists the owners whose names records keep."""
+    from loci.mcp.auth.grants import granting_owners
+
+    return lambda: [*ApiKeys(records, time.time).owners(), *granting_owners(records)]
 
 
 def check_database(settings: Settings) -> str | None:

@@ -41,6 +41,14 @@ def test_nothing_is_read_where_nothing_was_written(blobs: BlobStore) -> None:
         assert missing.value.code == "BLOB_NOT_FOUND"
 
 
+def test_owners_who_have_blobs_are_listed_by_their_keys(blobs: BlobStore) -> None:
+    assert blobs.owner_keys() == []
+    for owner in (BOB, ANN):
+        blobs.write(owner, "a/b", b"x")
+        blobs.write(owner, "c", b"x")
+    assert blobs.owner_keys() == sorted([ANN.key, BOB.key])
+
+
 def test_what_is_removed_is_gone_and_may_be_removed_again(blobs: BlobStore) -> None:
     blobs.write(ANN, "a", b"x")
     blobs.remove(ANN, "a")

@@ -14,6 +14,7 @@ from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.auth.client_documents import ClientDocuments
 from loci.mcp.auth.grants import ACCESS_SECONDS, REPEATED_SECONDS, UNUSED_SECONDS, Grants, Tokens
 from loci.mcp.auth.hourly_limits import HOUR, MOST_IN_ALL, MOST_OF_ADDRESS, TooManyPrograms
+from loci.mcp.auth.oauth_client import DOCTOR
 from loci.mcp.auth.oauth_clients import KEPT_SECONDS, OAuthClients
 from loci.mcp.auth.oauth_clients import UNUSED_SECONDS as CLIENT_SECONDS
 from loci.mcp.auth.oauth_codes import AskedGrant, Codes
@@ -226,6 +227,17 @@ def test_a_client_that_nobody_allows_anything_is_forgotten(parts: Parts, clock: 
     assert parts.clients.get(client.id) is None
     assert parts.clients.get(kept.id) == kept
     clock.now += KEPT_SECONDS
+    assert parts.clients.get(kept.id) is None
+
+
+def test_the_client_of_the_doctor_is_forgotten_within_an_hour(parts: Parts, clock: Clock) -> None:
+    client, kept = (parts.clients.register(DOCTOR, [REDIRECT], "192.0.2.1") for _ in range(2))
+    clock.now += 1800
+    parts.clients.keep(kept)
+    assert parts.clients.get(client.id) == client
+    clock.now += 1801
+    assert parts.clients.get(client.id) is None
+    clock.now += 1800
     assert parts.clients.get(kept.id) is None
 
 

@@ -1,8 +1,10 @@
 """`loci doctor --url` at a server that runs, with each step of a client's way broken in turn."""
 
 import json
+import math
 import re
 import sys
+import time
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,8 +14,11 @@ import pytest
 
 from loci.app import App
 from loci.compose import build_app
-from loci.core.identity import Owner
+from loci.core.identity import SYSTEM, Owner
 from loci.core.settings import load_settings
+from loci.core.stores import every
+from loci.mcp.auth.oauth_clients import KIND as CLIENT_KIND
+from loci.mcp.auth.oauth_clients import ONCE_SECONDS
 from loci.mcp.auth.oauth_parts import grants_of
 from loci.mcp.http.application import asgi
 from tests.attack.doors import uvicorn_door
@@ -101,6 +106,8 @@ def test_a_whole_way_is_walked_and_leaves_no_connection(served: Served) -> None:
     found = served.walk()
     assert [(one["name"], one["state"]) for one in found] == [(name, "ok") for name in WAY]
     assert grants_of(served.app).list() == []
+    left = [one.expires_at or math.inf for one in every(served.app.records, SYSTEM, CLIENT_KIND)]
+    assert max(left) <= time.time() + ONCE_SECONDS
 
 
 @pytest.mark.parametrize("part", ["documents", "files", "tools", "search"])

@@ -24,7 +24,7 @@ from tests.support.moto_aws import BUCKET, SECRET, TABLE
 from tests.support.serving import LOCI, call, clean_environment, loci, post, serving
 
 MANY = 600
-ANN = Owner("acme", "ann")
+ANN, BOB = Owner("acme", "ann"), Owner("acme", "bob")
 
 
 def opened(data: Path) -> App:
@@ -76,6 +76,19 @@ def test_the_owner_who_is_named_is_rebuilt_or_all_of_them(data: Path, notes: Pat
         ("local", 2, 0),
         ("ann", 0, 1),
     ]
+
+
+def test_all_are_those_who_have_documents_also_without_a_key(data: Path, notes: Path) -> None:
+    app = opened(data)
+    app.documents.parts.library.add(ANN, "of-ann.md", b"# Ann")  # who came with a token
+    app.files.add(BOB, "of-bob.txt", b"A file, and no document.")
+    loci(data, "ingest", str(notes))
+    lose_index(data)
+    local, ann = told(data, "--all")
+    assert (local["subject"], local["rebuilt"]) == ("local", 2)
+    assert (ann["key"], ann["rebuilt"], ann["failed"]) == (ANN.key, 1, [])
+    assert app.documents.parts.index.documents(ANN, COLLECTION)
+    assert loci(data, "reindex", "--all").stdout == "0 rebuilt, 3 were up to date.\n"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import typer
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, kept_line, owner_name, short_list, shown_progress
 from loci.core.errors import Refused
 from loci.core.finding import counted
-from loci.core.identity import LOCAL, Owner
+from loci.core.identity import LOCAL, Owner, UnnamedOwner
 from loci.core.settings import load_settings
 
 if TYPE_CHECKING:
@@ -39,9 +39,7 @@ def reindex(
             help="The subject of the owner. Default: you, the person who uses this machine.", show_default=False
         ),
     ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="All owners who have, or had, an API key, or who have uploads.")
-    ] = False,
+    every: Annotated[bool, typer.Option("--all", help="All owners who have documents.")] = False,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -95,7 +93,8 @@ def _open(stack: str | None, data: Path | None, config: Path | None) -> "IndexRe
 
 
 def _view(owner: Owner, summary: "ReindexSummary") -> dict[str, object]:
-    return {"tenant": owner.tenant, "subject": owner.subject, **asdict(summary)}
+    names = {"tenant": owner.tenant, "subject": owner.subject}
+    return {**({"key": owner.key} if isinstance(owner, UnnamedOwner) else names), **asdict(summary)}
 
 
 def _text(done: Sequence[tuple[Owner, "ReindexSummary"]]) -> str:

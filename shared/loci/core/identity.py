@@ -34,6 +34,17 @@ class Owner:
         return content_id(self.tenant, self.subject, length=32)
 
 
+class UnnamedOwner(Owner):
+    """An owner of whom only the key is known, as stores have it: whoever came with a token left no name."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__("", key)
+
+    @cached_property
+    def key(self) -> str:
+        return self.subject
+
+
 LOCAL = Owner("", "local")
 """The person who uses this machine."""
 

@@ -1,6 +1,7 @@
 """The ports of the stores: records, blobs, and locks for writers."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -141,6 +142,10 @@ def every(records: RecordStore, owner: Owner, kind: str, prefix: str = "") -> It
             return
 
 
+OWNER_KEY: Final = re.compile(r"[0-9a-f]{32}")
+"""The key of an owner, as a store's folder has it."""
+
+
 class BlobStore(Protocol):
     """Bytes under a key. Readers see a write whole or not at all."""
 
@@ -154,6 +159,10 @@ class BlobStore(Protocol):
 
     def remove(self, owner: Owner, key: str) -> None:
         """Remove the bytes; no error if there were none."""
+        ...
+
+    def owner_keys(self) -> list[str]:
+        """Return the keys of all owners who have blobs, sorted. Of some all blobs may be gone."""
         ...
 
     def list(self, owner: Owner, prefix: str = "") -> list[str]:

@@ -10,6 +10,7 @@ from urllib.parse import urlencode, urljoin
 
 from loci.doctor.client_discovery import Found
 from loci.doctor.http_steps import Requests, Stopped
+from loci.mcp.auth.oauth_client import DOCTOR
 
 LOG: Final = "Look into the log of the server"
 MOST_PAGES: Final = 5
@@ -76,7 +77,7 @@ class Asked:
 def registered(requests: Requests, found: Found, redirect: str) -> str:
     """The id of a new client (RFC 7591)."""
     told = {
-        "client_name": "loci doctor",
+        "client_name": DOCTOR,
         "redirect_uris": [redirect],
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],

@@ -9,7 +9,7 @@ from loci.adapters.aws.clients import Clients, code_of, explained
 from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.core.stores import checked_key
+from loci.core.stores import OWNER_KEY, checked_key
 
 MISSING = ("NoSuchKey", "404")  # the code of HEAD, which has no body
 RESOLUTIONS = {
@@ -42,6 +42,15 @@ class S3Blobs:
         name = self._name(owner, checked_key(key))
         with _explained(self._bucket, key):
             self._clients.s3.delete_object(Bucket=self._bucket, Key=name)
+
+    def owner_keys(self) -> list[str]:
+        with _explained(self._bucket, self._below):
+            pages = self._clients.s3.get_paginator("list_objects_v2").paginate(
+                Bucket=self._bucket, Prefix=self._below, Delimiter="/"
+            )
+            names = [one.get("Prefix", "") for page in pages for one in page.get("CommonPrefixes", ())]
+        keys = (name.removeprefix(self._below).rstrip("/") for name in names)
+        return sorted(key for key in keys if OWNER_KEY.fullmatch(key))
 
     def list(self, owner: Owner, prefix: str = "") -> list[str]:
         start = self._name(owner, checked_key(prefix) if prefix else "")

@@ -11,7 +11,7 @@ from loci.core.errors import NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.signing import Seal
-from loci.core.stores import Linked, checked_key
+from loci.core.stores import OWNER_KEY, Linked, checked_key
 
 # The characters that no file system folds or normalises.
 PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_.")
@@ -57,6 +57,11 @@ class FolderBlobs:
                 while path.parent.name.endswith((SLASH, MORE)):
                     path = path.parent
                     path.rmdir()
+
+    def owner_keys(self) -> list[str]:
+        with _explained(self._folder):
+            folders = self._folder.iterdir() if self._folder.is_dir() else ()
+            return sorted(one.name for one in folders if OWNER_KEY.fullmatch(one.name))
 
     def list(self, owner: Owner, prefix: str = "") -> list[str]:
         if prefix:

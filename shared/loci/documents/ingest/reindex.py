@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from loci.core.errors import Conflict, LociError, NotFound, Refused, Unavailable
-from loci.core.identity import LOCAL, Owner
+from loci.core.identity import LOCAL, Owner, UnnamedOwner
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document, FileFailure, MissingFolder
@@ -114,6 +114,10 @@ class Reindex:
             if run.is_careful is not None:
                 self._catalog.end_ingest(owner)
         return run.summary + ReindexSummary(unknown=self._remove_unknown(owner), kept=files.missing)
+
+    def has_documents(self, owner: Owner) -> bool:
+        """True if the catalog knows any."""
+        return next(self._catalog.each(owner), None) is not None
 
     def _take_upload(self, owner: Owner, key: str, uploads: UploadIngest | None, run: "_Run") -> None:
         if uploads is None:
@@ -276,15 +280,20 @@ class IndexRebuild:
     """The rebuild of all owners' indexes on one runtime."""
 
     reindex: Reindex
-    key_owners: Callable[[], list[Owner]]
-    """Returns the owners who have an API key, or had one."""
+    named_owners: Callable[[], list[Owner]]
+    """Returns the owners who have an API key or a connection, or had one."""
+    owner_keys: Callable[[], list[str]]
+    """Returns the keys of all owners who have stored texts or files."""
     uploads: UploadIngest | None = None
 
     def owners(self) -> list[Owner]:
-        """The default owner, and all who have a key or an upload. Others are known only by the tokens they bring."""
+        """The default owner, all whose names are kept, and all others who have documents."""
         uploaders = self.uploads.owners() if self.uploads else []
-        return list(dict.fromkeys([LOCAL, *self.key_owners(), *uploaders]))
+        named = list(dict.fromkeys([LOCAL, *self.named_owners(), *uploaders]))
+        known = {one.key for one in named}
+        others = [UnnamedOwner(key) for key in self.owner_keys() if key not in known]
+        return [*named, *(one for one in others if self.reindex.has_documents(one))]
 
     def run(self, owner: Owner, progress: Progress = no_progress) -> ReindexSummary:
-        """Rebuild the index of one owner."""
-        return self.reindex.run(owner, progress, self.uploads)
+        """Rebuild the index of one owner. Uploads name their owners, so who has some is no unnamed one."""
+        return self.reindex.run(owner, progress, None if isinstance(owner, UnnamedOwner) else self.uploads)

@@ -238,6 +238,11 @@ class Grants:
             return
 
 
+def granting_owners(records: RecordStore) -> list[Owner]:
+    """Every owner who let a client in, each once."""
+    return list(dict.fromkeys(grant.owner for grant in readable(every(records, SYSTEM, KIND), grant_of)))
+
+
 def grant_of(record: Record) -> Grant:
     """The grant of a record."""
     value = record.value

@@ -28,6 +28,10 @@ NOT_FOR_PROGRAMS: Final = frozenset(
 )
 
 
+DOCTOR: Final = "loci doctor"
+"""The name of the client as which `loci doctor --url` comes. It comes once."""
+
+
 @dataclass(frozen=True, slots=True)
 class OAuthClient:
     """A program, as it told about itself. Nobody has checked its name."""
@@ -40,6 +44,11 @@ class OAuthClient:
     def home(self) -> str | None:
         """The host that vouches for its name. None: the client chose it itself."""
         return urlsplit(self.id).netloc if self.id.startswith("https://") else None
+
+    @property
+    def comes_once(self) -> bool:
+        """True if nobody needs its registration for long."""
+        return self.name == DOCTOR
 
     def stored(self) -> JsonObject:
         """The client, as records keep it."""

@@ -17,6 +17,8 @@ UNUSED_SECONDS: Final = 24 * 3600.0
 """A client whom nobody has allowed anything by then is forgotten."""
 KEPT_SECONDS: Final = 365 * 24 * 3600.0
 """A client is forgotten so long after it last got a token."""
+ONCE_SECONDS: Final = 3600.0
+"""A client that comes once is forgotten after this."""
 
 
 class OAuthClients:
@@ -36,7 +38,7 @@ class OAuthClients:
             check_redirect(one)
         self._limits.count("registrations", address)
         client = OAuthClient(f"client-{random_id(24)}", plain_name(name), tuple(redirects))
-        until = self._clock() + UNUSED_SECONDS
+        until = self._clock() + (ONCE_SECONDS if client.comes_once else UNUSED_SECONDS)
         self._records.put(SYSTEM, KIND, client.id, client.stored(), expect_version=ABSENT, expires_at=until)
         return client
 
@@ -55,7 +57,7 @@ class OAuthClients:
         """Remember the client for a year from now: it has just got a token."""
         if is_document(client.id):
             return
-        until = self._clock() + KEPT_SECONDS
+        until = self._clock() + (ONCE_SECONDS if client.comes_once else KEPT_SECONDS)
         self._records.put(SYSTEM, KIND, client.id, client.stored(), expires_at=until)
 
 
