@@ -23,7 +23,7 @@ def test_learned_code_is_listed_shown_and_removed(tmp_path: Path) -> None:
     assert json.loads(loci(tmp_path, "tools", "capabilities", "show", one["id"], "--json").stdout) == called
     assert one.items() <= called["capabilities"][0].items()
     shown = loci(tmp_path, "tools", "capabilities", "show", one["id"]).stdout
-    assert "2 of 2 runs worked" in shown
+    assert "2 of 2 runs worked: a success rate of at least 0.67; last at " in shown
     assert "context: rows" in shown
     assert shown.endswith("const { sliceNumber = 30 } = context;\nreturn context.rows.slice(1, sliceNumber)\n")
     removed = loci(tmp_path, "tools", "capabilities", "remove", one["id"])

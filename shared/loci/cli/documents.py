@@ -1,7 +1,6 @@
 """`loci search`, `loci graph` and `loci forget`: find, show and remove documents."""
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +12,7 @@ from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, pr
 from loci.core.errors import Refused
 from loci.core.finding import counted, size_shown
 from loci.core.identity import LOCAL
+from loci.core.whole_files import replace_file
 from loci.documents.document import Document
 from loci.search.ranking import Hit, Ranking
 
@@ -152,12 +152,9 @@ def _stages(ranking: Ranking) -> str:
 def _write(file: Path, text: str) -> int:
     """Write the whole text or nothing, and return the number of bytes."""
     content = text.encode()
-    part = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
-        part.write_bytes(content)
-        part.replace(file)
+        replace_file(file, content, mode=None, synced=False)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise Refused(
             f"Cannot write {file} ({error.strerror})", "Name a file in an existing folder", code="CANNOT_WRITE"
         ) from None

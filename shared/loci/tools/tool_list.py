@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import cast
 
-from loci.core.errors import LociError, NotFound
+from loci.core.errors import Conflict, LociError, NotFound
 from loci.core.events import Tell, untold
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject, iso
-from loci.core.stores import Record, RecordStore, every, read_or_none
+from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.tools.configuration import NAME, Configured, Entry, checked_entry, checked_name
 from loci.tools.ports import AskLater, ToolServers
@@ -121,17 +121,17 @@ class ToolList:
 
     def ask(self, owner: Owner, name: str) -> Configured:
         """Ask the server for its tools now. Raises `LociError` if it fails; the tools that it had stay known."""
-        server = self.get(owner, name)
+        server, began = self.get(owner, name), self._clock()
         try:
             tools = self._servers.tools(owner, server)
         except LociError as error:
-            self._keep(owner, replace(server, failure=str(error), failed_at=self._clock()))
-            if server.failure is None:
+            is_kept = self._keep(owner, replace(server, failure=str(error), failed_at=self._clock()), began)
+            if is_kept and server.failure is None:
                 self._tell(owner, "server", {"server": name, "state": "down", "code": error.code})
             raise
         asked = replace(server, tools=tuple(tools), listed_at=self._clock(), failure=None, failed_at=None)
-        self._keep(owner, asked)
-        if server.failure is not None or server.listed_at is None:
+        is_kept = self._keep(owner, asked, began)
+        if is_kept and (server.failure is not None or server.listed_at is None):
             self._tell(owner, "server", {"server": name, "state": "up", "tools": len(asked.tools)})
         return asked
 
@@ -186,15 +186,24 @@ class ToolList:
                 self._calm_until.clear()
             self._calm_until[key] = time.monotonic() + CALM
 
-    def _keep(self, owner: Owner, server: Configured) -> None:
+    def _keep(self, owner: Owner, server: Configured, began: float) -> bool:
+        """Keep the outcome of asking that began then. False: asking that began later has left its own already."""
         value: JsonObject = {
             "of": _state(server.entry),
             "tools": [cast("JsonObject", asdict(one)) for one in server.tools],
             "at": server.listed_at,
             "failure": server.failure,
             "failed_at": server.failed_at,
+            "began": began,
         }
-        self._records.put(owner, LISTED, server.name, value, durable=False)
+        while True:
+            held = self._records.get(owner, LISTED, server.name)
+            if held is not None and isinstance(later := held.value.get("began"), float) and later > began:
+                return False
+            version = held.version if held else ABSENT
+            with suppress(Conflict):
+                self._records.put(owner, LISTED, server.name, value, expect_version=version, durable=False)
+                return True
 
     def _read(self, server: Record, listed: Record | None) -> Configured | None:
         """The server of these records; None if its own is not readable. No two records have the same version."""

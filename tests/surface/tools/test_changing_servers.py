@@ -1,7 +1,9 @@
 """Servers whose tools change, or that come up late, as a client sees them."""
 
+import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,12 @@ import pytest
 from mcp import Client
 
 from loci.app import App
+from loci.compose import build_app
+from loci.core.errors import LociError
 from loci.core.identity import LOCAL
 from loci.mcp.server import build_server
 from loci.tools import tool_list
+from tests.support.polling import until
 from tests.surface.conftest import Connect, Mode
 from tests.surface.results import structured
 from tests.surface.tools.conftest import hostile_entry, shop_app, upstream
@@ -99,3 +104,50 @@ async def test_a_server_with_strange_tools_is_found_with_plain_names(app: App, c
         found = await until_there(lambda: searched(client, "far infinite"), "far:infinite")
     assert "far:infinite" in found
     assert all(one.isprintable() for one in found)
+
+
+SLOW_ONCE = """
+import pathlib, runpy, sys, time
+slow, gate = map(pathlib.Path, sys.argv[1:])
+del sys.argv[1:]
+if slow.exists():
+    slow.unlink()
+    while not gate.exists():
+        time.sleep(0.02)
+    sys.exit("it fails late")
+runpy.run_module("tests.support.upstream_server", run_name="__main__")
+"""
+"""A server whose first start fails, but not before somebody wants that."""
+
+
+async def test_a_start_that_fails_late_hides_no_newer_one_that_worked(tmp_path: Path) -> None:
+    slow, gate = tmp_path / "slow", tmp_path / "gate"
+    slow.touch()
+    with shop_app(tmp_path / "data") as newer, closing(build_app(newer.settings)) as older:
+        entry = upstream() | {"args": ["-c", SLOW_ONCE, str(slow), str(gate)]}
+        older.tools.add(LOCAL, "late", entry)
+        failed: list[LociError] = []
+
+        def ask() -> None:
+            try:
+                older.tools.ask(LOCAL, "late")
+            except LociError as error:
+                failed.append(error)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        assert until(lambda: not slow.exists())
+        assert newer.tools.ask(LOCAL, "late").tools
+        gate.touch()
+        asking.join()
+        assert len(failed) == 1
+        told = newer.tools.get(LOCAL, "late")
+        assert (told.failure, told.failed_at, len(told.tools)) == (
+            None,
+            None,
+            len(newer.tools.get(LOCAL, "shop").tools),
+        )
+        older.tools.add(LOCAL, "late", {**entry, "args": ["-c", "exit(1)"]})
+        with pytest.raises(LociError):
+            older.tools.ask(LOCAL, "late")
+        assert newer.tools.get(LOCAL, "late").failure

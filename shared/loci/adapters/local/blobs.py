@@ -1,7 +1,6 @@
 """`BlobStore` in a folder: one file for each key, replaced atomically, with signed links that expire."""
 
 import os
-import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.signing import Seal
 from loci.core.stores import OWNER_KEY, Linked, checked_key
+from loci.core.whole_files import replace_file, sync
 
 # The characters that no file system folds or normalises.
 PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_.")
@@ -163,40 +163,16 @@ def _write_below(path: Path, content: bytes, *, durable: bool) -> None:
         new = [folder for folder in path.parents if not folder.exists()] if durable else []
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(path, content, durable=durable)
+            replace_file(path, content, synced=durable)
+            if durable:
+                sync(path.parent)
             for folder in new:
-                _sync(folder.parent)
+                sync(folder.parent)
         except (FileNotFoundError, FileExistsError):  # a folder went away, before or while it was looked at
             if not left:
                 raise
         else:
             return
-
-
-def _replace(path: Path, content: bytes, *, durable: bool) -> None:
-    """Write the file in one step. A reader, or a start after a crash, sees the old file or the new one."""
-    descriptor, scratch = tempfile.mkstemp(dir=path.parent, prefix=".")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            if durable:
-                file.flush()
-                os.fsync(file.fileno())
-        Path(scratch).replace(path)
-    except BaseException:
-        Path(scratch).unlink(missing_ok=True)
-        raise
-    if durable:
-        _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    """Make sure that the folder's entries survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

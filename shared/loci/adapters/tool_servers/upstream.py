@@ -124,7 +124,12 @@ class Upstream:
                 break
             await asyncio.sleep(pause)
         if not self._connections or not self._connections[-1].is_usable:
-            new = self._connect(self.server, changed=self._changed, broke=self._failed)
+
+            def broke(error: ToolServerError) -> None:
+                if self._connections[-1] is new:  # of an older one nobody needs to know any more
+                    self._failed(error)
+
+            new = self._connect(self.server, changed=self._changed, broke=broke)
             self._connections = [*(one for one in self._connections if not one.has_ended), new]
         return self._connections[-1]
 

@@ -5,7 +5,6 @@ import difflib
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
@@ -17,6 +16,7 @@ from loci.cli.connecting import json_text, toml_text
 from loci.cli.connecting.mcp_clients import McpClient
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.json import Json, JsonObject
+from loci.core.whole_files import replace_file
 from loci.events.blanked import BLANK, has_secret
 
 LARGEST: Final = 64 << 20
@@ -160,7 +160,7 @@ def write(change: Change) -> Path | None:
         file.parent.mkdir(parents=True, exist_ok=True)
         copy = None if change.before is None else _copy(file, change.before)
         mode = 0o600 if change.before is None else file.stat().st_mode & 0o777
-        _replace(file, change.after, mode)
+        replace_file(file, change.after, mode=mode)
     except OSError as error:
         raise Unavailable(f"{file} cannot be written ({error.strerror})", "Check the folder's permissions") from None
     return copy
@@ -174,25 +174,9 @@ def _copy(file: Path, content: bytes) -> Path:
             if copy.read_bytes() == content:
                 return copy
             continue
-        _replace(copy, content, 0o600)
+        replace_file(copy, content)
         return copy
     raise Refused(f"Beside {file} are {MOST_COPIES} copies", f"Remove those whose names end in {COPY}")
-
-
-def _replace(file: Path, content: bytes, mode: int) -> None:
-    number, name = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
-    path = Path(name)
-    try:
-        with os.fdopen(number, "wb") as written:
-            written.write(content)
-            written.flush()
-            os.fsync(number)
-        path.chmod(mode)
-        path.replace(file)
-    except OSError:
-        with suppress(OSError):
-            path.unlink()
-        raise
 
 
 def _content(file: Path) -> bytes | None:
