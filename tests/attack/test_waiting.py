@@ -12,7 +12,7 @@ from loci.adapters.local.write_locks import FolderWriteLocks
 from loci.app import App
 from loci.compose import build_app
 from loci.core.settings import load_settings
-from loci.documents.document import lock_name
+from loci.documents.document_ids import lock_name
 from loci.mcp.http.application import asgi
 from tests.attack.conftest import ANN, BOB
 from tests.attack.doors import PATIENCE, UvicornDoor, uvicorn_door

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from loci.cli.terminal import ConfigOption, DataOption, KeyOption, printable
+from loci.cli.terminal import ConfigOption, DataOption, KeyOption, command_settings, printable
 from loci.cli.tool_client import connected, on_server
 from loci.core.errors import Refused
 from loci.core.json import JsonObject
-from loci.core.settings import load_settings
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -78,8 +77,7 @@ def _called_here(
     from loci.compose import build_app  # slow to load, and `--help` does not need it
     from loci.mcp.server import build_server
 
-    # The lines of its log would stand between the error and whoever reads it.
-    app = build_app(load_settings({"data": data, "log_level": "ERROR"}, config))
+    app = build_app(command_settings(data, config))
     if app.settings.mode == "embedded" and tool in WORKFLOWS:
         app.workflows.wait_for_ends()
     try:

@@ -23,7 +23,7 @@ from loci.cli.terminal import (
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.core.settings import UPLOADS_OF_LOCAL, Settings, load_settings
-from loci.documents.document import IngestSummary
+from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.ingest.folder_scan import FolderScan
 from loci.documents.ingest.local_files import local_path
 

@@ -12,11 +12,11 @@ from loci.core.errors import LociError, Refused
 from loci.core.finding import counted
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
-from loci.core.settings import Settings, load_settings
+from loci.core.settings import Settings, sourced_settings
 
 if TYPE_CHECKING:
     from loci.app import App
-    from loci.documents.document import LeftOut, MissingFolder
+    from loci.documents.ingest.outcome import LeftOut, MissingFolder
     from loci.documents.ingest.index_writer import Progress
 
 SHOWN = 20
@@ -44,15 +44,19 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JS
 def open_app(
     data: Path | None, config: Path | None, check: Callable[[Settings], object] = lambda settings: settings
 ) -> "App":
-    """Assemble Loci from the command's settings. `check` may refuse them before anything is created.
-
-    A command tells its result; only what fails is logged besides.
-    """
-    settings = load_settings({"data": data, "log_level": "ERROR"}, config)
+    """Assemble Loci from the command's settings. `check` may refuse them before anything is created."""
+    settings = command_settings(data, config)
     check(settings)
     from loci.compose import build_app  # slow to load, and `--help` does not need it
 
     return build_app(settings)
+
+
+def command_settings(data: Path | None, config: Path | None) -> Settings:
+    """The settings of a command that tells its result. Only what fails is logged besides, unless more is wanted."""
+    found = sourced_settings({"data": data}, config)
+    wants_more = "log_level" in found.sources
+    return found.settings if wants_more else found.settings.model_copy(update={"log_level": "ERROR"})
 
 
 def error_view(error: LociError) -> JsonObject:

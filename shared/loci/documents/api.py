@@ -10,7 +10,9 @@ from loci.documents.archive import DocumentArchive
 from loci.documents.changes import DocumentChanges, not_parsed
 from loci.documents.content.excerpt import Excerpt, ExcerptRequest, read_excerpt
 from loci.documents.directory import directory
-from loci.documents.document import UNPARSED, Document, DocumentText, IngestSummary, Relation
+from loci.documents.document import UNPARSED, Document, DocumentText
+from loci.documents.document_links import Relation
+from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.filtering import EVERY_PART, Part
 from loci.documents.finding import DocumentFinder, FoundDocuments
 from loci.documents.graph.clusters import Method as TopicMethod

@@ -9,20 +9,9 @@ from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject, string
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
-from loci.documents.document import (
-    DOCUMENT_ID,
-    NO_LINKS,
-    DateSource,
-    Document,
-    Form,
-    Mention,
-    Problem,
-    Relation,
-    Root,
-    WrittenLinks,
-    ids_for,
-    normal_id,
-)
+from loci.documents.document import DateSource, Document, Problem, Root
+from loci.documents.document_ids import DOCUMENT_ID, ids_for, normal_id
+from loci.documents.document_links import NO_LINKS, Form, Mention, Relation, WrittenLinks
 from loci.documents.refused_uploads import RefusedUploads
 
 DOCUMENT = "document"

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
-from loci.documents.document import DOCUMENT_ID, UNPARSED, Document
+from loci.documents.document import UNPARSED, Document
+from loci.documents.document_ids import DOCUMENT_ID
 from loci.documents.parts import DocumentParts
 from loci.documents.writing.authoring import EditDraft, missing
 from loci.documents.writing.written import UndoneWrite, WrittenDocument

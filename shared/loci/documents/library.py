@@ -14,7 +14,8 @@ from loci.documents.cached_documents import CachedDocuments
 from loci.documents.catalog import Catalog
 from loci.documents.content.encodings import require_text, shown_text
 from loci.documents.content.tags_and_dates import with_ancestors
-from loci.documents.document import LOCK_WAIT_SECONDS, Document, DocumentText, lock_name
+from loci.documents.document import LOCK_WAIT_SECONDS, Document, DocumentText
+from loci.documents.document_ids import lock_name
 from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter, former_paths
 from loci.documents.ingest.local_files import (
     MAX_DOCUMENT_BYTES,

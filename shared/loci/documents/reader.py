@@ -10,7 +10,8 @@ from loci.core.json import Json
 from loci.documents.content.front_matter import read_front_matter
 from loci.documents.content.markdown import MOST_LINES, PLAIN_SUFFIXES
 from loci.documents.content.readable import LONGEST, plain, readable
-from loci.documents.document import BOM, Document, Mention
+from loci.documents.document import BOM, Document
+from loci.documents.document_links import Mention
 from loci.documents.graph.neighbourhood import DocumentLink, seen_from
 from loci.documents.parts import DocumentParts
 

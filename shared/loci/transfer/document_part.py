@@ -9,7 +9,8 @@ from loci.core.errors import Conflict, LociError, NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject, string
 from loci.documents.archive import ArchivedDocument
-from loci.documents.document import Document, FileFailure
+from loci.documents.document import Document
+from loci.documents.ingest.outcome import FileFailure
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, checked_path
 from loci.documents.writing.deletions import DeletedDocument
 from loci.documents.writing.history import MOST_WRITES, PastWrite

@@ -15,7 +15,8 @@ from loci.adapters.local.write_locks import FolderWriteLocks
 from loci.core.identity import LOCAL
 from loci.core.signing import Keyring
 from loci.documents.catalog import Catalog
-from loci.documents.document import Document, IngestSummary
+from loci.documents.document import Document
+from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.ingest.folder_ingest import FolderIngest
 from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
 from loci.documents.ingest.ingested_folders import IngestedFolders

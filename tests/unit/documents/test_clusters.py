@@ -8,7 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from loci.documents.document import Document, Mention, WrittenLinks
+from loci.documents.document import Document
+from loci.documents.document_links import Mention, WrittenLinks
 from loci.documents.graph.clusters import Clustering, Method, communities, find_clusters
 from loci.documents.graph.graph import build_graph
 from loci.documents.graph.similarity import Similarity

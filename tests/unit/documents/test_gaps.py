@@ -7,7 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from loci.documents.document import Document, Mention, WrittenLinks
+from loci.documents.document import Document
+from loci.documents.document_links import Mention, WrittenLinks
 from loci.documents.graph.gaps import find_gaps
 from loci.documents.graph.graph import build_graph
 from loci.documents.graph.similarity import BLOCK, Similarity

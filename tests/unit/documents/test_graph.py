@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from loci.core.identity import LOCAL
-from loci.documents.document import Document, Form, Mention, Relation, WrittenLinks
+from loci.documents.document import Document
+from loci.documents.document_links import Form, Mention, Relation, WrittenLinks
 from loci.documents.graph.graph import MAX_AGE_SECONDS, Graph, Graphs, build_graph
 
 from .conftest import Desk, open_desk

@@ -9,7 +9,8 @@ import pytest
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import LOCAL
 from loci.core.stores import ABSENT
-from loci.documents.document import WrittenLinks, ids_for
+from loci.documents.document_ids import ids_for
+from loci.documents.document_links import WrittenLinks
 from loci.documents.ingest.index_writer import COLLECTION, DocumentDraft, EmbeddedDrafts, IndexWriter
 from loci.documents.ingest.ingested_folders import IngestedFolders
 from loci.documents.ingest.local_files import local_path

@@ -9,7 +9,7 @@ from loci.core.errors import NotFound, Refused, Unavailable
 from loci.core.identity import LOCAL, Owner
 from loci.documents import library
 from loci.documents.directory import directory
-from loci.documents.document import lock_name
+from loci.documents.document_ids import lock_name
 from loci.documents.ingest.ingested_folders import IngestedFolders
 
 from .conftest import Desk

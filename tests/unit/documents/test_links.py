@@ -5,7 +5,7 @@ import pytest
 from loci.documents.content.front_matter import read_front_matter
 from loci.documents.content.links import mentions_in
 from loci.documents.content.outline import outline_of_markdown
-from loci.documents.document import Mention
+from loci.documents.document_links import Mention
 
 
 def mentions(text: str) -> list[Mention]:

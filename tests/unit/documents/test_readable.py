@@ -9,7 +9,7 @@ import pytest
 from loci.core.json import Json
 from loci.documents.content import readable as module
 from loci.documents.content.readable import readable
-from loci.documents.document import Mention
+from loci.documents.document_links import Mention
 
 KNOWN = {"Other": "notes-other", "other.md": "notes-other", "Grüße.md": "notes-gruesse"}
 MADE = {

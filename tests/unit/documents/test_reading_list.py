@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from loci.documents.document import Document, Link, Mention, Relation, WrittenLinks
+from loci.documents.document import Document
+from loci.documents.document_links import Link, Mention, Relation, WrittenLinks
 from loci.documents.graph.graph import Graph, build_graph
 from loci.documents.graph.reading_list import ReadingCandidate, pagerank, reading_candidates, reading_list
 from loci.search.ranking import Chunk, Explanation, Hit

@@ -12,7 +12,8 @@ from loci.documents.content.front_matter import read_front_matter
 from loci.documents.content.inline_links import inline_links
 from loci.documents.content.markdown import parse
 from loci.documents.content.tags_and_dates import first_day, normal_tag
-from loci.documents.document import ids_for, relation_named
+from loci.documents.document_ids import ids_for
+from loci.documents.document_links import relation_named
 from loci.documents.ingest.local_files import checked_path
 from loci.documents.writing.authoring import append, replace_section
 from loci.documents.writing.exact_edit import replace_exact

@@ -12,7 +12,7 @@ from loci.documents.content.inline_links import destinations
 from loci.documents.content.links import DEFINITION, FIELD, RELATION_FIELDS, SCHEME, WIKI, spans
 from loci.documents.content.markdown import PLAIN_SUFFIXES, outline_of
 from loci.documents.content.scanners import comments, without_code_spans
-from loci.documents.document import Mention
+from loci.documents.document_links import Mention
 
 Style = Literal["wiki", "path", "field"]
 """`[[Name]]`, `[text](path)`, or a name in a field of the front matter such as `follows`."""

@@ -10,7 +10,8 @@ from loci.documents.content.inline_links import inline_links
 from loci.documents.content.outline import Outline, prose_lines
 from loci.documents.content.scanners import comments, related, without_code_spans
 from loci.documents.content.tags_and_dates import TAGS_COMMENT
-from loci.documents.document import RELATION_ALIASES, Heading, Mention, Relation
+from loci.documents.document import Heading
+from loci.documents.document_links import RELATION_ALIASES, Mention, Relation
 
 MOST_LINKS: Final = 2_000
 LONGEST_TARGET: Final = 500

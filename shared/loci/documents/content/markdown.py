@@ -20,7 +20,8 @@ from loci.documents.content.outline import (
     prose_lines,
 )
 from loci.documents.content.tags_and_dates import first_day, tags_of
-from loci.documents.document import BOM, NO_LINKS, UNPARSED, DocumentDate, Heading, Problem, WrittenLinks
+from loci.documents.document import BOM, UNPARSED, DocumentDate, Heading, Problem
+from loci.documents.document_links import NO_LINKS, WrittenLinks
 from loci.search.passages import Block
 
 PLAIN_SUFFIXES = frozenset((".txt", ".text"))

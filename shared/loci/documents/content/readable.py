@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 from loci.core.json import Json, JsonObject
 from loci.documents.content.scanners import without_comments
-from loci.documents.document import Mention
+from loci.documents.document_links import Mention
 
 LONGEST: Final = 100_000
 """Characters of a document that are shown at once."""

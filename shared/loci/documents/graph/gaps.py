@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from loci.core.identity import Owner
-from loci.documents.document import Document, Relation
+from loci.documents.document import Document
+from loci.documents.document_links import Relation
 from loci.documents.graph.graph import Graph, Graphs, kind_of
 from loci.documents.graph.remarks import RULES, PairRemark, Remarks
 from loci.documents.graph.similarity import Similarities, Similarity, first_passages, written_forms

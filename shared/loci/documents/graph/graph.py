@@ -9,7 +9,8 @@ from typing import Final
 
 from loci.core.identity import Owner
 from loci.documents.catalog import Catalog
-from loci.documents.document import NO_LINKS, Document, Link, OpenLink, Relation, WrittenLinks
+from loci.documents.document import Document
+from loci.documents.document_links import NO_LINKS, Link, OpenLink, Relation, WrittenLinks
 from loci.documents.graph.link_resolution import DocumentNames, is_other_file, normal_name
 from loci.documents.graph.owner_cache import OwnerCache
 from loci.documents.ingest.index_writer import COLLECTION

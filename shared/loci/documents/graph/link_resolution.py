@@ -6,7 +6,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from loci.documents.document import Document, Mention
+from loci.documents.document import Document
+from loci.documents.document_links import Mention
 from loci.documents.ingest.local_files import SUFFIXES
 
 INDEX_FILES = ("index", "readme")

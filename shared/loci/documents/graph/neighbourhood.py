@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loci.core.identity import Owner
-from loci.documents.document import Document, Link, OpenLink, Relation
+from loci.documents.document import Document
+from loci.documents.document_links import Link, OpenLink, Relation
 from loci.documents.graph.graph import Graph, Graphs
 from loci.documents.graph.neighbours_index import SimilarLinks
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from loci.core.identity import Owner
-from loci.documents.document import Link
+from loci.documents.document_links import Link
 from loci.documents.graph.graph import Graph
 from loci.documents.graph.owner_cache import OwnerCache
 from loci.documents.graph.similarity import BY_WORDS, Similarities, Similarity

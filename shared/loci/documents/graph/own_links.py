@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.documents.catalog import Catalog
-from loci.documents.document import Document, Link, Relation
+from loci.documents.document import Document
+from loci.documents.document_links import Link, Relation
 from loci.documents.graph.graph import MAX_OWNERS, debrief_link, kind_of, resolved_links, topic_of
 from loci.documents.graph.link_resolution import DocumentNames
 from loci.documents.graph.neighbourhood import DocumentLink, open_link, seen_from

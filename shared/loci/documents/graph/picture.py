@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from loci.core.identity import Owner
-from loci.documents.document import Document, Link, OpenLink
+from loci.documents.document import Document
+from loci.documents.document_links import Link, OpenLink
 from loci.documents.graph.clusters import Clusters, label_of, terms_of
 from loci.documents.graph.gaps import Gap, find_gaps
 from loci.documents.graph.graph import Graph, Graphs

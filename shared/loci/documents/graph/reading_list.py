@@ -9,7 +9,8 @@ from itertools import accumulate
 from typing import Final
 
 from loci.core.identity import Owner
-from loci.documents.document import Document, Link
+from loci.documents.document import Document
+from loci.documents.document_links import Link
 from loci.documents.graph.graph import Graph, Graphs, kind_of
 from loci.documents.graph.neighbours_index import SimilarLinks
 from loci.documents.graph.similarity import FIRST_PASSAGES, Similarities, first_passages

@@ -9,7 +9,7 @@ from typing import Final, cast
 from loci.core.errors import Unavailable
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
-from loci.documents.document import RELATIONS, Relation
+from loci.documents.document_links import RELATIONS, Relation
 from loci.search.language_model import LanguageModel
 from loci.search.language_stage import quoted, remark
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from loci.documents.content.markdown import ParsedDocument
-from loci.documents.document import DocumentDate, Problem, WrittenLinks
+from loci.documents.document import DocumentDate, Problem
+from loci.documents.document_links import WrittenLinks
 from loci.documents.filtering import properties_of
 from loci.search.passages import LONGEST, Count, chunks, passages
 from loci.search.ranking import Chunk

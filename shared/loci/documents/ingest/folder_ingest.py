@@ -12,7 +12,8 @@ from loci.core.events import Tell, untold
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.documents.catalog import Catalog
-from loci.documents.document import Document, IngestSummary, LeftOut, Root
+from loci.documents.document import Document, Root
+from loci.documents.ingest.outcome import IngestSummary, LeftOut
 from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderContents, FolderScan
 from loci.documents.ingest.index_writer import IndexWriter, Progress, no_progress
 from loci.documents.ingest.ingest_run import DocumentsOnDemand, FileToCut, IngestRun, PreloadedDocuments, SourceFile

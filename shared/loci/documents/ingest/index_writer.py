@@ -15,7 +15,8 @@ from loci.core.json import iso
 from loci.core.lazy import Lazy
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
-from loci.documents.document import NO_LINKS, Document, WrittenLinks
+from loci.documents.document import Document
+from loci.documents.document_links import NO_LINKS, WrittenLinks
 from loci.documents.filtering import marks_of
 from loci.documents.ingest.partial_embeddings import PORTION, SPARE, PartialEmbeddings
 from loci.search.document_index import DocumentIndex

@@ -10,7 +10,8 @@ from pathlib import Path, PurePath
 
 from loci.core.errors import NotFound, Refused
 from loci.core.opening import open_file
-from loci.documents.document import MissingFolder, Root
+from loci.documents.document import Root
+from loci.documents.ingest.outcome import MissingFolder
 
 TEXTS = "documents/"
 """The first part of the blob keys of documents' texts."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Owner
-from loci.documents.document import IngestSummary
+from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.ingest.folder_ingest import FolderIngest
 from loci.documents.ingest.folder_snapshot import (
     FolderChanges,

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
-from loci.documents.document import relation_named
+from loci.documents.document_links import relation_named
 from loci.documents.graph.neighbourhood import DocumentLink, NearbyDocument
 from loci.documents.host import DocumentsHost
 from loci.documents.tools.reading_tool import DocumentName

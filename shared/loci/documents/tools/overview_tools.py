@@ -7,7 +7,8 @@ from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
-from loci.documents.document import Document, Relation
+from loci.documents.document import Document
+from loci.documents.document_links import Relation
 from loci.documents.graph.clusters import Method
 from loci.documents.host import DocumentsHost
 from loci.documents.tools.noted_list import noted_list

@@ -8,7 +8,8 @@ from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
-from loci.documents.document import NO_LINKS, Document
+from loci.documents.document import Document
+from loci.documents.document_links import NO_LINKS
 from loci.documents.graph.graph import Graph, Graphs
 from loci.documents.graph.link_resolution import DocumentNames
 from loci.documents.ingest.index_writer import IndexWriter

@@ -8,7 +8,7 @@ from loci.core.errors import Conflict, NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.json import iso
 from loci.documents.catalog import Catalog
-from loci.documents.document import lock_name
+from loci.documents.document_ids import lock_name
 from loci.documents.writing.deletions import Deletions
 from loci.documents.writing.history import History, PastWrite, hash_of
 from loci.documents.writing.move_plan import MovePlan, MovePlans, Place, reversed_targets

@@ -10,7 +10,8 @@ from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore, WriteLocks
 from loci.documents.catalog import Catalog
-from loci.documents.document import LOCK_WAIT_SECONDS, Document, lock_name
+from loci.documents.document import LOCK_WAIT_SECONDS, Document
+from loci.documents.document_ids import lock_name
 from loci.documents.graph.own_links import OwnLinks
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.writing.deletions import Deletions

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from loci.core.errors import NotFound, Refused
 from loci.core.json import JsonObject
-from loci.documents.document import ids_for
+from loci.documents.document_ids import ids_for
 from loci.documents.ingest.folder_scan import PLAIN_SCAN
 from loci.documents.ingest.local_files import checked_path, is_utf8, read_file
 from loci.transfer.document_part import TEXT
