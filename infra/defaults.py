@@ -15,7 +15,8 @@ from aws_cdk import aws_sqs as sqs
 from infra.acknowledged import acknowledge
 from infra.stage import FunctionSize, Stage
 from layers.build import Layers
-from loci.core.settings import PREFIX, TABLE_EXPIRY, TABLE_KEYS, Settings
+from loci.core.layout import TABLE_EXPIRY, TABLE_KEYS
+from loci.core.settings import PREFIX, Settings
 
 FUNCTIONS = Path(__file__).resolve().parent.parent / "functions"
 RUNTIME = lambda_.Runtime.PYTHON_3_13

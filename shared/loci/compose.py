@@ -12,8 +12,9 @@ from loci.core.calls import Called, Calls
 from loci.core.events import EventKind
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
+from loci.core.layout import UPLOADS_A_CALL
 from loci.core.lazy import Lazy
-from loci.core.settings import UPLOADS_A_CALL, Settings, load_settings
+from loci.core.settings import Settings, load_settings
 from loci.core.stores import RecordStore
 from loci.core.telemetry import Telemetry
 from loci.documents.module import documents_module

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from loci.core.identity import LOCAL
-from loci.core.settings import LEFT_DAYS
+from loci.core.layout import LEFT_DAYS
 from loci.model_store.manifests import MODEL_FILE
 from loci.transfer.staging import Sent, Staging
 from tests.support.patient import LOSE_RECORD, Patient, copied_models, empty, patient

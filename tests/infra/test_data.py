@@ -6,7 +6,7 @@ import pytest
 
 from loci.adapters.aws.sandbox.lambda_executors import RENEWED_AFTER
 from loci.code.python import KEPT_SECONDS
-from loci.core.settings import ARRIVING, LEFT_DAYS, TABLE_EXPIRY, TABLE_KEYS
+from loci.core.layout import ARRIVING, LEFT_DAYS, TABLE_EXPIRY, TABLE_KEYS
 from tests.infra.conftest import FolderOf, Synthesised
 from tests.infra.synthesis import Stacks, assembly
 from tests.infra.template import listed, plain

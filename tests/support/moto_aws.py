@@ -13,7 +13,7 @@ import requests
 from moto import mock_aws
 from moto.core.botocore_stubber import BotocoreStubber
 
-from loci.core.settings import TABLE_KEYS
+from loci.core.layout import TABLE_KEYS
 from tests.support.botocore_files import read_once
 
 if TYPE_CHECKING:

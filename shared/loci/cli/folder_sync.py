@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from loci.cli.remote_client import WAITS, RemoteClient, TooLargeError
 from loci.cli.terminal import left_out_lines, short_list
 from loci.core.errors import NotFound, Refused
-from loci.documents.ingest.outcome import NOTHING_LEFT_OUT, FileFailure, LeftOut
 from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderContents, FolderScan
 from loci.documents.ingest.index_writer import Progress
 from loci.documents.ingest.local_files import (
@@ -19,6 +18,7 @@ from loci.documents.ingest.local_files import (
     local_path,
     read_file,
 )
+from loci.documents.ingest.outcome import NOTHING_LEFT_OUT, FileFailure, LeftOut
 
 BATCH_DOCUMENTS, BATCH_BYTES = 32, 192 * 1024
 """About how much goes into one request: a function can embed that many documents in good time."""

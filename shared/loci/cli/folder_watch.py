@@ -5,9 +5,9 @@ from contextlib import AbstractContextManager
 
 from loci.cli.file_events import FileEvents
 from loci.cli.terminal import SHOWN, kept_line
-from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.ingest.index_writer import Progress
 from loci.documents.ingest.local_files import is_below
+from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.ingest.watched_folder import (
     FolderEvent,
     FolderIngested,

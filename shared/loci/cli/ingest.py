@@ -22,10 +22,11 @@ from loci.cli.terminal import (
 )
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
-from loci.core.settings import UPLOADS_OF_LOCAL, Settings, load_settings
-from loci.documents.ingest.outcome import IngestSummary
+from loci.core.layout import UPLOADS_OF_LOCAL
+from loci.core.settings import Settings, load_settings
 from loci.documents.ingest.folder_scan import FolderScan
 from loci.documents.ingest.local_files import local_path
+from loci.documents.ingest.outcome import IngestSummary
 
 INTERRUPTED = 130
 

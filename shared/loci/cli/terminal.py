@@ -16,8 +16,8 @@ from loci.core.settings import Settings, sourced_settings
 
 if TYPE_CHECKING:
     from loci.app import App
-    from loci.documents.ingest.outcome import LeftOut, MissingFolder
     from loci.documents.ingest.index_writer import Progress
+    from loci.documents.ingest.outcome import LeftOut, MissingFolder
 
 SHOWN = 20
 

@@ -14,7 +14,8 @@ from loci.cli.follow_claims import FollowClaims
 from loci.cli.terminal import ConfigOption, DataOption, open_app, printable, shown_progress
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
-from loci.core.settings import UPLOADS_OF_LOCAL, Settings
+from loci.core.layout import UPLOADS_OF_LOCAL
+from loci.core.settings import Settings
 from loci.documents.ingest.local_files import LocalPath, local_path
 
 

@@ -12,7 +12,6 @@ from loci.documents.content.excerpt import Excerpt, ExcerptRequest, read_excerpt
 from loci.documents.directory import directory
 from loci.documents.document import UNPARSED, Document, DocumentText
 from loci.documents.document_links import Relation
-from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.filtering import EVERY_PART, Part
 from loci.documents.finding import DocumentFinder, FoundDocuments
 from loci.documents.graph.clusters import Method as TopicMethod
@@ -23,6 +22,7 @@ from loci.documents.graph.picture import Pictures, PictureSource
 from loci.documents.graph.reading_list import ReadingAdvisor, SuggestedReading
 from loci.documents.ingest.index_writer import COLLECTION, Progress, no_progress
 from loci.documents.ingest.local_files import LocalPath, is_below
+from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.ingest.watched_folder import WatchedFolder
 from loci.documents.parts import DocumentParts, Upkeep

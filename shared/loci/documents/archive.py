@@ -11,9 +11,9 @@ from loci.documents.catalog import Catalog
 from loci.documents.content.encodings import require_text
 from loci.documents.document import LOCK_WAIT_SECONDS, Document
 from loci.documents.document_ids import ids_for, lock_name
-from loci.documents.ingest.outcome import FileFailure
 from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, blob_key, checked_path, file_of
+from loci.documents.ingest.outcome import FileFailure
 from loci.documents.library import Library
 from loci.documents.writing.deletions import DeletedDocument, Deletions
 from loci.documents.writing.history import History, PastWrite, hash_of

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 from loci.core.errors import Conflict
 from loci.core.identity import Owner
-from loci.core.settings import EVENT_RECORDS
+from loci.core.layout import EVENT_RECORDS
 from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
 from loci.events.event import START, Event, Place, Read
 

@@ -10,7 +10,8 @@ from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
 from loci.app import Adapters
 from loci.core.errors import Misconfigured, Unavailable
-from loci.core.settings import ARRIVING, Settings
+from loci.core.layout import ARRIVING
+from loci.core.settings import Settings
 from loci.core.signing import Keyring, given_secrets
 from loci.core.stores import RecordStore, WriteLocks
 

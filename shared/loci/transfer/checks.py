@@ -4,7 +4,7 @@ from typing import Final
 
 from loci.core.finding import Finding, counted, of_owners, run_check, size_shown
 from loci.core.identity import Owner
-from loci.core.settings import LEFT_DAYS
+from loci.core.layout import LEFT_DAYS
 from loci.transfer.host import TransferHost
 from loci.transfer.staging import BUSY_SECONDS, Staging
 

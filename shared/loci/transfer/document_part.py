@@ -10,8 +10,8 @@ from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject, string
 from loci.documents.archive import ArchivedDocument
 from loci.documents.document import Document
-from loci.documents.ingest.outcome import FileFailure
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, checked_path
+from loci.documents.ingest.outcome import FileFailure
 from loci.documents.writing.deletions import DeletedDocument
 from loci.documents.writing.history import MOST_WRITES, PastWrite
 from loci.transfer.items import DAMAGED, Clash, Content, Item, Loaded, New, Same, Unreadable, Verdict, Wish, clashes

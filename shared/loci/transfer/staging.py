@@ -9,7 +9,7 @@ from typing import Final
 
 from loci.core.errors import NotFound, Refused, Unavailable
 from loci.core.identity import Owner
-from loci.core.settings import LEFT_DAYS
+from loci.core.layout import LEFT_DAYS
 from loci.core.stores import BlobStore
 
 FOLDER: Final = "transfer/"

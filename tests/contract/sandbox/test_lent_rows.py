@@ -10,7 +10,7 @@ from moto import mock_aws
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.sandbox import lent_rows
 from loci.adapters.aws.sandbox.lent_rows import KEPT_SECONDS, LOANS, Lender, Loan
-from loci.core.settings import RUN_ATTRIBUTES, RUN_PARTITIONS, TABLE_EXPIRY
+from loci.core.layout import RUN_ATTRIBUTES, RUN_PARTITIONS, TABLE_EXPIRY
 from loci.sandbox.lambda_host import questions
 from loci.sandbox.lambda_host.questions import open_line
 from loci.sandbox.lambda_host.run_rows import LentCredentials, RowsLocation, TableRows

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from loci.app import App
-from loci.core.settings import LEFT_DAYS
+from loci.core.layout import LEFT_DAYS
 from loci.transfer.checks import check_arriving
 from loci.transfer.staging import Sent, Staging
 from tests.attack.wire import Ask

@@ -13,7 +13,7 @@ from loci.adapters.aws.clients import Clients
 from loci.app import App
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL, LOCAL_CALLER
-from loci.core.settings import CONNECT_KINDS, CONNECT_WRITES
+from loci.core.layout import CONNECT_KINDS, CONNECT_WRITES
 from loci.core.stores import every
 from loci.tools.login_records import LOGIN
 from tests.support.authorization_server import Protected, protected

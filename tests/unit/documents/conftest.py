@@ -16,11 +16,11 @@ from loci.core.identity import LOCAL
 from loci.core.signing import Keyring
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
-from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.ingest.folder_ingest import FolderIngest
 from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
 from loci.documents.ingest.ingested_folders import IngestedFolders
 from loci.documents.ingest.missing_vectors import MissingVectors
+from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.ingest.reindex import Reindex
 from loci.documents.library import Library
 from loci.documents.writing.deletions import Deletions

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from loci.core.identity import LOCAL
-from loci.documents.ingest.outcome import MissingFolder
 from loci.documents.ingest.local_files import local_path
+from loci.documents.ingest.outcome import MissingFolder
 from loci.documents.ingest.watched_folder import FolderIngested, WatchedFolder
 
 from .conftest import Desk

@@ -11,9 +11,9 @@ import pytest
 from loci.core.identity import LOCAL
 from loci.documents.document import Document
 from loci.documents.document_links import WrittenLinks
-from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.ingest import parallel_cutting
 from loci.documents.ingest.index_writer import COLLECTION
+from loci.documents.ingest.outcome import IngestSummary
 from loci.search.ranking import Chunk
 from tests.unit.documents.conftest import Desk, open_desk
 

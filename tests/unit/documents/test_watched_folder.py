@@ -8,8 +8,8 @@ import pytest
 
 from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL
-from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.ingest.local_files import local_path
+from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.ingest.watched_folder import (
     FolderEvent,
     FolderIngested,

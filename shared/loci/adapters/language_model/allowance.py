@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from loci.core.errors import Conflict, Unavailable
 from loci.core.identity import SYSTEM
-from loci.core.settings import LANGUAGE_TOKENS
+from loci.core.layout import LANGUAGE_TOKENS
 from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
 
 TWO_DAYS = 2 * 24 * 3600

@@ -13,7 +13,6 @@ from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document, Root
-from loci.documents.ingest.outcome import IngestSummary, LeftOut
 from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderContents, FolderScan
 from loci.documents.ingest.index_writer import IndexWriter, Progress, no_progress
 from loci.documents.ingest.ingest_run import DocumentsOnDemand, FileToCut, IngestRun, PreloadedDocuments, SourceFile
@@ -31,6 +30,7 @@ from loci.documents.ingest.local_files import (
     path_of,
     root_of,
 )
+from loci.documents.ingest.outcome import IngestSummary, LeftOut
 
 MOST_TOLD: Final = 3
 """Names of folders in an event."""

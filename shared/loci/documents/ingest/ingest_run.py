@@ -13,9 +13,9 @@ from loci.documents.catalog import Catalog
 from loci.documents.content.encodings import require_text
 from loci.documents.document import UNLIMITED_BYTES, Document, Problem, Root
 from loci.documents.document_ids import ids_for
-from loci.documents.ingest.outcome import NOTHING_LEFT_OUT, FileFailure, IngestSummary, LeftOut, MissingFolder
 from loci.documents.ingest.index_writer import BATCH, DocumentDraft, IndexWriter
 from loci.documents.ingest.local_files import below_root, changed_on, read_file
+from loci.documents.ingest.outcome import NOTHING_LEFT_OUT, FileFailure, IngestSummary, LeftOut, MissingFolder
 from loci.documents.ingest.partial_embeddings import PORTION
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from loci.documents.document import Document, Root
-from loci.documents.ingest.outcome import MissingFolder
 from loci.documents.ingest.folder_scan import PLAIN_SCAN
 from loci.documents.ingest.local_files import file_of, is_below, missing_folders, missing_with_counts
+from loci.documents.ingest.outcome import MissingFolder
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from loci.core.identity import LOCAL, Owner, UnnamedOwner
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
-from loci.documents.ingest.outcome import FileFailure, MissingFolder
 from loci.documents.ingest.index_writer import BATCH, COLLECTION, DocumentDraft, IndexWriter, Progress, no_progress
 from loci.documents.ingest.lost_files import LostFiles
+from loci.documents.ingest.outcome import FileFailure, MissingFolder
 from loci.documents.ingest.uploads import UploadIngest, upload_prefix
 from loci.documents.library import Library
 from loci.search.document_index import DocumentIndex

@@ -9,7 +9,7 @@ from loci.core.errors import Conflict, LociError, Refused, Unavailable
 from loci.core.events import Tell, untold
 from loci.core.identity import Owner
 from loci.core.json import JsonObject, iso
-from loci.core.settings import UPLOADS
+from loci.core.layout import UPLOADS
 from loci.core.stores import ABSENT
 from loci.core.telemetry import Telemetry
 from loci.core.upload_keys import owner_and_rest, owner_prefix

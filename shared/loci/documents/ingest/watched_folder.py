@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Owner
-from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.ingest.folder_ingest import FolderIngest
 from loci.documents.ingest.folder_snapshot import (
     FolderChanges,
@@ -16,6 +15,7 @@ from loci.documents.ingest.folder_snapshot import (
 )
 from loci.documents.ingest.index_writer import Progress, no_progress
 from loci.documents.ingest.local_files import LocalPath
+from loci.documents.ingest.outcome import IngestSummary
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from loci.core.deadline import time_left
 from loci.core.errors import NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import random_id
-from loci.core.settings import READS
+from loci.core.layout import READS
 from loci.files.ports import GivenUp, PagesRead, never, untold
 from loci.files.reading import Reading
 from loci.sandbox.supervisor.exchange import MB, Bounds

@@ -17,7 +17,7 @@ from loci.adapters.aws.clients import Clients, explained
 from loci.core.errors import Unavailable
 from loci.core.ids import random_id
 from loci.core.json import Json, JsonObject
-from loci.core.settings import RUN_PARTITIONS, TABLE_EXPIRY, TABLE_KEYS
+from loci.core.layout import RUN_PARTITIONS, TABLE_EXPIRY, TABLE_KEYS
 from loci.sandbox.lambda_host.run_rows import LentCredentials
 
 if TYPE_CHECKING:

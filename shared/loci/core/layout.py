@@ -1,0 +1,42 @@
+"""Where things lie, and who reaches them: the stack creates and allows just that, and the adapters rely on it."""
+
+# The keys of the DynamoDB table: the stack creates them, and the adapter relies on them.
+TABLE_KEYS = ("pk", "sk")
+TABLE_EXPIRY = "expires"
+RUN_PARTITIONS = "run#"
+"""The partitions of rows that are lent to runs of code begin so."""
+RUN_ATTRIBUTES = (*TABLE_KEYS, "body")
+"""The attributes of those rows that a run may write: not their expiry."""
+EVENT_RECORDS = ("events", "events_count")
+"""The kinds of records that hold the events of each owner. Every function reads and writes them."""
+INGEST_KINDS = (
+    *("deleted", "document", "embedded", "file", "file_version", "refused", "said", "text", "turn"),
+    *EVENT_RECORDS,
+)
+"""The kinds of records that the ingestion of uploads uses. Its role reaches no others."""
+CONNECT_KINDS = ("listed_tools", "tool_login", "tool_secret", "tool_server", *EVENT_RECORDS)
+"""The kinds of records that the function `connect` reads. Its role reaches no others."""
+CONNECT_WRITES = ("listed_tools", "tool_login", *EVENT_RECORDS)
+"""Those of them that it writes, too."""
+KMS_PURPOSE = "tool servers"
+"""The purpose in the encryption context of their secrets. Roles may use the key for no other."""
+LANGUAGE_TOKENS = "language_tokens"
+"""The kind of records that count the tokens of a language model. The ingestion uses it, too, if there is a model."""
+INGEST_BLOBS = ("documents/", "files/", "history/", *(f"records/{kind}/" for kind in INGEST_KINDS))
+"""The prefixes of the blobs that it uses, below each owner's key."""
+UPLOADS = "uploads"
+"""The prefix of uploaded documents in the bucket. The stack sends an event for each change below it."""
+UPLOADS_A_CALL = 5
+"""The most uploads in one call of the ingestion, which stops before its time ends, and leaves the rest to the next."""
+FILES_IN = "files-in"
+"""The prefix of files on their way into the lake."""
+ARRIVING = "arriving"
+"""The prefix of pieces of what another Loci sends. The bucket removes those that were left."""
+LEFT_DAYS = 7
+"""After which it does."""
+READS = "reads"
+"""The folder, below each owner's key, of files that are being read: in the bucket that the function for it reaches."""
+INDEX = "index"
+"""The prefix of the indexes in the bucket, if the bucket has them."""
+UPLOADS_OF_LOCAL = f"{UPLOADS}/-/local/"
+"""The prefix of the default owner, to whom `loci keys create` gives a key if no owner is named."""
