@@ -53,6 +53,6 @@ def test_an_export_names_what_no_loci_would_take(here: Path, tmp_path: Path) -> 
     ended = loci(here, "export", str(tmp_path / "all.zip"), "--json")
     [failed] = json.loads(ended.stdout)["failed"]
     assert (ended.returncode, failed["name"]) == (1, "wf_large")
-    assert "more than 64 MB, or 2,000,000 values" in failed["why"]
+    assert "more than 64 MB, 2,000,000 values, or 200 levels" in failed["why"]
     again = loci(tmp_path / "there" / "data", "import", str(tmp_path / "all.zip"), "--json")
     assert json.loads(again.stdout)["taken"] == {"runs": 1}

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from loci.documents.writing.authoring import EditDraft
 from loci.transfer.archived_run import LARGEST_RUN
 from loci.transfer.staging import FULL, LEAST, MOST_CONTENTS, Sent, Staging
 from tests.attack.conftest import ANN, BOB
@@ -120,6 +121,18 @@ def test_the_end_of_an_import_leaves_what_another_one_sends(server: Server) -> N
     item = {"part": "results", "key": "0" * 12, "about": about, "contents": [content]}
     assert json.loads(server.ask(ann, take=[{"item": item}]).body)["taken"] == [None]
     assert server.app.scratchpad.read(ANN, "0" * 12).text.encode() == text
+    assert server.pieces() == []
+
+
+def test_what_is_refused_for_good_leaves_no_pieces(server: Server) -> None:
+    ann, text = server.key(ANN), b"# Theirs\n" + b"x" * 1000
+    server.app.documents.changes.write(ANN, "a/a.md", EditDraft("create", "# Mine\n"), expected_hash=None)
+    whole = sha256(text).hexdigest()
+    assert server.put(ann, (whole, 0, text)).status == 200
+    content = {"name": "text", "sha256": whole, "bytes": len(text)}
+    item = {"part": "documents", "key": "a-a", "about": {"path": "a/a.md"}, "contents": [content]}
+    [told] = json.loads(server.ask(ann, take=[{"item": item}]).body)["taken"]
+    assert not told["later"]
     assert server.pieces() == []
 
 

@@ -283,7 +283,7 @@ def test_what_cannot_be_written_is_refused(home: Path, arguments: list[str], pro
 
 def test_a_removal_without_a_client_lists_what_could_be_removed(home: Path) -> None:
     put(home, GEMINI, "{}")
-    assert "No client on this machine has loci." in connect(home, "--remove").stdout
+    assert "No client whose file can be read has loci." in connect(home, "--remove").stdout
     connected(home, "cursor")
     connected(home, "codex", "--url", URL)
     before = [(home / file).read_bytes() for file in (CURSOR, CODEX, GEMINI)]
@@ -303,6 +303,15 @@ def test_a_section_that_loci_made_goes_with_its_last_server(home: Path, text: st
     connected(home, "cursor", "--url", URL)
     connected(home, "cursor", "--remove")
     assert path.read_text() == text if "mcpServers" not in text else read(path) == {"mcpServers": {}}
+
+
+def test_a_section_goes_with_the_last_of_two_names(home: Path) -> None:
+    path = put(home, CURSOR, '{"a": 1}')
+    connected(home, "cursor")
+    connected(home, "cursor", "--name", "two")
+    connected(home, "cursor", "--remove")
+    connected(home, "cursor", "--name", "two", "--remove")
+    assert path.read_text() == '{"a": 1}'
 
 
 def test_a_file_that_loci_made_is_empty_again(home: Path) -> None:

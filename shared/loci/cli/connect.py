@@ -160,7 +160,7 @@ def _list(name: str, *, removing: bool, as_json: bool) -> None:
         has_some = any(row["state"] != "unreadable" for row in rows)
         named = "" if name == "loci" else f" --name {name}"
         how = f"\nNothing was changed. Remove one with: loci connect CLIENT --remove{named}"
-        typer.echo(how if has_some else f"No client on this machine has {name}.")
+        typer.echo(how if has_some else f"No client whose file can be read has {name}.")
     elif any(row["state"] == "not connected" for row in rows):
         typer.echo("\nConnect one with: loci connect CLIENT")
 

@@ -120,7 +120,11 @@ def import_(
         ),
     ] = None,
     programs: Annotated[
-        bool, typer.Option("--programs", help="Also tool servers that start a program of this machine.")
+        bool,
+        typer.Option(
+            "--programs",
+            help="Trust its tool servers: also those that start a program of this machine, or get its variables.",
+        ),
     ] = False,
     data: DataOption = None,
     config: ConfigOption = None,

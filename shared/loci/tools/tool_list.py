@@ -121,7 +121,7 @@ class ToolList:
 
     def ask(self, owner: Owner, name: str) -> Configured:
         """Ask the server for its tools now. Raises `LociError` if it fails; the tools that it had stay known."""
-        server, began = self.get(owner, name), self._clock()
+        began, server = self._clock(), self.get(owner, name)
         try:
             tools = self._servers.tools(owner, server)
         except LociError as error:
@@ -198,7 +198,8 @@ class ToolList:
         }
         while True:
             held = self._records.get(owner, LISTED, server.name)
-            if held is not None and isinstance(later := held.value.get("began"), float) and later > began:
+            other = held and held.value.get("began")
+            if isinstance(other, float) and began < other <= self._clock():  # or else a clock was wrong
                 return False
             version = held.version if held else ABSENT
             with suppress(Conflict):

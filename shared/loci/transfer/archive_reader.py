@@ -14,7 +14,7 @@ from loci.core.errors import Refused
 from loci.core.json import string
 from loci.transfer.archive_writer import ENTRIES, FORMAT, MANIFEST, VERSION
 from loci.transfer.items import DAMAGED, Item, Loaded, Part, ReadsContents, check, checked_hash
-from loci.transfer.plain_values import MOST_VALUES, parsed
+from loci.transfer.plain_values import DEEPEST, MOST_VALUES, parsed
 
 PIECE: Final = 1 << 20
 MOST_FILES: Final = 2_000_000
@@ -197,7 +197,8 @@ def _line(raw: bytes, path: str) -> dict[str, Any]:
     try:
         line = parsed(raw)
     except (ValueError, RecursionError):
-        raise _damaged(f"a line of {path} is no JSON, or has more than {MOST_VALUES:,} values") from None
+        limits = f"{MOST_VALUES:,} values, or {DEEPEST} levels"
+        raise _damaged(f"a line of {path} is no JSON, or has more than {limits}") from None
     if not isinstance(line, dict):
         raise _damaged(f"a line of {path} is no object")
     return cast("dict[str, Any]", line)

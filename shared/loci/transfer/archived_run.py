@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from loci.core.errors import Refused
 from loci.core.json import JsonObject
 from loci.transfer.items import DAMAGED
-from loci.transfer.plain_values import check_plain, fault_of, parsed
+from loci.transfer.plain_values import DEEPEST, check_plain, fault_of, parsed
 
 if TYPE_CHECKING:
     from loci.workflows.run import Run
@@ -23,7 +23,8 @@ def written_run(run: "Run", values: JsonObject) -> bytes:
     told = {"run": run.model_dump(mode="json", exclude_defaults=True), "values": values}
     raw = json.dumps(told, ensure_ascii=False, sort_keys=True, indent=1).encode("utf-8", "replace")
     if len(raw) > LARGEST_RUN or fault_of(raw, MOST_VALUES):
-        what = f"The results of this workflow have more than {LARGEST_RUN >> 20} MB, or {MOST_VALUES:,} values"
+        limits = f"more than {LARGEST_RUN >> 20} MB, {MOST_VALUES:,} values, or {DEEPEST} levels"
+        what = f"The results of this workflow have {limits}"
         raise Refused(what, "Keep what you need of them as a file", code="TOO_LARGE")
     return raw
 
@@ -45,7 +46,8 @@ def read_run(key: str, raw: bytes) -> "tuple[Run, JsonObject]":
         if run.status not in ENDED or not is_whole or not values.keys() <= run.tasks.keys():
             raise ValueError(run.status)
     except (ValidationError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
-        what = f"The workflow {key} is not written as they are, or has more than {MOST_VALUES:,} values"
+        limits = f"{MOST_VALUES:,} values, or {DEEPEST} levels"
+        what = f"The workflow {key} is not written as workflows are, or has more than {limits}"
         raise Refused(what, "Export it again", code=DAMAGED) from None
     return run.model_copy(update=gone), values
 

@@ -166,7 +166,8 @@ class TransferRoute:
             done = place.take(loaded[start : start + step], wish)
             answers += [None if error is None else _told(error) for error in done]
         for one, sent, answer in zip(loaded, some, answers, strict=True):
-            for content in one.item.contents if answer is None else ():
+            is_over = answer is None or not answer["later"]
+            for content in one.item.contents if is_over else ():
                 if content.name not in sent.contents:
                     self._staging.drop(owner, content.sha256)
         return answers

@@ -144,7 +144,8 @@ class Staging:
         if len({one.sha256 for one in held}) > MOST_CONTENTS:
             raise _full(f"More than {MOST_CONTENTS} contents would be on their way in at once")
         if sum(max(one.bytes, LEAST) for one in held) > self._most_bytes:
-            raise _full(f"More than {self._most_bytes >> 20:,} MB would be on their way in at once")
+            what = f"More than {self._most_bytes >> 20:,} MB would be on their way in at once"
+            raise _full(what, ". Its setting arriving_mb allows more")
 
     def _pieces(self, owner: Owner, below: str = "") -> Iterator[Piece]:
         for key in self._blobs.list(owner, FOLDER + below):
@@ -170,10 +171,9 @@ def _newest(pieces: Iterable[Piece]) -> dict[tuple[str, int], Piece]:
     return {_place(one): one for one in sorted(pieces, key=lambda one: (one.came, one.key))}
 
 
-def _full(what: str) -> Refused:
+def _full(what: str, more: str = "") -> Refused:
     advice = (
         "Let another import end first, or finish one that was interrupted: run its command again. What nobody goes on"
-        f" with is forgotten {LEFT_DAYS} days after it came, or earlier by loci doctor --fix on that machine. Its"
-        " setting arriving_mb allows more"
+        f" with is forgotten {LEFT_DAYS} days after it came, or earlier by loci doctor --fix on that machine{more}"
     )
     return Refused(what, advice, code=FULL)

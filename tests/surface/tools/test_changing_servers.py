@@ -151,3 +151,19 @@ async def test_a_start_that_fails_late_hides_no_newer_one_that_worked(tmp_path: 
         with pytest.raises(LociError):
             older.tools.ask(LOCAL, "late")
         assert newer.tools.get(LOCAL, "late").failure
+
+
+async def test_a_clock_that_was_ahead_once_hides_nothing_for_long(
+    app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, gate = tmp_path / "slow", tmp_path / "gate"
+    slow.touch()
+    gate.touch()
+    app.tools.add(LOCAL, "late", upstream() | {"args": ["-c", SLOW_ONCE, str(slow), str(gate)]})
+    monkeypatch.setattr(app.tools.parts.tool_list, "_clock", lambda: time.time() + 3600)
+    with pytest.raises(LociError):
+        app.tools.ask(LOCAL, "late")
+    monkeypatch.undo()
+    assert app.tools.get(LOCAL, "late").failure
+    assert app.tools.ask(LOCAL, "late").tools
+    assert app.tools.get(LOCAL, "late").failure is None

@@ -92,7 +92,7 @@ def connecting(client: McpClient, name: str, entry: JsonObject | None) -> Change
         syntax = _syntax(client)
         if entry is None:
             left = syntax.without_entry(text, client.section, name)
-            is_own = client.syntax == "json" and left != text and _made_the_section(client, left, name)
+            is_own = client.syntax == "json" and left != text and _made_the_section(client, left)
             return json_text.without_section(left, client.section) if is_own else left
         if syntax.entry_in(text, client.section, name) == entry:
             return text
@@ -105,13 +105,12 @@ def connecting(client: McpClient, name: str, entry: JsonObject | None) -> Change
     return Change(client.file, before, mark + after.encode(), frozenset(secrets))
 
 
-def _made_the_section(client: McpClient, left: str, name: str) -> bool:
+def _made_the_section(client: McpClient, left: str) -> bool:
     """True if Loci made the section: the file lacked it when Loci came, or nothing else is in the file."""
     for copy in reversed(_copies(client.file.resolve())):
         with suppress(LociError):
             before = _read(client, _text(client, _content(copy) or b""))
-            servers = before.get(client.section)
-            if not (isinstance(servers, dict) and name in servers):  # the file before the entry came
+            if not before.get(client.section):  # the file before any entry came
                 return client.section not in before
     return _read(client, left).keys() <= {client.section}
 

@@ -101,7 +101,8 @@ def spelled(uri: str) -> str:
     Raises `Refused` if no browser may be sent there, or if it would go to an address that is spelled differently.
     """
     check_redirect(uri)
-    text = uri
+    scheme, _, rest = uri.partition(":")
+    text = f"{scheme.lower()}:{rest}"
     if web := ON_WEB.fullmatch(uri):
         scheme, host = web[1].lower(), web[2].lower()
         text = f"{scheme}://{host.removesuffix(USUAL_PORTS[scheme])}{web[3] or '/'}{web[4] or ''}"

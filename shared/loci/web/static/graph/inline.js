@@ -2,19 +2,21 @@
 // it becomes elements with text in them; whatever else there is stays as it is written.
 const MARKS = new RegExp(
   [
-    /(`+)([^`]+)\1(?!`)/, // 1, 2
-    /\*\*(?=\S)((?:[^*]|\*(?!\*))*?\S)\*\*/, // 3
-    /(?<!\w)__(?=\S)((?:[^_]|_(?!_))*?\S)__(?!\w)/, // 4
-    /~~(?=\S)([^~]*?\S)~~/, // 5
-    /\*(?=\S)([^*]*?\S)\*/, // 6
-    /(?<!\w)_(?=\S)([^_]*?\S)_(?!\w)/, // 7
-    /!?\[\[([^[\]\n|]+)(?:\|([^[\]\n]+))?\]\]/, // 8, 9
-    /!?\[([^[\]]+)\]\(([^()\s]+)\)/, // 10, 11
+    /(`{1,3})(?!`)([^]*?[^`])\1(?!`)/, // 1, 2
+    /\*\*\*(?=\S)([^*]*?\S)\*\*\*/, // 3
+    /\*\*(?=\S)((?:[^*]|\*(?!\*))*?\S)\*\*/, // 4
+    /__(?=\S)((?:[^_]|_(?!_))*?\S)__(?!\w)/, // 5
+    /~~(?=\S)([^~]*?\S)~~/, // 6
+    /\*(?=\S)([^*]*?\S)\*/, // 7
+    /_(?=\S)([^_]*?\S)_(?!\w)/, // 8
+    /!?\[\[([^[\]\n|]+)(?:\|([^[\]\n]+))?\]\]/, // 9, 10
+    /!?\[([^[\]]+)\]\(([^()\s]+)\)/, // 11, 12
   ]
     .map((one) => one.source)
     .join('|'),
   'g',
 );
+const ESCAPED = /\\([!-/:-@[-`{-~])/g;
 const LONGEST_INLINE = 4000;
 const OUTSIDE = /^(https?:\/\/|mailto:)/i;
 
@@ -23,25 +25,38 @@ function linkOf(words, target) {
   return element('a', words, { href: target, target: '_blank', rel: 'noopener noreferrer' });
 }
 
-function markOf([, , code, strong, strong2, struck, soft, soft2, name, label, words, target]) {
+function marked(kind, text) {
+  const made = element(kind);
+  made.append(...inline(text));
+  return made;
+}
+
+function markOf([, , code, both, strong, strong2, struck, soft, soft2, name, label, words, target]) {
   if (code) return element('code', code);
   if (name) return element('span', label || name);
   if (words) return linkOf(words, target);
-  const made = element(strong || strong2 ? 'strong' : struck ? 's' : 'em');
-  made.append(...inline(strong || strong2 || struck || soft || soft2));
-  return made;
+  if (both) return marked('strong', `*${both}*`);
+  return marked(strong || strong2 ? 'strong' : struck ? 's' : 'em', strong || strong2 || struck || soft || soft2);
 }
 
 // The texts and elements of a line or a paragraph.
 function inline(text) {
   if (text.length > LONGEST_INLINE) return [text];
   const parts = [];
+  const plain = (end) => end > at && parts.push(text.slice(at, end).replace(ESCAPED, '$1'));
+  const marks = new RegExp(MARKS);
   let at = 0;
-  for (const found of text.matchAll(MARKS)) {
-    if (found.index > at) parts.push(text.slice(at, found.index));
+  for (let found = marks.exec(text); found; found = marks.exec(text)) {
+    const before = text.charAt(found.index - 1);
+    const isWithin = (found[0].startsWith('_') && /\w/.test(before)) || (found[0].startsWith('`') && before === '`');
+    if (before === '\\' || isWithin) {
+      marks.lastIndex = found.index + 1;
+      continue;
+    }
+    plain(found.index);
     parts.push(markOf(found));
-    at = found.index + found[0].length;
+    at = marks.lastIndex;
   }
-  if (at < text.length) parts.push(text.slice(at));
+  plain(text.length);
   return parts;
 }
