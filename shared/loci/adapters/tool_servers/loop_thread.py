@@ -6,8 +6,9 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import nullcontext
+from inspect import CORO_CREATED, getcoroutinestate
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from loci.core.giving_up import GivingUp
 
@@ -15,6 +16,8 @@ T = TypeVar("T")
 Notes = SimpleQueue[Callable[[], None] | None]
 """Calls that the loop wants made in the thread that waits."""
 JOIN_SECONDS = 5.0
+MOST_ROUNDS = 10
+"""Of cancelling: a task that is cancelled may start another one to clean up."""
 
 
 class LoopThread:
@@ -86,10 +89,24 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     try:
         loop.run_forever()
     finally:
-        left = asyncio.all_tasks(loop)
-        for task in left:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        _end_tasks(loop)
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.run_until_complete(loop.shutdown_default_executor())
         loop.close()
+
+
+def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
+    """Cancel all tasks, also those that others start as they end.
+
+    Each begins first: one that is cancelled before it begins drops what it was to wait for, and Python complains.
+    """
+    for _ in range(MOST_ROUNDS):
+        loop.run_until_complete(asyncio.sleep(0))
+        left = asyncio.all_tasks(loop)
+        begun = [one for one in left if getcoroutinestate(cast("Any", one.get_coro())) != CORO_CREATED]
+        for task in begun:
+            task.cancel()
+        if begun:
+            loop.run_until_complete(asyncio.gather(*begun, return_exceptions=True))
+        elif not left:
+            return
