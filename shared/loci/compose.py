@@ -197,9 +197,10 @@ def build_app(settings: Settings | None = None) -> App:
 def _transfer(app: App) -> "Transfer":
     """Build what moves everything of an owner in and out."""
     from loci.transfer.api import Transfer
+    from loci.transfer.archived_run import LARGEST_RUN
     from loci.transfer.document_part import DeletedPart, DocumentPart
     from loci.transfer.file_part import FilePart
-    from loci.transfer.kept_parts import LARGEST_RUN, ResultPart, RunPart
+    from loci.transfer.kept_parts import ResultPart, RunPart
     from loci.transfer.small_parts import CapabilityPart, ServerPart
 
     documents, files, tools = app.lazy_documents.get, app.lazy_files.get, app.lazy_tools.get
@@ -282,7 +283,7 @@ def build_index_rebuild(settings: Settings) -> "IndexRebuild":
 
 
 def _named_owners(records: RecordStore) -> Callable[[], list[Owner]]:
-    """Who lists the owners whose names records keep."""
+    """Return what lists the owners of whom records keep the names."""
     from loci.mcp.auth.grants import granting_owners
 
     return lambda: [*ApiKeys(records, time.time).owners(), *granting_owners(records)]

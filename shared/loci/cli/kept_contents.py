@@ -3,6 +3,7 @@
 import hashlib
 from pathlib import Path
 
+from loci.core.whole_files import replace_file
 from loci.transfer.items import Content
 
 
@@ -28,8 +29,5 @@ class KeptContents:
     def keep(self, content: bytes) -> bytes:
         """Keep the content, and return it."""
         if self._folder is not None:
-            name = hashlib.sha256(content).hexdigest()
-            unfinished = self._folder / f"{name}.part"
-            unfinished.write_bytes(content)
-            unfinished.replace(self._folder / name)
+            replace_file(self._folder / hashlib.sha256(content).hexdigest(), content, synced=False)
         return content

@@ -24,7 +24,7 @@ WORDS = {
     "results": "remembered result",
 }
 SENT = "Sent"
-"""What is told of things that another place takes."""
+"""The verb for things that went to another server."""
 PLURALS = {"files": "versions of files", "capabilities": "capabilities"}
 
 

@@ -166,7 +166,7 @@ class RemotePlace:
         return [None if one is None else _error(one) for one in cast("list[Any]", answer["taken"])]
 
     def _sent_or_refused(self, one: Loaded) -> tuple[JsonObject, int] | LociError:
-        """As below; the error of an item for whose contents the server has no room."""
+        """As `_sent`; the error of an item for whose contents the server has no room."""
         try:
             return self._sent(one)
         except TooLargeError:

@@ -12,7 +12,7 @@ Fault = Literal["too many", "too deep"]
 
 
 def shape_fault(raw: bytes, most: int, deepest: int) -> Fault | None:
-    """What would make this UTF-8 take long to parse, or much memory. None: nothing, or it is no JSON at all.
+    """Tell if this UTF-8 would take long to parse, or much memory. None: it does not, or it is no JSON at all.
 
     `most` members of all objects and elements of all arrays together; `deepest` of them inside each other.
     """

@@ -1,4 +1,4 @@
-"""Where things lie, and who reaches them: the stack creates and allows just that, and the adapters rely on it."""
+"""The names of places in the stores, and what each role may reach. The stack and the adapters use the same ones."""
 
 # The keys of the DynamoDB table: the stack creates them, and the adapter relies on them.
 TABLE_KEYS = ("pk", "sk")

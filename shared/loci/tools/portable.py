@@ -11,7 +11,7 @@ from loci.tools.configuration import VARIABLE, Entry
 
 FLAG = re.compile(r"(?P<flag>--?[A-Za-z][\w-]*)=(?P<value>.+)", re.DOTALL)
 OF_THIS_PLACE = {"no_variables": False, "only_public": False}
-"""What is left out: each place decides for itself whom it trusts."""
+"""The settings that are not exported: each place decides for itself whom it trusts."""
 NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9]+")
 
 

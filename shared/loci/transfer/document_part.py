@@ -14,7 +14,20 @@ from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, checked_path
 from loci.documents.ingest.outcome import FileFailure
 from loci.documents.writing.deletions import DeletedDocument
 from loci.documents.writing.history import MOST_WRITES, PastWrite
-from loci.transfer.items import DAMAGED, Clash, Content, Item, Loaded, New, Same, Unreadable, Verdict, Wish, clashes
+from loci.transfer.items import (
+    DAMAGED,
+    Clash,
+    Content,
+    Item,
+    Loaded,
+    New,
+    Same,
+    Unreadable,
+    Verdict,
+    Wish,
+    clashes,
+    taken_each,
+)
 
 if TYPE_CHECKING:
     from loci.documents.api import Documents
@@ -157,16 +170,11 @@ class DeletedPart:
         return Same() if archive.is_deleted(owner, path) or archive.find(owner, path) else New()
 
     def take(self, owner: Owner, some: Sequence[Loaded], wish: Wish) -> list[LociError | None]:
-        archive, errors = self._documents().archive, list[LociError | None]()
-        for loaded in some:
-            try:
-                if self.look(owner, loaded.item, wish) == New():
-                    archive.restore_deleted(owner, _deleted(loaded.item), _history(loaded))
-            except LociError as error:
-                errors.append(error)
-            else:
-                errors.append(None)
-        return errors
+        def take(one: Loaded) -> None:
+            if self.look(owner, one.item, wish) == New():
+                self._documents().archive.restore_deleted(owner, _deleted(one.item), _history(one))
+
+        return taken_each(some, take)
 
 
 def _facts(one: Document) -> JsonObject:

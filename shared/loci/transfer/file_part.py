@@ -21,6 +21,7 @@ from loci.transfer.items import (
     Wish,
     checked_hash,
     clashes,
+    taken_each,
 )
 
 if TYPE_CHECKING:
@@ -91,15 +92,7 @@ class FilePart:
         return New() if version.number > file.newest.number or is_unread else Same()
 
     def take(self, owner: Owner, some: Sequence[Loaded], wish: Wish) -> list[LociError | None]:
-        errors: list[LociError | None] = []
-        for one in some:
-            try:
-                self._take(owner, one, wish)
-            except LociError as error:
-                errors.append(error)
-            else:
-                errors.append(None)
-        return errors
+        return taken_each(some, lambda one: self._take(owner, one, wish))
 
     def _take(self, owner: Owner, loaded: Loaded, wish: Wish) -> None:
         item, files = loaded.item, self._files()

@@ -179,6 +179,19 @@ class ReadsContents(Protocol):
         ...
 
 
+def taken_each(some: Sequence[Loaded], take: Callable[[Loaded], None]) -> list[LociError | None]:
+    """Take items in one after the other. The error of each that could not be taken, as `Part.take` returns them."""
+    errors: list[LociError | None] = []
+    for one in some:
+        try:
+            take(one)
+        except LociError as error:
+            errors.append(error)
+        else:
+            errors.append(None)
+    return errors
+
+
 def check(part: Part, item: Item) -> None:
     """Raise `Refused` if the item is not written as its part writes them."""
     try:

@@ -8,7 +8,7 @@ from loci.core.identity import Owner
 from loci.core.json import JsonObject, string
 from loci.scratchpad.api import ID, Scratchpad
 from loci.transfer.archived_run import LARGEST_RUN, read_run, written_run
-from loci.transfer.items import Clash, Content, Item, LeftOut, Loaded, New, Same, Unreadable, Verdict, Wish
+from loci.transfer.items import Clash, Content, Item, LeftOut, Loaded, New, Same, Unreadable, Verdict, Wish, taken_each
 
 if TYPE_CHECKING:
     from loci.workflows.api import Workflows
@@ -81,16 +81,11 @@ class RunPart:
             return LeftOut(error.what)
 
     def take(self, owner: Owner, some: Sequence[Loaded], wish: Wish) -> list[LociError | None]:
-        errors: list[LociError | None] = []
-        for one in some:
-            try:
-                if self.look(owner, one.item, wish) == New():
-                    self._workflows().restore(owner, one.item.key, *read_run(one.item.key, one.load(RUN)))
-            except LociError as error:
-                errors.append(error)
-            else:
-                errors.append(None)
-        return errors
+        def take(one: Loaded) -> None:
+            if self.look(owner, one.item, wish) == New():
+                self._workflows().restore(owner, one.item.key, *read_run(one.item.key, one.load(RUN)))
+
+        return taken_each(some, take)
 
     def _told(self, owner: Owner, id: str, run: "Run") -> bytes:
         return written_run(run, self._workflows().values(owner, id, run))
@@ -145,15 +140,7 @@ class ResultPart:
         return Same() if here == item.contents[0] else Clash(f"the result {item.key} is here with another text")
 
     def take(self, owner: Owner, some: Sequence[Loaded], wish: Wish) -> list[LociError | None]:
-        errors: list[LociError | None] = []
-        for one in some:
-            try:
-                self._take(owner, one, wish)
-            except LociError as error:
-                errors.append(error)
-            else:
-                errors.append(None)
-        return errors
+        return taken_each(some, lambda one: self._take(owner, one, wish))
 
     def _take(self, owner: Owner, one: Loaded, wish: Wish) -> None:
         looked = self.look(owner, one.item, wish)

@@ -21,7 +21,7 @@ def parsed(raw: bytes, most: int = MOST_VALUES) -> object:
 
 
 def fault_of(raw: bytes, most: int) -> Fault | None:
-    """What of this JSON is too much."""
+    """Tell if this JSON has too many values, or too many levels."""
     return shape_fault(raw, most, DEEPEST)
 
 

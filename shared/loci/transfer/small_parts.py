@@ -7,7 +7,20 @@ from loci.core.errors import LociError, NotFound
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject, string
 from loci.core.stores import Record
-from loci.transfer.items import Clash, Content, Item, LeftOut, Loaded, New, Same, Unreadable, Verdict, Wish, clashes
+from loci.transfer.items import (
+    Clash,
+    Content,
+    Item,
+    LeftOut,
+    Loaded,
+    New,
+    Same,
+    Unreadable,
+    Verdict,
+    Wish,
+    clashes,
+    taken_each,
+)
 
 if TYPE_CHECKING:
     from loci.tools.api import Tools
@@ -133,15 +146,7 @@ class ServerPart(_WithoutContents):
         return New()
 
     def take(self, owner: Owner, some: Sequence[Loaded], wish: Wish) -> list[LociError | None]:
-        errors: list[LociError | None] = []
-        for one in some:
-            try:
-                self._take(owner, one.item, wish)
-            except LociError as error:
-                errors.append(error)
-            else:
-                errors.append(None)
-        return errors
+        return taken_each(some, lambda one: self._take(owner, one.item, wish))
 
     def _take(self, owner: Owner, item: Item, wish: Wish) -> None:
         name = _server(item)
@@ -153,9 +158,8 @@ class ServerPart(_WithoutContents):
             case Clash():
                 raise clashes(looked)
             case New():
-                trusted = wish.programs
                 self._tools().restore(
-                    owner, name, item.about["entry"], no_variables=not trusted, only_public=wish.from_afar
+                    owner, name, item.about["entry"], no_variables=not wish.programs, only_public=wish.from_afar
                 )
             case Same() | LeftOut():
                 pass

@@ -18,7 +18,7 @@ ON_WEB: Final = re.compile(r"(https?)://([^/?]+)(/[^?]*)?(\?.*)?", re.IGNORECASE
 ON_LOOPBACK: Final = re.compile(r"(http://(?:127\.0\.0\.1|localhost|\[::1\]))(?::\d+)?(/[^#]*)")
 USUAL_PORTS: Final = {"https": ":443", "http": ":80"}
 OWN_ANSWERS: Final = frozenset({"code", "state", "iss", "error"})
-"""What Loci adds to a redirect."""
+"""The parameters that Loci adds to a redirect."""
 SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{0,63}")
 RUNS_CODE: Final = frozenset(
     {"javascript", "data", "vbscript", "file", "blob", "filesystem", "about", "view-source", "intent"}
@@ -26,8 +26,6 @@ RUNS_CODE: Final = frozenset(
 NOT_FOR_PROGRAMS: Final = frozenset(
     {"http", "ws", "wss", "ftp", "mailto", "tel", "sms", "ms-msdt", "ms-officecmd", "search-ms", "shell", "localhost"}
 )
-
-
 DOCTOR: Final = "loci doctor"
 """The name of the client as which `loci doctor --url` comes. It comes once."""
 

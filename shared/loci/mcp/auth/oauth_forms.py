@@ -95,14 +95,13 @@ def check_registration(body: bytes) -> None:
         return
     match told:
         case {"redirect_uris": [*redirects]}:
-            pass
+            try:
+                for one in redirects:
+                    spelled(str(one))
+            except Refused as error:
+                raise Wrong("invalid_redirect_uri", str(error)) from None
         case _:
-            return
-    for one in redirects:
-        try:
-            spelled(str(one))
-        except Refused as error:
-            raise Wrong("invalid_redirect_uri", str(error)) from None
+            pass
 
 
 def _with_client(fields: dict[str, str], headers: Headers) -> dict[str, str]:
