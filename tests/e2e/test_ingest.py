@@ -159,7 +159,7 @@ def kill_on_the_way(data: Path, notes: Path) -> None:
     assert process.returncode == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.exhaustive)])
 def test_after_kills_the_next_run_completes_it(data: Path, notes: Path, kills: int) -> None:
     for turn in range(kills):
         for number in range(MANY):

@@ -12,6 +12,7 @@ import pytest
 import requests
 from moto import mock_aws
 from moto.core.botocore_stubber import BotocoreStubber
+from moto.kms import models as kms_models
 
 from loci.core.layout import TABLE_KEYS
 from tests.support.botocore_files import read_once
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
 read_once()
+# Every key, also one that signs nothing, comes with a pair of RSA's, which takes 70 ms to find.
+kms: Any = kms_models
+kms.generate_private_key = cache(kms.generate_private_key)
 
 TABLE = "loci-records"
 BUCKET = "loci-blobs"

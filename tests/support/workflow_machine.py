@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -102,9 +103,13 @@ def workflow_machine(api: InvokeApi, settings: Mapping[str, str] | None = None) 
 
 
 def _patch() -> None:
-    """StopExecution would hang while a state waits for a task token, unless that state is woken."""
+    """StopExecution would hang while a state waits for a task token, unless that state is woken.
+
+    And a definition that was good once is not checked again, which takes 0.2 s.
+    """
     from moto.stepfunctions.parser.asl.eval.environment import Environment
     from moto.stepfunctions.parser.asl.eval.program_state import ProgramStopped
+    from moto.stepfunctions.parser.models import StepFunctionsParserBackend
 
     if hasattr(Environment, "wakes"):
         return
@@ -123,6 +128,8 @@ def _patch() -> None:
 
         return changed
 
+    backend: Any = StepFunctionsParserBackend
+    backend._validate_definition = staticmethod(cache(backend._validate_definition))
     environment.wakes = True
     environment.set_stop = stop_and_wake
     for name in ("set_error", "set_ended", "set_timed_out"):

@@ -348,7 +348,7 @@ def test_other_settings_replace_the_connection(connections: Connections) -> None
 
 
 def test_an_idle_connection_ends(tmp_path: Path) -> None:
-    connections = Connections(idle_seconds=0.2)
+    connections = Connections(idle_seconds=0.5)
     server = hostile("stubborn", str(tmp_path / "pids"))
     echo(connections, server)
     pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]

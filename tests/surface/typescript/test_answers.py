@@ -173,8 +173,8 @@ async def test_senseless_arguments_are_refused(desk: Desk, arguments: dict[str, 
 
 async def test_one_failing_run_disturbs_no_other(desk: Desk) -> None:
     codes = ["const a = []; for (;;) a.push(new Array(1e5).fill(1.5))", "for (;;) {}", "Deno.exit(1)"]
-    limits = {"timeout": 3000, "memoryLimit": 96}
-    bad = [desk.ask(code, sandbox_config=limits) for code in codes]
+    limits = [{"timeout": seconds * 1000, "memoryLimit": 96} for seconds in (60, 3, 60)]
+    bad = [desk.ask(code, sandbox_config=limit) for code, limit in zip(codes, limits, strict=True)]
     good = [desk.value(f"{n} * 2") for n in range(20)]
     answers = await asyncio.gather(*bad, *good)
     assert [structured(one)["error"]["code"] for one in answers[:3]] == [

@@ -117,6 +117,7 @@ class Connection:
                     ASKING.set(None)
                     async with subscribed(client, self._changed):
                         self._opening.deadline = math.inf
+                        self._used = time.monotonic()  # who waited for it has yet to ask
                         self._opened.set_result(client)
                         await self._until_end()
             if self._opening.cancelled_caught:
