@@ -103,9 +103,9 @@ def test_a_code_that_comes_twice_while_its_grant_begins_gives_nothing(parts: Par
     code, begin, given = parts.code(), parts.grants.begin, list[Tokens | None]()
 
     class Slow(Grants):
-        def begin(self, id: str, told: object) -> Tokens | None:
+        def begin(self, id: str, told: object, redirect: str) -> Tokens | None:
             assert parts.codes.get(code, "client-1") is None  # the thief comes just now
-            given.append(begin(id, told))  # pyright: ignore[reportArgumentType]
+            given.append(begin(id, told, redirect))  # pyright: ignore[reportArgumentType]
             return given[0]
 
     slow = object.__new__(Slow)
@@ -179,6 +179,7 @@ def test_a_grant_that_nobody_renews_ends(parts: Parts, clock: Clock) -> None:
     clock.now += UNUSED_SECONDS + 1
     assert parts.grants.renewable(tokens.renews, "client-1") is None
     assert parts.grants.list() == []
+    assert parts.grants.allowed(ANN, "client-1", REDIRECT) is None
 
 
 def end_by_key(parts: Parts) -> None:
@@ -191,28 +192,37 @@ def end_by_id(parts: Parts) -> None:
 
 @pytest.mark.parametrize("end", [end_by_key, end_by_id])
 def test_what_is_revoked_ends_all(parts: Parts, end: Callable[[Parts], None]) -> None:
-    parts.grants.remember(ANN, SignedInBy(parts.key), "client-1", {"scopes": ["files:read"]})
     tokens = parts.tokens()
+    assert parts.grants.allowed(ANN, "client-1", REDIRECT) is not None
     end(parts)
     assert not parts.is_good(tokens)
     assert parts.grants.renewable(tokens.renews, "client-1") is None
     assert parts.grants.list() == []
-    assert parts.grants.allowed(ANN, "client-1") is None
+    assert parts.grants.allowed(ANN, "client-1", REDIRECT) is None
 
 
 def test_a_consent_is_its_owners(parts: Parts) -> None:
-    parts.grants.remember(ANN, SignedInBy(parts.key), "client-1", {"scopes": ["files:read"]})
-    assert parts.grants.allowed(ANN, "client-1") == {"scopes": ["files:read"]}
-    assert parts.grants.allowed(BOB, "client-1") is None
-    assert parts.grants.allowed(ANN, "client-2") is None
+    parts.tokens(replace(ASKED, scopes=("files:read",)))
+    allowed = parts.grants.allowed(ANN, "client-1", REDIRECT)
+    assert allowed is not None
+    assert (allowed.scopes, allowed.resource) == (("files:read",), MCP)
+    assert parts.grants.allowed(BOB, "client-1", REDIRECT) is None
+    assert parts.grants.allowed(ANN, "client-2", REDIRECT) is None
+    assert parts.grants.allowed(ANN, "client-1", f"{REDIRECT}/other") is None
+
+
+def test_a_consent_is_remembered_with_a_connection_only(parts: Parts) -> None:
+    parts.code()
+    assert parts.grants.allowed(ANN, "client-1", REDIRECT) is None
+    parts.tokens()
+    assert parts.grants.allowed(ANN, "client-1", REDIRECT) == parts.grants.list()[0]
 
 
 def test_a_stolen_code_makes_loci_ask_the_person_again(parts: Parts) -> None:
-    parts.grants.remember(ANN, SignedInBy(parts.key), "client-1", {"scopes": ["files:read"]})
     code = parts.code()
     parts.codes.exchange(code, "client-1")
     parts.codes.get(code, "client-1")
-    assert parts.grants.allowed(ANN, "client-1") is None
+    assert parts.grants.allowed(ANN, "client-1", REDIRECT) is None
 
 
 def test_an_unknown_grant_is_told(parts: Parts) -> None:
@@ -337,6 +347,7 @@ def test_it_ends_after_thirty_days_however_often_it_is_renewed(
     assert not parts.is_good(tokens)
     assert parts.grants.renewable(tokens.renews, "client-1") is None
     assert parts.grants.list() == []
+    assert parts.grants.allowed(ANN, "client-1", REDIRECT) is None
 
 
 @pytest.mark.parametrize("issuer", [None, "https://another.example.com"])
@@ -345,12 +356,11 @@ def test_it_ends_where_nobody_signs_in_there_any_more(
 ) -> None:
     parts = of_issuer(ISSUER)
     tokens = signed_in(parts)
-    parts.grants.remember(ANN, SignedInBy(issuer=ISSUER), "client-1", {"scopes": ["files:read"]})
     later = of_issuer(issuer)
     assert not later.is_good(tokens)
     assert later.grants.renewable(tokens.renews, "client-1") is None
-    assert later.grants.allowed(ANN, "client-1") is None
-    assert parts.grants.allowed(ANN, "client-1") == {"scopes": ["files:read"]}
+    assert later.grants.allowed(ANN, "client-1", REDIRECT) is None
+    assert parts.grants.allowed(ANN, "client-1", REDIRECT) is not None
 
 
 def test_a_grant_from_before_there_were_issuers_is_read(parts: Parts, records: RecordStore) -> None:

@@ -15,7 +15,7 @@ from loci.doctor.record_checks import check_records
 from loci.documents.checks import check_owners
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.writing.write_journal import WriteJournal
-from loci.mcp.auth.grants import consent_key
+from loci.mcp.auth.grants import CONSENTS, consent_key
 from loci.mcp.auth.oauth_parts import clients_of, grants_of
 from loci.scratchpad.api import Scratchpad
 from tests.support.damage import GARBAGE, damage
@@ -253,19 +253,19 @@ def test_what_clients_were_allowed_is_gone_with_its_record(app: App, spoil: Dama
         ("oauth_grant", grant.id, SYSTEM),
         ("oauth_client", CLIENT, SYSTEM),
         ("oauth_code", "0" * 64, SYSTEM),
-        ("oauth_consent", remembered, ANN),
+        (CONSENTS, remembered, ANN),
     ):
         spoil(kind, key, text, owner)
     resource = f"{app.settings.base_url}/mcp"
     assert grants_of(app).list() == []
     assert grants_of(app).caller_of(given.access, [resource]) is None
-    assert grants_of(app).allowed(ANN, CLIENT) is None
+    assert grants_of(app).allowed(ANN, CLIENT, "https://client.test/callback") is None
     assert clients_of(app).get(CLIENT) is None
     damaged = {
         f"oauth_grant {grant.id}",
         f"oauth_client {CLIENT}",
         f"oauth_code {'0' * 64}",
-        f"oauth_consent {remembered} of acme/ann",
+        f"{CONSENTS} {remembered} of acme/ann",
     }
     assert named(check_records(app, fix=False)) == damaged
     assert check_records(app, fix=True).state == "ok"

@@ -9,6 +9,7 @@ import pytest
 from loci.core.identity import SYSTEM
 from loci.core.scopes import SCOPES
 from loci.mcp.auth.oauth_clients import KIND
+from loci.mcp.auth.oauth_parts import grants_of
 from tests.attack.oauth.flow import (
     FORM_TYPE,
     HERE,
@@ -64,6 +65,18 @@ def test_a_get_allows_nothing(flow: Flow, ann: str) -> None:
     answer = flow.page(f"{wish}&answer=allow&scope=files:read&form={encoded(flow.form(wish, cookie))}", cookie)
     assert answer.status == 200
     assert answer.header("location") is None
+
+
+def test_a_consent_that_nobody_could_revoke_is_not_remembered(flow: Flow, ann: str) -> None:
+    client, cookie, scope = flow.client(), flow.cookie(ann), "documents:read"
+    wish = flow.wish(client, scope=scope)
+    code = flow.code(client, ann, scope=scope)
+    assert flow.page(wish, cookie).status == 200  # the code may never be exchanged
+    assert flow.exchange(client, code).status == 200
+    assert flow.page(wish, cookie).status == 303
+    [grant] = [one for one in grants_of(flow.app).list() if one.client == client]
+    grants_of(flow.app).revoke(grant.id)
+    assert flow.page(wish, cookie).status == 200
 
 
 def test_more_is_not_allowed_than_was_asked(flow: Flow, ann: str) -> None:

@@ -102,17 +102,14 @@ class Consents:
         """
         if not wish.asked.redirect.startswith("https://"):
             return False
-        match self._grants.allowed(owner, wish.client.id):
-            case {"scopes": list(scopes), "redirect": wish.asked.redirect, "resource": wish.asked.resource}:
-                return set(wish.asked.scopes) <= set(scopes)
-            case _:
-                return False
+        grant = self._grants.allowed(owner, wish.client.id, wish.asked.redirect)
+        if grant is None or grant.resource != wish.asked.resource:
+            return False
+        return set(wish.asked.scopes) <= set(grant.scopes)
 
     def allow(self, wish: Wish, owner: Owner, by: SignedInBy, scopes: Sequence[str]) -> str:
         """The address to which the browser goes with the code."""
         asked = replace(wish.asked, scopes=tuple(scope for scope in wish.asked.scopes if scope in scopes))
-        allowed: JsonObject = {"scopes": [*asked.scopes], "redirect": asked.redirect, "resource": asked.resource}
-        self._grants.remember(owner, by, asked.client, allowed)
         code = self._codes.make(asked, wish.client.name, wish.place, owner, by)
         return self._back(wish.asked, code=code)
 

@@ -21,9 +21,9 @@ from loci.mcp.auth.gate import ACCESS
 from loci.mcp.auth.signed_in_by import SignedInBy, signed_in_by
 
 KIND: Final = "oauth_grant"
-CONSENTS: Final = "oauth_consent"
+CONSENTS: Final = "oauth_remembered"
 KEPT_SECONDS: Final = 365 * 24 * 3600.0
-"""A consent is forgotten so long after it was last given."""
+"""A consent is forgotten so long after it was last given, even if its grant goes on."""
 ACCESS_SECONDS: Final = 3600
 UNUSED_SECONDS: Final = 90 * 24 * 3600.0
 """A grant ends if its client has not renewed its token for so long."""
@@ -85,8 +85,14 @@ class Grants:
         self._without_key = without_key
         self._issuer = issuer
 
-    def begin(self, id: str, told: JsonObject) -> Tokens | None:
-        """The first tokens of a new grant; None if it has ended already, or the key behind it."""
+    def begin(self, id: str, told: JsonObject, redirect: str) -> Tokens | None:
+        """The first tokens of a new grant; None if it has ended already, or the key behind it.
+
+        Loci remembers the consent with it: what nobody could see or revoke would let a client in without a question.
+        """
+        client, owner = string(told["client"]), Owner(string(told["tenant"]), string(told["subject"]))
+        consent: JsonObject = {"grant": id, "redirect": redirect}
+        self._records.put(owner, CONSENTS, consent_key(client), consent, expires_at=self._clock() + KEPT_SECONDS)
         try:
             record = self._records.put(
                 SYSTEM, KIND, id, self._begun(told), expect_version=ABSENT, expires_at=self._clock() + UNUSED_SECONDS
@@ -173,15 +179,11 @@ class Grants:
             if grant := self._grant(id):
                 self._end(grant)
 
-    def remember(self, owner: Owner, by: SignedInBy, client: str, allowed: JsonObject) -> None:
-        """Remember what the person has allowed the client, until the key with which they signed in is revoked."""
-        value: JsonObject = {**by.stored(), "allowed": allowed}
-        self._records.put(owner, CONSENTS, consent_key(client), value, expires_at=self._clock() + KEPT_SECONDS)
-
-    def allowed(self, owner: Owner, client: str) -> JsonObject | None:
-        """The consent that the person gave the client before."""
+    def allowed(self, owner: Owner, client: str, redirect: str) -> Grant | None:
+        """What the person allowed the client last, if that still holds and the browser went to this address."""
         found = read_or_none(self._records.get(owner, CONSENTS, consent_key(client)), consent_of)
-        return found[1] if found and self._signs_in(owner, found[0]) else None
+        grant = self._grant(found[0]) if found and found[1] == redirect else None
+        return grant if grant and self._holds(grant) else None
 
     def _repeated(self, token: str, scopes: Sequence[str]) -> Tokens | None:
         """The tokens that another request has just got for the same token."""
@@ -265,12 +267,9 @@ def grant_of(record: Record) -> Grant:
     )
 
 
-def consent_of(record: Record) -> tuple[SignedInBy, JsonObject]:
-    """How the person of a consent signed in, and what they have allowed."""
-    allowed = record.value["allowed"]
-    if not isinstance(allowed, dict):
-        raise TypeError("no consent")
-    return signed_in_by(record.value), allowed
+def consent_of(record: Record) -> tuple[str, str]:
+    """The grant that a consent has begun, and the redirect URI that it was given for."""
+    return string(record.value["grant"]), string(record.value["redirect"])
 
 
 def scopes_in(value: object) -> tuple[str, ...]:

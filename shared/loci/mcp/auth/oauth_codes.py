@@ -103,7 +103,7 @@ class Codes:
         except Conflict:
             self.get(code, client)
             return None
-        return self._grants.begin(id, _grant(record))
+        return self._grants.begin(id, _grant(record), string(record.value["redirect"]))
 
 
 def _grant(record: Record) -> JsonObject:
