@@ -8,7 +8,7 @@ import pytest
 from loci.core.errors import Refused, Unavailable
 from loci.core.stores import RecordStore
 from loci.mcp.auth.client_documents import FRESH_SECONDS, KEPT_SECONDS, LARGEST, ClientDocuments, check_id, client_in
-from loci.mcp.auth.hourly_limits import MOST_OF_ADDRESS, TooManyPrograms
+from loci.mcp.auth.hourly_limits import HOUR, MOST_OF_ADDRESS, TooManyPrograms
 from tests.contract.stores import Clock
 
 ID = "https://client.test/oauth/client.json"
@@ -73,6 +73,20 @@ def test_a_host_that_is_down_takes_no_client_away_for_a_day(documents: ClientDoc
     with pytest.raises(Refused, match="does not answer"):
         documents.get(ID, FROM)
     assert documents.known(ID) is None
+    assert len(web.asked) == 3  # the first, one while there is a copy, one without
+
+
+@on_each_store
+def test_a_document_that_is_good_no_more_takes_its_client_away(
+    documents: ClientDocuments, web: Web, clock: Clock
+) -> None:
+    documents.get(ID, FROM)
+    web.told["redirect_uris"] = []
+    clock.now += FRESH_SECONDS
+    for _ in range(2):
+        with pytest.raises(Refused, match="redirect"):
+            documents.get(ID, FROM)
+    assert documents.known(ID) is None
 
 
 @on_each_store
@@ -83,6 +97,23 @@ def test_an_address_has_only_so_many_documents_read(documents: ClientDocuments, 
         documents.get(f"{ID}?more", FROM)
     assert len(web.asked) == MOST_OF_ADDRESS
     assert documents.get(f"{ID}?0", FROM).name == "A client"
+
+
+@on_each_store
+def test_a_flood_stops_no_client_that_is_known(documents: ClientDocuments, web: Web, clock: Clock) -> None:
+    clock.now -= clock.now % HOUR
+    documents.get(ID, FROM)
+    clock.now += HOUR
+    for number in range(MOST_OF_ADDRESS):
+        documents.get(f"{ID}?{number}", FROM)
+    with pytest.raises(TooManyPrograms):
+        documents.get(f"{ID}?more", FROM)
+    web.told["client_name"] = "Another name"
+    assert documents.get(ID, FROM).name == "Another name"
+    web.is_down = True
+    clock.now += HOUR
+    assert [documents.get(ID, FROM).name for _ in range(2)] == ["Another name"] * 2
+    assert web.asked.count(ID) == 3
 
 
 def test_a_document_may_spell_its_redirects_in_capitals() -> None:

@@ -255,8 +255,8 @@ def test_an_address_registers_only_so_many_in_an_hour(parts: Parts, clock: Clock
     for _ in range(MOST_OF_ADDRESS):
         parts.clients.register("One", [REDIRECT], "2001:db8:1:2::1")
     with pytest.raises(TooManyPrograms):
-        parts.clients.register("One", [REDIRECT], "2001:db8:1:2:ffff::9")  # the same network
-    parts.clients.register("One", [REDIRECT], "2001:db8:1:3::1")
+        parts.clients.register("One", [REDIRECT], "2001:db8:1:ff02::9")  # the same network
+    parts.clients.register("One", [REDIRECT], "2001:db8:2:2::1")
     clock.now += HOUR
     parts.clients.register("One", [REDIRECT], "2001:db8:1:2::1")
 

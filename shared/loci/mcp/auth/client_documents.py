@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
-from loci.core.errors import LociError, Refused
+from loci.core.errors import Conflict, LociError, Refused
 from loci.core.identity import SYSTEM
 from loci.core.ids import content_id
 from loci.core.json import JsonObject, string
@@ -19,7 +19,7 @@ from loci.mcp.auth.oauth_client import HOST, MOST_REDIRECTS, OAuthClient, plain_
 
 KIND: Final = "oauth_client_document"
 FRESH_SECONDS: Final = 3600.0
-"""A document is read again when it is older."""
+"""A document is read again when it is older, and once in this time at most."""
 KEPT_SECONDS: Final = 24 * 3600.0
 """An older one is good for so long while its host does not answer."""
 LONGEST_ID, LARGEST = 500, 64 * 1024
@@ -42,24 +42,45 @@ class ClientDocuments:
     def get(self, id: str, address: str) -> OAuthClient:
         """The client. `address` is the sender's. Raises `Refused` if the document is not good, or cannot be read."""
         check_id(id)
-        kept, known = self._kept(id), self.known(id)
-        now = self._clock()
-        if kept and known and now - float(cast("float", kept.value["read"])) < FRESH_SECONDS:
+        kept = self._kept(id)
+        known = read_or_none(kept, _stored)
+        if kept is None or known is None:
+            self._limits.count("documents", address)
+        elif not self._is_ours_to_read(kept):
             return known
-        self._limits.count("documents", address)
         try:
             text = self._read(id)
         except LociError as error:
             if known:
                 return known
             raise Refused(f"The document of the client cannot be read: {error.what}", error.resolution) from None
-        client = client_in(id, text)
+        try:
+            client = client_in(id, text)
+        except Refused:
+            self._records.remove(SYSTEM, KIND, _key(id))
+            raise
+        now = self._clock()
         value: JsonObject = {"id": id, **client.stored(), "read": now}
-        self._records.put(SYSTEM, KIND, content_id(id, length=32), value, expires_at=now + KEPT_SECONDS)
+        self._records.put(SYSTEM, KIND, _key(id), value, expires_at=now + KEPT_SECONDS)
         return client
 
+    def _is_ours_to_read(self, kept: Record) -> bool:
+        """True if the document is old, and nobody else reads it again.
+
+        It does not count as one that a stranger brings: their flood would stop clients that are connected.
+        """
+        now = self._clock()
+        if now - float(cast("float", kept.value["read"])) < FRESH_SECONDS:
+            return False
+        tried, until = kept.value | {"read": now}, kept.expires_at
+        try:
+            self._records.put(SYSTEM, KIND, kept.key, tried, expect_version=kept.version, expires_at=until)
+        except Conflict:
+            return False
+        return True
+
     def _kept(self, id: str) -> Record | None:
-        return self._records.get(SYSTEM, KIND, content_id(id, length=32))
+        return self._records.get(SYSTEM, KIND, _key(id))
 
 
 def is_document(id: str) -> bool:
@@ -105,6 +126,11 @@ def client_in(id: str, text: bytes) -> OAuthClient:
         raise refused(f"must name 1 to {MOST_REDIRECTS} redirect URIs")
     name = plain_name(str(told.get("client_name") or urlsplit(id).hostname))
     return OAuthClient(id, name, tuple(spelled(one) for one in redirects))
+
+
+def _key(id: str) -> str:
+    """The key of its record: the address may be longer than a key."""
+    return content_id(id, length=32)
 
 
 def _stored(record: Record) -> OAuthClient:

@@ -13,6 +13,8 @@ KIND: Final = "oauth_registrations"
 HOUR: Final = 3600.0
 MOST_OF_ADDRESS, MOST_IN_ALL = 20, 200
 TRIES: Final = 5
+SITE: Final = 48
+"""Bits of the largest network of IPv6 that one home or firm gets (RFC 6177)."""
 
 
 class TooManyPrograms(Unavailable):
@@ -53,9 +55,9 @@ class HourlyLimits:
 
 
 def _network(address: str) -> str:
-    """The address as it is counted: of IPv6, everybody has a whole network."""
+    """The address as it is counted: of IPv6, a home or a firm has a whole network."""
     try:
         known = ip_address(address)
     except ValueError:
         return address
-    return str(ip_network((known, 64), strict=False)) if known.version == 6 else str(known)
+    return str(ip_network((known, SITE), strict=False)) if known.version == 6 else str(known)
