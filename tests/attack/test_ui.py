@@ -101,6 +101,12 @@ def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites(door: Door, ann: 
     assert ann not in said
 
 
+def test_behind_a_proxy_with_https_the_cookie_goes_nowhere_else(door: Door, ann: str) -> None:
+    if isinstance(door, UvicornDoor):
+        assert "Secure" not in str(sign_in(door, ann).header("set-cookie"))
+        assert "; Secure" in str(sign_in(door, ann, ("X-Forwarded-Proto", "https")).header("set-cookie"))
+
+
 def test_behind_https_the_cookie_goes_nowhere_else(tmp_path: Path) -> None:
     app = build_app(load_settings({"data": tmp_path, "public_url": "https://loci.test/prod", "log_level": "ERROR"}))
     with uvicorn_door(asgi(app, on_loopback=True)) as door:

@@ -23,6 +23,9 @@ def test_an_address_cannot_register_without_end(flow: Flow) -> None:
     assert answers[-1].status == 429
     assert error(answers[-1]) == "temporarily_unavailable"
     assert answers[-1].header("retry-after") == "3600"
+    headers = (("Host", HOST), ("Content-Type", "application/json"), ("X-Forwarded-For", "203.0.113.9"))
+    body = json.dumps({"redirect_uris": [REDIRECT]}).encode()
+    assert flow.door.ask(Ask(body, headers, target="/register")).status == 429  # whatever address it claims
 
 
 def test_behind_a_proxy_each_viewer_is_counted(flow: Flow) -> None:

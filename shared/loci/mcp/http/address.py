@@ -14,10 +14,16 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 def public_base(settings: Settings, scope: Scope, headers: Headers) -> str:
-    """Scheme and host as the client wrote them, unless the setting names them."""
+    """Scheme and host as the client wrote them, unless the setting names them.
+
+    A proxy on this machine may say that it was https.
+    """
     if settings.public_url:
         return settings.public_url.rstrip("/")
-    return f"{scope.get('scheme', 'http')}://{headers.get('host', 'localhost')}"
+    peer = (scope.get("client") or ("", 0))[0]
+    is_behind_https = peer in ("127.0.0.1", "::1") and headers.get("x-forwarded-proto") == "https"
+    scheme = "https" if is_behind_https else scope.get("scheme", "http")
+    return f"{scheme}://{headers.get('host', 'localhost')}"
 
 
 def is_open(settings: Settings, *, on_loopback: bool) -> bool:

@@ -23,6 +23,8 @@ def uvicorn_config(application: ASGIApp, log_level: str = "warning") -> uvicorn.
         # An access log would hold query strings, and those may hold keys.
         access_log=False,
         server_header=False,
+        # A proxy on this machine passes on what its callers wrote: they could name any address.
+        proxy_headers=False,
         timeout_graceful_shutdown=3,
     )
 
