@@ -1,5 +1,8 @@
 """Small documents at addresses that strangers name, read from here and by the function on AWS."""
 
+import socket
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +10,7 @@ import pytest
 
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.lambda_tool_servers import LambdaToolServers
+from loci.adapters.tool_servers import public_documents
 from loci.adapters.tool_servers.public_documents import LARGEST, read_public
 from loci.core.errors import LociError
 from tests.support.client_host import ClientHost, client_host
@@ -48,6 +52,22 @@ def test_nothing_inside_is_read(url: str, function: Connecting) -> None:
         with pytest.raises(LociError, match=r"not public|only https"):
             read(url)
     assert function.api.events == [{"url": url}]
+
+
+def test_a_name_that_takes_long_to_resolve_takes_no_longer_than_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    goes_on = threading.Event()
+
+    def found(*_: object, **__: object) -> list[object]:
+        goes_on.wait(20)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", found)
+    monkeypatch.setattr(public_documents, "SECONDS", 0.05)
+    began = time.monotonic()
+    with pytest.raises(LociError, match="did not answer"):
+        read_public("https://client.example/client.json")
+    assert time.monotonic() - began < 10
+    goes_on.set()
 
 
 def test_no_redirect_is_followed(host: ClientHost) -> None:

@@ -3,6 +3,9 @@
 import asyncio
 import socket
 import ssl
+import threading
+from concurrent.futures import Future
+from typing import Any
 
 import httpx2
 
@@ -40,13 +43,28 @@ class PublicAddresses(httpx2.AsyncBaseTransport):
 async def _addresses(host: str, port: int, request: httpx2.Request) -> list[str]:
     """The addresses of the name, IPv4 first: Lambda has no IPv6. Raises `NotPublic` if one of them is not public."""
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = await asyncio.wrap_future(_asked(host, port))
     except (OSError, UnicodeError):
         raise httpx2.ConnectError("its name cannot be resolved", request=request) from None
     addresses = list(dict.fromkeys(str(one[4][0]) for one in sorted(found, key=lambda one: one[0] != socket.AF_INET)))
     if not all(is_public(address) for address in addresses):
         raise NotPublic("its address is not public", request=request)
     return addresses
+
+
+def _asked(host: str, port: int) -> Future[list[tuple[Any, ...]]]:
+    """What the resolver says. It cannot be stopped, and a slow one holds up nobody who has given up: no loop's end."""
+    said: Future[list[tuple[Any, ...]]] = Future()
+    said.set_running_or_notify_cancel()
+
+    def ask() -> None:
+        try:
+            said.set_result(list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
+        except BaseException as error:  # noqa: BLE001 (it is raised where somebody waits)
+            said.set_exception(error)
+
+    threading.Thread(target=ask, name="loci resolver", daemon=True).start()
+    return said
 
 
 def _to(address: str, host: str, request: httpx2.Request) -> httpx2.Request:
