@@ -7,6 +7,7 @@ import pytest
 from loci.adapters.aws.sandbox.lambda_executors import RENEWED_AFTER
 from loci.code.python import KEPT_SECONDS
 from loci.core.layout import ARRIVING, LEFT_DAYS, TABLE_EXPIRY, TABLE_KEYS
+from loci.mcp.auth.grants import UNUSED_SECONDS
 from tests.infra.conftest import FolderOf, Synthesised
 from tests.infra.synthesis import Stacks, assembly
 from tests.infra.template import listed, plain
@@ -107,6 +108,8 @@ def test_the_secret_is_rotated_by_its_function_but_not_by_a_deployment(stacks: S
     rotation = stacks.data.one(ROTATION)
     assert stacks.data.read(rotation["RotationLambdaARN"]) == "<Rotate.Arn>"
     assert rotation["RotationRules"] == {"AutomaticallyAfterDays": stacks.stage.rotation_days}
+    # What was sealed just before a rotation is good until the next one: so long an unused connection lives.
+    assert stacks.stage.rotation_days * 24 * 3600 >= UNUSED_SECONDS
     assert rotation["RotateImmediatelyOnUpdate"] is False
 
 

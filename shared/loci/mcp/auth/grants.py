@@ -25,8 +25,8 @@ CONSENTS: Final = "oauth_remembered"
 KEPT_SECONDS: Final = 365 * 24 * 3600.0
 """A consent is forgotten so long after it was last given, even if its grant goes on."""
 ACCESS_SECONDS: Final = 3600
-UNUSED_SECONDS: Final = 90 * 24 * 3600.0
-"""A grant ends if its client has not renewed its token for so long."""
+UNUSED_SECONDS: Final = 30 * 24 * 3600.0
+"""A grant ends if its client has not renewed its token for so long: on AWS, the secret that seals it lives as long."""
 ISSUER_SECONDS: Final = 30 * 24 * 3600.0
 """A grant of a person who signed in at the issuer ends then: the issuer does not tell Loci who has left."""
 REPEATED_SECONDS: Final = 30.0
