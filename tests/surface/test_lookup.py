@@ -111,6 +111,16 @@ async def test_an_id_that_names_nothing_is_an_error_that_says_what_to_do(connect
     assert texts(result)[0].partition(":")[0] in ("ID_NOT_FOUND", "NODE_NOT_FOUND", "MEMORY_NOT_FOUND")
 
 
+async def test_an_id_past_the_end_says_where_to_begin(app: App, connect: Connect) -> None:
+    [file] = app.files.listed(LOCAL)
+    for start, end in (("document:trips-ferries", f"@{len(FERRY)}"), (f"file:{file.id}", "~1")):
+        async with connect("search") as client:
+            result = await client.call_tool("fetch", {"id": start + end})
+        assert result.is_error
+        assert texts(result)[0].startswith("ID_NOT_FOUND")
+        assert f"Fetch '{start}'" in texts(result)[0]
+
+
 async def test_they_are_beside_all_tools_only_if_a_setting_says_so(connect: Connect, tmp_path: Path) -> None:
     async with connect() as client:
         assert not {"search", "fetch"} & {tool.name for tool in (await client.list_tools()).tools}

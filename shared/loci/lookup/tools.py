@@ -6,6 +6,7 @@ from typing import Annotated, Final, Protocol
 
 from pydantic import BaseModel, Field
 
+from loci.core.errors import NotFound
 from loci.core.identity import Caller, Owner
 from loci.documents.host import DocumentsHost
 from loci.files.host import FilesHost
@@ -103,6 +104,8 @@ def _files(app: LookupHost, owner: Owner, query: str) -> Sequence[Found]:
 def _read_document(app: LookupHost, owner: Owner, entry: Entry) -> Fetched:
     read = app.documents.read(owner, entry.name)
     document, first = read.document, entry.first or 0
+    if first and first >= len(read.text):
+        raise _past_end(entry, f"{len(read.text)} characters")
     end = first + LARGEST
     metadata = {"path": document.path}
     if document.dated:
@@ -117,6 +120,8 @@ def _read_file(app: LookupHost, owner: Owner, entry: Entry) -> Fetched:
     """The passages from that one on, as many as there is room for."""
     first = entry.first or 0
     version, passages = app.files.contents.passages(owner, entry.name, None, first=first, count=PASSAGES)
+    if first and first >= version.chunks:
+        raise _past_end(entry, f"{version.chunks} passages")
     ends = accumulate(len(one.text) for one in passages)
     texts = [one.text for at, (one, end) in enumerate(zip(passages, ends, strict=True)) if at == 0 or end <= LARGEST]
     [file] = app.files.status(owner, [entry.name])
@@ -127,6 +132,12 @@ def _read_file(app: LookupHost, owner: Owner, entry: Entry) -> Fetched:
         metadata |= {"next": Entry(True, entry.name, first + len(texts)).id, "passages": str(version.chunks)}
     url = entry.url(app.settings.base_url)
     return Fetched(id=entry.id, title=file.name, text="\n\n".join(texts), url=url, metadata=metadata)
+
+
+def _past_end(entry: Entry, length: str) -> NotFound:
+    start = Entry(entry.is_file, entry.name).id
+    what = f"There is nothing at {entry.id!r}: {start!r} has {length}"
+    return NotFound(what, f"Fetch {start!r} to read from the start, then follow metadata.next", code="ID_NOT_FOUND")
 
 
 def _number(chunk_id: str) -> int:
