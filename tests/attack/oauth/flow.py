@@ -149,6 +149,7 @@ def shown(answer: Answer) -> str:
     """The error on the page that a person sees."""
     found = re.search(r"<code>(\w+)</code>", answer.body.decode())
     assert found, answer
+    assert b'name="viewport"' in answer.body  # people read it on phones, too
     assert answer.header("location") is None
     return found[1]
 

@@ -213,7 +213,8 @@ def _fault(answer: Answer) -> Wrong:
 
 def _fault_page(wrong: Wrong, headers: Mapping[str, str]) -> Response:
     page = (
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Loci cannot connect this client</title>'
+        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport"'
+        ' content="width=device-width, initial-scale=1"><title>Loci cannot connect this client</title>'
         f"<h1>Loci cannot connect this client</h1><p>{html.escape(wrong.description)}</p><p>Connect again in your"
         f" client. If it happens again, tell its makers: <code>{html.escape(wrong.error)}</code></p></html>"
     )
