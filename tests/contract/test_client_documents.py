@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, field
+from unicodedata import normalize
 
 import pytest
 
@@ -181,3 +182,17 @@ def test_a_document_that_is_not_the_clients_own_is_refused(text: bytes) -> None:
 @pytest.mark.parametrize("name", [None, "", 5, ["A"], {"a": 1}])
 def test_a_client_has_a_name_whatever_its_document_says(name: object) -> None:
     assert client_in(ID, changed(client_name=name)).name
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("\u3164\u115f\u2800\uffa0", "A program without a name"),
+        ("\ufe0f\u0301 \u0301\U000e0101", "A program without a name"),
+        ("Cl\u3164aude", "Cl aude"),
+        ("Z" + "\u0354" * 60 + "algo", "Z\u0354\u0354algo"),
+        ("Việt Nâm, שָׁלוֹם, ที่นี่, हिन्दी", "Việt Nâm, שָׁלוֹם, ที่นี่, हिन्दी"),
+    ],
+)
+def test_a_name_can_be_seen_and_covers_nothing(name: str, shown: str) -> None:
+    assert client_in(ID, changed(client_name=name)).name == normalize("NFC", shown)

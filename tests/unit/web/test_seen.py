@@ -8,7 +8,7 @@ from loci.web.seen import seen
 
 
 @pytest.mark.parametrize(
-    "one", ["\u202e", "\u2066", "\u200b", "\u200f", "\ufeff", "\u00ad", "\x1b", "\r", "\u2028", "\U000e0041"]
+    "one", [*"\u202e\u2066\u200b\u200f\ufeff\u00ad\x1b\r\u2028\U000e0041\u034f\u115f\u1160\u2800\u3164\uffa0"]
 )
 def test_what_turns_a_line_around_or_hides_is_an_escape(one: str) -> None:
     shown = seen(f"rm {one}x")

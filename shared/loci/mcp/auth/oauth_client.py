@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from typing import Final
+from unicodedata import category, normalize
 from urllib.parse import parse_qs, urlsplit
 
 from pydantic import AnyUrl
@@ -20,6 +21,10 @@ USUAL_PORTS: Final = {"https": ":443", "http": ":80"}
 OWN_ANSWERS: Final = frozenset({"code", "state", "iss", "error"})
 """The parameters that Loci adds to a redirect."""
 SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{0,63}")
+FILLERS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+"""They are letters or marks, and show nothing."""
+MOST_MARKS: Final = 2
+"""Accents above and below one letter."""
 RUNS_CODE: Final = frozenset(
     {"javascript", "data", "vbscript", "file", "blob", "filesystem", "about", "view-source", "intent"}
 )
@@ -114,8 +119,14 @@ def spelled(uri: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """The name for people: without what could pass for another line or turn the text around."""
-    shown = "".join(one if one.isprintable() else " " for one in name)
+    """The name for people: without what passes for another line, turns the text around, takes no place or stacks up."""
+    shown, marks = "", MOST_MARKS
+    for one in normalize("NFC", name[: 10 * LONGEST_NAME]):
+        if not one.isprintable() or one in FILLERS or one.isspace():
+            shown, marks = f"{shown} ", MOST_MARKS  # no mark stands alone
+            continue
+        marks = marks + 1 if category(one) in ("Mn", "Me") else 0
+        shown += one if marks <= MOST_MARKS else ""
     return " ".join(shown.split())[:LONGEST_NAME] or "A program without a name"
 
 
