@@ -46,7 +46,7 @@ class Pages:
             *ToolRoutes(app, self._visitors).routes(),
             *RunRoutes(app, self._visitors, approvals).routes(),
             *approvals.routes(),
-            *ApproveRoutes(app, self._visitors).routes(),
+            *ApproveRoutes(app, self._visitors, approvals).routes(),
             *LearnedRoutes(app, self._visitors).routes(),
             *ExecutorRoutes(app, self._visitors).routes(),
             *HealthRoutes(app, self._visitors).routes(),

@@ -17,7 +17,7 @@ from loci.core.json import Json, JsonObject
 from loci.mcp.threads import WRITES, on_thread_of
 from loci.web import answers
 from loci.web.approvals_routes import LARGEST_ANSWER, ApprovalsRoutes
-from loci.web.approve_routes import LONGEST_FEEDBACK
+from loci.web.approve_page import LONGEST_FEEDBACK
 from loci.web.first_rows import FIRST, LARGEST_LIST, ROOM, first_rows
 from loci.web.host import PagesHost
 from loci.web.live import live_answer, tagged

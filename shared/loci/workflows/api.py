@@ -187,9 +187,9 @@ class Workflows:
         return answer
 
     def linked(self, owner: Owner, token: str) -> tuple[Linked, JsonObject]:
-        """The checkpoint behind a link, and how far its run is. Raises `NotFound`."""
+        """The checkpoint behind a link, and its run as people watch it. Raises `NotFound`."""
         linked = self.parts.links.opened(owner, token)
-        return linked, self.status(owner, linked.workflow_id)
+        return linked, self.watching.run(owner, linked.workflow_id)
 
     def waiting(self, owner: Owner) -> dict[str, JsonObject]:
         """The runs that wait for a decision, by their ids."""

@@ -29,7 +29,6 @@ def row(id: str, stored: JsonObject) -> JsonObject:
         "failed": states.count("error"),
         "tools": [*list(dict.fromkeys(tools))[:MOST_TOOLS]],
         "waits_for": run["checkpoint"]["kind"] if run.get("checkpoint") else None,
-        "asked_by": asked_by(run.get("caller", {})),
     }
 
 
@@ -37,6 +36,7 @@ def watched(id: str, run: Run) -> JsonObject:
     """The run with its tasks, and with the decisions that were made."""
     return {
         **row(id, stored(run)),
+        "asked_by": asked_by(run.caller),
         "layers": cast("list[Json]", run.layers()),
         "released": run.released if run.by_layer else None,
         "plan": [_task(run, one) for one in run.plan.tasks],
@@ -86,13 +86,18 @@ def tool_of(task: Task) -> str:
     return task.tool or CODE
 
 
-def asked_by(caller: Mapping[str, Any]) -> JsonObject:
-    """How whoever began the run was recognised. Without a word about it, they are at this machine."""
-    return {
-        "proof": caller.get("proof", "local"),
-        "scopes": caller.get("scopes") or [],
-        "over_http": caller.get("over_http") is not False,
-    }
+def asked_by(caller: Mapping[str, Any]) -> str:
+    """Whoever began the run, for the middle of a sentence. Without a word about it, they are at this machine."""
+    match caller.get("proof", "local"):
+        case "grant":
+            return f"a client that you let in ({', '.join(caller.get('scopes') or []) or 'without scopes'})"
+        case "key":
+            return "somebody with an API key"
+        case "token":
+            return "somebody with an access token"
+        case _:
+            how = "" if caller.get("over_http") is False else ", over HTTP"
+            return f"a client on this machine{how}"
 
 
 def _task(run: Run, task: Task) -> JsonObject:

@@ -11,10 +11,17 @@ from tests.surface.workflows.visitors import Visitor, target
 
 def test_the_page_shows_what_will_run_as_text(both: tuple[Visitor, Visitor]) -> None:
     ann, _ = both
-    page = ann.get(ann.asked()["approval_url"])
+    asked = ann.asked(intent="Bring <it> out")
+    page = ann.get(asked["approval_url"])
     text = page.body.decode()
     assert page.status == 200
     assert "journal:deploy" in text
+    assert "Deploy a version to production" in text
+    assert "<li>It may destroy something</li>" in text
+    assert "It says: Bring &lt;it&gt; out" in text
+    assert "Asked by somebody with an API key, <time datetime=" in text
+    assert f'<a href="runs/{asked["workflow_id"]}">' in text
+    assert '<a href="approvals">' in text
     assert "<script>" not in text
     assert "&lt;script&gt;" in text
 

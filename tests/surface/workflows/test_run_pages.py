@@ -91,7 +91,7 @@ async def test_a_question_has_its_arguments_the_tool_s_words_and_who_asked(flow:
     assert asked["intent"] == "Bring it out"
     assert asked["says"]["description"] == "Deploy a version to production"
     assert asked["says"]["hints"] == ["It changes something", "It may destroy something"]
-    assert asked["asked_by"]["proof"] == "local"
+    assert asked["asked_by"] == "a client on this machine"
 
 
 @pytest.mark.parametrize(("approved", "ends"), [(True, "complete"), (False, "aborted")])

@@ -64,9 +64,9 @@ class Visitor:
         body = urlencode({"form": self.form(link), **fields}).encode()
         return self.door.ask(Ask(body, headers, "POST", target(link)))
 
-    def asked(self) -> dict[str, Any]:
+    def asked(self, **more: str) -> dict[str, Any]:
         """A workflow that waits for a person."""
-        deploy = task("t1", "deploy", **HOSTILE) | {"approve": "human"}
+        deploy = task("t1", "deploy", **HOSTILE) | {"approve": "human", **more}
         return self.call("pml_execute_dag", {"workflow": {"tasks": [deploy]}})
 
 

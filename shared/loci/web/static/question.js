@@ -25,7 +25,7 @@ function makeQuestion(asked, changed) {
   }
 
   function who() {
-    const made = element('p', `Asked by ${whoAsked(asked.asked_by)}, `, { className: 'who' });
+    const made = element('p', `Asked by ${asked.asked_by}, `, { className: 'who' });
     made.append(timeOf(asked.since), ', in ');
     const link = element('a', asked.workflow_id, { href: address(`runs/${encodeURIComponent(asked.workflow_id)}`) });
     made.append(link);

@@ -22,14 +22,6 @@ function timeOf(seconds) {
   return made;
 }
 
-// How whoever began a run was recognised.
-function whoAsked(by) {
-  if (by.proof === 'grant') return `a client that you let in (${by.scopes.join(', ') || 'without scopes'})`;
-  if (by.proof === 'key') return 'somebody with an API key';
-  if (by.proof === 'token') return 'somebody with an access token';
-  return by.over_http ? 'a client on this machine, over HTTP' : 'a client on this machine';
-}
-
 const STATUS = { running: 'running', paused: 'waiting', complete: 'complete', aborted: 'aborted', error: 'failed' };
 // The same as the rest of a sentence about a workflow.
 const SAID = { running: 'is running', paused: 'waits for an answer', complete: 'is complete', aborted: 'was aborted', error: 'failed' };

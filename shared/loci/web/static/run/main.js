@@ -11,7 +11,7 @@ const openTask = () => run.plan.find((one) => `#${encodeURIComponent(one.id)}` =
 function draw() {
   picture.show(run, replay.moment());
   const failed = run.failed ? `, ${run.failed} failed` : '';
-  const told = ` ${run.done} of ${plural(run.tasks, 'task')}${failed}; ${took((run.ended || serverNow()) - run.began)}; begun by ${whoAsked(run.asked_by)}, `;
+  const told = ` ${run.done} of ${plural(run.tasks, 'task')}${failed}; ${took((run.ended || serverNow()) - run.began)}; begun by ${run.asked_by}, `;
   find('counts').replaceChildren(statusChip(run.status), told, timeOf(run.began));
 }
 

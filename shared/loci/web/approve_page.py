@@ -1,0 +1,96 @@
+"""The page of one question: as much as the list of approvals shows of it, without a program of its own."""
+
+import html
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from loci.core.json import Json, iso
+from loci.web.facts import encodable
+from loci.web.form_tokens import FIELD
+from loci.web.page import OWN, HtmlPage, filled
+from loci.web.seen import seen
+from loci.web.sign_in import SIGN_IN
+from loci.workflows.run import status_said
+
+LONGEST_FEEDBACK: Final = 2000
+STYLES: Final = (*SIGN_IN, "approve.css")
+WARNING: Final = "These are the tool&rsquo;s own words: nobody has checked them."
+ALL: Final = '<a href="approvals">All that waits</a>'
+
+
+def approve_page(asked: Mapping[str, Any], token: str, form_token: str) -> HtmlPage:
+    """The page of an open question, as pages show it, with the form that answers it."""
+    is_layer = asked["kind"] == "layer"
+    run = f"runs/{html.escape(asked['workflow_id'])}"
+    parts = [f"<h2>{_what(asked)}</h2>", _why(asked, is_layer=is_layer), _who(asked, run)]
+    if asked["intent"]:
+        parts.append(f'<p dir="auto">It says: {_text(asked["intent"])}</p>')
+    if not is_layer:
+        parts.append(_block("Arguments", asked["arguments"]))
+    if asked["code"]:
+        parts.append(_block("Code", asked["code"]))
+    if asked["is_cut"]:
+        whole = f"{run}#{quote(encodable(asked['task']), safe='')}"
+        parts.append(f'<p class="note">This is only the beginning: <a href="{whole}">see all of it</a></p>')
+    if asked["says"]:
+        parts.append(_own_words(asked["says"]))
+    return _filled("Approve a step", "".join(parts) + _form(token, form_token, is_layer=is_layer) + f"<p>{ALL}</p>")
+
+
+def over_page(id: str, status: Json, said: str = "This question is answered already, or it has expired.") -> HtmlPage:
+    """The page of a run whose question is closed."""
+    link = f'<a href="runs/{html.escape(id)}">See the run</a>'
+    told = f'<p role="status">{said}</p><p>It {html.escape(status_said(str(status)))}.</p><p>{link}. {ALL}.</p>'
+    return _filled("Workflow", told)
+
+
+def _what(asked: Mapping[str, Any]) -> str:
+    if asked["kind"] == "layer":
+        return "A layer has ended"
+    task = f"<bdi>{_text(asked['task'])}</bdi>"
+    return f"{task} wants to run code" if asked["code"] else f"{task} wants to call <code>{_text(asked['tool'])}</code>"
+
+
+def _why(asked: Mapping[str, Any], *, is_layer: bool) -> str:
+    if is_layer:
+        return f'<p dir="auto">Next: {_text(", ".join(asked["next"])) or "the end"}.</p>'
+    only = " Only a person may answer." if asked["only_human"] else ""
+    return f'<p dir="auto">Why it asks: {_text(asked["reason"])}.{only}</p>'
+
+
+def _who(asked: Mapping[str, Any], run: str) -> str:
+    at = iso(asked["since"])
+    when = f'<time datetime="{at}">{at[:10]} {at[11:-1]} UTC</time>'
+    link = f'<a href="{run}">{html.escape(asked["workflow_id"])}</a>'
+    return f'<p class="note">Asked by {_text(asked["asked_by"])}, {when}, in {link}</p>'
+
+
+def _block(name: str, text: str) -> str:
+    return f'<h3>{name}</h3><pre tabindex="0" dir="auto" role="region" aria-label="{name}">{_text(text)}</pre>'
+
+
+def _own_words(says: Mapping[str, Any]) -> str:
+    quoted = "".join(f'<p dir="auto">{_text(says[name])}</p>' for name in ("title", "description") if says[name])
+    hints = "".join(f"<li>{html.escape(one)}</li>" for one in says["hints"])
+    quote = f"<blockquote>{quoted}{f'<ul>{hints}</ul>' if hints else ''}</blockquote>"
+    return f'<h3>What the tool says about itself</h3><p class="note">{WARNING}</p>{quote}'
+
+
+def _form(token: str, form_token: str, *, is_layer: bool) -> str:
+    yes, no = ("Go on", "Stop") if is_layer else ("Approve", "Reject")
+    return f"""<form method="post" action="approve?link={html.escape(token)}">
+    <input type="hidden" name="{FIELD}" value="{html.escape(form_token)}">
+    <label for="feedback">Note, kept with the answer</label>
+    <input id="feedback" name="feedback" maxlength="{LONGEST_FEEDBACK}" autocomplete="off">
+    <button name="answer" value="approve">{yes}</button>
+    <button name="answer" value="reject" class="plain">{no}</button>
+  </form>"""
+
+
+def _text(text: str) -> str:
+    return html.escape(encodable(seen(text)), quote=False)
+
+
+def _filled(title: str, told: str) -> HtmlPage:
+    return filled("words.html", {"body": told}, title=title, styles=STYLES, connects=[OWN])
