@@ -68,17 +68,25 @@ def test_a_run_is_watched_from_its_start_to_its_end(browser: Browser, at: Flows,
 
 
 def test_a_replay_shows_each_moment_again(browser: Browser, at: Flows) -> None:
-    id = at.waits(task("t1", "echo", value=1), {**GATED, "dependsOn": ["t1"]})
-    at.decide(id)
+    id = at.waits(task("t1", "flaky", key="a") | {"retry": 1}, {**GATED, "dependsOn": ["t1"]})
+    at.decide(id, "go live")
     until(lambda: at.run(id)["ended"], 20)
     browser.go(f"{at.url}/runs/{id}")
     assert [state(browser, one) for one in ("t1", "deploy")] == ["node success", "node success"]
     browser.run("document.querySelectorAll('#events button')[1].click()")  # t1 begins
     assert [state(browser, one) for one in ("t1", "deploy")] == ["node running", "node waiting"]
     browser.run("document.getElementById('moment').focus()")
-    browser.press("Right")
-    assert [state(browser, one) for one in ("t1", "deploy")] == ["node success", "node waiting"]
-    assert "t1 is done" in browser.run("return document.getElementById('moment').getAttribute('aria-valuetext')")
+    said = "return document.getElementById('moment').getAttribute('aria-valuetext')"
+    for text, *states in (
+        ("t1 failed and is tried again: ", "waiting", "waiting"),
+        ("t1 began, try 2", "running", "waiting"),
+        ("t1 is done", "success", "waiting"),
+        ("deploy waits for an answer", "success", "waiting asks"),
+        ("Answer: approve deploy, “go live”", "success", "waiting"),
+    ):
+        browser.press("Right")
+        assert browser.run(said).startswith(text)
+        assert [state(browser, one) for one in ("t1", "deploy")] == [f"node {one}" for one in states]
     browser.run("document.getElementById('play').click()")
     becomes(browser, "deploy", "running")
     browser.until("document.getElementById('live').getAttribute('aria-pressed') === 'true'")

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from loci.core.json import LAST_SECOND
+from loci.workflows.past_try import MOST_PAST, Duration, Moment, PastTry, past_try
 from loci.workflows.plan import Plan, Task
 
 TaskStatus = Literal["waiting", "running", "success", "error", "skipped"]
@@ -21,11 +21,9 @@ _SAID: Final[Mapping[str, str]] = {
 }
 ENDED: Final = frozenset[RunStatus]({"complete", "aborted", "error"})
 SETTLED: Final = frozenset[TaskStatus]({"success", "error", "skipped"})
-Moment = Annotated[float, Field(ge=0, le=LAST_SECOND)]
-Duration = Annotated[float, Field(ge=-LAST_SECOND, le=1000 * LAST_SECOND)]
-"""In milliseconds. A clock may be set back."""
 MOST_TRIES: Final = 12
 """Of a task that is interrupted again and again."""
+INTERRUPTED: Final = "INTERRUPTED"
 
 
 def status_said(status: str) -> str:
@@ -63,6 +61,7 @@ class Checkpoint(BaseModel):
     arguments: dict[str, Any] = {}
     reason: str = ""
     only_human: bool = False
+    since: Moment = 0
 
 
 class Lease(BaseModel):
@@ -84,6 +83,10 @@ class Decision(BaseModel):
     reason: str = ""
     checkpoint: str = ""
     """The id of the one that it answers."""
+    task: str = ""
+    """That needed the approval."""
+    asked: Moment = 0
+    """When the question was asked that it answers."""
 
 
 class Ended(BaseModel):
@@ -93,6 +96,8 @@ class Ended(BaseModel):
 
     id: str
     state: TaskState
+    past: PastTry | None = None
+    """The try, if the task is tried again."""
 
 
 class Run(BaseModel):
@@ -122,6 +127,8 @@ class Run(BaseModel):
     ended: Moment = 0
     replans: int = 0
     decisions: tuple[Decision, ...] = ()
+    past: Annotated[tuple[PastTry, ...], Field(max_length=MOST_PAST)] = ()
+    """The newest of the tries after which tasks were tried again."""
     token: str = ""
     """With which Step Functions is told that the run goes on."""
 
@@ -133,13 +140,13 @@ class Run(BaseModel):
 
     def with_ends(self, ends: Iterable[Ended]) -> Self:
         """The run after these tasks ended. A task that does not run any more keeps its state."""
-        return self.with_tasks(
-            {
-                one.id: one.state
-                for one in ends
-                if self.tasks[one.id].status == "running" and self.tasks[one.id].tries == one.state.tries
-            }
-        )
+        counts = [
+            one
+            for one in ends
+            if self.tasks[one.id].status == "running" and self.tasks[one.id].tries == one.state.tries
+        ]
+        run = self.with_tasks({one.id: one.state for one in counts})
+        return run._with_past([one.past for one in counts if one.past])
 
     def started(self, ids: Iterable[str], now: float) -> Self:
         """The run after another try of these tasks has begun."""
@@ -157,15 +164,17 @@ class Run(BaseModel):
 
         What was interrupted very often may be what kills Loci: it is not repeated any more.
         """
-        changed = dict[str, TaskState]()
+        changed, past = dict[str, TaskState](), list[PastTry]()
         for id, state in self.tasks.items():
             if state.status != "running":
                 continue
             if id in self.safe and state.tries < MOST_TRIES:
                 changed[id] = state.model_copy(update={"status": "waiting"})
+                ms = max(0.0, now - state.began) * 1000
+                past.append(past_try(id, state.tries, state.began, ms, f"{INTERRUPTED}: Loci was stopped"))
             else:
-                changed[id] = _cut(state, now, "INTERRUPTED", "Loci was stopped while it ran")
-        return self.with_tasks(changed)
+                changed[id] = _cut(state, now, INTERRUPTED, "Loci was stopped while it ran")
+        return self.with_tasks(changed)._with_past(past)
 
     def failed(self, now: float) -> Self:
         """The run after an error of Loci's own: nothing of it goes on."""
@@ -232,9 +241,13 @@ class Run(BaseModel):
 
     def decided(self, at: float, what: str, reason: str | None) -> Self:
         """The run with this decision noted, as the answer to its checkpoint."""
-        id = self.checkpoint.id if self.checkpoint else ""
-        decision = Decision(at=at, what=what, reason=reason or "", checkpoint=id)
+        asked = self.checkpoint
+        answers = {"checkpoint": asked.id, "task": asked.task, "asked": asked.since} if asked else {}
+        decision = Decision.model_validate({"at": at, "what": what, "reason": reason or "", **answers})
         return self.model_copy(update={"decisions": (*self.decisions, decision)})
+
+    def _with_past(self, past: list[PastTry]) -> Self:
+        return self.model_copy(update={"past": (*self.past, *past)[-MOST_PAST:]}) if past else self
 
     def _blocks(self, id: str) -> bool:
         """True if those that wait for this task cannot run."""

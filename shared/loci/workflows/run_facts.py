@@ -42,6 +42,7 @@ def watched(id: str, run: Run) -> JsonObject:
         "plan": [_task(run, one) for one in run.plan.tasks],
         "checkpoint": question(id, run, run.checkpoint) if run.checkpoint else None,
         "decisions": [one.model_dump() for one in run.decisions],
+        "past": [one.model_dump() for one in run.past],
         "replans": run.replans,
     }
 
@@ -63,7 +64,7 @@ def question(id: str, run: Run, asked: Checkpoint) -> JsonObject:
         "reason": asked.reason,
         "only_human": asked.only_human,
         "asked_by": asked_by(run.caller),
-        "since": max([run.began, *(one.at for one in run.decisions), *_ends(run)]),
+        "since": asked.since or max([run.began, *(one.at for one in run.decisions), *_ends(run)]),
         "next": [*following],
     }
 

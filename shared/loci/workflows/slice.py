@@ -208,7 +208,7 @@ class _Slice:
             return run.model_copy(update={"status": run.end_status(), "ended": now, "lease": None, "checkpoint": None})
         gated = next((one for one in run.ready() if run.needs_approval(one.id)), None)
         if gated is None:
-            checkpoint = Checkpoint(id=f"cp_{random_id(12)}", kind="layer")
+            checkpoint = Checkpoint(id=f"cp_{random_id(12)}", kind="layer", since=now)
         else:
             arguments = self._preview(run, gated)
             checkpoint = Checkpoint(
@@ -218,6 +218,7 @@ class _Slice:
                 arguments=arguments if isinstance(arguments, dict) else {},
                 reason=run.gated[gated.id],
                 only_human=gated.id in run.by_person,
+                since=now,
             )
         return run.model_copy(update={"status": "paused", "checkpoint": checkpoint, "lease": None})
 

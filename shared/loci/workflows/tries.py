@@ -12,6 +12,7 @@ from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
+from loci.workflows.past_try import past_try
 from loci.workflows.plan import Task
 from loci.workflows.ports import Steps
 from loci.workflows.references import resolved
@@ -166,11 +167,11 @@ class Tries:
 
     def _failed(self, run: Run, given: _Given) -> Ended:
         """The end of a try that failed. It is tried again if the plan wants that and it is safe."""
-        state, task = run.tasks[given.id], run.plan[given.id]
+        state, task, failure = run.tasks[given.id], run.plan[given.id], given.failure
         if given.id in run.safe and given.number <= task.retry:
             self._again[given.id] = time.monotonic() + PAUSES[min(given.number, len(PAUSES)) - 1]
-            return Ended(id=given.id, state=state.model_copy(update={"status": "waiting"}))
-        failure = given.failure
+            past = past_try(given.id, state.tries, state.began, given.ms, f"{failure.code}: {failure}")
+            return Ended(id=given.id, state=state.model_copy(update={"status": "waiting"}), past=past)
         told = str(failure)[:4000]
         if task.retry and given.id not in run.safe:
             told += (

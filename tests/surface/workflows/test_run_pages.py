@@ -103,6 +103,7 @@ async def test_a_person_answers_once_with_a_note(flow: Flow, me: Person, approve
     assert run["status"] == ends
     [decision] = run["decisions"]
     assert (decision["reason"], decision["checkpoint"]) == ("seen by me", asked["checkpoint_id"])
+    assert (decision["task"], decision["asked"] == asked["since"] < decision["at"]) == ("deploy", True)
     assert ("deploy" in [name for name, _ in flow.begun()]) == approved
     assert me.json("approvals/list")["waiting"] == []
 
@@ -137,15 +138,23 @@ async def test_an_answer_that_says_neither_is_refused(flow: Flow, me: Person, bo
     assert (answer.status, json.loads(answer.body)["error"]["code"]) == (400, "BAD_ANSWER")
 
 
-async def test_a_run_is_told_by_layers_with_states_and_times(flow: Flow, me: Person) -> None:
-    run = await flow.run(task("t1", "items"), task("t2", "echo", value="$t1.result.items[0].name"), task("bad", "fail"))
+async def test_a_run_is_told_by_layers_with_states_times_and_tries(flow: Flow, me: Person) -> None:
+    flaky = task("flaky", "flaky", key="a") | {"retry": 1}
+    items = task("t2", "echo", value="$t1.result.items[0].name")
+    run = await flow.run(task("t1", "items"), items, task("bad", "fail"), flaky)
     told = me.json(f"runs/{run['workflow_id']}/state")
-    assert told["layers"] == [["t1", "bad"], ["t2"]]
+    assert told["layers"] == [["t1", "bad", "flaky"], ["t2"]]
     tasks = {one["id"]: one for one in told["plan"]}
-    assert {id: one["status"] for id, one in tasks.items()} == {"t1": "success", "t2": "success", "bad": "error"}
+    assert {id: one["status"] for id, one in tasks.items()} == {
+        **dict.fromkeys(("t1", "t2", "flaky"), "success"),
+        "bad": "error",
+    }
     assert "the disk is full" in tasks["bad"]["error"]
     assert tasks["t2"]["after"] == ["t1"]
     assert told["began"] <= tasks["t1"]["began"] <= tasks["t2"]["began"] <= told["ended"]
+    [past] = told["past"]
+    assert (past["task"], past["number"], tasks["flaky"]["tries"], "not yet" in past["error"]) == ("flaky", 1, 2, True)
+    assert told["began"] <= past["began"] < past["began"] + past["ms"] / 1000 < tasks["flaky"]["began"]
     whole = me.json(f"runs/{run['workflow_id']}/tasks/t2")
     assert json.loads(whole["arguments"]["text"]) == {"value": "a"}
     assert json.loads(whole["written"]["text"]) == {"value": "$t1.result.items[0].name"}

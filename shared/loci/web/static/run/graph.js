@@ -10,11 +10,23 @@ function drawnElement(name, attributes, text) {
 }
 const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
+// True if the last try of a task is over, and the task was or is tried again.
+const isPast = (run, task) => run.past.some((one) => one.task === task.id && one.number === task.tries);
+
+// True if a task waited for an answer at a moment; without one, if it waits.
+function asksAt(run, task, moment) {
+  const asks = run.checkpoint && run.checkpoint.task === task.id;
+  if (moment === null) return asks;
+  return (asks && run.checkpoint.since <= moment) || run.decisions.some((one) => one.asked && one.task === task.id && one.asked <= moment && moment < one.at);
+}
+
 // How a task was at a moment; without one, how it is.
 function stateAt(run, task, moment) {
   const lasts = task.status === 'running' ? serverNow() - task.began : task.ms / 1000;
   if (moment === null) return { status: task.status, seconds: task.began ? lasts : null };
-  if (!task.began) return { status: task.status === 'skipped' && run.ended && moment >= run.ended ? 'skipped' : 'waiting', seconds: null };
+  const one = run.past.find((one) => one.task === task.id && one.began <= moment && moment < one.began + one.ms / 1000);
+  if (one) return { status: 'running', seconds: moment - one.began };
+  if (!task.began || isPast(run, task)) return { status: task.status === 'skipped' && run.ended && moment >= run.ended ? 'skipped' : 'waiting', seconds: null };
   if (moment < task.began) return { status: 'waiting', seconds: null };
   if (task.status === 'running' || moment < task.began + lasts) return { status: 'running', seconds: moment - task.began };
   return { status: task.status, seconds: lasts };
@@ -81,7 +93,7 @@ function makePicture() {
       for (const task of run.plan) {
         const one = nodes.get(task.id);
         const { status, seconds } = stateAt(run, task, moment);
-        const asks = moment === null && run.checkpoint && run.checkpoint.task === task.id;
+        const asks = asksAt(run, task, moment);
         const word = asks ? 'waits for an answer' : WORDS[status];
         const text = seconds === null ? word : `${word}, ${took(seconds)}`;
         one.made.setAttribute('class', `node ${status}${asks ? ' asks' : ''}${location.hash === `#${encodeURIComponent(task.id)}` ? ' open' : ''}`);

@@ -1,14 +1,21 @@
 // What happened in a run, one event after the other, and the way back to each moment.
 function eventsOf(run) {
   const events = [{ at: run.began, text: 'The workflow began' }];
+  const begins = (id, at, number) => events.push({ at, text: `${id} began${number > 1 ? `, try ${number}` : ''}` });
+  const asks = (id, at) => events.push({ at, text: id ? `${id} waits for an answer` : 'It waits after a layer' });
+  for (const one of run.past) {
+    begins(one.task, one.began, one.number);
+    events.push({ at: one.began + one.ms / 1000, text: `${one.task} failed and is tried again: ${one.error}` });
+  }
   for (const task of run.plan) {
-    if (!task.began) continue;
-    events.push({ at: task.began, text: `${task.id} began${task.tries > 1 ? `, try ${task.tries}` : ''}` });
+    if (!task.began || isPast(run, task)) continue;
+    begins(task.id, task.began, task.tries);
     if (task.status === 'success') events.push({ at: task.began + task.ms / 1000, text: `${task.id} is done, after ${took(task.ms / 1000)}` });
     if (task.status === 'error') events.push({ at: task.began + task.ms / 1000, text: `${task.id} failed: ${cut(task.error || '', 300)}` });
   }
+  for (const one of run.decisions) if (one.asked) asks(one.task, one.asked);
   for (const one of run.decisions) events.push({ at: one.at, text: `Answer: ${one.what}${one.reason ? `, “${one.reason}”` : ''}` });
-  if (run.checkpoint) events.push({ at: run.checkpoint.since, text: run.checkpoint.task ? `${run.checkpoint.task} waits for an answer` : 'It waits after a layer' });
+  if (run.checkpoint) asks(run.checkpoint.task, run.checkpoint.since);
   if (run.ended) {
     for (const task of run.plan) if (task.status === 'skipped') events.push({ at: run.ended, text: `${task.id} was skipped: ${cut(task.error || '', 300)}` });
     events.push({ at: run.ended, text: `The workflow ${statusSaid(run.status)}` });
