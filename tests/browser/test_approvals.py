@@ -71,6 +71,18 @@ def test_a_question_appears_while_the_page_is_open_and_what_is_typed_stays(brows
     browser.until("document.title === '(2) Approvals - Loci'")
     assert browser.run("return document.querySelector('.question input').value") == "half a no"
     assert browser.run("return document.activeElement.matches('.question input')")
+    # A tab that nobody sees only counts, and seldom.
+    browser.run(
+        """const later = window.setTimeout;
+        window.setTimeout = (call, ms) => later(call, ms === 30000 ? 20 : ms);
+        Object.defineProperty(document, 'hidden', { value: true, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));"""
+    )
+    at.waits(GATED)
+    browser.until("document.title === '(3) Approvals - Loci'")
+    assert browser.run(f"return {OPEN}") == 2
+    browser.run("delete document.hidden; document.dispatchEvent(new Event('visibilitychange'));")
+    browser.until(f"{OPEN} === 3")
 
 
 def test_of_two_tabs_the_second_learns_that_it_is_answered(browser: Browser, at: Flows) -> None:

@@ -4,12 +4,13 @@ const BEAT_MS = 1000;
 const LONG_BEAT_MS = 10_000;
 const MOST_MS = 5000;
 const BETWEEN_MS = 100; // many events come together
+const UNSEEN_MS = 30_000;
 // A page does not spend more than this share of the time on asking.
 const ASKING_SHARE = 0.1;
 
 // Calls back whenever something of these kinds may have changed, until the callback says false. Returns a function
-// that calls back at once.
-function onChange(kinds, callback) {
+// that calls back at once. `glance`: called now and then instead, while nobody sees the page.
+function onChange(kinds, callback, glance = null) {
   let timer = 0;
   let pause = BEAT_MS;
   let isAsking = false;
@@ -35,7 +36,11 @@ function onChange(kinds, callback) {
     clearTimeout(timer);
     listen();
     isWanted = isAsking;
-    if (isOver || isAsking || document.hidden) return;
+    if (isOver || isAsking) return;
+    if (document.hidden) {
+      if (glance) timer = setTimeout(peek, UNSEEN_MS);
+      return;
+    }
     isAsking = true;
     const began = performance.now();
     try {
@@ -49,6 +54,12 @@ function onChange(kinds, callback) {
     else timer = setTimeout(look, isWanted ? Math.min(pause, BETWEEN_MS) : pause);
   }
 
+  async function peek() {
+    await glance().catch(() => {});
+    clearTimeout(timer);
+    look();
+  }
+
   document.addEventListener('visibilitychange', look);
   addEventListener('load', listen);
   timer = setTimeout(look, BEAT_MS);
@@ -56,11 +67,19 @@ function onChange(kinds, callback) {
 }
 
 // Asks the path when something of these kinds may have changed, and hands over the answer if it is another one. `query`
-// says what else is asked.
-function watch(kinds, path, take, query = () => ({})) {
+// says what else is asked. `count`: takes the number of all rows, also while nobody sees the page.
+function watch(kinds, path, take, query = () => ({}), count = null) {
   let seen = facts.tag;
+  let counted = {};
   let goesOn = true;
-  return onChange(kinds, async () => {
+
+  async function glance() {
+    const answer = await ask(path, { most: 1, seen: counted.tag });
+    if (!answer.same) counted = answer;
+    count(counted.total);
+  }
+
+  async function asks() {
     let answer;
     try {
       answer = await ask(path, { ...query(), seen });
@@ -72,7 +91,9 @@ function watch(kinds, path, take, query = () => ({})) {
     if (!answer.same) goesOn = take(answer);
     seen = answer.same ? seen : answer.tag;
     return goesOn;
-  });
+  }
+
+  return onChange(kinds, asks, count && glance);
 }
 
 // Says at the top of the page that what it shows may be old.

@@ -23,7 +23,7 @@ function take(answer) {
   find('further').hidden = answer.waiting.length >= answer.total;
 }
 
-const look = watch(['approval', 'workflow'], 'approvals/list', take, () => ({ most }));
+const look = watch(['approval', 'workflow'], 'approvals/list', take, () => ({ most }), tell);
 find('further').addEventListener('click', () => {
   most += STEP;
   look();
