@@ -19,8 +19,9 @@ walrus <img src=x onerror=document.title='owned'> <svg onload=document.title='ow
 [[<b>d</b>]] <iframe src="javascript:parent.document.title='owned'"></iframe>
 """
 NOTES = {
-    "harbour.md": "# The harbour\n\nThe ferry to Kos leaves at dawn. See [[Timetable]] and [[Nowhere]].\n",
-    "timetable.md": "# Timetable\n\nThe ferry leaves daily, from [the harbour](harbour.md).\n",
+    "harbour.md": "# The harbour\n\nThe ferry to Kos leaves at dawn. See [[Timetable#In winter]] and [[Nowhere]].\n",
+    "timetable.md": "# Timetable\n\nThe ferry leaves daily, from [the harbour](harbour.md).\n\n"
+    "## In *winter*\n\n[Up](#timetable)\n",
     "hostile.md": HOSTILE,
 }
 
@@ -68,7 +69,10 @@ def test_the_keyboard_alone_asks_reads_follows_links_and_comes_back(page: Browse
     page.run("document.querySelector('#document-text a').focus()")
     page.press("Enter")
     page.until("document.getElementById('document-title').innerText === 'Timetable'")
-    page.run("history.back()")
+    page.until("document.activeElement.matches('h4') && document.activeElement.innerText === 'In winter'")
+    page.run("document.querySelectorAll('#document-text a')[1].click()")
+    page.until("document.activeElement.matches('h3') && document.activeElement.innerText === 'Timetable'")
+    page.run("history.go(-2)")
     page.until("document.getElementById('document-title').innerText === 'The harbour'")
     page.press("Escape")
     assert page.run("return document.getElementById('document').hidden")

@@ -53,10 +53,13 @@ def test_blocks_and_what_is_in_them() -> None:
     ("text", "leads"),
     [
         ("[[Other]]", {"to": "notes-other"}),
-        ("[[Other#Part|label]]", {"to": "notes-other"}),
+        ("[[Other#Part|label]]", {"to": "notes-other", "part": "Part"}),
+        ("[[Other#Whole#Part]]", {"to": "notes-other", "part": "Part"}),
+        ("[[Other#^block]]", {"to": "notes-other"}),
+        ("[[#My part]]", {"part": "My part"}),
         ("![[Other]]", {"to": "notes-other"}),
         ("| a |\n|---|\n| [[Other\\|x]] |", {"to": "notes-other"}),
-        ("[o](other.md#part)", {"to": "notes-other"}),
+        ("[o](other.md#my%20part)", {"to": "notes-other", "part": "my part"}),
         ("[g](Gr%C3%BC%C3%9Fe.md)", {"to": "notes-gruesse"}),
         ("[o][r]\n\n[r]: other.md", {"to": "notes-other"}),
         ("[[Nowhere]]", {"missing": "Nowhere"}),
@@ -64,11 +67,17 @@ def test_blocks_and_what_is_in_them() -> None:
         ("[w](https://example.org/a?b=c)", {"url": "https://example.org/a?b=c"}),
         ("<https://example.org/>", {"url": "https://example.org/"}),
         ("<me@example.org>", {"url": "mailto:me@example.org"}),
-        ("[part](#part)", {}),
+        ("[part](#part)", {"part": "part"}),
+        ("[top](#)", {}),
     ],
 )
 def test_where_links_lead(text: str, leads: dict[str, str]) -> None:
     assert links(text) == [leads]
+
+
+def test_a_note_stays_in_the_text() -> None:
+    for note in ("word", "two words"):
+        assert elements(f"a [^1]\n\n[r]: other.md\n[^1]: {note}") == [["p", {}, "a [^1]"], ["p", {}, f"[^1]: {note}"]]
 
 
 def test_a_picture_is_named_and_not_loaded() -> None:
@@ -91,13 +100,14 @@ def test_a_picture_is_named_and_not_loaded() -> None:
         '[a](other.md "onmouseover=alert(1)")',
         "[<img src=x onerror=alert(1)>](other.md)",
         "[[<img src=x onerror=alert(1)>]]",
+        "[[#<img src=x onerror=alert(1)>]] [a](#<svg/onload=alert(1)>)",
     ],
 )
 def test_markup_stays_text(text: str) -> None:
     """The page makes only these elements, and gives them only these attributes."""
     for name, attributes in walked(elements(text)):
         assert name in MADE
-        assert attributes.keys() <= {"to", "url", "missing", "picture", "start"}
+        assert attributes.keys() <= {"to", "part", "url", "missing", "picture", "start"}
 
 
 @pytest.mark.parametrize(

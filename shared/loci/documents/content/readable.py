@@ -8,6 +8,8 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block.reference import reference
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
@@ -39,7 +41,8 @@ Resolve = Callable[[Mention], str | None]
 def readable(lines: Sequence[str], resolve: Resolve) -> list[Json]:
     """The elements of a markdown text: each a text, or a list of its name, its attributes and what is in it.
 
-    A link has `to`, the id of a document; `url`, an address outside; or `missing`, the name of no document.
+    A link has `to`, the id of a document; `url`, an address outside; or `missing`, the name of no document. `part` is a
+    heading in the document, or without one, in this very one.
     """
     references: dict[str, Any] = {}
     blocks = _markdown().parse("\n".join(lines), references)
@@ -122,20 +125,24 @@ class _Tree:
         if OUTSIDE.fullmatch(address):
             return {"url": address}
         path, _, anchor = address.partition("#")
-        if not path or SCHEME.match(address):
+        if SCHEME.match(address):
             return {}
+        part: JsonObject = {"part": unquote(anchor)} if anchor else {}
+        if not path:
+            return part
         name = unquote(path.partition("?")[0])
         found = self._resolve(Mention(name, "path", "references", 0, "", anchor or None))
-        return {"missing": name} if found is None else {"to": found}
+        return {"missing": name} if found is None else {"to": found, **part}
 
     def _wiki(self, written: str) -> Json:
         name, _, label = written.replace("\\|", "|").partition("|")
         target = name.partition("#")[0].partition("^")[0].strip()
-        found = self._resolve(Mention(target, "name", "references", 0, "")) if target else None
-        shown = label.strip() or name.strip()
+        shown, heading = label.strip() or name.strip(), name.rpartition("#")[2].strip() if "#" in name else ""
+        part: JsonObject = {"part": heading} if heading and not heading.startswith("^") else {}
         if not target:  # a heading of this very document
-            return shown
-        return ["a", {"missing": target} if found is None else {"to": found}, shown]
+            return ["a", part, shown] if part else shown
+        found = self._resolve(Mention(target, "name", "references", 0, ""))
+        return ["a", {"missing": target} if found is None else {"to": found, **part}, shown]
 
 
 @cache
@@ -143,8 +150,16 @@ def _markdown() -> MarkdownIt:
     """Blocks are parsed first, and then what is in each."""
     made = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     made.core.ruler.disable(["inline"])
+    made.block.ruler.at("reference", _reference_rule)
     made.inline.ruler.before("link", "wiki_link", _wiki_rule)
     return made
+
+
+def _reference_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """`[name]: address`. `[^1]: word` is a note, and stays in the text."""
+    return not state.src.startswith("[^", state.bMarks[start] + state.tShift[start]) and reference(
+        state, start, end, silent
+    )
 
 
 def _wiki_rule(state: StateInline, silent: bool) -> bool:

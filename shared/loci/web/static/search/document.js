@@ -25,19 +25,32 @@ function makeDocument() {
     if (read.linked_by > read.backlinks.length) find('backlinks').append(element('li', `and ${read.linked_by - read.backlinks.length} more`));
   }
 
-  async function read(first) {
+  // To a heading; without a name, to the top.
+  function goTo(part) {
+    const wanted = part && [...find('document-text').querySelectorAll('[data-part]')].find((one) => one.dataset.part === partName(part));
+    if (!wanted) {
+      if (!part) panel.scrollTop = 0;
+      return;
+    }
+    wanted.tabIndex = -1;
+    wanted.scrollIntoView();
+    wanted.focus({ preventScroll: true });
+  }
+
+  async function read(first, part) {
     const mine = ++asked;
     const text = find('document-text');
     try {
       const answer = await ask(`search/documents/${encodeURIComponent(id)}`, { from: first || undefined });
       if (mine !== asked) return;
-      const made = answer.elements.map(elementOf);
+      const made = answer.elements.map((one) => elementOf(one, id));
       if (!first) show(answer);
       if (first) text.append(...made);
       else text.replaceChildren(...made);
       next = answer.next;
       find('document-more').hidden = next === null;
       say(first ? 'More of the document' : answer.title);
+      if (part) goTo(part);
     } catch (error) {
       if (mine === asked) text.append(element('p', error.message, { className: 'note' }));
     }
@@ -47,7 +60,8 @@ function makeDocument() {
 
   return {
     isOpen: () => !panel.hidden,
-    open(wanted) {
+    open(wanted, part) {
+      if (!panel.hidden && wanted === id) return goTo(part);
       id = wanted;
       find('document-title').textContent = '…';
       find('document-line').textContent = '';
@@ -57,7 +71,7 @@ function makeDocument() {
       panel.scrollTop = 0;
       document.body.classList.add('reading');
       panel.focus({ preventScroll: true });
-      read(0);
+      read(0, part);
     },
     close() {
       asked++;

@@ -5,15 +5,15 @@ const documents = makeDocument();
 const box = find('search');
 let cameFrom = null;
 
-// #doc/ID, #ds-…, #ds-…~12 for a passage, #ds-…@3~12 for one of an older version.
+// #doc/ID, #doc/ID/HEADING, #ds-…, #ds-…~12 for a passage, #ds-…@3~12 for one of an older version.
 function follow() {
   const named = /^#(ds-[0-9a-f]+)(?:@(\d{1,6}))?(?:~(\d{1,6}))?$/.exec(location.hash);
-  const wanted = /^#doc\/(.+)$/.exec(location.hash);
+  const wanted = /^#doc\/([^/]+)(?:\/(.*))?$/.exec(location.hash);
   const wasOpen = files.isOpen() || documents.isOpen();
   if (!named) files.close();
   if (!wanted) documents.close();
   if (named) files.open(named[1], named[2], named[3] === undefined ? -1 : Number(named[3]));
-  else if (wanted) documents.open(decoded(wanted[1]));
+  else if (wanted) documents.open(decoded(wanted[1]), decoded(wanted[2] || ''));
   else if (wasOpen) (cameFrom?.isConnected ? cameFrom : box).focus();
 }
 
