@@ -77,7 +77,12 @@ def test_the_page_of_the_signed_link_before_and_after_the_answer(
     signed_in(browser, key)
     browser.until("document.querySelector('button[value=approve]')")
     shown = browser.run("return document.body.innerText")
-    for one in ('"v2"', "Deploy a version to production", "It changes something", "Asked by somebody with an API key"):
+    for one in (
+        '"v2"',
+        "Deploy a version to production",
+        "It changes something",
+        "Asked by somebody with the API key “",
+    ):
         assert one in shown, one
     run, waiting = browser.run("return [...document.querySelectorAll('main a')].map((one) => one.pathname)")
     assert (run.startswith("/ui/runs/wf_"), waiting) == (True, "/ui/approvals")

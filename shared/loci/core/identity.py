@@ -8,6 +8,8 @@ from loci.core.ids import content_id
 from loci.core.json import JsonObject
 
 LONGEST_NAME = 512
+LONGEST_CALLER = 80
+"""Characters of a caller's name that are kept."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ class Caller:
     """When their credential expires, if that is known."""
     over_http: bool = field(default=True, compare=False)
     """False: over stdio. There may be no server that answers a link."""
+    name: str = field(default="", compare=False)
+    """Of their key, or of the client with which they came, as somebody chose it; empty if that is not known."""
 
     def may(self, scope: str) -> bool:
         """True if the caller may do what the scope stands for: only a client that a person allowed is limited."""
@@ -76,7 +80,9 @@ class Caller:
     def as_json(self) -> JsonObject:
         """The caller, as the record of work that outlives the call keeps them. Its owner is the record's."""
         told: JsonObject = {"proof": self.proof, "scopes": [*sorted(self.scopes)], "expires": self.expires}
-        return told if self.over_http else {**told, "over_http": False}
+        # Nothing in it may turn a line around, or take no place.
+        name = "".join(one if one.isprintable() else " " for one in self.name[:LONGEST_CALLER]).strip()
+        return told | ({"name": name} if name else {}) | ({} if self.over_http else {"over_http": False})
 
     @staticmethod
     def from_json(owner: Owner, value: JsonObject) -> "Caller":
@@ -84,7 +90,8 @@ class Caller:
         proof = cast('Literal["local", "key", "token", "grant"]', value["proof"])
         scopes = frozenset(cast("list[str]", value["scopes"]))
         expires = cast("float | None", value["expires"])
-        return Caller(owner, proof, scopes, expires, over_http=value.get("over_http") is not False)
+        over_http, name = value.get("over_http") is not False, str(value.get("name", ""))
+        return Caller(owner, proof, scopes, expires, over_http=over_http, name=name)
 
 
 LOCAL_CALLER = Caller(LOCAL, "local")

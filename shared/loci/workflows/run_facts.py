@@ -89,13 +89,15 @@ def tool_of(task: Task) -> str:
 
 def asked_by(caller: Mapping[str, Any]) -> str:
     """Whoever began the run, for the middle of a sentence. Without a word about it, they are at this machine."""
+    name = f"“{caller['name']}”" if caller.get("name") else ""
     match caller.get("proof", "local"):
         case "grant":
-            return f"a client that you let in ({', '.join(caller.get('scopes') or []) or 'without scopes'})"
+            client = f"the client {name}, which" if name else "a client that"
+            return f"{client} you let in ({', '.join(caller.get('scopes') or []) or 'without scopes'})"
         case "key":
-            return "somebody with an API key"
+            return f"somebody with the API key {name}" if name else "somebody with an API key"
         case "token":
-            return "somebody with an access token"
+            return f"somebody with an access token{name and f' for {name}'}"
         case _:
             how = "" if caller.get("over_http") is False else ", over HTTP"
             return f"a client on this machine{how}"

@@ -19,7 +19,7 @@ def test_the_page_shows_what_will_run_as_text(both: tuple[Visitor, Visitor]) -> 
     assert "Deploy a version to production" in text
     assert "<li>It may destroy something</li>" in text
     assert "It says: Bring &lt;it&gt; out" in text
-    assert "Asked by somebody with an API key, <time datetime=" in text
+    assert "Asked by somebody with the API key “test”, <time datetime=" in text
     assert f'<a href="runs/{asked["workflow_id"]}">' in text
     assert '<a href="approvals">' in text
     assert "<script>" not in text

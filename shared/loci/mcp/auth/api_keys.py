@@ -81,12 +81,17 @@ class ApiKeys:
 
     def owner_of(self, text: str) -> Owner | None:
         """The owner of the key with this text; None if there is no such key, or it was revoked."""
+        key = self.with_text(text)
+        return key and key.owner
+
+    def with_text(self, text: str) -> ApiKey | None:
+        """The key with this text; None if there is no such key, or it was revoked."""
         shape = SHAPE.fullmatch(text)
         record = self._records.get(SYSTEM, KIND, shape[1]) if shape else None
         key = read_or_none(record, key_of)
         if record is None or key is None or key.revoked is not None:
             return None
-        return key.owner if hmac.compare_digest(str(record.value["hash"]).encode(), _hash(text).encode()) else None
+        return key if hmac.compare_digest(str(record.value["hash"]).encode(), _hash(text).encode()) else None
 
     def id_in(self, text: str) -> str | None:
         """The id in a key's text; None if the text is no key."""

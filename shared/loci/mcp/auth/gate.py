@@ -51,9 +51,9 @@ class Gate:
             raise self._unauthorised(scope, headers, "Show an API key or an access token", {})
         if self._grants is not None and shown.startswith(ACCESS):
             return await self._by_grant(self._grants, scope, headers, shown)
-        owner = await on_thread(self._host.api_keys.owner_of, shown)
-        if owner is not None:
-            return Caller(owner, "key")
+        key = await on_thread(self._host.api_keys.with_text, shown)
+        if key is not None:
+            return Caller(key.owner, "key", name=key.name)
         # OAuth 2.1 forbids a token in the query, where logs of proxies keep it: only keys may come there.
         if self._tokens is None or shown.startswith("loci_") or "authorization" not in headers:
             raise self._unauthorised(scope, headers, "This key is not valid here", {"error": "invalid_token"})

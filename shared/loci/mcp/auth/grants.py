@@ -142,7 +142,7 @@ class Grants:
                 if grant is None or grant.resource not in set(resources) or not self._holds(grant):
                     return None
                 allowed = frozenset(str(one) for one in scopes) & set(grant.scopes)
-                return Caller(grant.owner, "grant", allowed, float(ends))
+                return Caller(grant.owner, "grant", allowed, float(ends), name=grant.client_name)
             case _:
                 return None
 

@@ -33,7 +33,8 @@ class AccessTokens:
         claims = self._tokens.claims_of(token, key, self._audience or {f"{self._base}/mcp", f"{self._base}{path}"})
         if claims.get("token_use", "access") != "access":
             raise BadToken("it is not an access token")
-        return Caller(self._tokens.owner_of(claims), "token", _scopes(claims), float(claims["exp"]))
+        client = str(claims.get("azp") or claims.get("client_id") or "")
+        return Caller(self._tokens.owner_of(claims), "token", _scopes(claims), float(claims["exp"]), name=client)
 
 
 def _scopes(claims: dict[str, Any]) -> frozenset[str]:
