@@ -1,14 +1,21 @@
 """What an agent reads of a search: whole passages first, with the lines around them, and never more than its room."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client
 from mcp_types import CallToolResult
 
 from loci.app import App
+from loci.compose import build_app
 from loci.core.identity import LOCAL_CALLER
+from loci.core.json import Json
+from loci.core.settings import load_settings
+from loci.mcp.server import build_server
+from tests.support.stub_model import stub_model
 from tests.support.vault.library import vault_library
 from tests.surface.conftest import Connect
 from tests.surface.results import call, structured, texts, written
@@ -115,6 +122,7 @@ async def test_room_goes_by_rank(app: App, connect: Connect, tmp_path: Path) -> 
 # The room
 
 
+TAG = "crossing"
 LINES = {
     "plain": "the ferry leaves the island at noon",
     "chinese": "渡轮在中午离开岛屿。" * 3,
@@ -131,8 +139,10 @@ async def test_an_answer_fits_whatever_it_finds(app: App, connect: Connect, tmp_
     line = LINES[kind]
     title = line.replace("\t", " ").strip() * 20
     name = "".join(one for one in line if one.isprintable() and one not in '/\\"')[:40]
+    letters = "".join(one for one in line if one.isalnum())[:30]
     notes = {
-        f"{name}/{name} {number:03}.md": f"---\ntitle: {json.dumps(title)}\n---\n# {title}\n\n## {line * 9}\n\n"
+        f"{name}/{name} {number:03}.md": f"---\ntitle: {json.dumps(title)}\ntags: [{TAG}]\n---\n"
+        + f"# {title}\n\n## {line * 9}\n\n"
         + f"ferry {line} {number}.\n\n" * (number + 1)
         for number in range(70)
     }
@@ -144,10 +154,44 @@ async def test_an_answer_fits_whatever_it_finds(app: App, connect: Connect, tmp_
                 assert not answer.is_error
                 assert 0 < size(answer) <= ROOM
                 assert structured(answer)["results"] or query != "ferry"
-            tagged = await client.call_tool(
+            dated = await client.call_tool(
                 "temporal_search", {"query": "ferry", "date_range": "any time", "limit": limit}
             )
+            assert size(dated) <= ROOM
+        others = [f"{letters}{one}" for one in range(99)]
+        for tags in ({"tags": [TAG]}, {"tags": [TAG, *others], "query": "ferry"}, {"tags": others}):
+            tagged = await client.call_tool("query_by_tags", {**tags, "limit": 100})
+            assert not tagged.is_error
             assert size(tagged) <= ROOM
+        for properties in ({"status": line * 999, line * 9: line * 999}, {f"{line}{one}": line for one in range(200)}):
+            answer = await client.call_tool("search_documents", {"query": line * 90, "properties": properties})
+            assert "in its front matter" in structured(answer)["metadata"]["reason"]
+            assert size(answer) <= ROOM
+
+
+@pytest.mark.parametrize("letter", ["漢", "😀"])
+async def test_an_answer_that_a_model_read_fits(tmp_path: Path, letter: str) -> None:
+    line = letter * 400
+    text = f"ferry {letter * 230}"
+    best: list[Json] = [{"passage": one, "context": line, "snippet": text} for one in range(1, 6)]
+    notes = {f"{one}.md": f"# {line[:60]}\n\n## {line[:200]}\n\n{text}\n" for one in range(3)}
+    with stub_model() as stub:
+        stub.says({"intent": line, "analysis": line, "order": [], "best": best})
+        said: dict[str, object] = {
+            "language_model": "openai:test",
+            "language_model_url": stub.url,
+            "language_model_key": "sk-1",
+        }
+        said |= {"language_model_seconds": 25}
+        app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models", **said}))
+        with closing(app):
+            take_in(app, written(tmp_path / "notes", notes))
+            async with Client(build_server(app, "documents")) as client:
+                answer = await client.call_tool("search_documents", {"query": text})
+    [first, *_] = structured(answer)["results"]
+    assert first["context"]
+    assert structured(answer)["metadata"]["intent"]
+    assert size(answer) <= ROOM
 
 
 @pytest.fixture(scope="module")
@@ -156,10 +200,6 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> App:
 
 
 async def test_answers_of_a_vault_fit_and_hold_whole_passages(vault: App) -> None:
-    from mcp import Client
-
-    from loci.mcp.server import build_server
-
     async with Client(build_server(vault, "documents")) as client:
         for query in ("release v1.0.1", "notiz", "canvas", "fenster", "graph view"):
             for limit in (1, 5, 20, 100):

@@ -16,6 +16,8 @@ MOST_PROPERTIES = 50
 LONGEST_PROPERTY = 160
 """Characters of a property with its value. A longer one cannot be searched by."""
 NEAREST = 3
+SAID, LONGEST_SAID = 5, 80
+"""Properties that the reason repeats, and characters of each."""
 # Tags have no character of these: `normal_tag` takes the quotation mark away at the beginning.
 FOLDER, PROPERTY = '"folder:', '"property:'
 
@@ -56,7 +58,9 @@ class Part:
             directory((one.path for one in documents), self.folder)
         if any(set(self.marks) <= set(marks_of(one)) for one in documents):
             return None
-        said = ", ".join(f"{name}: {value}" for name, value in self.properties.items())
+        wanted = [_short(f"{name}: {value}") for name, value in self.properties.items()]
+        more = f" and {len(wanted) - SAID} more" if len(wanted) > SAID else ""
+        said = ", ".join(wanted[:SAID]) + more
         where = f" below {plain_path(self.folder)}/" if self.folder else ""
         return f"No document{where} has {said} in its front matter{self._hint(documents)}"
 
@@ -68,11 +72,11 @@ class Part:
             if not values:
                 fields = most_alike(name, {one: one for one, _, _ in known}, NEAREST)
                 near = f"; near it: {', '.join(fields)}" if fields else ""
-                return f". No document has the field {name}{near}"
+                return f". No document has the field {_short(name)}{near}"
             wanted = next(value for field, value in self.properties.items() if _field(field) == name)
             if _value(wanted) not in values:
                 near = most_alike(wanted, {one: one for one in values}, NEAREST) or [*values][:NEAREST]
-                return f". Values of {name}: {', '.join(near)}"
+                return f". Values of {_short(name)}: {', '.join(near)}"
         return ""
 
 
@@ -81,6 +85,10 @@ EVERY_PART: Final = Part()
 
 def _property(name: str, value: str) -> str:
     return f"{_field(name)}={_value(value)}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_SAID else f"{text[: LONGEST_SAID - 1]}…"
 
 
 def _field(name: str) -> str:

@@ -61,7 +61,7 @@ class AnswerRoom:
             text = json_size(row.snippet)
             least = text if row.context is not None else min(LINE, text)
             cost = self._size(row) - text + least + 1
-            if cost > room and self.rows:
+            if cost > (room if self.rows else self.left):
                 break
             room -= cost
             self.left -= cost

@@ -8,6 +8,8 @@ from loci.search.ranking import Chunk, Explanation, Hit, Stage
 
 LONGEST_TITLE, LONGEST_HEADINGS, LONGEST_PATH = 160, 200, 400
 """Bytes as JSON. Of longer headings and paths the end is shown; `id` names the document all the same."""
+LONGEST_CONTEXT, LONGEST_QUOTATION = 600, 1000
+"""The same of what a language model says of a passage, and quotes of it."""
 
 
 class PassageView(BaseModel):
@@ -61,8 +63,8 @@ def result_of(hit: Hit, document: Document | None, *, explain: bool) -> SearchRe
         score=hit.score,
         preview=beginning(hit.chunk.title, LONGEST_TITLE),
         source=hit.source,
-        snippet=hit.chunk.text.strip() if hit.context is None else hit.snippet,
-        context=hit.context,
+        snippet=hit.chunk.text.strip() if hit.context is None else beginning(hit.snippet, LONGEST_QUOTATION),
+        context=hit.context and beginning(hit.context, LONGEST_CONTEXT),
         path=ending(hit.chunk.path, LONGEST_PATH),
         heading=heading_of(hit.chunk),
         lines=lines_of(hit.chunk),

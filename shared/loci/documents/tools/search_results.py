@@ -1,7 +1,7 @@
 """The answers of the tools that search: the best passages in `ROOM`, and the whole of them to be kept."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mcp_types import CallToolResult, TextContent
 
@@ -20,6 +20,8 @@ from loci.search.words import query_words
 
 LONGEST_SAID = 1000
 """Bytes of a question that are said again."""
+LONGEST_REASON, LONGEST_REMARK, LONGEST_NOTE = 3000, 800, 300
+"""Bytes of the reason why nothing is found, of what a language model says of the question, and of a stage's note."""
 BY_TAGS = Explanation(None, None, 1, None, None, None, None, None, None)
 
 
@@ -95,16 +97,20 @@ def _with_further(row: SearchResult, found: FoundDocuments) -> SearchResult:
 
 
 def _metadata(ranking: Ranking, query: str, explain: bool, undated: int | None) -> Metadata:
-    stages = [one for one in ranking.stages if explain or one.failed]
+    stages = [replace(one, note=beginning(one.note, LONGEST_NOTE)) for one in ranking.stages if explain or one.failed]
     return Metadata(
         query=_said(query),
         sonar_enabled=any(one.stage == "language_model" and one.ran for one in ranking.stages),
-        intent=ranking.intent,
-        analysis=ranking.analysis,
+        intent=_short(ranking.intent, LONGEST_REMARK),
+        analysis=_short(ranking.analysis, LONGEST_REMARK),
         stages=stages or None,
-        reason=ranking.reason,
+        reason=_short(ranking.reason, LONGEST_REASON),
         undated=undated,
     )
+
+
+def _short(text: str | None, most: int) -> str | None:
+    return None if text is None else beginning(text, most)
 
 
 def _said(query: str) -> str:
