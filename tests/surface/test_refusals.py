@@ -1,5 +1,6 @@
 """Calls and requests that cannot be answered: what they are told to do instead."""
 
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +17,7 @@ from loci.mcp.server import build_server
 from tests.support.small_models import EMBEDDER, lay_out_embedder
 from tests.support.vault.write import vault_notes
 from tests.surface.conftest import Connect
-from tests.surface.results import failed, structured, texts, written
+from tests.surface.results import call, failed, structured, texts, written
 from tests.surface.runtimes import take_in
 
 pytestmark = pytest.mark.anyio
@@ -99,6 +100,20 @@ async def test_a_malformed_database_is_a_search_error(app: App, tmp_path: Path, 
     assert answer.is_error
     assert texts(answer)[0].startswith("MISCONFIGURED: Search Error: Vector search failed: ")
     assert "`loci doctor` says what is wrong; `loci ingest` adds the documents again." in texts(answer)[0]
+
+
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)
+async def test_a_refused_question_is_told_the_three_nearest_documents(
+    app: App, connect: Connect, tmp_path: Path
+) -> None:
+    parts = "\n\n".join(f"## Part {number}\n\nferry harbour night" for number in range(6))
+    notes = {name: f"# {name[0]}\n\nferry of the lake\n" for name in ("b.md", "c.md", "d.md")}
+    take_in(app, written(tmp_path / "notes", {"a.md": f"# a\n\n{parts}\n"} | notes))
+    unknown = " ".join(f"{one}{other}qx" for one in "bcdfghjk" for other in "lmnprstv")
+    metadata = (await call(connect, "search_documents", query=f"ferry harbour night {unknown}"))["metadata"]
+    named = re.findall(r'"(.)" \(notes-(.)\)', metadata["reason"])
+    assert named[0] == ("a", "a")
+    assert len(set(named)) == len(named) == 3
 
 
 @pytest.mark.parametrize("app", ["embedded"], indirect=True)

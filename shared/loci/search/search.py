@@ -243,9 +243,10 @@ def _nothing(query: str, words: Sequence[str], where: Where, found: Sequence[Sco
 def _reason(words: Sequence[str], where: Where, found: Sequence[ScoredPassage]) -> str:
     which = "document" if where == EVERYTHING else "document that fits the conditions"
     if found:
-        near = ", ".join(
-            dict.fromkeys(f'"{one.chunk.title[:LONGEST_TITLE]}" ({one.chunk.document})' for one in found[:NEAREST])
-        )
+        titles: dict[str, str] = {}
+        for one in found:
+            titles.setdefault(one.chunk.document, one.chunk.title[:LONGEST_TITLE])
+        near = ", ".join(f'"{title}" ({document})' for document, title in list(titles.items())[:NEAREST])
         best = max(one.fits for one in found)
         return f"No {which} is about it: {best:.2f} is the best score. The nearest are {near}"
     if not words:
