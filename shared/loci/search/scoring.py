@@ -27,7 +27,7 @@ NEAR = 0.45
 the cosine of unrelated texts to that of answers, both the model's own (`Scale`). `make quality` prints the share of
 refused questions: of those that a library answers, and of those that belong to another one."""
 LEAST_BY_WORDS = 0.10
-"""The least score for a search by words alone, which knows no synonyms."""
+"""The least score of a passage by words alone, which know no synonyms."""
 NARROWEST = 0.05
 """The smallest usable scale. Below it a model's closeness hardly separates answers from the rest, so it is ignored."""
 
@@ -120,11 +120,18 @@ def relevance(closeness: float | None, scale: Scale | None, covered: float) -> f
     return 1 / (1 + math.exp(-(BY_SENSE * sense + BY_WORDS * covered + BIAS)))
 
 
-def is_about_something_else(best_relevance: float, best_cosine: float | None, scale: Scale | None) -> bool:
-    """True if nothing that was found is about the question: the best relevance is low, and so is the best cosine."""
+def is_about_something_else(
+    best_relevance: float, best_by_words: float, best_cosine: float | None, scale: Scale | None
+) -> bool:
+    """True if nothing that was found is about the question: the best relevance is low, and so is the best cosine.
+
+    Passages whose vectors are not there yet have only words: `best_by_words` is the best relevance of those.
+    """
     if scale is None or not _is_usable(scale):
         return best_relevance < LEAST_BY_WORDS
     least_cosine = scale.unrelated_cosine + NEAR * (scale.answering_cosine - scale.unrelated_cosine)
+    if best_by_words >= LEAST_BY_WORDS:
+        return False
     return best_relevance < LEAST and (best_cosine is None or best_cosine < least_cosine)
 
 

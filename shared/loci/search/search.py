@@ -94,7 +94,9 @@ class Search:
         found = self._late(found, question, had, log)
         judge(words, had, found, embedding)
         nearest = max((one.cosine for one in candidates if one.cosine is not None), default=None)
-        if not found or is_about_something_else(max(one.fits for one in found), nearest, embedding and embedding.scale):
+        by_words = max((one.fits for one in found if one.fused.candidate.cosine is None), default=0.0)
+        scale = embedding and embedding.scale
+        if not found or is_about_something_else(max(one.fits for one in found), by_words, nearest, scale):
             return _nothing(query, words, where, found, log)
         found = named_first(self._reranked(query, found, log))
         scored = list(zip(found, final_scores(found), strict=True))

@@ -42,19 +42,25 @@ def test_without_vectors_or_with_a_model_that_tells_nothing_the_words_decide() -
 
 
 def test_nothing_is_about_the_question_only_if_both_measures_are_low() -> None:
-    assert is_about_something_else(LEAST - 0.01, 0.2, SCALE)
-    assert not is_about_something_else(LEAST - 0.01, 0.4, SCALE)
-    assert not is_about_something_else(LEAST + 0.01, 0.2, SCALE)
+    assert is_about_something_else(LEAST - 0.01, 0.0, 0.2, SCALE)
+    assert not is_about_something_else(LEAST - 0.01, 0.0, 0.4, SCALE)
+    assert not is_about_something_else(LEAST + 0.01, 0.0, 0.2, SCALE)
+
+
+@pytest.mark.parametrize("of_others", [None, 0.2])
+def test_a_passage_without_a_vector_is_judged_by_its_words(of_others: float | None) -> None:
+    assert not is_about_something_else(LEAST_BY_WORDS + 0.01, LEAST_BY_WORDS + 0.01, of_others, SCALE)
+    assert is_about_something_else(LEAST - 0.01, LEAST_BY_WORDS - 0.01, of_others, SCALE)
 
 
 def test_the_same_cosine_says_less_of_a_model_that_finds_everything_near() -> None:
-    assert is_about_something_else(LEAST - 0.01, 0.4, replace(SCALE, unrelated_cosine=0.3, answering_cosine=0.8))
+    assert is_about_something_else(LEAST - 0.01, 0.0, 0.4, replace(SCALE, unrelated_cosine=0.3, answering_cosine=0.8))
 
 
 @pytest.mark.parametrize("scale", [None, BLIND])
 def test_by_words_alone_only_their_share_counts(scale: Scale | None) -> None:
-    assert is_about_something_else(LEAST_BY_WORDS - 0.01, 0.9, scale)
-    assert not is_about_something_else(LEAST_BY_WORDS + 0.01, None, scale)
+    assert is_about_something_else(LEAST_BY_WORDS - 0.01, 0.0, 0.9, scale)
+    assert not is_about_something_else(LEAST_BY_WORDS + 0.01, 0.0, None, scale)
 
 
 def test_a_rare_word_of_the_question_weighs_more_and_a_common_one_or_a_mark_nothing() -> None:
