@@ -38,7 +38,7 @@ test-exhaustive: $(VENV)/.dev $(VENV)/.runner ## run what takes minutes and `mak
 
 quality: $(VENV)/.dev $(VENV)/.runner ## measure answers on retrieval and computation sets (EVAL=DIR)
 	$(BIN)/python -m tests.quality "$(EVAL)" $(QUALITY)
-	$(BIN)/python -m tests.quality.refusals "$(EVAL)"
+	$(BIN)/python -m tests.quality.refusals "$(EVAL)" $(QUALITY)
 	$(BIN)/python -m tests.quality.files "$(EVAL)" $(FILES)
 	$(BIN)/python -m tests.quality.tools $(TOOLS)
 

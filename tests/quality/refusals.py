@@ -43,7 +43,7 @@ def main() -> int:
     parser.add_argument("folder", type=Path, help="where the sets are")
     parser.add_argument("--models", type=Path, help="the models folder; Loci's own by default")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="only the set in this folder")
-    given = parser.parse_args()
+    given, _ = parser.parse_known_args()  # `make quality` gives it all flags of the other command
     with ExitStack() as stack:
         folders = (Path(stack.enter_context(tempfile.TemporaryDirectory())) for _ in cycle([None]))
         filled = [_filled(one, next(folders), given.models) for one in sets_in(given.folder, given.only)]
