@@ -105,12 +105,19 @@ def test_without_the_packages_for_aws_a_command_names_the_extra(data: Path, comm
 
 
 def test_a_search_for_programs_has_the_shape_of_the_tool(data: Path, tmp_path: Path) -> None:
-    notes = written(tmp_path / "notes", {"2024-05-06 tides.md": "The tide rises.\n"})
+    many = {
+        f"{one}.md": f"# Page {one}\n\n{'The water of the pier is told of at length. ' * 20}\n" for one in range(30)
+    }
+    notes = written(tmp_path / "notes", {"2024-05-06 tides.md": "The tide rises.\n\nIt falls at six.\n"} | many)
     assert loci(data, "ingest", str(notes)).returncode == 0
+    every = json.loads(loci(data, "search", "water of the pier", "--json", "-n", "100").stdout)
+    assert [len(row["snippet"]) > 800 for row in every["results"]] == [True] * 30
+    assert "left_out" not in every["metadata"]
+    assert "It falls at six." in loci(data, "search", "tide").stdout
     found = json.loads(loci(data, "search", "tide", "--json").stdout)
     called = json.loads(loci(data, "call", "search_documents", '{"query": "tide", "limit": 5}').stdout)
     assert found == called
-    assert (found["results"][0]["date"], found["results"][0]["lines"]) == ("2024-05-06", "1-1")
+    assert (found["results"][0]["date"], found["results"][0]["lines"]) == ("2024-05-06", "1-3")
 
 
 def test_a_search_of_files_for_programs_has_the_shape_of_the_tool(data: Path, tmp_path: Path) -> None:

@@ -14,15 +14,14 @@ from loci.core.finding import counted, size_shown
 from loci.core.identity import LOCAL
 from loci.core.whole_files import replace_file
 from loci.documents.document import Document
-from loci.search.ranking import Hit, Ranking
+from loci.search.ranking import Ranking
 
 if TYPE_CHECKING:
     from loci.documents.api import Documents
     from loci.documents.graph.gaps import ExplainedGap
     from loci.documents.graph.picture import Picture
+    from loci.documents.tools.result_views import SearchResult
 
-SNIPPET = 400
-"""Characters of a result's text."""
 NAMED = 10
 """Documents that `loci forget` names in its question."""
 
@@ -37,22 +36,24 @@ def search(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Search the documents, as the tool search_documents does."""
-    documents = open_app(data, config).documents
-    if as_json:
-        from loci.documents.tools.answer_room import PASSAGE  # slow to load, and a person reads the text
-        from loci.documents.tools.search_results import results_json
+    """Search the documents, as the tool search_documents does.
 
-        found = documents.search(LOCAL, query, limit=limit, room=PASSAGE)
-        typer.echo(json.dumps(results_json(found, query, explain=explain)))
+    It shows all results with their passages: the tool's bound of 8 KB does not hold here.
+    """
+    from loci.documents.tools.answer_room import PASSAGE  # slow to load, and `--help` does not need them
+    from loci.documents.tools.search_results import all_results
+
+    found = open_app(data, config).documents.search(LOCAL, query, limit=limit, room=PASSAGE)
+    shown = all_results(found, query, explain=explain)
+    if as_json:
+        typer.echo(json.dumps(shown.model_dump(mode="json", exclude_none=not explain)))
         return
-    ranking = documents.search(LOCAL, query, limit=limit, room=SNIPPET).ranking
-    for place, hit in enumerate(ranking.hits, 1):
-        typer.echo(_hit_text(place, hit, explain=explain))
-    if not ranking.hits:
-        typer.echo(ranking.reason)
+    for place, row in enumerate(shown.results, 1):
+        typer.echo(_row_text(place, row))
+    if not shown.results:
+        typer.echo(shown.metadata.reason)
     if explain:
-        typer.echo(_stages(ranking))
+        typer.echo(_stages(found.ranking))
 
 
 def graph(
@@ -125,22 +126,28 @@ def _explained(documents: "Documents", shown: "Picture") -> "list[ExplainedGap]"
     return [one for one in found.gaps if (one.gap.source.id, one.gap.target.id) in pairs]
 
 
-def _lines(hit: Hit) -> str:
-    first, last = hit.chunk.first_line, hit.chunk.last_line
-    return f"line {first}" if first == last else f"lines {first}-{last}"
+def _lines(lines: str) -> str:
+    first, _, last = lines.partition("-")
+    return f"line {first}" if first == last else f"lines {lines}"
 
 
-def _hit_text(place: int, hit: Hit, *, explain: bool) -> str:
-    where = " > ".join([hit.chunk.document, *hit.chunk.heading])
-    head = f"{place}. {where}  ({_lines(hit)})  {hit.score:.2f} {hit.source}"
-    lines = [printable(head), *(f"   {printable(line)}" for line in hit.snippet.splitlines())]
-    if explain:
-        known = {name: value for name, value in asdict(hit.why).items() if value is not None}
+def _row_text(place: int, row: "SearchResult") -> str:
+    """The document with its passages, each as the tool shows it."""
+    where = f"{row.id} > {row.heading or row.preview}"
+    lines = [printable(f"{place}. {where}  ({_lines(row.lines)})  {row.score:.2f} {row.source}"), *_inset(row.snippet)]
+    for one in row.passages or ():
+        lines += [printable(f"   {one.heading or 'and'}  ({_lines(one.lines)})"), *_inset(one.text)]
+    if row.explain:
+        known = {name: value for name, value in asdict(row.explain).items() if value is not None}
         shown = (
             f"{name} {value:.3f}" if isinstance(value, float) else f"{name} #{value}" for name, value in known.items()
         )
         lines.append(f"   [{', '.join(shown)}]")
     return "\n".join([*lines, ""])
+
+
+def _inset(text: str) -> list[str]:
+    return [f"   {printable(line)}" for line in text.splitlines()]
 
 
 def _stages(ranking: Ranking) -> str:

@@ -1,5 +1,6 @@
 """The answers of the tools that search: the best passages in `ROOM`, and the whole of them to be kept."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -49,12 +50,19 @@ class _Answer:
 
 def search_results(found: FoundDocuments, query: str, *, explain: bool, undated: int | None = None) -> CallToolResult:
     """The answer to the query. If something had to be cut, it brings all of it to be kept."""
-    return _answer(found, _metadata(found.ranking, query, explain, undated), explain=explain).result()
+    room = ROOM_EXPLAINED if explain else ROOM
+    return _answer(found, _metadata(found.ranking, query, explain, undated), room, explain=explain).result()
 
 
 def results_json(found: FoundDocuments, query: str, *, explain: bool) -> dict[str, object]:
     """The answer to the query, as the tool gives it."""
-    return _answer(found, _metadata(found.ranking, query, explain, None), explain=explain).structured()
+    room = ROOM_EXPLAINED if explain else ROOM
+    return _answer(found, _metadata(found.ranking, query, explain, None), room, explain=explain).structured()
+
+
+def all_results(found: FoundDocuments, query: str, *, explain: bool) -> SearchResults:
+    """The answer to the query as the tool would give it if it had room for everything."""
+    return _answer(found, _metadata(found.ranking, query, explain, None), sys.maxsize, explain=explain).shown
 
 
 def tagged_results(wanted: Sequence[str], found: Sequence[TaggedDocument], *, is_empty: bool) -> CallToolResult:
@@ -64,30 +72,29 @@ def tagged_results(wanted: Sequence[str], found: Sequence[TaggedDocument], *, is
     reason = None if hits else EMPTY_LIBRARY if is_empty else "No document has these tags"
     metadata = Metadata(query=_said(", ".join(wanted)), sonar_enabled=False, reason=reason)
     ranking = Ranking("", tuple(hits), (), reason)
-    return _answer(FoundDocuments(ranking, documents), metadata, explain=False).result()
+    return _answer(FoundDocuments(ranking, documents), metadata, ROOM, explain=False).result()
 
 
-def _answer(found: FoundDocuments, metadata: Metadata, *, explain: bool) -> _Answer:
+def _answer(found: FoundDocuments, metadata: Metadata, room: int, *, explain: bool) -> _Answer:
     hits = found.ranking.hits
     rows = [result_of(hit, found.documents.get(hit.chunk.document), explain=explain) for hit in hits]
     whole = SearchResults(results=[_with_further(row, found) for row in rows], metadata=metadata)
-    total = (ROOM_EXPLAINED if explain else ROOM) - FOR_POINTER
     empty = SearchResults(results=[], metadata=metadata.model_copy(update={"left_out": len(rows)}))
-    room = AnswerRoom(
-        total - json_size(empty.model_dump(mode="json", exclude_none=not explain)),
+    given = AnswerRoom(
+        room - FOR_POINTER - json_size(empty.model_dump(mode="json", exclude_none=not explain)),
         query_words(found.ranking.query),
         found.around,
         with_nulls=explain,
     )
-    room.put([row.model_copy() for row in rows], 0 if explain else FOR_PASSAGES)
-    room.show(found.best_first())
-    shown = list(room.rows.values())
+    given.put([row.model_copy() for row in rows], 0 if explain else FOR_PASSAGES)
+    given.show(found.best_first())
+    shown = list(given.rows.values())
     left_out = len(rows) - len(shown) or None
     return _Answer(
         SearchResults(results=shown, metadata=metadata.model_copy(update={"left_out": left_out})),
         whole,
         with_nulls=explain,
-        is_whole=left_out is None and all(hit.context is None and room.is_whole(hit) for hit in hits),
+        is_whole=left_out is None and all(hit.context is None and given.is_whole(hit) for hit in hits),
     )
 
 
