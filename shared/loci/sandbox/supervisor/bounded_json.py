@@ -4,43 +4,76 @@ An empty list takes three bytes here and 72 in memory, so that a line of 6 MB wo
 """
 
 import json
-import re
-import threading
-from contextlib import nullcontext
 from typing import Any
 
-# The end is optional, so that no search begins again inside a text that has none.
-TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-LARGE = 1 << 18
-_turn = threading.BoundedSemaphore(1)
-"""One large message at a time is parsed in this process, whoever sent it."""
+from loci.sandbox.supervisor import long_texts
+from loci.sandbox.supervisor.reading_turns import LARGE, ReadingTime
 
 
 class TooManyPartsError(ValueError):
-    """It has more parts than may be read."""
+    """It has more parts than may be read, or names that are too long."""
 
 
 def parsed_json(content: bytes, most: int) -> Any:
-    """Parse it if it has at most so many parts; `ValueError` if it has more, or is no JSON."""
-    if _parts(content, most) > most:
+    """Parse it if it has at most so many parts; `ValueError` if it has more, or is no JSON. Waits for its turn."""
+    with ReadingTime().reading(len(content)):
+        return parsed_now(content, most)
+
+
+def parsed_now(content: bytes, most: int) -> Any:
+    """The same for whoever has the turn to read it."""
+    mask = long_texts.mask(content)
+    if _parts(mask, most) > most:
         raise TooManyPartsError(f"it has more than {most:,} parts")
-    with _turn if len(content) > LARGE else nullcontext():
-        try:
-            return json.loads(content, parse_constant=_refuse)
-        except RecursionError:
-            raise ValueError("it is too deep") from None
+    try:
+        if len(content) <= LARGE:
+            # As text: of bytes, the parser also takes UTF-16, in which we would count wrongly.
+            return json.loads(content.decode(), parse_constant=_refuse)
+        return _in_steps(content, mask)
+    except RecursionError:
+        raise ValueError("it is too deep") from None
 
 
-def _parts(content: bytes, most: int) -> int:
+def _in_steps(content: bytes, mask: bytes) -> Any:
+    """Parse it so that other threads have their turn meanwhile: they have it wherever Python is called."""
+    try:
+        rest, texts = long_texts.taken_out(content, mask)
+    except long_texts.LongNameError as error:
+        raise TooManyPartsError(str(error)) from None
+
+    def number(literal: str) -> object:
+        return texts[literal] if literal in texts else float(literal)
+
+    return json.loads(
+        rest.decode(),
+        parse_constant=_refuse,
+        parse_float=number,
+        parse_int=lambda literal: int(literal),
+        object_hook=lambda found: found,
+    )
+
+
+def _parts(mask: bytes, most: int) -> int:
     """At least the number of values in it; more than `most` if it has too many."""
-    # An escaped mark is none. Where one is taken for escaped that ends a text, the one that begins it still counts.
-    texts = content.count(b'"') - content.count(b'\\"')
-    if texts > most:
-        return texts
-    found = _separators(content)
-    if found > most:  # or they are in its texts, of which there are few
-        found = _separators(TEXT.sub(b"", content))
-    return max(texts, found)
+    quotes = mask.count(b'"')
+    if quotes > most:
+        return quotes
+    found = _separators(mask)
+    if found > most:  # or they are in its texts
+        found = _separators_outside(mask, most)
+    return max(quotes, found)
+
+
+def _separators_outside(mask: bytes, most: int) -> int:
+    """The separators that are in no text."""
+    found, inside = 0, False
+    for at in range(0, len(mask), long_texts.BLOCK):
+        parts = mask[at : at + long_texts.BLOCK].split(b'"')
+        found += _separators(b"".join(parts[inside::2]))
+        if found > most:
+            break
+        inside ^= len(parts) % 2 == 0
+    return found
 
 
 def _separators(content: bytes) -> int:

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
-from loci.sandbox.supervisor.bounded_json import TooManyPartsError, parsed_json
+from loci.sandbox.supervisor.bounded_json import TooManyPartsError, parsed_now
+from loci.sandbox.supervisor.reading_turns import ReadingTime
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 DEEPEST = 120
@@ -130,10 +131,18 @@ class BadResultError(ValueError):
     """A result that makes no sense."""
 
 
-def parsed(line: bytes) -> Message:
-    """The message in a line. Any other text was printed by the code itself, past its console."""
+def parsed(line: bytes, time: ReadingTime | None = None) -> Message:
+    """The message in a line. Any other text was printed by the code itself, past its console.
+
+    `time` is what the run's messages have taken so far: a large one waits for its turn.
+    """
+    with (time or ReadingTime()).reading(len(line)):
+        return _parsed(line)
+
+
+def _parsed(line: bytes) -> Message:
     try:
-        content = parsed_json(line, MOST_PARTS)
+        content = parsed_now(line, MOST_PARTS)
         if not isinstance(content, dict):
             return _printed(line)
         fields = cast("Mapping[str, Json]", content)

@@ -26,6 +26,7 @@ from loci.sandbox.supervisor.deno_messages import (
 from loci.sandbox.supervisor.deno_process import DenoProcess, NotStartedError
 from loci.sandbox.supervisor.deno_starter import DenoStarter, ProcessShape
 from loci.sandbox.supervisor.giving_way import steps_beside
+from loci.sandbox.supervisor.reading_turns import ReadingTime
 from loci.sandbox.supervisor.tool_calls import Call, ToolCalls
 from loci.sandbox.wall.layers import Layer
 
@@ -54,6 +55,7 @@ OUT_OF_MEMORY = re.compile(
 NO_ROOM = re.compile(
     r"Array buffer allocation failed|WebAssembly[^\n]{0,200}?(?:could not allocate|out of memory|allocation)"
 )
+GIVEN_UP = Broken("given up", "The call was cancelled")
 BRACKET = re.compile(r"[()\[\]{}]")
 NEVER = b"promise never resolved"
 NO_STACK = b"has overflowed its stack"
@@ -187,6 +189,14 @@ class SpareProcesses:
                 self._ready.popleft().close()
 
 
+class _EndedError(Exception):
+    """A run has to end while one of its messages waits to be read."""
+
+    def __init__(self, why: Broken) -> None:
+        super().__init__(why.message)
+        self.why = why
+
+
 class _Run:
     def __init__(
         self,
@@ -205,6 +215,7 @@ class _Run:
         self.has_not_begun = False
         """True if the process ended before it had read its job: another one may do it."""
         self._deadline = began + job.timeout_ms / 1000
+        self._time_of_messages = ReadingTime(self._hold_limits)
 
     def outcome(self) -> Returned | Thrown | Broken:
         line = {"code": self._job.code, "context": self._job.context, "servers": self._job.servers}
@@ -216,8 +227,8 @@ class _Run:
             if (found := self._judged()) is not None:
                 return found
             if self._given_up():
-                return Broken("given up", "The call was cancelled")
-        return Broken("timeout", f"The code was stopped after {self._job.timeout_ms} ms")
+                return GIVEN_UP
+        return self._too_late()
 
     def _judged(self) -> Returned | Thrown | Broken | None:
         """The outcome, if the run has ended."""
@@ -225,16 +236,18 @@ class _Run:
             for line in self._child.lines():
                 if (found := self._took(line)) is not None:
                     return found
-        except TooManyPartsError:
-            return Broken("output", "The result has too many values")
+        except TooManyPartsError as error:
+            return Broken("output", f"The result is too large to be read: {error}")
+        except _EndedError as ended:
+            return ended.why
         except BadResultError as error:
             return Broken("protocol", f"The sandbox gave a result that makes no sense ({error})")
         if self._child.written > MOST_WRITTEN or self._child.unfinished > LARGEST_LINE:
             return Broken("output", f"The code gave out more than {MOST_WRITTEN // MB} MB")
         if self._child.line_count > MOST_LINES:
             return Broken("output", f"The code printed more than {MOST_LINES:,} lines")
-        if self._child.resident() > (self._job.memory_mb + BESIDE_HEAP_MB) * MB:
-            return Broken("memory", f"The code used more than {self._job.memory_mb} MB, array buffers included")
+        if (found := self._over_memory()) is not None:
+            return found
         if self._child.is_silent:
             self._last_words()
             self.has_not_begun = self._child.has_read_nothing
@@ -244,7 +257,7 @@ class _Run:
     def _took(self, line: bytes) -> Returned | Thrown | Broken | None:
         if len(line) > LARGEST_LINE:
             return Broken("output", f"A result has at most {LARGEST_LINE // MB} MB")
-        match parsed(line):
+        match parsed(line, self._time_of_messages):
             case Logged() as logged:
                 self._log.add(logged)
             case ToolRequest() as asked:
@@ -258,6 +271,23 @@ class _Run:
             case Ready():
                 pass
         return None
+
+    def _over_memory(self) -> Broken | None:
+        if self._child.resident() > (self._job.memory_mb + BESIDE_HEAP_MB) * MB:
+            return Broken("memory", f"The code used more than {self._job.memory_mb} MB, array buffers included")
+        return None
+
+    def _hold_limits(self) -> None:
+        """Look at the run while one of its messages waits to be read."""
+        if (found := self._over_memory()) is not None:
+            raise _EndedError(found)
+        if time.monotonic() > self._deadline:
+            raise _EndedError(self._too_late())
+        if self._given_up():
+            raise _EndedError(GIVEN_UP)
+
+    def _too_late(self) -> Broken:
+        return Broken("timeout", f"The code was stopped after {self._job.timeout_ms} ms")
 
     def _last_words(self) -> None:
         """Wait for the reason of its end, which comes a moment after its output closes."""

@@ -11,6 +11,8 @@ from loci.sandbox.inside import frames
 MB = 1 << 20
 DISK_SECONDS = 0.05
 BEGUN_SECONDS = 0.1
+LARGEST_PIECE = 8 << 20
+"""Bytes of a figure, or of a part of the variables."""
 LAST_WORDS = 1000
 """Bytes that are kept of the reason why an executor did not start."""
 
@@ -38,8 +40,12 @@ class Bounds:
     reply_bytes: int = 32 * MB
     message_bytes: int = MB
     """Of one message. Figures and variables come as bytes, which are not parsed."""
-    messages: int = 10_000
-    """Messages and pieces of bytes in answer to one request: each costs us time, however small it is."""
+    all_message_bytes: int = 3 * MB
+    """Of all messages in answer to one request: the answer itself, and requests for stored files."""
+    messages: int = 1000
+    """In answer to one request: each costs us time, however small it is."""
+    pieces: int = 10_000
+    """Of bytes, in answer to one request."""
     memory_requests: int = 200
     """Requests for stored files in one run."""
 
@@ -113,6 +119,8 @@ class Exchange:
         self._lookup = lookup
         self.requests = 0
         self.messages = 0
+        self.message_bytes = 0
+        self.piece_count = 0
         self.take = take
         self.pieces: list[bytes] = []
         self.room = room
@@ -126,6 +134,21 @@ class Exchange:
     def is_given_up(self, now: float) -> bool:
         """True if nobody waits for the answer any more. Code that has just begun would miss the interrupt."""
         return now - self.began > BEGUN_SECONDS and self._given_up()
+
+    def may_come(self, kind: bytes, length: int, bounds: Bounds) -> bool:
+        """False if a frame of so many bytes is one too many, or too large."""
+        if kind == frames.BYTES:
+            return length <= LARGEST_PIECE and self.piece_count < bounds.pieces
+        room = min(bounds.message_bytes, bounds.all_message_bytes - self.message_bytes)
+        return kind == frames.JSON and length <= room and self.messages < bounds.messages
+
+    def count(self, kind: bytes, length: int) -> None:
+        """Count a frame that has come whole."""
+        if kind == frames.BYTES:
+            self.piece_count += 1
+        else:
+            self.messages += 1
+            self.message_bytes += length
 
     def keep(self, payload: bytes) -> bool:
         """Take these bytes. Return False if there is no room for them."""

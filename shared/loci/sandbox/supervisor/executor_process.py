@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from loci.sandbox.inside import frames
-from loci.sandbox.supervisor.bounded_json import parsed_json
+from loci.sandbox.supervisor.bounded_json import parsed_now
 from loci.sandbox.supervisor.control_groups import ControlGroup, end_group
 from loci.sandbox.supervisor.exchange import (
     DISK_SECONDS,
@@ -32,10 +32,11 @@ from loci.sandbox.supervisor.executor_files import disk_use
 from loci.sandbox.supervisor.giving_way import give_way
 from loci.sandbox.supervisor.process_handle import ProcessHandle
 from loci.sandbox.supervisor.process_use import HeldFiles, held_files, memory_use
+from loci.sandbox.supervisor.reading_turns import ReadingTime
 
 LOOK_SECONDS = 0.05
-MOST_PARTS, LARGEST_PIECE = 20_000, 8 << 20
-"""Of a message, which names variables; and the bytes of a figure or a part of the variables."""
+MOST_PARTS = 20_000
+"""Of a message, which names variables."""
 READ = 1 << 16
 WRITTEN = 1 << 16
 CLOSED = select.POLLHUP | select.POLLERR
@@ -175,6 +176,7 @@ class ExecutorProcess:
             poll.register(one, select.POLLIN)
         poll.register(self._requests, select.POLLOUT)
         is_sending = True
+        time_of_messages = ReadingTime(lambda: self._hold_limits(exchange))
         while True:
             self._hold_limits(exchange)
             ready = dict(poll.poll(LOOK_SECONDS * 1000))
@@ -186,7 +188,7 @@ class ExecutorProcess:
             self._drain(exchange.output)
             if self._replies in ready:
                 self._receive(exchange)
-            for said in self._said(exchange):
+            for said in self._said(exchange, time_of_messages):
                 if exchange.is_answer(said):
                     self._drain(exchange.output)
                     return exchange.reply(said)
@@ -289,28 +291,28 @@ class ExecutorProcess:
             self._stop("ended", exchange)
         self._held += content
 
-    def _said(self, exchange: Exchange) -> Iterator[Message]:
+    def _said(self, exchange: Exchange, time_of_messages: ReadingTime) -> Iterator[Message]:
         """The messages that have come whole; bytes go to the exchange."""
         while len(self._held) >= frames.HEAD.size:
             kind, length = frames.HEAD.unpack_from(self._held)
-            most = {frames.JSON: self._bounds.message_bytes, frames.BYTES: LARGEST_PIECE}.get(kind, -1)
-            if length > most or exchange.messages >= self._bounds.messages:
+            if not exchange.may_come(kind, length, self._bounds):
                 self._stop("protocol", exchange)
-            exchange.messages += 1
             end = frames.HEAD.size + length
             if len(self._held) < end:
                 return
             payload = bytes(memoryview(self._held)[frames.HEAD.size : end])
             del self._held[:end]
+            exchange.count(kind, length)
             if kind == frames.JSON:
-                yield self._message(payload, exchange)
+                yield self._message(payload, exchange, time_of_messages)
                 continue
             if not exchange.keep(payload):
                 self._stop("state size" if exchange.take else "protocol", exchange)
 
-    def _message(self, payload: bytes, exchange: Exchange) -> Message:
+    def _message(self, payload: bytes, exchange: Exchange, time_of_messages: ReadingTime) -> Message:
         try:
-            said = parsed_json(payload, MOST_PARTS)
+            with time_of_messages.reading(len(payload)):
+                said = parsed_now(payload, MOST_PARTS)
         except ValueError:
             said = None
         if not isinstance(said, dict):

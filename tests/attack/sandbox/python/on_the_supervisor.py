@@ -4,6 +4,8 @@ FRAMES = """
 def frame(kind, payload, length=None):
     b = kind + struct.pack(">I", len(payload) if length is None else length) + payload
     while b: b = b[os.write(11, b):]
+def again(payload):
+    while True: frame(b"J", payload)
 def say(**what): frame(b"J", json.dumps(what).encode())
 """
 
@@ -20,9 +22,15 @@ PROTOCOL = {
     "a number of a million digits": "frame(b'J', b'{\"t\": ' + b'9' * 1_000_000 + b'}')",
     "a frame of empty lists": "frame(b'J', b'{\"a\":[' + b'[],' * 5_000_000 + b'[]]}')",
     "a small frame of many lists": "frame(b'J', b'{\"a\":[' + b'[],' * 300_000 + b'[]]}')",
-    "frames of many names": "\nfor i in range(20):"
-    " frame(b'J', b'{' + b','.join(b'\"%d\":0' % n for n in range(60_000)) + b'}')",
-    "small frames without end": "\nwhile True: frame(b'J', b'{}')",
+    "a frame of too many names": "frame(b'J', b'{' + b','.join(b'\"%d\":0' % n for n in range(60_000)) + b'}')",
+    "frames of many names": "again(b'{' + b','.join(b'\"%d\":0' % n for n in range(9_000)) + b'}')",
+    "small frames without end": "again(b'{}')",
+    "small frames of many values": "again(b'{\"a\":[' + b'1.5,' * 2_000 + b'0]}')",
+    "frames of one text that is all escapes": "again(b'{\"a\":\"' + b'\\\\n,' * 349_000 + b'\"}')",
+    "frames of long numbers": "again(b'{\"a\":[' + (b'9' * 4200 + b',') * 240 + b'0]}')",
+    "lists that are hidden in another encoding": """
+frame(b'J', ('{"a":["\\\\"",' + '[],' * 160_000 + '[]]}').encode("utf-16-le"))
+""",
     "empty bytes without end": "\nwhile True: frame(b'B', b'')",
     "bytes in one frame of 30 MB": "frame(b'B', bytes(30 << 20))",
     "names in quotation marks without end": "frame(b'J', b'{\"a\":[' + b'\"\",' * 300_000 + b'0]}')",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -34,6 +35,8 @@ BLOCKED = {
     }.items()
     for name, code in attacks.items()
 }
+SUPERVISOR_SECONDS = 0.5
+"""The time of a processor that one run's messages may cost us."""
 LIMITS = {"seconds": 1, "memory": 1, "disk": 1, "files": 1, "threads": 1}
 
 
@@ -108,7 +111,9 @@ def test_it_is_blocked_and_the_supervisor_is_alive(python: ExecutorFactory, arou
 def test_no_frame_does_anything_to_the_supervisor(python: ExecutorFactory, around: World, name: str) -> None:
     folders = python.folders()
     with withstood(python, around), python.executor(BOUNDS) as other, python.executor(BOUNDS, folders) as one:
+        before = time.thread_time()
         ended = attacked(one, around, FRAMES + PROTOCOL[name], folders.memory)
+        assert time.thread_time() - before <= SUPERVISOR_SECONDS
         if isinstance(ended, ExecutorReply):
             json.dumps(str(ran(ended, ExecutorCondition("kept"), LIMITS, ())))
             with suppress(ExecutorEnded):

@@ -1,8 +1,12 @@
 """Lines of a process that nobody trusts."""
 
+import json
+
 import pytest
 
+from loci.sandbox.supervisor.bounded_json import TooManyPartsError
 from loci.sandbox.supervisor.deno_messages import BadResultError, Logged, Ready, Returned, Thrown, ToolRequest, parsed
+from loci.sandbox.supervisor.reading_turns import LARGE
 
 
 def test_what_the_runner_says_is_understood() -> None:
@@ -45,3 +49,25 @@ def test_a_result_that_does_not_say_what_it_saw_is_not_remembered() -> None:
     told = parsed(b'{"t":"result","value":1}')
     assert isinstance(told, Returned)
     assert told.seen
+
+
+@pytest.mark.parametrize("part", ["\n", '"', "\\", "\\n", "é", "€", "😀", "\ud800", "\udc00\ud800", ',"[{:'])
+def test_a_long_text_is_read_block_by_block_and_stays_as_it_is(part: str) -> None:
+    """Wherever a block ends: in an escape, between two halves of a character, at a quotation mark."""
+    for more in range(12):
+        text = "x" * more + part * (LARGE // len(json.dumps(part)) + 1)
+        value = json.dumps({"a": [text, 1, 2.5], "b": "c"}, ensure_ascii=more % 2 == 0 or "\ud800" in text)
+        told = parsed(f'{{"t":"result","value":{value}}}'.encode())
+        assert isinstance(told, Returned)
+        whole = json.loads(json.dumps(text)).encode("utf-8", "replace").decode()
+        assert told.value == {"a": [whole, 1, 2.5], "b": "c"}
+
+
+def test_a_name_that_is_too_long_is_refused() -> None:
+    with pytest.raises(TooManyPartsError, match="a name in it has more than"):
+        parsed(b'{"t":"result","value":{"' + b"\\n" * 200_000 + b'" : 1}}')
+
+
+def test_lists_are_counted_in_no_other_encoding() -> None:
+    told = json.dumps({"t": "result", "value": ['"', *[[]] * 400_000]}, separators=(",", ":"))
+    assert isinstance(parsed(told.encode("utf-16-le")), Logged)
