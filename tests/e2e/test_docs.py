@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.docs import COMMANDS, DOCS, PAGES
+from tests.support.docs_parts import PARTS, renewed
 
 ROOT = DOCS.parent
 
@@ -16,6 +17,12 @@ ROOT = DOCS.parent
 def test_a_page_made_from_the_program_is_up_to_date(name: str) -> None:
     """Renew it: python -m tests.support.docs."""
     assert (DOCS / name).read_text("utf-8") == PAGES[name]()
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_made_from_data_is_up_to_date(name: str) -> None:
+    """Renew it: python -m tests.support.docs."""
+    assert (DOCS / name).read_text("utf-8") == renewed(DOCS / name)
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *DOCS.glob("*.md"), *(ROOT / ".github").glob("*.md")])

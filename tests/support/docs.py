@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from loci.core.settings import PREFIX, Settings
+from tests.support.docs_parts import PARTS, renewed
 from tests.support.serving import started
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -87,3 +88,5 @@ PAGES = {"configuration.md": configuration, "command-line.md": command_line}
 if __name__ == "__main__":
     for name, page in PAGES.items():
         (DOCS / name).write_text(page(), "utf-8")
+    for name in PARTS:
+        (DOCS / name).write_text(renewed(DOCS / name), "utf-8")

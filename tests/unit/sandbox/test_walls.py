@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from loci.sandbox.wall import kernel
+from loci.sandbox.wall.call_lists import ABSENT, ALLOWED, IGNORED, UNSUPPORTED
+from loci.sandbox.wall.judged_calls import judged
 from loci.sandbox.wall.layers import ALL, BASE, UNPRIVILEGED, Layer, is_strong
 from loci.sandbox.wall.probe import Offered, Unsafe, offered, strongest
+from loci.sandbox.wall.refused_calls import REFUSED
 from tests.support.walled import AS_NOBODY, SHARED, walled
 
 HELD = [
@@ -44,6 +47,14 @@ print(held_files(id, (sys.argv[3],), with_mapped=True).unlinked)
 os.kill(id, signal.SIGKILL)
 """
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has walls")
+
+
+def test_each_call_that_is_refused_has_one_reason() -> None:
+    """Those that are allowed, answered otherwise or judged by their arguments have none."""
+    refused = [name for names in REFUSED.values() for name in names.split()]
+    others = {*ALLOWED, *UNSUPPORTED, *ABSENT, *IGNORED, *judged()}
+    known = json.loads(Path(kernel.__file__).with_name("syscalls.json").read_text("utf-8"))
+    assert sorted(refused) == sorted({name for names in known.values() for name in names} - others)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """System calls by name: those that are allowed, and those that fail in the way that libraries expect.
 
-Each that is not named is refused. Calls that are judged by their arguments are in `judged_calls`.
+Each that is not named is refused, for a reason in `refused_calls`; `judged_calls` has those judged by their arguments.
 """
 
 ALLOWED = """
@@ -18,15 +18,6 @@ timerfd_create timerfd_settime timerfd_gettime poll ppoll select pselect6 epoll_
 epoll_wait epoll_pwait epoll_pwait2 eventfd eventfd2 pipe pipe2 signalfd4 getrandom
 sendto recvfrom shutdown getsockname getsockopt getpeername
 """.split()  # noqa: SIM905 (as many quoted names would be a page)
-UNNEEDED = {
-    "mincore": "shows which pages of shared files others have read",
-    "flock": "other executors see locks on files that all of them read",
-    "setsockopt": "makes buffers of any size, in memory that no limit counts",
-    "sendmsg": "a file that is on its way in a socket is held by nobody's descriptor",
-    "recvmsg": "nothing can be sent that only this call takes",
-    "get_robust_list": "tells if a process id is in use",
-}
-"""Refused, each for its reason: the packages of the runner and Deno do not need it."""
 UNSUPPORTED = (
     # Programs that copy files go on if the file system has no such attributes.
     *(f"{link}{call}xattr" for link in ("", "l", "f") for call in ("get", "list", "set", "remove")),
