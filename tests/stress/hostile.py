@@ -36,6 +36,10 @@ ONE_SECONDS = 8
 """The longest run of an attack alone: some never end by themselves."""
 EACH = 12
 """Calls of the other owner during each attack alone."""
+NEW = 10
+"""Of so many calls of the other owner, one makes an executor."""
+USUAL = 0.95
+"""The part of the quiet calls that took no longer than what is usual."""
 GOES_ON_THERE = "python, after: "
 """Threads and timers of code that is not over, and what they hold: the owner's own, as variables are."""
 MB = 1 << 20
@@ -112,8 +116,13 @@ def attacks(folder: Path) -> dict[str, Attack]:
         config = {"timeout": timeout}
         return lambda person, _: person.call("pml_execute_code", code=code, sandbox_config=config)
 
-    return {name: in_python(code) for name, code in python.items()} | {
-        name: in_typescript(one.code, one.timeout_ms) for name, one in typescript.items()
+    def in_new(person: Person, _: str) -> object:
+        return person.call("run_memory_code", executor_id=person.executor(), code="1")
+
+    return {
+        **{name: in_python(code) for name, code in python.items()},
+        **{name: in_typescript(one.code, one.timeout_ms) for name, one in typescript.items()},
+        "python, executors: a new one for each run": in_new,
     }
 
 
@@ -130,7 +139,9 @@ class Honest:
         for _ in range(count):
             number = next(self._numbers)
             began = time.monotonic()
-            if number % 2:
+            if number % NEW == 0:
+                said = self._person.call("run_memory_code", executor_id=self._person.executor(), code="1")
+            elif number % 2:
                 code = f"x = [i * i for i in range({number} + 1000)]\nsum(x)"
                 said = self._person.call("run_memory_code", executor_id=self._executor, code=code)
             else:
@@ -191,7 +202,8 @@ def two_owners(folder: Path, *, one_by_one: bool, only: str = "") -> bool:
             attacker = Person(port, keys[ANN])
             chosen = [name for name in attacks_ if only in name]
             each = [_alone(name, attacks_[name], attacker, honest, usual, server.process.pid) for name in chosen]
-            slowest, held = max(ratio for ratio, _, _ in each), max(held for _, held, _ in each)
+            slowest = max(ratio for ratio, _, _ in each)
+            held = max((held for _, held, _ in each if held is not None), default=0)
             kept = slowest <= 3 and held <= HELD and all(is_well for _, _, is_well in each)
             told = f"slowest {slowest:.1f} x, most held {held / MB:.0f} MB"
             print(f"  0 errors, slowest <= 3 x during each, held after it <= 16 MB: {_kept(kept)} ({told})")
@@ -213,19 +225,22 @@ def two_owners(folder: Path, *, one_by_one: bool, only: str = "") -> bool:
 
 def _alone(
     name: str, attack: Attack, attacker: Person, honest: Honest, usual: Calls, server: int
-) -> tuple[float, int, bool]:
-    """An attack again and again: the honest owner's slowest call, the bytes that stay, and if there was no error."""
+) -> tuple[float, int | None, bool]:
+    """An attack again and again: the honest owner's slowest call, the bytes that stay, and if there was no error.
+
+    The call is measured by what 95 of 100 quiet ones do not exceed. No bytes are told of code that goes on: what it
+    holds is its owner's own.
+    """
     executor = attacker.executor()
     attacker.call("run_memory_code", executor_id=executor, code="1")
-    slowest = max(
-        at(usual.seconds, 1), at(honest.calls(EACH).seconds, 1)
-    )  # the machine may be busy with something else
+    quiet = at([*usual.seconds, *honest.calls(EACH).seconds], USUAL)  # the machine may be busy with something else
     before = settled(server, executor)
     with Hostile([attacker], {name: attack}, executor) as hostile:
         seen = honest.calls(EACH)
-    held = 0 if name.startswith(GOES_ON_THERE) else settled(server, executor, before + HELD) - before
-    ratio = at(seen.seconds, 1) / slowest
-    print(f"  {name}: {ratio:.1f} x, {held / MB:+.0f} MB after {hostile.done.total()}; {_told(seen)}", flush=True)
+    held = None if name.startswith(GOES_ON_THERE) else settled(server, executor, before + HELD) - before
+    ratio = at(seen.seconds, 1) / quiet
+    told = "" if held is None else f" {held / MB:+.0f} MB"
+    print(f"  {name}: {ratio:.1f} x,{told} after {hostile.done.total()}; {_told(seen)}", flush=True)
     return ratio, held, set(seen.codes) == {"ok"}
 
 
