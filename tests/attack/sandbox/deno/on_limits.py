@@ -72,6 +72,14 @@ ENDS = [
 ]
 
 OUTPUT = [
+    Attack("a result that is all escapes", 'return "\\n,".repeat(1_500_000)', ("value",)),
+    Attack(
+        "long lines of escapes that are no result",
+        """const line = '{"t":"none","value":"' + "\\\\n,".repeat(1_000_000) + '"}'; for (;;) {"""
+        + _write("line")
+        + "}",
+        ("SANDBOX_OUTPUT",),
+    ),
     Attack("give a huge result", 'return "x".repeat(5e7)', ("SANDBOX_OUTPUT", "SANDBOX_MEMORY")),
     Attack("log without end", 'for (let i = 0; i < 1e6; i++) console.log("y".repeat(1000)); return 1', ("value",)),
     Attack(
