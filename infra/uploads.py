@@ -1,4 +1,4 @@
-"""The queues of uploads: a rule sends a message for each change, and failed messages are put aside."""
+"""Uploads: who may send them from a page, the rule that tells of each, and the queues, with one for what failed."""
 
 import json
 from typing import cast
@@ -63,6 +63,28 @@ def tell_of_uploads(stack: Stack, stage: Stage, bucket: s3.IBucket) -> None:
     )
     target = targets.SqsQueue(cast("sqs.IQueue", queue), dead_letter_queue=aside.queue)
     rule.add_target(cast("events.IRuleTarget", target))
+
+
+def let_pages_send(stack: Stack, stage: Stage, bucket: s3.IBucket) -> None:
+    """Let the page of files see how far a file is sent, and if it was refused.
+
+    A form that Loci signed decides who may send. Without a domain of its own the deployment's origin is not known here
+    (it comes with the gateway, which needs this stack), so any page may then send such a form, and read the answer.
+    """
+    origin = f"https://{stage.domain}" if stage.domain else "*"
+    if stage.existing.bucket:
+        CfnOutput(stack, "LetPagesSend", value=_allow_forms(bucket, origin))
+        return
+    made = cast("s3.CfnBucket", bucket.node.default_child)
+    made.cors_configuration = s3.CfnBucket.CorsConfigurationProperty(
+        cors_rules=[s3.CfnBucket.CorsRuleProperty(allowed_methods=["POST"], allowed_origins=[origin])]
+    )
+
+
+def _allow_forms(bucket: s3.IBucket, origin: str) -> str:
+    """Return the command for an existing bucket."""
+    rules = {"CORSRules": [{"AllowedMethods": ["POST"], "AllowedOrigins": [origin]}]}
+    return f"aws s3api put-bucket-cors --bucket {bucket.bucket_name} --cors-configuration '{json.dumps(rules)}'"
 
 
 def _notify(bucket: s3.IBucket) -> str:

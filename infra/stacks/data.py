@@ -15,7 +15,7 @@ from infra.acknowledged import acknowledge
 from infra.run_stores import executor_bucket, run_table
 from infra.search import search
 from infra.stage import Stage
-from infra.uploads import tell_of_uploads
+from infra.uploads import let_pages_send, tell_of_uploads
 from loci.core.layout import ARRIVING, FILES_IN, INDEX, LEFT_DAYS
 
 SECRET_LENGTH = 64
@@ -42,6 +42,7 @@ class Data(Stack):
         self.search_url = search(self, stage)
         if stage.searches:
             tell_of_uploads(self, stage, self.bucket)
+            let_pages_send(self, stage, self.bucket)
 
 
 def _table(stack: Stack, stage: Stage) -> dynamodb.ITable:

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -17,7 +17,6 @@ from tests.attack.doors import uvicorn_door
 from tests.support.browser import Browser
 from tests.support.files.sheets import workbook
 from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
-from tests.support.polling import until
 from tests.support.serving import Serving, loci, serving
 
 pytestmark = pytest.mark.browser
@@ -200,9 +199,11 @@ def test_files_are_sent_by_the_page_and_then_listed(browser: Browser, tmp_path: 
     with serving(tmp_path / "data") as server:
         browser.go(f"{server.url}/ui/files")
         assert "There are no files yet" in text_of(browser, "#counts")
+        shown = states(browser)
         browser.type("#chosen", "\n".join(str(tmp_path / name) for name in names))
         browser.until("document.querySelectorAll('#rows tr').length === 2")
         browser.until("document.getElementById('sending').innerText.match(/stored/g)?.length === 2")
+        assert shown().count("100 %") >= 2
         assert sorted(text_of(browser, "#rows").count(name) for name in names) == [1, 1]
         assert browser.complaints() == []
 
@@ -258,25 +259,50 @@ def test_a_file_that_waits_is_shown_as_read_once_it_is(browser: Browser, tmp_pat
         assert "1 passage" in text_of(browser, "#rows")
 
 
+class Listener(ThreadingHTTPServer):
+    """Answers as S3 does. `opens`: the bucket's rule lets pages read its answers, if so."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Posted)
+        self.posted: list[tuple[str, bytes]] = []
+        self.opens = False
+        self.refuses = False
+
+
+class Posted(BaseHTTPRequestHandler):
+    server: Listener
+
+    def do_OPTIONS(self) -> None:
+        self._answer(200 if self.server.opens else 403)
+
+    def do_POST(self) -> None:
+        self.server.posted.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+        if self.server.refuses:
+            self._answer(403, b"<Error><Code>AccessDenied</Code><Message>Policy <b>expired</b>.</Message></Error>")
+        else:
+            self._answer(204)
+
+    def _answer(self, status: int, body: bytes = b"") -> None:
+        self.send_response(status)
+        if self.server.opens:
+            self.send_header("Access-Control-Allow-Origin", self.headers["Origin"])
+            self.send_header("Access-Control-Allow-Methods", "POST")
+        self.send_header("Content-Type", "application/xml")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
 @contextmanager
-def listening() -> Generator[tuple[str, list[tuple[str, bytes]]]]:
-    """An address, and what is posted there. It answers as S3 does, without a word about origins."""
-    posted: list[tuple[str, bytes]] = []
-
-    class Listener(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            posted.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(204)
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Listener) as server:
+def listening() -> Generator[Listener]:
+    with Listener() as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
-            yield f"http://127.0.0.1:{server.server_port}", posted
+            yield server
         finally:
             server.shutdown()
             thread.join()
@@ -285,21 +311,44 @@ def listening() -> Generator[tuple[str, list[tuple[str, bytes]]]]:
 def test_on_aws_a_file_goes_to_the_bucket_with_the_signed_form(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    sent = "document.getElementById('sending').innerText.includes(arguments[0])"
     (tmp_path / "trip.pdf").write_bytes(b"%PDF the walrus")
     told = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET, "search": "s3"}
-    with listening() as (bucket, posted), moto_aws():
-        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", bucket)
+    with listening() as bucket, moto_aws():
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{bucket.server_port}")
         app = build_app(load_settings({**told, "ingest_queue": "https://sqs.test/ingest", "models": tmp_path}))
         key = app.api_keys.create(LOCAL, "browser")[1]
         with uvicorn_door(asgi(app)) as door:
             browser.go(f"http://127.0.0.1:{door.port}/ui/files")
             browser.type("#key", f"{key}\n")
             browser.until("document.getElementById('chosen')")
+            # The bucket of an older deployment tells a page nothing.
             browser.type("#chosen", str(tmp_path / "trip.pdf"))
-            browser.until("document.getElementById('sending').innerText.includes('it appears here')")
+            browser.until(sent, "S3 does not tell")
+            assert all("CORS policy" in one or "net::ERR_FAILED" in one for one in browser.complaints())
+            bucket.opens = True
+            shown = states(browser)
+            browser.type("#chosen", str(tmp_path / "trip.pdf"))
+            browser.until(sent, "it appears here soon")
+            assert "100 %" in shown()
             assert browser.complaints() == []
-        [(path, form)] = until(lambda: posted, 10)
-    assert path.startswith(f"/{BUCKET}")
-    assert b'name="policy"' in form
-    assert form.index(b'name="key"') < form.index(b'name="file"; filename="trip.pdf"')
-    assert b"%PDF the walrus" in form
+            bucket.refuses = True
+            browser.type("#chosen", str(tmp_path / "trip.pdf"))
+            browser.until(sent, "S3 refuses it: Policy expired.")
+            assert text_of(browser, "#sending .bad") == "S3 refuses it: Policy expired."
+    assert len(bucket.posted) == 3
+    for path, form in bucket.posted:
+        assert path.startswith(f"/{BUCKET}")
+        assert b'name="policy"' in form
+        assert form.index(b'name="key"') < form.index(b'name="file"; filename="trip.pdf"')
+        assert b"%PDF the walrus" in form
+
+
+def states(browser: Browser) -> Callable[[], list[str]]:
+    """From now on, what the page says of the files that it sends."""
+    browser.run(
+        """window.shown = [];
+        new MutationObserver((all) => all.forEach((one) => window.shown.push(one.target.textContent))).observe(
+          document.getElementById('sending'), { childList: true, subtree: true });"""
+    )
+    return lambda: browser.run("return window.shown")

@@ -80,6 +80,13 @@ def test_an_output_is_the_command_that_makes_the_bucket_tell(restored: Stacks) -
     assert json.loads(command.partition("'")[2].removesuffix("'")) == {"EventBridgeConfiguration": {}}
 
 
+def test_another_lets_pages_send_to_it(restored: Stacks) -> None:
+    command = restored.data.output("LetPagesSend")
+    assert command.startswith(f"aws s3api put-bucket-cors --bucket {RESTORED['bucket']} ")
+    [rule] = json.loads(command.partition("'")[2].removesuffix("'"))["CORSRules"]
+    assert rule["AllowedMethods"] == ["POST"]
+
+
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [

@@ -2,6 +2,7 @@
 function makeUpload(list) {
   const drop = find('drop');
   const lines = find('sending');
+  const BROKE = 'The connection broke. Try again.';
 
   function line(name) {
     const item = element('li');
@@ -16,47 +17,70 @@ function makeUpload(list) {
     };
   }
 
-  function put(url, file, tell) {
+  // Sends it, and says how far it is.
+  function transfer(method, url, body, tell) {
     return new Promise((done, fail) => {
       const request = new XMLHttpRequest();
-      request.open('PUT', url);
+      let hasBegun = false;
+      request.open(method, url);
       request.upload.addEventListener('progress', (event) => {
+        hasBegun = true;
         if (event.total > 0) tell(`${Math.floor((100 * event.loaded) / event.total)} %`);
       });
-      request.addEventListener('load', () => {
-        let answer = {};
-        try {
-          answer = JSON.parse(request.responseText);
-        } catch {
-          // a proxy answered
-        }
-        if (request.status === 200) done(answer);
-        else fail(new Error(answer.error ? answer.error.message : `The server refuses it (${request.status})`));
-      });
-      request.addEventListener('error', () => fail(new Error('The connection broke. Try again.')));
-      request.send(file);
+      request.addEventListener('load', () => done(request));
+      request.addEventListener('error', () => fail(Object.assign(new Error(BROKE), { hasBegun })));
+      request.send(body);
     });
   }
 
-  // S3 takes the form of any page, but tells nothing of its answer.
-  async function post(ticket, file) {
+  const refused = (request) => new Error(`The server refuses it (${request.status})`);
+
+  async function put(url, file, tell) {
+    const request = await transfer('PUT', url, file, tell);
+    let answer = {};
+    try {
+      answer = JSON.parse(request.responseText);
+    } catch {
+      // a proxy answered
+    }
+    if (request.status !== 200) throw answer.error ? new Error(answer.error.message) : refused(request);
+    if (answer.status === 'error') tell(`stored, but not read: ${answer.reason}`, true);
+    else tell('stored');
+  }
+  async function post(ticket, file, tell) {
     const form = new FormData();
     for (const [name, value] of Object.entries(ticket.fields)) form.append(name, value);
     form.append('file', file);
-    await fetch(ticket.url, { method: 'POST', mode: 'no-cors', body: form });
+    let told = 'sent; it appears here soon';
+    try {
+      const request = await transfer('POST', ticket.url, form, tell);
+      if (request.status >= 300) {
+        const reason = request.responseXML?.querySelector('Message')?.textContent;
+        throw reason ? new Error(`S3 refuses it: ${reason}`) : refused(request);
+      }
+    } catch (error) {
+      if (error.hasBegun !== false) throw error;
+      // The bucket lets no page read its answers, as those of older deployments.
+      tell('is sent');
+      await sendBlindly(ticket.url, form);
+      told = 'sent; it appears here if it is stored. S3 does not tell this page if it refuses a file';
+    }
+    list.expect(file.name);
+    tell(told);
+  }
+
+  async function sendBlindly(url, form) {
+    try {
+      await fetch(url, { method: 'POST', mode: 'no-cors', body: form });
+    } catch {
+      throw new Error(BROKE);
+    }
   }
 
   async function send(file, tell) {
     tell('begins');
     const ticket = await ask('files', {}, { name: file.name, bytes: file.size });
-    if (ticket.method === 'POST') {
-      tell('is sent');
-      await post(ticket, file);
-      list.expect(file.name);
-      return tell('sent; it appears here when it is stored');
-    }
-    const answer = await put(ticket.url, file, tell);
-    return answer.status === 'error' ? tell(`stored, but not read: ${answer.reason}`, true) : tell('stored');
+    await (ticket.method === 'POST' ? post(ticket, file, tell) : put(ticket.url, file, tell));
   }
 
   async function sendAll(files) {
