@@ -18,7 +18,7 @@ from tests.bench.figures import Figure, time_figure, verdict
 from tests.bench.servers import Servers
 from tests.browser.flows import GATED, flows
 from tests.support.browser import MISSING, Browser, browsing, chromium
-from tests.support.much import add_many, ask_many, learn_many, run_many
+from tests.support.much import add_many, ask_many, learn_many, run_many, serve_many
 from tests.surface.workflows.conftest import task
 
 ROUNDS: Final = 11
@@ -33,6 +33,8 @@ MUCH: Final = {
     "runs": "1,000 runs",
     "approvals": f"{MOST_ACTIVE} questions",
     "learned": "200 capabilities",
+    "tools": "200 servers",
+    "search": f"{DOCUMENTS:,} documents",
     "graph": f"{DOCUMENTS:,} documents",  # the last: the server goes on with pictures that nobody waits for any more
 }
 EMPTY: Final = b"<!doctype html><title>Empty</title><p>Empty"
@@ -84,6 +86,7 @@ def _much(app: App, folder: Path) -> None:
         )
     app.documents.ingest(LOCAL, [str(folder / "notes")])
     learn_many(app, LOCAL, 200)
+    serve_many(app, LOCAL, 200)
     add_many(app, LOCAL, 1000)
     run_many(app, LOCAL_CALLER, 1000)
     ask_many(app, LOCAL_CALLER, MOST_ACTIVE - 1)

@@ -40,3 +40,11 @@ def ask_many(app: App, caller: Caller, number: int, more: str = "") -> None:
             "approve": True,
         }
         app.workflows.start(caller, {"tasks": [gated]})
+
+
+def serve_many(app: App, owner: Owner, number: int, more: str = "") -> None:
+    """Tool servers that nobody has reached yet."""
+    for one in range(number):
+        app.tools.add(
+            owner, f"shop{one}", {"url": f"https://shop{one}.example.com/mcp", "deny": [f"break_{one}_*{more}"]}
+        )

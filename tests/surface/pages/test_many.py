@@ -8,7 +8,7 @@ import pytest
 from loci.app import App
 from loci.core.identity import Caller
 from loci.workflows.parts import MOST_ACTIVE
-from tests.support.much import add_many, ask_many, learn_many, run_many
+from tests.support.much import add_many, ask_many, learn_many, run_many, serve_many
 from tests.surface.files.visitors import ANN, Visitor
 
 SMALL = 60_000
@@ -78,9 +78,7 @@ def test_as_many_questions_as_workflows_may_wait(app: App, ann: Visitor) -> None
 
 @both
 def test_two_hundred_servers(app: App, ann: Visitor) -> None:
-    for number in range(200):
-        entry = {"url": f"https://shop{number}.example.com/mcp", "deny": [f"break_{number}_*", LONG]}
-        app.tools.add(ANN, f"shop{number}", entry)
+    serve_many(app, ANN, 200, LONG)
     first = facts(ann, "tools")
     names = [one["name"] for one in first["servers"]]
     assert (first["total"], 1 < len(names) <= 201, names[-1]) == (200, True, "loci")
