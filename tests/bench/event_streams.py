@@ -1,4 +1,4 @@
-"""Events: how long one is on its way to an open page, and what they add to a call."""
+"""Events: how long one is on its way to an open stream and onto an open page, and what they add to a call."""
 
 import asyncio
 import http.client
@@ -26,42 +26,79 @@ from loci.workflows.run import Run, TaskState
 from tests.attack.doors import uvicorn_door
 from tests.bench.figures import Figure, added_figure, time_figure
 from tests.bench.servers import Servers
+from tests.support.browser import MISSING, browsing, chromium
 
 MOST = 0.1
-"""Seconds from a transition to an open page."""
+"""Seconds from a transition to an open stream, and onto an open page."""
 ROUNDS, CALLS = 30, 100
+APART_S = 0.07
+WATCHING = """window.shown = {};
+new MutationObserver(() => {
+  for (const row of document.querySelectorAll('#rows tr')) window.shown[row.dataset.id] ??= Date.now();
+}).observe(document.getElementById('rows'), { childList: true });"""
 
 
 def event_streams(_: Servers) -> list[Figure]:
     with TemporaryDirectory() as folder:
         app = build_app(load_settings({"data": Path(folder) / "data", "models": Path(folder) / "models"}))
         try:
-            return [_transitions(app), asyncio.run(_calls(app))]
+            return [*_transitions(app), asyncio.run(_calls(app))]
         finally:
             app.close()
 
 
-def _transitions(app: App) -> Figure:
-    """A run changes its state; an open stream tells it."""
+def _transitions(app: App) -> list[Figure]:
+    """A run changes its state; an open stream tells it, and an open page shows it."""
     arrived: Queue[tuple[str, float]] = Queue()
-    runs = app.workflows.parts.runs
-    plan = Plan.model_validate({"tasks": [{"id": "t", "tool": "a:b"}]})
-    run = Run(plan=plan, tasks={"t": TaskState()}, status="paused")
-    times, bare = list[float](), list[float]()
+    name = "event: from a workflow's transition"
     with uvicorn_door(asgi(app, on_loopback=True)) as door, _open(door.port, arrived):
-        for number in range(ROUNDS):
-            id = f"wf_{number}"
-            began = time.perf_counter()
-            runs.add(LOCAL, id, run)
-            bare.append(time.perf_counter() - began)
-            while True:
-                told, at = arrived.get(timeout=10)
-                if told == id:
-                    break
-            times.append(at - began)
-            time.sleep(0.07)
+        bare, told = _told(app, arrived)
+        on_stream = time_figure(f"{name} to an open stream", bare, told, most=MOST, most_p95=MOST)
+        if chromium() is None:
+            on_page = Figure(f"{name} onto an open page", "", MISSING, "no budget")
+        else:
+            shown = _shown(app, f"http://127.0.0.1:{door.port}/ui/runs")
+            on_page = time_figure(f"{name} onto an open page", told, shown, most=MOST, most_p95=MOST)
         app.end_streams()
-    return time_figure("event: from a workflow's transition to an open page", bare, times, most=MOST, most_p95=MOST)
+    return [on_stream, on_page]
+
+
+def _told(app: App, arrived: "Queue[tuple[str, float]]") -> tuple[list[float], list[float]]:
+    """Seconds that the transitions take, and until the stream has told each."""
+    bare, told = list[float](), list[float]()
+    for number in range(ROUNDS):
+        id = f"wf_told{number}"
+        began = time.perf_counter()
+        _add(app, id)
+        bare.append(time.perf_counter() - began)
+        while (one := arrived.get(timeout=10))[0] != id:
+            pass
+        told.append(one[1] - began)
+        time.sleep(APART_S)
+    return bare, told
+
+
+def _shown(app: App, page: str) -> list[float]:
+    """Seconds until the page shows each transition."""
+    shown = list[float]()
+    with browsing() as browser:
+        browser.go(page)
+        # From now on the page asks by itself after ten seconds only.
+        browser.until("performance.getEntriesByType('resource').some((one) => one.name.includes('seen='))")
+        browser.run(WATCHING)
+        for number in range(ROUNDS):
+            id = f"wf_shown{number}"
+            began = time.time()
+            _add(app, id)
+            shown.append(browser.until("window.shown[arguments[0]]", id) / 1000 - began)
+            time.sleep(APART_S)
+    return shown
+
+
+def _add(app: App, id: str) -> None:
+    """A run begins."""
+    plan = Plan.model_validate({"tasks": [{"id": "t", "tool": "a:b"}]})
+    app.workflows.parts.runs.add(LOCAL, id, Run(plan=plan, tasks={"t": TaskState()}, status="paused"))
 
 
 @contextmanager
