@@ -270,21 +270,24 @@ class Listener(ThreadingHTTPServer):
 
 
 class Posted(BaseHTTPRequestHandler):
-    server: Listener
+    @property
+    def bucket(self) -> Listener:
+        assert isinstance(self.server, Listener)
+        return self.server
 
     def do_OPTIONS(self) -> None:
-        self._answer(200 if self.server.opens else 403)
+        self._answer(200 if self.bucket.opens else 403)
 
     def do_POST(self) -> None:
-        self.server.posted.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
-        if self.server.refuses:
+        self.bucket.posted.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+        if self.bucket.refuses:
             self._answer(403, b"<Error><Code>AccessDenied</Code><Message>Policy <b>expired</b>.</Message></Error>")
         else:
             self._answer(204)
 
     def _answer(self, status: int, body: bytes = b"") -> None:
         self.send_response(status)
-        if self.server.opens:
+        if self.bucket.opens:
             self.send_header("Access-Control-Allow-Origin", self.headers["Origin"])
             self.send_header("Access-Control-Allow-Methods", "POST")
         self.send_header("Content-Type", "application/xml")

@@ -11,6 +11,7 @@ from loci.sandbox.supervisor.reading_turns import ReadingTime
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 DEEPEST = 120
 LONGEST = 10_000
+LONGEST_REASON = 200
 MOST_PARTS = 600_000
 """Of a line: the runner counts at most 250,000 values in a result, each of which may have a name and a separator."""
 LEVELS = frozenset({"debug", "log", "info", "warn", "error"})
@@ -85,7 +86,15 @@ class Thrown:
     """The errors that it is made of, or that caused it, each in a line."""
 
 
-Message = Ready | Logged | ToolRequest | Returned | Thrown
+@dataclass(frozen=True, slots=True)
+class OverLimit:
+    """The code, or its result, is more than the runner takes."""
+
+    what: Literal["depth", "values"]
+    message: str
+
+
+Message = Ready | Logged | ToolRequest | Returned | Thrown | OverLimit
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +168,8 @@ def _parsed(line: bytes) -> Message:
                 return ToolRequest(number, _text(tool, 300), checked(fields.get("args")), len(line))
             case "result":
                 return _returned(fields)
-            case "error":
-                return _thrown(fields)
+            case "error" | "limit" as kind:
+                return _thrown(fields) if kind == "error" else _over(fields)
             case _:
                 return _printed(line)
     except (BadResultError, TooManyPartsError):
@@ -213,6 +222,11 @@ def _thrown(fields: Mapping[str, Json]) -> Thrown:
         dropped=_count(fields.get("dropped")),
         parts=tuple(_text(one, 600) for one in parts[:20]) if isinstance(parts, list) else (),
     )
+
+
+def _over(fields: Mapping[str, Json]) -> OverLimit:
+    what = "depth" if fields.get("what") == "depth" else "values"
+    return OverLimit(what, _text(fields.get("message"), LONGEST_REASON))
 
 
 def _frame(value: Json) -> tuple[str, int, int]:

@@ -16,6 +16,7 @@ from loci.sandbox.supervisor.deno_messages import (
     DenoJob,
     FinishedRun,
     Logged,
+    OverLimit,
     Ready,
     Returned,
     RunLog,
@@ -268,6 +269,8 @@ class _Run:
             case Thrown() as error:
                 self._log.dropped += error.dropped
                 return _thrown(error, self._job)
+            case OverLimit(what, message):
+                return _too_deep(self._job.code) if what == "depth" else Broken("output", message)
             case Ready():
                 pass
         return None
@@ -300,10 +303,6 @@ def _thrown(error: Thrown, job: DenoJob) -> Thrown | Broken:
     """The error that the code threw; or the limit that caused it."""
     if error.name in ("RangeError", "Error") and NO_ROOM.search(error.message):
         return Broken("memory", f"The code used more than the {job.memory_mb} MB that it may ({error.message})")
-    if error.name == "TooMany":
-        return Broken("output", error.message)
-    if error.name == "SyntaxError" and error.line is None:
-        return _too_deep(job.code)
     return error
 
 

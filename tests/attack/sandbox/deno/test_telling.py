@@ -38,6 +38,8 @@ PATCHES = {
     "typed arrays": "Object.getPrototypeOf(Uint8Array.prototype).subarray = globalThis.Uint8Array = null;"
     " TextEncoder.prototype.encode = null",
     "regular expressions": "RegExp.prototype.exec = () => null; RegExp.prototype[Symbol.replace] = () => 'bad'",
+    "instances": "for (const one of [Error, Map, Set, DataView, RegExp, Promise, ArrayBuffer, Number, String])"
+    " Object.defineProperty(one, Symbol.hasInstance, {value: () => true})",
     "numbers": "Number.isFinite = () => false; globalThis.String = null; Array.isArray = () => false",
 }
 HIDING = {
@@ -75,7 +77,8 @@ def test_text_without_an_end_loses_no_error(deno: DenoSandbox, code: str) -> Non
 @pytest.mark.parametrize("patch", PATCHES.values(), ids=PATCHES)
 def test_no_patched_prototype_changes_a_result(deno: DenoSandbox, patch: str) -> None:
     given = Given(timeout_ms=3000)
-    assert value(deno, f"const list = [1, 'b', null, [true]]; {patch}; list", given) == [1, "b", None, [True]]
+    code = f"const list = [1, 'b', null, [true], {{__proto__: null, a: 1}}]; {patch}; list"
+    assert value(deno, code, given) == [1, "b", None, [True], {"a": 1}]
     assert value(deno, f"const s = 'b'.concat('c'); {patch}; s", given) == "bc"
 
 
@@ -85,7 +88,8 @@ def test_no_patched_prototype_loses_an_error_or_a_log(deno: DenoSandbox, patch: 
         deno, f"const made = new Error('own'); console.log('said'); {patch}; throw made", Given(timeout_ms=3000)
     )
     assert ended.code == "CODE_ERROR"
-    assert "own" in ended.message
+    assert ended.message == "Error: own (line 1, column 14)"
+    assert [(one["name"], one["line"]) for one in ended.stack] == [("(top level)", 1)]
     assert [line.text for line in ended.measured.logs] == ["said"]
 
 
@@ -117,6 +121,22 @@ def test_whatever_is_thrown_is_told_as_an_error_of_the_code(deno: DenoSandbox, c
     assert ended.code == "CODE_ERROR"
     assert len(ended.message) < 20_000
     json.dumps(ended.message).encode()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "Error.prepareStackTrace = (_, all) => all.map(one => "
+        "[one.getFileName(), one.getScriptNameOrSourceURL(), one.getEvalOrigin(), `${one}`]); new Error().stack",
+        "Error.prepareStackTrace = undefined; new Error().stack",
+        "const old = Error.prepareStackTrace; Error.prepareStackTrace = (e, all) => old(e, all); new Error().stack",
+    ],
+)
+def test_code_that_prepares_stacks_itself_learns_no_path(deno: DenoSandbox, code: str) -> None:
+    told = json.dumps(value(deno, code))
+    assert "code.ts" in told
+    assert "runner" not in told
+    assert "compile" not in told
 
 
 @pytest.mark.parametrize("hidden", HIDING.values(), ids=HIDING)

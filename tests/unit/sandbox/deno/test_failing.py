@@ -22,6 +22,7 @@ pytestmark = needs_deno
         ("x as", "(line 1, column 5)"),
         ("const a = 1;\nconst a = 2;", "(line 2, column 7)"),
         ("import fs from 'node:fs'; fs", "Static imports are not available (line 1, column 1)"),
+        ("1;\n/(?<a>x)(?<a>y)/", "Duplicate capture group name (line 2, column 1)"),
         ("const a = 1;\nexport const x = a", "Nothing can be exported (line 2, column 1)"),
     ],
 )
@@ -54,6 +55,22 @@ def test_an_error_names_the_callers_own_lines(
     ended = failed(deno, code)
     assert says in ended.message
     assert [(one["name"], one["line"], one["column"]) for one in ended.stack] == frames
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "setTimeout(JSON.parse, 1, '{bad'); await new Promise(done => setTimeout(done, 3000))",
+        "await import('data:text/javascript,JSON.parse(\"{bad\")')",
+        "setTimeout(new Function('JSON.parse(\"{bad\")'), 1); await new Promise(done => setTimeout(done, 3000))",
+        "Error.stackTraceLimit = 0; JSON.parse('{bad')",
+    ],
+)
+def test_a_syntax_error_without_a_place_in_the_code_is_told_as_it_is(deno: DenoSandbox, code: str) -> None:
+    assert (
+        failed(deno, code).message
+        == "SyntaxError: Expected property name or '}' in JSON at position 1 (line 1 column 2)"
+    )
 
 
 @pytest.mark.parametrize("code", ["throw 'text'", "throw {a: 1}", "throw null", "await Promise.reject(undefined)"])

@@ -1,13 +1,13 @@
 // Compiles TypeScript into a function that returns the value of the last expression, or says where the code is wrong.
 import { stripTypeScriptTypes } from "node:module";
+import { indexOf, OwnError } from "./captured.js";
 import { NAME } from "./stack.js";
 import { isIdentifierChar, isIdentifierStart, parse } from "../../vendored/acorn.mjs";
 
 const AsyncFunction = (async () => {}).constructor;
 // Awaited here: the caller would ask the promise for a method that code can replace.
 const HEAD = "return await (async () => {\n";
-// Of the mappings in a source map.
-const DIGITS = new Map(Array.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", (one, at) => [one, at]));
+const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"; // of the mappings in a source map
 const LINES_ABOVE = 4; // two of the engine's own, the directive and HEAD
 const RETURN = "return (";
 const OPTIONS = {
@@ -23,8 +23,8 @@ const RESERVED = new Set((
 ).split(" "));
 
 /** The code is no TypeScript. It says where, and why. */
-export class WrongCode extends Error {
-  constructor(message, line, column, advice) { super(message); Object.assign(this, { line, column, advice }); }
+class WrongCode extends OwnError {
+  constructor(message, line, column, advice) { super("code", message); Object.assign(this, { line, column, advice }); }
 }
 
 /** True if code can read a variable of that name. */
@@ -39,8 +39,8 @@ export function compile(source, names) {
   try {
     return compiled(source, names);
   } catch (error) {
-    // Whoever reads this looks for the place: the parser does not tell it, or has no stack left to.
-    throw error instanceof RangeError ? new WrongCode("The code is nested too deeply for the parser") : error;
+    // The parser has no stack left, and does not tell where.
+    throw error instanceof RangeError ? new OwnError("depth", "") : error;
   }
 }
 
@@ -55,42 +55,35 @@ function compiled(source, names) {
 function place(line, column, at, map, most) {
   if (line < 1 || line > most) return null; // in the lines around the code
   const onIt = at && line === at.line && column > at.column;
-  const moved = onIt ? Math.max(at.column + 1, column - RETURN.length) : column;
+  const moved = !onIt ? column : column - RETURN.length > at.column ? column - RETURN.length : at.column + 1;
   return map ? mapped(map, line, moved) : { line, column: moved };
 }
 
-/** The place in the source, counted from 1, of a place in code that was rewritten. */
+/** The place in the source, counted from 1, of a place in code that was rewritten. Code that ran may have changed any method. */
 function mapped(mappings, line, column) {
   let best = { line: 1, column: 1 };
-  let row = 0, sourceLine = 0, sourceColumn = 0;
-  for (const group of mappings.split(";").slice(0, line)) {
-    row += 1;
-    let at = 0;
-    for (const segment of group.split(",")) {
-      if (!segment) continue;
-      const [moved, , lines, columns] = numbers(segment);
-      at += moved;
-      if (lines === undefined) continue;
-      sourceLine += lines;
-      sourceColumn += columns;
-      if (row < line || at < column) best = { line: sourceLine + 1, column: sourceColumn + 1 };
+  let row = 1, at = 0, sourceLine = 0, sourceColumn = 0; // of a segment: its numbers are what to add
+  let field = 0, value = 0, shift = 0;
+  for (let i = 0; i <= mappings.length && row <= line; i += 1) {
+    const one = mappings[i];
+    if (one === "," || one === ";" || one === undefined) {
+      if (field > 3 && (row < line || at < column)) best = { line: sourceLine + 1, column: sourceColumn + 1 };
+      field = 0;
+      if (one === ";") row += 1, at = 0;
+      continue;
     }
-  }
-  return best;
-}
-
-function numbers(segment) {
-  const found = [];
-  let value = 0, shift = 0;
-  for (const one of segment) {
-    const digit = DIGITS.get(one);
+    const digit = indexOf(DIGITS, one);
     value += (digit & 31) << shift;
     shift += 5;
     if (digit & 32) continue;
-    found.push(value & 1 ? -(value >> 1) : value >> 1);
+    const more = value & 1 ? -(value >> 1) : value >> 1;
+    if (field === 0) at += more;
+    if (field === 2) sourceLine += more;
+    if (field === 3) sourceColumn += more;
+    field += 1;
     value = shift = 0;
   }
-  return found;
+  return best;
 }
 
 function javascript(given) {
@@ -167,7 +160,7 @@ export async function placed(error) {
   } catch (told) {
     const text = String(told.message);
     const found = /:(\d+):(\d+)$/.exec(text.slice(-40));
-    const [what] = text.replace(/^SyntaxError: /, "").split("\n", 1);
+    const [what] = text.replace(/^SyntaxError: /, "").replace(/ at data:\S+$/, "").split("\n", 1);
     if (!found || what.length > 1000) return error;
     const line = Number(found[1]);
     const column = Number(found[2]) - (line === 1 ? before.length : 0);

@@ -1,16 +1,14 @@
 // A value as JSON. docs/typescript.md lists how values are written that JSON has no form for.
 import {
-  getPrototypeOf, inspect, isArray, isFinite, isView, keys, mapEach, quoted, setEach, slice, tagOf, text, viewLength, wellFormed,
+  getPrototypeOf, inspect, OwnError, isArray, isArrayBuffer, isBooleanObject, isDataView, isError, isFinite, isMap, isNumberObject, isPromise, isRegExp,
+  isSet, isStringObject, isView, isWeakMap, isWeakSet, keys, mapEach, quoted, setEach, slice, tagOf, text, viewLength, wellFormed,
 } from "./captured.js";
 
 const { prototype } = Object;
-const Holders = { Map, Set, DataView, Error, RegExp, Promise, WeakMap, WeakSet, ArrayBuffer, Number, String, Boolean };
 const DEEPEST = 100;
 const MOST = 250_000; // values in a result: whoever reads it has to hold them all
+const TOO_MANY = `The result has more than ${MOST.toLocaleString("en")} values`;
 const SHOWN = { depth: 4, colors: false, iterableLimit: 100, strAbbreviateSize: 10_000 };
-
-/** The result is too large to be read. */
-export class TooMany extends Error {}
 
 /** The value as JSON, and its kind if JSON does not have that. */
 export function encoded(value) {
@@ -37,7 +35,7 @@ function kindOf(value) {
 
 /** The value as JSON; undefined if it is left out. `above` links the objects that it is in. */
 function written(value, depth, state) {
-  if (--state.left < 0) throw new TooMany(`The result has more than ${MOST.toLocaleString("en")} values`);
+  if (--state.left < 0) throw new OwnError("values", TOO_MANY);
   switch (typeof value) {
     case "string": return quoted(value);
     case "number": return isFinite(value) ? text(value) : `"${value}"`;
@@ -59,22 +57,20 @@ function written(value, depth, state) {
 function composed(value, depth, state) {
   if (isArray(value)) return list(value, value.length, depth, state);
   if (typeof value.toJSON === "function") return written(value.toJSON(""), depth, state);
-  if (value instanceof Holders.Map) return mapped(value, depth, state);
-  if (value instanceof Holders.Set) {
+  if (isMap(value)) return mapped(value, depth, state);
+  if (isSet(value)) {
     let made = "";
     setEach(value, (one) => { made += `${made && ","}${written(one, depth, state) ?? "null"}`; });
     return `[${made}]`;
   }
-  if (isView(value) && !(value instanceof Holders.DataView)) return list(value, viewLength(value), depth, state);
-  if (value instanceof Holders.Error) {
+  if (isView(value) && !isDataView(value)) return list(value, viewLength(value), depth, state);
+  if (isError(value)) {
     const first = `{"name":${written(value.name, depth, state) ?? "null"},"message":${written(value.message, depth, state) ?? "null"}`;
     const more = fields(value, depth, state);
     return `${first}${more && ","}${more}}`;
   }
-  const { RegExp, Promise, WeakMap, WeakSet, ArrayBuffer, Number, String, Boolean } = Holders;
-  if (value instanceof RegExp || value instanceof Promise || value instanceof WeakMap || value instanceof WeakSet ||
-    value instanceof ArrayBuffer || isView(value)) return quoted(shown(value));
-  if (value instanceof Number || value instanceof String || value instanceof Boolean) return written(value.valueOf(), depth, state);
+  if (isView(value) || isRegExp(value) || isPromise(value) || isWeakMap(value) || isWeakSet(value) || isArrayBuffer(value)) return quoted(shown(value));
+  if (isNumberObject(value) || isStringObject(value) || isBooleanObject(value)) return written(value.valueOf(), depth, state);
   return `{${fields(value, depth, state)}}`;
 }
 

@@ -1,10 +1,11 @@
 // Runs behind the wall: one job's code, then it ends. Everything it writes is judged again outside.
 // JSON lines: the job and answers of tools on standard input; ready, log, call, result, error on standard output.
 import {
-  apply, bytesOf, decode, encode, freeze, indexOf, isError, keys, parse, promise, quoted, replace, slice, stringify, text, viewBuffer, viewLength, wellFormed,
+  apply, bytesOf, decode, encode, firm, freeze, indexOf, isError, keys, OwnError, parse, promise, quoted, replace, setPrototypeOf, slice, stringify, text, viewBuffer,
+  viewLength, wellFormed,
 } from "./captured.js";
-import { compile, isName, placed, WrongCode } from "./compile.js";
-import { encoded, shown, TooMany } from "./json_value.js";
+import { compile, isName, placed } from "./compile.js";
+import { encoded, shown } from "./json_value.js";
 import { watched } from "./repeatability.js";
 import { bare, frames, own, parts, placeBy, unaddressed } from "./stack.js";
 
@@ -14,6 +15,7 @@ const LEVELS = ["debug", "log", "warn", "error", "info"];
 const LONGEST_MESSAGE = 4000;
 const MOST_LOGGED = 256 * 1024; // characters, and lines below: what is beyond is counted
 const MOST_LINES = 1000;
+const LAST_END = firm(/\n$/);
 const ROUNDS = 8, SOME = 3;
 // Code to try before the caller's: short code often, and a bit of everything else in the language.
 const OFTEN = [
@@ -77,7 +79,7 @@ function log(given, level) {
     dropped += 1;
     return;
   }
-  const whole = wellFormed(bare(replace(given, /\n$/, "")));
+  const whole = wellFormed(bare(replace(given, LAST_END, "")));
   const kept = whole.length > room ? wellFormed(`${slice(whole, 0, room)}…`) : whole;
   lines += 1;
   room -= kept.length;
@@ -99,7 +101,7 @@ const optional = (name, value, how) => value === undefined ? "" : `,"${name}":${
 
 /** The fields that tell of what was thrown. The code decides what that is, so each of them may throw. */
 function wrong(error) {
-  if (error instanceof WrongCode) {
+  if (OwnError.what(error) === "code") {
     const { message, line, column, advice } = error;
     return `"name":"SyntaxError","message":${quoted(message)},"stack":[]${optional("line", line, text)}${optional("column", column, text)}${optional("advice", advice, quoted)}`;
   }
@@ -111,26 +113,27 @@ function wrong(error) {
   const said = bare(of(error, "message")), isOurs = of(error, "name") === "TypeError" || of(error, "name") === "SyntaxError";
   const message = isOurs ? unaddressed(said) : said;
   const start = `"name":${quoted(slice(of(error, "name"), 0, 100))},"message":${quoted(slice(message, 0, LONGEST_MESSAGE))}`;
-  try {
-    const stack = typeof error.stack === "string" ? frames(error.stack) : [];
-    const more = stringify({ __proto__: null, ...own(stack), name: undefined, stack: rooted(stack), parts: rooted(parts(error)) });
-    return `${start},${slice(more, 1, -1)}`;
-  } catch {
-    return `${start},"stack":[]`;
-  }
+  const stack = tried([], () => typeof error.stack === "string" ? frames(error.stack) : []);
+  const inside = tried([], () => parts(error));
+  const more = stringify({ __proto__: null, ...own(stack), name: undefined, stack: rooted(stack), parts: rooted(inside) });
+  return `${start},${slice(more, 1, -1)}`;
+}
+/** What `how` reads, or the other if the code does not let it. */
+function tried(other, how) {
+  try { return how(); } catch { return other; }
 }
 function of(error, name) {
-  try { return text(error[name]); } catch { return name === "name" ? "Error" : "Its text cannot be read"; }
+  return tried(name === "name" ? "Error" : "Its text cannot be read", () => text(error[name]));
 }
 /** The values without what the code may have given to all of their kind, such as a way to become JSON. */
 function rooted(list) {
-  for (const one of list) if (typeof one === "object") Object.setPrototypeOf(one, null);
-  return Object.setPrototypeOf(list, null);
+  for (let at = 0; at < list.length; at += 1) if (typeof list[at] === "object") setPrototypeOf(list[at], null);
+  return setPrototypeOf(list, null);
 }
 function fail(error) {
-  let told;
-  try { told = wrong(error); } catch { told = '"name":"Error","message":"What was thrown cannot be read","stack":[]'; }
-  if (error instanceof TooMany) told = `"name":"TooMany","message":${quoted(error.message)},"stack":[]`;
+  const what = OwnError.what(error);
+  if (what === "depth" || what === "values") return send(`{"t":"limit","what":"${what}","message":${quoted(error.message)}}`);
+  const told = tried('"name":"Error","message":"What was thrown cannot be read","stack":[]', () => wrong(error));
   send(`{"t":"error",${told},"dropped":${dropped}}`);
 }
 
@@ -239,7 +242,7 @@ let code;
 try {
   code = compile(job.code, names);
 } catch (error) {
-  fail(error instanceof WrongCode ? await placed(error) : error);
+  fail(await placed(error));
 }
 if (code) {
   placeBy(code.place);

@@ -1,19 +1,19 @@
 // Stacks as their reader knows the code: lines and columns of what was sent, and nothing of what runs it.
-import { apply, errorText, getPrototypeOf, isError, replace, replaceAll, slice, startsWith, text } from "./captured.js";
+import {
+  append, apply, defineProperty, errorText, firm, getPrototypeOf, indexOf, isArray, isError, replace, replaceAll, slice, startsWith, text, trim, wellFormed,
+} from "./captured.js";
 import { shown } from "./json_value.js";
 
 export const NAME = "code.ts";
 const MOST_PARTS = 20, DEEPEST = 4, LONGEST_PART = 500;
+// V8's own form has a comma: another realm, as of node:vm, has other errors.
+const FRAME = firm(/^\s+at (?:(?:async )?(.+?) \()?(code\.ts(?:, <anonymous>)?|module):(\d+):(\d+)\)?$/);
+const OF_MODULE = firm(/(^|[ "])data:[^\n]*?:(\d+:\d+)$/gm);
+const MODULE = firm(/"data:[^"\n]*"/g);
+const MOST_FRAMES = 10;
+
 const FOLDER = import.meta.url.replace(/[^/]*$/, "");
 const PATH = FOLDER.replace("file://", "");
-// V8's own form has a comma: another realm, as of node:vm, has other errors.
-const FRAME = /^\s+at (?:(?:async )?(.+?) \()?(code\.ts(?:, <anonymous>)?|module):(\d+):(\d+)\)?$/;
-const OF_MODULE = /(^|[ "])data:[^\n]*?:(\d+:\d+)$/gm;
-const MODULE = /"data:[^"\n]*"/g;
-
-let place = () => null; // of the code that runs: the line and column that its writer knows
-export function placeBy(given) { place = given; }
-
 // This folder, and those that it is in up to the one with all packages: code can name them from here.
 const FOLDERS = ["./", "../", "../../", "../../../", "../../../../"].flatMap((up) => {
   const { href, pathname } = new URL(up, FOLDER);
@@ -27,33 +27,80 @@ export function bare(given) {
   return made;
 }
 
-/** The text without the addresses of modules that are made of text. */
-export const unaddressed = (given) => replace(replace(given, OF_MODULE, "$1module:$2"), MODULE, '"data:…"');
-
+/** The methods of all frames. They cannot be replaced. */
 const methods = (() => {
   const before = Error.prepareStackTrace;
   Error.prepareStackTrace = (_, sites) => getPrototypeOf(sites[0]);
-  const sites = new Error().stack;
+  const found = new Error().stack;
   Error.prepareStackTrace = before;
-  return sites;
+  return found;
 })();
-const { getScriptNameOrSourceURL, getFileName, getFunctionName, getLineNumber, getColumnNumber, isEval, toString } = methods;
 
-Object.defineProperty(Error, "prepareStackTrace", { value: prepared, writable: true, configurable: true, enumerable: false });
+/** The name of the file or module of a frame. */
+const sourceOf = (site) => text(apply(methods.getScriptNameOrSourceURL, site, []) ?? apply(methods.getFileName, site, []) ?? "");
+
+/** True if it is one of what runs the code. */
+const isOurs = (source) => startsWith(source, FOLDER) || startsWith(source, PATH) || startsWith(source, "ext:");
+
+/** A frame that has no path of what runs the code. */
+class Site {
+  #site;
+  constructor(site) { this.#site = site; }
+  static is(one) { return typeof one === "object" && one !== null && #site in one; }
+  static inner(one) { return Site.is(one) ? one.#site : one; }
+  static ask(one, name) { return apply(methods[name], one.#site, []); }
+}
+for (const name of Object.getOwnPropertyNames(methods)) {
+  const value = { [name]() {
+    const told = Site.ask(this, name);
+    return typeof told === "string" ? bare(told) : told;
+  } }[name];
+  if (name !== "constructor") defineProperty(Site.prototype, name, { value, writable: true, configurable: true, enumerable: false });
+}
+
+/** Let this prepare stacks, until code does it with a function of its own, which gets frames that have no path. */
+function prepareBy(ours) {
+  let now = ours;
+  const set = (given) => {
+    now = typeof given === "function" && given !== ours ? (error, sites) => apply(given, Error, [error, theirs(sites)]) : ours;
+  };
+  // Whoever could define it anew would get the frames of V8.
+  defineProperty(Error, "prepareStackTrace", { get: () => now, set, configurable: false, enumerable: false });
+}
+
+function theirs(sites) {
+  const found = [];
+  for (let at = 0; at < sites.length; at += 1) {
+    const one = sites[at];
+    if (Site.is(one)) append(found, one);
+    else if (!isOurs(sourceOf(one))) append(found, new Site(one));
+  }
+  return found;
+}
+
+const { getFunctionName, getLineNumber, getColumnNumber, isEval, toString } = methods;
+
+let place = () => null; // of the code that runs: the line and column that its writer knows
+export function placeBy(given) { place = given; }
+
+/** The text without the addresses of modules that are made of text. */
+export const unaddressed = (given) => replace(replace(given, OF_MODULE, "$1module:$2"), MODULE, '"data:…"');
+
+prepareBy(prepared);
 
 function prepared(error, sites) {
   let made;
   try { made = errorText(error); } catch { made = "Error"; }
   for (let at = 0; at < sites.length; at += 1) {
     let line;
-    try { line = frame(sites[at]); } catch { continue; }
+    try { line = frame(Site.inner(sites[at])); } catch { continue; }
     if (line) made += `\n    at ${line}`;
   }
   return made;
 }
 
 function frame(site) {
-  const source = text(apply(getScriptNameOrSourceURL, site, []) ?? apply(getFileName, site, []) ?? "");
+  const source = sourceOf(site);
   const name = label(text(apply(toString, site, [])));
   const line = apply(getLineNumber, site, []), column = apply(getColumnNumber, site, []);
   if (source === NAME) {
@@ -63,7 +110,7 @@ function frame(site) {
     const own = apply(getFunctionName, site, []) === "eval" ? "" : name;
     return located(own, `${NAME}:${at.line}:${at.column}`);
   }
-  if (startsWith(source, FOLDER) || startsWith(source, PATH) || startsWith(source, "ext:")) return null;
+  if (isOurs(source)) return null;
   if (startsWith(source, "data:")) return located(name, `module:${line}:${column}`);
   if (apply(isEval, site, [])) return located(name === "eval" ? "" : name, `eval:${line}:${column}`);
   return bare(apply(toString, site, []));
@@ -80,21 +127,24 @@ function label(whole) {
 /** The frames of the code itself in a stack, and of modules that it made of text: they are `inModule`. */
 export function frames(stack) {
   const found = [];
-  for (const line of stack.split("\n")) {
-    const match = FRAME.exec(line);
+  for (let from = 0, end; from <= stack.length && found.length < MOST_FRAMES; from = end + 1) {
+    end = indexOf(stack, "\n", from);
+    if (end < 0) end = stack.length;
+    const match = FRAME.exec(slice(stack, from, end));
     if (!match) continue;
-    const [, name = "", file, row, column] = match;
+    const name = match[1] ?? "", file = match[2], line = +match[3], column = +match[4];
     const isRaw = file.length > NAME.length, inModule = file === "module";
-    const at = isRaw ? place(Number(row), Number(column)) : { line: Number(row), column: Number(column) };
+    const at = isRaw ? place(line, column) : { line, column };
     const its = inModule ? `${name} (module)` : isRaw && name === "eval" ? "" : name;
-    if (at) found.push({ name: its.trim().slice(0, 100).toWellFormed(), ...at, inModule });
-    if (found.length === 10) break;
+    if (at) append(found, { name: wellFormed(slice(trim(its), 0, 100)), ...at, inModule });
   }
   return found;
 }
 
 /** The innermost frame of the code itself. */
-export const own = (found) => found.find((one) => !one.inModule);
+export function own(found) {
+  for (let at = 0; at < found.length; at += 1) if (!found[at].inModule) return found[at];
+}
 
 /** The errors that an error is made of or caused by, each as a line. */
 export function parts(error) {
@@ -103,13 +153,14 @@ export function parts(error) {
     if (found.length >= MOST_PARTS || depth > DEEPEST) return;
     const at = isError(one) && typeof one.stack === "string" ? own(frames(one.stack)) : undefined;
     const where = at ? ` (line ${at.line}, column ${at.column})` : "";
-    found.push((how + (isError(one) ? errorText(one) : shown(one))).slice(0, LONGEST_PART).toWellFormed() + where);
+    append(found, wellFormed(slice(how + (isError(one) ? errorText(one) : shown(one)), 0, LONGEST_PART)) + where);
     inside(one, depth);
   };
   const inside = (one, depth) => {
     if (!isError(one)) return;
-    if (Array.isArray(one.errors)) one.errors.slice(0, MOST_PARTS).forEach((inner, at) => add(inner, `[${at + 1}] `, depth + 1));
-    if (one.cause !== undefined) add(one.cause, "Caused by: ", depth + 1);
+    const { errors, cause } = one;
+    if (isArray(errors)) for (let at = 0; at < errors.length && at < MOST_PARTS; at += 1) add(errors[at], `[${at + 1}] `, depth + 1);
+    if (cause !== undefined) add(cause, "Caused by: ", depth + 1);
   };
   inside(error, 0);
   return found;
