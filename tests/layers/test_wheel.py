@@ -1,5 +1,6 @@
 """The wheel, installed in an empty environment with no checkout near."""
 
+import json
 import re
 import subprocess
 import sys
@@ -103,9 +104,10 @@ async def test_a_client_over_stdio_uses_documents_and_both_sandboxes(installed: 
     (installed.cwd / "notes").mkdir()
     (installed.cwd / "notes" / "ferry.md").write_text("# Ferry\n\nIt leaves the harbour at nine.\n")
     installed.run(installed.command, "ingest", "notes")
+    [package] = json.loads((ROOT / "server.json").read_text("utf-8"))["packages"]
     server = StdioServerParameters(
-        command=installed.command,
-        args=["serve"],
+        command=str(Path(installed.command).with_name(package["identifier"])),
+        args=[one.get("value") or one["name"] for one in package["packageArguments"]],
         env=installed.variables(LOCI_DENO=str(find_deno(None))),
         cwd=installed.cwd,
     )

@@ -43,9 +43,17 @@ def test_the_registry_would_take_the_entry() -> None:
 
 
 def test_the_registrys_entry_starts_a_command_that_there_is() -> None:
+    """Clients of the registry put the package behind the runtime's arguments; `uvx` starts the script of its name.
+
+    tests/layers/test_wheel.py starts it, and speaks with it.
+    """
     [package] = read("server.json")["packages"]
-    assert [one["value"] for one in package["runtimeArguments"]] == [project()["name"], *project()["scripts"]]
-    assert [one.get("value") or one["name"] for one in package["packageArguments"]] == ["serve", "--stdio"]
+    arguments = [one.get("value") or one["name"] for one in package["packageArguments"]]
+    runtime = package.get("runtimeArguments", [])
+    line = [package["runtimeHint"], *runtime, f"{package['identifier']}=={package['version']}", *arguments]
+    assert line == ["uvx", f"{project()['name']}=={project()['version']}", "serve", "--stdio"]
+    scripts = project()["scripts"]
+    assert scripts[package["identifier"]] == scripts["loci"]
 
 
 def test_the_marketplace_leads_to_the_plugin() -> None:

@@ -18,6 +18,8 @@ from loci.cli.terminal import ConfigOption, JsonOption, KeyOption, printable
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.json import Json, JsonObject
 
+SCRIPTS: Final = ("loci", "loci-mcp")
+"""The same command: the second is for those who start the package by its name."""
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 PLAIN: Final = re.compile(r"[ _-]")
 EXAMPLES: Final = """Examples:
@@ -107,7 +109,7 @@ def _server(url: str | None, key: str | None, data: Path | None, config: Path | 
 def _command(data: Path | None, config: Path | None) -> tuple[str, tuple[str, ...]]:
     """The command that starts this Loci, wherever the client is: its folder is not the one of today."""
     started = Path(sys.argv[0])
-    found = str(started.absolute()) if started.name in ("loci", "loci.exe") and started.is_file() else None
+    found = str(started.absolute()) if started.stem in SCRIPTS and started.is_file() else None
     found = found or shutil.which("loci")
     command, first = (found, ()) if found else (sys.executable, ("-m", "loci"))
     folder = data or os.environ.get("LOCI_DATA")
