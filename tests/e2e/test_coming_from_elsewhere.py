@@ -180,10 +180,14 @@ def test_each_conversation_with_claude_is_a_document(data: Path, tmp_path: Path)
     assert (document.title, document.tags, document.date) == ("Ferry: when?", ("conversation",), "2026-02-14")
 
 
-def test_an_export_of_another_shape_is_refused(data: Path, tmp_path: Path) -> None:
-    (tmp_path / "conversations.json").write_text('{"chat_messages": 1}')
+@pytest.mark.parametrize("odd", [None, {"attachments": ["x"]}, {"content": 5}])
+def test_an_export_of_another_shape_is_refused(data: Path, tmp_path: Path, odd: dict[str, Any] | None) -> None:
+    other = {"uuid": "odd", "chat_messages": [{"sender": "human", "text": "hi", **(odd or {})}]}
+    export = {"chat_messages": 1} if odd is None else [*conversations(), other]
+    (tmp_path / "conversations.json").write_text(json.dumps(export))
     ended = loci(data, "import", str(tmp_path / "conversations.json"))
     assert (ended.returncode, "not written as exports" in ended.stderr) == (1, True)
+    assert texts(data) == {}
 
 
 def test_what_nobody_knows_is_refused(data: Path, notes: Path) -> None:

@@ -4,7 +4,9 @@ Anthropic does not document the format. This reads what such exports have had si
 """
 
 import json
+import re
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -14,6 +16,7 @@ from loci.transfer.items import Loaded, Unreadable
 
 NAME: Final = "conversations.json"
 LARGEST: Final = 512 << 20
+ID: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")
 SPEAKERS: Final = {"human": "Human", "assistant": "Claude"}
 
 
@@ -37,22 +40,23 @@ class ClaudeExport:
             raise _unknown() from None
         if not isinstance(conversations, list):
             raise _unknown()
+        for _ in _notes(cast("list[Any]", conversations)):
+            pass  # an odd one anywhere is refused before anything comes in
         yield from told(_notes(cast("list[Any]", conversations)), into)
 
 
 def _notes(conversations: list[Any]) -> Iterator[Note]:
     taken: set[str] = set()
     for one in conversations:
-        match one:
-            case {"uuid": str(id), "chat_messages": list()}:
-                facts = cast("dict[str, Any]", one)
-            case _:
-                raise _unknown()
-        said = [part for message in cast("list[Any]", facts["chat_messages"]) for part in _said(message)]
+        facts = _object(one)
+        said = [part for message in _list(facts, "chat_messages") for part in _said(_object(message))]
+        id = _text(facts, "uuid")
+        if not ID.fullmatch(id) or "chat_messages" not in facts:
+            raise _unknown()
         if not said:
             continue
-        title = str(facts.get("name") or "").strip() or "Conversation"
-        began, ended = (str(facts.get(name) or "")[:10] for name in ("created_at", "updated_at"))
+        title = _text(facts, "name").strip() or "Conversation"
+        began, ended = _day(facts, "created_at"), _day(facts, "updated_at")
         head = ["---", f"title: {json.dumps(title, ensure_ascii=False)}", "tags: [conversation]"]
         head += [f"date: {began}"] if began else []
         head += [f"source: claude.ai/chat/{id}", "---", f"# {' '.join(title.split())}"]
@@ -60,26 +64,50 @@ def _notes(conversations: list[Any]) -> Iterator[Note]:
         yield Note(file_name(f"{began} {title}", taken), content.encode("utf-8", "replace"), ended or None)
 
 
-def _said(message: Any) -> Iterator[str]:
+def _said(message: dict[str, Any]) -> Iterator[str]:
     """The texts of a message, and those that were attached to it."""
-    if not isinstance(message, dict):
-        raise _unknown()
-    fields = cast("dict[str, Any]", message)
-    parts = [
-        str(cast("dict[str, Any]", one).get("text") or "")
-        for one in cast("list[Any]", fields.get("content") or [])
-        if isinstance(one, dict) and cast("dict[str, Any]", one).get("type") == "text"
-    ]
-    text = "\n\n".join(one for one in parts if one.strip()) or str(fields.get("text") or "")
+    parts = [_text(one, "text") for one in map(_object, _list(message, "content")) if one.get("type") == "text"]
+    text = "\n\n".join(one for one in parts if one.strip()) or _text(message, "text")
     attached = [
-        f"Attached {one.get('file_name') or 'file'}:\n\n{one['extracted_content']}"
-        for one in cast("list[dict[str, Any]]", fields.get("attachments") or [])
-        if one.get("extracted_content")
+        f"Attached {_text(one, 'file_name') or 'file'}:\n\n{content}"
+        for one in map(_object, _list(message, "attachments"))
+        if (content := _text(one, "extracted_content"))
     ]
     whole = "\n\n".join(one for one in (text, *attached) if one.strip())
     if whole:
-        speaker = SPEAKERS.get(str(fields.get("sender")), "Message")
+        speaker = SPEAKERS.get(_text(message, "sender"), "Message")
         yield f"## {speaker}\n\n{whole}"
+
+
+def _object(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _unknown()
+    return cast("dict[str, Any]", value)
+
+
+def _list(fields: dict[str, Any], name: str) -> list[Any]:
+    """The list of this name; an empty one if it is not there."""
+    value = fields.get(name)
+    if not isinstance(value, list | None):
+        raise _unknown()
+    return cast("list[Any]", value or [])
+
+
+def _text(fields: dict[str, Any], name: str) -> str:
+    """The text of this name; an empty one if it is not there."""
+    value = fields.get(name)
+    if not isinstance(value, str | None):
+        raise _unknown()
+    return value or ""
+
+
+def _day(fields: dict[str, Any], name: str) -> str:
+    """The day of a time."""
+    day = _text(fields, name)[:10]
+    try:
+        return date.fromisoformat(day).isoformat() if day else ""
+    except ValueError:
+        raise _unknown() from None
 
 
 def _unknown() -> Refused:

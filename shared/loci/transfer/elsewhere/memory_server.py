@@ -69,6 +69,9 @@ def _entities(text: str) -> dict[str, _Entity]:
 
 
 def _texts(observations: object) -> list[str]:
+    """Texts only, and nothing is none. Raises `ValueError` for what is no list."""
+    if not isinstance(observations, list | None):
+        raise ValueError
     return [one for one in cast("list[object]", observations or []) if isinstance(one, str)]
 
 
