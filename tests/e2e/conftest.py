@@ -20,3 +20,10 @@ def notes(tmp_path: Path) -> Path:
     (folder / "briefs" / "auth.md").write_text("# Login\n\nSafari drops the cookie.\n")
     (folder / "plan.md").write_text("# Plan\n\nShip it.\n")
     return folder
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Return an empty home."""
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home"

@@ -37,11 +37,16 @@ def client_files() -> list[Path]:
         here / ".cursor" / "mcp.json",
         here / ".vscode" / "mcp.json",
         programs / "Claude" / "claude_desktop_config.json",
-        home / ".claude.json",
+        claude_code_file(),
         home / ".cursor" / "mcp.json",
         home / ".codeium" / "windsurf" / "mcp_config.json",
         programs / "Code" / "User" / "mcp.json",
     ]
+
+
+def claude_code_file() -> Path:
+    """The file in which Claude Code keeps what belongs to this person: in its own folder, if one is named."""
+    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home()) / ".claude.json"
 
 
 def programs_folder() -> Path:

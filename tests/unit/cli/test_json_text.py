@@ -16,7 +16,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
     max_leaves=8,
 )
-SERVERS = st.dictionaries(NAMES, VALUES, min_size=1, max_size=3)
+SERVERS = st.dictionaries(NAMES, VALUES, max_size=3)
 REMARKS = st.sampled_from(["", ' // it\'s "a", {remark}', " /* of [two\nlines, */"])
 
 

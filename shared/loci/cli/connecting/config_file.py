@@ -92,7 +92,11 @@ def connecting(client: McpClient, name: str, entry: JsonObject | None) -> Change
         syntax = _syntax(client)
         if entry is None:
             left = syntax.without_entry(text, client.section, name)
-            is_own = client.syntax == "json" and left != text and _made_the_section(client, left)
+            if left == text:
+                return text
+            if (first := _before_it_came(client, name, left)) is not None:
+                return first
+            is_own = client.syntax == "json" and _made_the_section(client, left)
             return json_text.without_section(left, client.section) if is_own else left
         if syntax.entry_in(text, client.section, name) == entry:
             return text
@@ -103,6 +107,19 @@ def connecting(client: McpClient, name: str, entry: JsonObject | None) -> Change
     mark = codecs.BOM_UTF8 if (before or b"").startswith(codecs.BOM_UTF8) else b""
     secrets = {secret for one in (text, after) for secret in _secrets(_read(client, one))}
     return Change(client.file, before, mark + after.encode(), frozenset(secrets))
+
+
+def _before_it_came(client: McpClient, name: str, left: str) -> str | None:
+    """The text of the copy to which only this entry came since; None if there is none."""
+    syntax = _syntax(client)
+    for copy in reversed(_copies(client.file.resolve())):
+        with suppress(LociError):
+            before = _text(client, _content(copy) or b"")
+            if syntax.entry_in(before, client.section, name) is None:
+                added = syntax.with_entry(before, client.section, name, {"url": ""})
+                if syntax.without_entry(added, client.section, name) == left:
+                    return before
+    return None
 
 
 def _made_the_section(client: McpClient, left: str) -> bool:
@@ -209,19 +226,23 @@ def _explained(client: McpClient, work: Callable[[], T]) -> T:
         return work()
     except LociError as error:
         problem = f"{client.file} cannot be changed: {error.what}"
-        raise Refused(problem, "Nothing was changed. Correct the file, and try again", code=error.code) from None
+        advice = f"Nothing was changed. {error.resolution}, and try again"
+        raise Refused(problem, advice, code=error.code) from None
 
 
 def _check(client: McpClient, before: str, after: str, name: str, entry: JsonObject | None) -> None:
     """Refuse a change whose outcome, read again, is not what it should be: nothing else may differ."""
     wanted = deepcopy(_read(client, before))
-    held = wanted.setdefault(client.section, {}) if entry is not None else wanted.get(client.section)
+    if entry is not None and wanted.get(client.section) is None:
+        wanted[client.section] = {}
+    held = wanted.get(client.section)
     if isinstance(held, dict):
         held.pop(name, None)
         held.update({} if entry is None else {name: entry})
     found = _explained(client, lambda: _read(client, after))
-    if entry is None and not wanted.get(client.section, True) and client.section not in found:
-        wanted.pop(client.section)  # it went with its only entry
+    if entry is None and not wanted.get(client.section, True) and not found.get(client.section):
+        wanted.pop(client.section)  # it is empty, or went with its only entry
+        found.pop(client.section, None)
     if found != wanted:
         raise Refused(
             f"{client.file} is written in a way that Loci cannot change safely",

@@ -55,6 +55,9 @@ def with_entry(text: str, section: str, name: str, entry: JsonObject) -> str:
     held = _one(root, section)
     if held is None:
         return _added(text, root, section, {name: entry}, unit, line_end)
+    if held.node.value is None:
+        shown = _shown({name: entry}, _margin(text, held.start), unit, line_end)
+        return text[: held.node.start] + shown + text[held.node.end :]
     own = _one(held.node, name)
     if own is None:
         return _added(text, held.node, name, entry, unit, line_end)
@@ -64,16 +67,19 @@ def with_entry(text: str, section: str, name: str, entry: JsonObject) -> str:
 
 def without_entry(text: str, section: str, name: str) -> str:
     """Take the entry out of the section."""
-    held = _one(read_json(text), section)
-    own = _one(held.node, name) if held else None
-    return text if held is None or own is None else _without(text, held.node, own)
+    held, own = _entry(text, section, name)
+    if held is None or own is None:
+        return text
+    done = _without(text, held.node, own)
+    start, end = held.node.start, held.node.end - (len(text) - len(done))
+    return done if done[start + 1 : end - 1].strip() else f"{done[:start]}{{}}{done[end:]}"
 
 
 def without_section(text: str, section: str) -> str:
     """Take the section out if nothing is in it, not even a remark."""
     root = read_json(text)
     held = _one(root, section)
-    if held is None or text[held.node.start + 1 : held.node.end - 1].strip():
+    if held is None or held.node.value is None or text[held.node.start + 1 : held.node.end - 1].strip():
         return text
     done = _without(text, root, held)
     left = read_json(done)
@@ -98,9 +104,14 @@ def _without(text: str, node: Node, own: Member) -> str:
 
 def entry_in(text: str, section: str, name: str) -> Json:
     """The entry that is there; None if there is none."""
-    held = _one(read_json(text), section)
-    own = _one(held.node, name) if held else None
+    _, own = _entry(text, section, name)
     return None if own is None else own.node.value
+
+
+def _entry(text: str, section: str, name: str) -> tuple[Member | None, Member | None]:
+    """The section and the entry in it. A section of `null` holds none."""
+    held = _one(read_json(text), section)
+    return held, None if held is None or held.node.value is None else _one(held.node, name)
 
 
 class _Reader:

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from loci.core.errors import Refused
 from loci.core.json import JsonObject
-from loci.tools.client_files import programs_folder
+from loci.tools.client_files import claude_code_file, programs_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def mcp_clients() -> tuple[McpClient, ...]:
     code = programs / "Code" / "User" / "mcp.json"
     windsurf = home / ".codeium" / "windsurf" / "mcp_config.json"
     return (
-        McpClient("claude-code", "Claude Code", home / ".claude.json", SERVERS, _typed, "claude"),
+        McpClient("claude-code", "Claude Code", claude_code_file(), SERVERS, _typed, "claude"),
         McpClient("claude-desktop", "Claude Desktop", desktop, SERVERS, _started_only),
         McpClient("cursor", "Cursor", home / ".cursor" / "mcp.json", SERVERS, _by("url")),
         McpClient("vscode", "VS Code", code, "servers", _typed),

@@ -29,11 +29,25 @@ def with_entry(text: str, section: str, name: str, entry: JsonObject) -> str:
     spans = _spans(text, section, name)
     if not spans:
         ended = text if not text or text.endswith("\n") else text + line_end
-        return ended + (line_end if ended.strip() else "") + table
+        added = ended + (line_end if ended.strip() else "") + table
+        return _checked(added, section)
     [(start, end), *others] = spans
     for from_, to in reversed(others):
         text = text[:from_] + text[to:]
     return text[:start] + table + text[end:]
+
+
+def _checked(added: str, section: str) -> str:
+    """The text with a further table. `Refused` if the section is a value: TOML adds nothing to one."""
+    try:
+        tomllib.loads(added)
+    except tomllib.TOMLDecodeError:
+        raise Refused(
+            f"{section} is written as one value, to which no table can be added",
+            f"Write each of its servers as a table, [{section}.NAME]",
+            code="BAD_CONFIGURATION",
+        ) from None
+    return added
 
 
 def without_entry(text: str, section: str, name: str) -> str:
