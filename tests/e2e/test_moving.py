@@ -13,6 +13,7 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.documents.writing.authoring import EditDraft
+from loci.files.file import FileVersion, file_id
 from loci.workflows.run import Run
 from tests.support.serving import loci
 
@@ -101,6 +102,18 @@ def test_a_second_import_changes_nothing(full: Path, there: Path, archive: Path)
     moved(there, "import", archive)
     again = moved(there, "import", archive)
     assert (again["taken"], again["same"]) == ({}, {"documents": 3, "deleted": 1, "files": 2})
+
+
+def test_an_older_version_that_is_not_there_is_not_called_there(full: Path, there: Path, archive: Path) -> None:
+    app = opened(there)
+    newest = opened(full).files.versions(LOCAL, file_id("birds.txt"))[-1]
+    alone = FileVersion(2, newest.sha256, newest.bytes, newest.added_at)
+    app.files.restore(LOCAL, "birds.txt", b"The heron flies.\n", alone)
+    app.close()
+    moved(full, "export", archive)
+    told = moved(there, "import", archive)
+    assert (told["same"], [one["name"] for one in told["left_out"]]) == ({"files": 1}, ["birds.txt v1"])
+    assert [one[0] for one in facts(there)["files"]["birds.txt"]] == [2]
 
 
 def test_what_is_there_already_is_not_called_moved(data: Path, there: Path, archive: Path, tmp_path: Path) -> None:

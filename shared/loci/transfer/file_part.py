@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from loci.core.errors import LociError, NotFound
+from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import Json, JsonObject, string
@@ -13,6 +13,7 @@ from loci.transfer.items import (
     Clash,
     Content,
     Item,
+    LeftOut,
     Loaded,
     New,
     Same,
@@ -75,8 +76,10 @@ class FilePart:
 
     def look(self, owner: Owner, item: Item, wish: Wish) -> Verdict:
         looked = self._looked(owner, item, _name(item))
-        is_here_too = isinstance(looked, Clash) and wish.both and self._place(owner, item, wish)[1] == Same()
-        return Same() if is_here_too else looked
+        if isinstance(looked, Clash) and wish.both:
+            beside = self._place(owner, item, wish)[1]
+            return beside if isinstance(beside, Same | LeftOut) else looked
+        return looked
 
     def _looked(self, owner: Owner, item: Item, name: str) -> Verdict:
         lake, version = self._files().parts.lake, _new_version(item)
@@ -89,7 +92,11 @@ class FilePart:
         if not both or any(here[one] != chain[one] for one in both):
             return Clash(f"{name} is here with other contents")
         is_unread = version.number == file.newest.number and file.newest.status in UNREAD
-        return New() if version.number > file.newest.number or is_unread else Same()
+        if version.number > file.newest.number or is_unread:
+            return New()
+        if version.number in here:
+            return Same()
+        return LeftOut("a newer version is here, and none can be put before it")
 
     def take(self, owner: Owner, some: Sequence[Loaded], wish: Wish) -> list[LociError | None]:
         return taken_each(some, lambda one: self._take(owner, one, wish))
@@ -99,6 +106,8 @@ class FilePart:
         name, looked = self._place(owner, item, wish)
         if isinstance(looked, Clash):
             raise clashes(looked)
+        if isinstance(looked, LeftOut):
+            raise Refused(looked.why, "Import it where the file is not yet")
         if looked == Same():
             return
         version = _new_version(item)

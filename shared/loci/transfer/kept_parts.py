@@ -46,10 +46,7 @@ class RunPart:
             yield Item(self.name, id, about, (Content.of(RUN, content),))
 
     def read(self, owner: Owner, key: str, _: str) -> bytes:
-        run = self._workflows().ended(owner).get(key)
-        if run is None:
-            raise NotFound(f"There is no finished workflow {key[:80]!r}", "Export again")
-        return self._told(owner, key, run)
+        return self._told(owner, key, self._workflows().ended_run(owner, key))
 
     def link(self, owner: Owner, key: str, content: str) -> None:
         """None: runs are small."""

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from loci.core.deadline import time_left
-from loci.core.errors import LociError, Refused
+from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import LOCAL_CALLER, Caller, Owner
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
@@ -198,9 +198,14 @@ class Workflows:
 
     def ended(self, owner: Owner) -> dict[str, Run]:
         """The runs that have ended and are kept, by their ids. What belongs to their running is left out."""
-        gone: dict[str, object] = {"caller": {}, "slot": None, "lease": None, "token": "", "checkpoint": None}
-        runs = self.parts.runs.all(owner).items()
-        return {id: run.model_copy(update=gone) for id, run in runs if run.status in ENDED}
+        return {id: _kept(run) for id, run in self.parts.runs.all(owner).items() if run.status in ENDED}
+
+    def ended_run(self, owner: Owner, id: str) -> Run:
+        """One of them. Raises `NotFound` if it is none."""
+        run = self.parts.runs.get(owner, id)
+        if run.status not in ENDED:
+            raise NotFound(f"The workflow {id[:80]!r} has not ended", "Export again", code="WORKFLOW_NOT_FOUND")
+        return _kept(run)
 
     def is_known(self, owner: Owner, id: str) -> bool:
         """True if there is such a run."""
@@ -272,3 +277,8 @@ class Workflows:
                 return self.parts.answers.of(owner, id, run)
             told(len(run.tasks) - len(run.unsettled()), len(run.tasks), f"{id} runs {', '.join(run.running()[:5])}")
             self.parts.engine.wait(owner, id, min(LOOK_SECONDS, left))
+
+
+def _kept(run: Run) -> Run:
+    """The run without what belongs to its running."""
+    return run.model_copy(update={"caller": {}, "slot": None, "lease": None, "token": "", "checkpoint": None})
