@@ -23,6 +23,7 @@ from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from tests.attack.doors import uvicorn_door
 from tests.servers.ports import free_port
+from tests.support.client_files import CURSOR, VSCODE, connect, read
 from tests.support.docs import DOCS, blocks_of, lines_of
 from tests.support.oauth_client import Program
 from tests.support.oauth_person import Person
@@ -119,6 +120,21 @@ def test_the_commands_work(served: Served) -> None:
     done = loci(served.data / "mine", *command[1:], LOCI_KEY=key.removeprefix("LOCI_KEY="))
     assert done.returncode == 0, done.stdout
     assert "0 warnings, 0 faults" in done.stdout
+
+
+def test_the_lines_for_clients_work(home: Path) -> None:
+    """One with `--stack` needs a deployment: tests/deployed/test_stack_by_name.py runs it."""
+    lines = [one for one in lines_of(PAGE, "") if "loci connect" in one and "--stack" not in one]
+    assert len(lines) == 4
+    for line in lines:
+        given = shlex.split(KEYS.sub("loci_key", line))
+        key = given.pop(0).removeprefix("LOCI_KEY=") if given[0].startswith("LOCI_KEY=") else ""
+        ended = connect(home, *given[2:], *(["--yes"] if given[2:] else []), LOCI_KEY=key)
+        assert ended.returncode == 0, (line, ended.stderr)
+        assert given[2:] or "cursor" in ended.stdout
+    reached = read(home / VSCODE)["servers"]["loci"]
+    assert (reached["url"], reached["headers"]) == (f"{BASE}/mcp", {"Authorization": "Bearer loci_key"})
+    assert read(home / CURSOR) == {}
 
 
 @pytest.mark.parametrize("block", blocks_of(PAGE, "toml"))

@@ -11,7 +11,7 @@ from loci.core.identity import LOCAL
 from tests.surface.conftest import Connect
 from tests.surface.events.conftest import Follow
 from tests.surface.runtimes import take_in
-from tests.surface.workflows.conftest import Flow, flow, machine, task
+from tests.surface.workflows.conftest import Flow, flow, journal_server, machine, task
 
 __all__ = ["flow", "machine"]
 
@@ -72,9 +72,13 @@ async def test_a_tool_server_is_told_when_it_comes_and_goes(flow: Flow, follow: 
             flow.app.tools.ask(LOCAL, "gone")
         with pytest.raises(LociError):
             flow.app.tools.ask(LOCAL, "gone")
-        follower.wait(lambda one: one.of("server"))
-    [told] = follower.of("server")
-    assert (told["server"], told["state"], told["code"]) == ("gone", "down", "MCP_SERVER_ERROR")
+        flow.app.tools.add(LOCAL, "gone", journal_server(tmp_path / "back.jsonl"))
+        tools = flow.app.tools.ask(LOCAL, "gone").tools
+        flow.app.tools.ask(LOCAL, "gone")
+        follower.wait(lambda one: len(one.of("server")) == 2)
+    [down, up] = follower.of("server")
+    assert (down["server"], down["state"], down["code"]) == ("gone", "down", "MCP_SERVER_ERROR")
+    assert (up["server"], up["state"], up["tools"]) == ("gone", "up", len(tools))
 
 
 @pytest.mark.parametrize("app", ["embedded"], indirect=True)
