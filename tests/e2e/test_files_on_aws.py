@@ -20,13 +20,17 @@ from loci.core.errors import NotFound, Refused
 from loci.core.identity import LOCAL, Owner
 from loci.core.layout import INGEST_BLOBS, INGEST_KINDS
 from loci.core.settings import load_settings
+from loci.documents.ingest.uploads import upload_prefix
 from loci.files.file import StoredFile
 from loci.files.finder import Scope
 from loci.files.ports import UploadTicket
 from loci.files.query import parsed
+from loci.mcp.http.application import asgi
 from loci.sandbox.wall.layers import UNPRIVILEGED
+from tests.attack.doors import lambda_doors
 from tests.contract.file_readers import FUNCTION
 from tests.support.deno import STRONGEST
+from tests.support.event_follower import following
 from tests.support.executors import runner_packages
 from tests.support.functions import loaded
 from tests.support.invoke_api import InvokeApi, invoke_api
@@ -222,6 +226,22 @@ def test_a_text_that_is_sent_needs_no_parser(deployed: Deployed) -> None:
     assert deployed.take(deployed.upload("sent.md", b"# Notes\nThe heron waits.\n")) == []
     assert deployed.found("heron") == ["sent.md"]
     assert deployed.api.events == []
+
+
+def test_the_ingestion_tells_of_documents_and_files(deployed: Deployed) -> None:
+    owner = Owner("acme", "told")
+    key = f"{upload_prefix(owner)}note.md"
+    deployed.s3.put_object(Bucket=BUCKET, Key=key, Body=b"# A secret word\n")
+    assert deployed.take(arrived(key), deployed.upload("told.csv", PRICES, owner)) == []
+    secret = deployed.app.api_keys.create(owner, "told")[1]
+    headers = (("Host", "loci.test"), ("Authorization", f"Bearer {secret}"))
+    query = "?kinds=ingestion&last=10"
+    with lambda_doors(asgi(deployed.app)) as (door, _), following(door, headers, query) as follower:
+        follower.wait(lambda one: len(one.of("ingestion")) == 3)
+    told = {(one["name"], one["state"]): one for one in follower.of("ingestion")}
+    assert told.keys() == {("note.md", "done"), ("told.csv", "began"), ("told.csv", "done")}
+    assert told["told.csv", "done"]["version"] == 1
+    assert "secret word" not in "".join(follower.raw)
 
 
 def test_an_event_that_comes_twice_or_late_changes_nothing(deployed: Deployed) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,9 @@ def test_a_person_lists_what_waits_and_approves_it(tmp_path: Path) -> None:
 
 def test_a_person_rejects_it(tmp_path: Path) -> None:
     id = asked(tmp_path)["workflow_id"]
-    answer = json.loads(loci(tmp_path / "data", "approve", id, "--reject", "--json").stdout)
+    [line] = re.findall(r"`loci (approve WORKFLOW --reject [^`]+)`", (DOCS / "approvals.md").read_text("utf-8"))
+    rejected = shlex.split(line.replace("WORKFLOW", id))
+    answer = json.loads(loci(tmp_path / "data", *rejected, "--json").stdout)
     assert (answer["status"], answer["tasks"][0]["status"]) == ("aborted", "skipped")
     assert not (tmp_path / "journal").exists()
     again = loci(tmp_path / "data", "approve", id)
