@@ -1,6 +1,8 @@
 """Events through the real doors: the command, a server that starts again, and functions behind API Gateway."""
 
 import json
+import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -15,12 +17,24 @@ from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from tests.attack.doors import UvicornDoor
 from tests.support.api_events import Version
+from tests.support.docs import DOCS, lines_of
 from tests.support.event_follower import Follower, following
 from tests.support.event_front import event_front
 from tests.support.serving import LOCI, call, clean_environment, loci, post, serving
 
 HERE = (("Host", "127.0.0.1"),)
 HANDLER = "functions/gateway/handler.py:lambda_handler"
+
+
+_, KINDS, URL, _ = lines_of("events.md", "loci events")
+"""The last needs a deployment: tests/deployed/test_stack_by_name.py runs it."""
+[CURL] = lines_of("events.md", "curl")
+SHOWN = json.loads(*re.findall(r"^data: (.*)$", (DOCS / "events.md").read_text("utf-8"), re.MULTILINE))
+
+
+def options(line: str) -> list[str]:
+    """The options of a line for a terminal."""
+    return shlex.split(line)[2:]
 
 
 def read(tool_id: str) -> dict[str, object]:
@@ -106,7 +120,7 @@ def first_line(process: subprocess.Popen[str]) -> str:
 def test_the_command_follows_the_database_of_this_machine(tmp_path: Path) -> None:
     data = tmp_path / "data"
     loci(data, "call", "scratchpad_read", '{"id": "abc"}')
-    with followed(data, "--last", "10", "--json", "--kinds", "call") as process:
+    with followed(data, *options(KINDS), "--json") as process:
         told = json.loads(first_line(process))
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
@@ -122,12 +136,19 @@ def test_the_command_follows_a_server_with_a_key(tmp_path: Path) -> None:
     with serving(data, LOCI_AUTH="required") as server:
         shown = {"Authorization": f"Bearer {key}"}
         post(f"{server.url}/mcp", read("abc"), shown)
-        url = ("--url", f"{server.url}/mcp", "--last", "10")
-        with followed(Path("/nowhere/data"), *url, LOCI_KEY=key) as process:
-            line = first_line(process)
+        url = options(URL.replace("https://loci.example.com", server.url))
+        with followed(Path("/nowhere/data"), *url, "--last", "10", LOCI_KEY=key) as process:
+            told = json.loads(first_line(process))
             process.kill()
-        refused = loci(Path("/nowhere/data"), "events", *url, "--key", "loci_wrong")
-    assert " call tool=scratchpad_read door=mcp outcome=error " in line
+        refused = loci(Path("/nowhere/data"), "events", *url[:2], "--key", "loci_wrong")
+        [header, address] = re.findall(r'"(.*?)"', CURL)
+        headers = (*HERE, ("Authorization", header.removeprefix("Authorization: ").replace("$LOCI_KEY", key)))
+        query = f"?{address.partition('?')[2]}&last=1"
+        assert address.startswith("https://loci.example.com/events?")
+        with following(door(server.url), headers, query) as follower:
+            follower.wait(lambda one: one.of("call"))
+    assert (told["tool"], told["door"], told["outcome"]) == ("scratchpad_read", "mcp", "error")
+    assert follower.of("call")[0].keys() == SHOWN.keys() == told.keys() - {"id"}
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "refuses access (401, This key is not valid here). Give a valid key" in refused.stderr
 
