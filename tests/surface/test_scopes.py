@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -105,8 +105,9 @@ def test_a_client_sees_the_tools_that_it_may_call(served: Served, scope: str) ->
 def test_a_client_of_a_part_sees_the_tools_of_that_part(served: Served) -> None:
     shown = listed(served, "documents:read", path="/mcp/documents")
     assert shown == {*NEEDED["documents:read"].split(), *SCRATCHPAD}
-    assert listed(served, "documents:read", path="/mcp/search") == set()
-    assert listed(served, "documents:read", "files:read", path="/mcp/search") == {"search", "fetch"}
+    for part in ("documents:read", "files:read"):
+        assert listed(served, part, path="/mcp/search") == {"search", "fetch"}
+    assert listed(served, *all_but("documents:read", "files:read"), path="/mcp/search") == set()
 
 
 def test_who_comes_with_a_key_sees_all_tools(served: Served) -> None:
@@ -127,7 +128,8 @@ def test_a_challenge_names_the_scopes_that_the_endpoint_needs(served: Served, pa
     assert listed(served, *SCOPES, path=path) == listed(served, *scopes, path=path)
     for one in scopes:
         fewer = [other for other in scopes if other != one]
-        assert path == "/mcp/tools" or listed(served, *fewer, path=path) < listed(served, *scopes, path=path)
+        all_are_needed = path not in ("/mcp/tools", "/mcp/search")
+        assert not all_are_needed or listed(served, *fewer, path=path) < listed(served, *scopes, path=path)
 
 
 @pytest.mark.parametrize(("scope", "tool"), ONE)
@@ -179,12 +181,33 @@ def test_what_is_too_large_for_an_answer_is_read_with_the_scopes_of_its_tool(ser
     assert served.call("scratchpad_read", {"id": id}, *all_but("documents:read")).tool_code == INSUFFICIENT
 
 
-@pytest.mark.parametrize("tool", ["search", "fetch"])
-def test_search_and_fetch_need_to_read_both(served: Served, tool: str) -> None:
-    ask = legacy(call(tool, {})).at("/mcp/search")
-    for scope in ("documents:read", "files:read"):
-        assert served.ask(ask, *all_but(scope)).tool_code == INSUFFICIENT
-    assert served.ask(ask, "documents:read", "files:read").tool_code == "INVALID_PARAMS"
+@on_this_machine
+def test_each_part_is_looked_up_as_it_is_allowed(served: Served) -> None:
+    owner = Owner("acme", "who allows a part")
+    served.app.documents.parts.library.add(owner, "ferry.md", b"# Ferry\n\nThe ferry leaves at eight.\n")
+    file = served.app.files.add(owner, "fares.txt", b"The ferry costs 40 euros.\n", wait=60)
+    ids = {"documents:read": "document:ferry", "files:read": f"file:{file.id}~0"}
+
+    def asked(tool: str, scopes: Iterable[str], **arguments: object) -> Answer:
+        token = granted(served.app, owner, scopes, "/mcp/search").access
+        return served.door.ask(legacy(call(tool, arguments), token).at("/mcp/search"))
+
+    for scopes in (*[[one] for one in ids], [*ids]):
+        found = asked("search", scopes, query="ferry").message["result"]["structuredContent"]["results"]
+        assert {one["id"] for one in found} == {ids[scope] for scope in scopes}
+    for scope, id in ids.items():
+        assert asked("fetch", [scope], id=id).tool_code is None
+
+
+def test_a_lookup_says_which_scope_it_lacks(served: Served) -> None:
+    def said(tool: str, arguments: dict[str, object], *scopes: str) -> str:
+        answer = served.ask(legacy(call(tool, arguments)).at("/mcp/search"), *scopes)
+        return answer.message["result"]["content"][0]["text"]
+
+    assert "This document needs documents:read," in said("fetch", {"id": "document:ferry"}, "files:read")
+    assert "This file needs files:read," in said("fetch", {"id": "file:ds-1f~0"}, "documents:read")
+    for tool in ("search", "fetch"):
+        assert f"{tool} needs documents:read or files:read," in said(tool, {}, *all_but("documents:read", "files:read"))
 
 
 def test_the_refusal_says_what_to_do(served: Served) -> None:

@@ -46,8 +46,18 @@ def scope_of(area: Area, *, writes: bool) -> str:
 def check_scopes(caller: Caller, needed: Iterable[str], what: str) -> None:
     """Raise `Refused` if a person let the caller's client do less than this."""
     if missing := [scope for scope in needed if not caller.may(scope)]:
-        raise Refused(
-            f"{what} needs {' and '.join(sorted(missing))}, which this connection was not allowed",
-            "Ask the person to connect Loci again and to allow it",
-            code=INSUFFICIENT,
-        )
+        raise _refusal(what, " and ".join(sorted(missing)))
+
+
+def check_one_scope(caller: Caller, choices: Iterable[str], what: str) -> None:
+    """Raise `Refused` if a person let the caller's client do none of these."""
+    if not any(map(caller.may, choices)):
+        raise _refusal(what, " or ".join(sorted(choices)))
+
+
+def _refusal(what: str, scopes: str) -> Refused:
+    return Refused(
+        f"{what} needs {scopes}, which this connection was not allowed",
+        "Ask the person to connect Loci again and to allow it",
+        code=INSUFFICIENT,
+    )

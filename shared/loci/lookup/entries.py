@@ -7,6 +7,9 @@ from urllib.parse import quote
 
 from loci.core.errors import NotFound
 
+DOCUMENTS: Final = "documents:read"
+FILES: Final = "files:read"
+"""The scopes that a client needs for each of the two parts."""
 SHAPE: Final = re.compile(r"(document:[^@]{1,200}|file:[^~]{1,64})(?:@(\d{1,9}))?(?:~(\d{1,6}))?", re.DOTALL)
 
 
@@ -24,6 +27,11 @@ class Entry:
         """As `fetch` takes it: `document:notes-plan`, `document:notes-plan@50000`, `file:ds-1f~12`."""
         kind, sign = ("file", "~") if self.is_file else ("document", "@")
         return f"{kind}:{self.name}" + ("" if self.first is None else f"{sign}{self.first}")
+
+    @property
+    def scope(self) -> str:
+        """The scope that a client needs to read it."""
+        return FILES if self.is_file else DOCUMENTS
 
     def url(self, base: str) -> str:
         """The page of Loci that shows it."""

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from loci.lookup.entries import DOCUMENTS, FILES
 from loci.mcp.module import Module
 from loci.mcp.tool import LociTool
 from loci.mcp.tool_catalog import tool_family
@@ -19,6 +20,6 @@ def lookup_module(app: "LookupHost") -> Module:
         return lookup_tools(app)
 
     everywhere = app.settings.search_and_fetch
-    needs = ("documents:read", "files:read")
-    family = tool_family(tools, "search", "fetch", surfaces=("search",), everywhere=everywhere, needs=needs)
+    parts = (DOCUMENTS, FILES)
+    family = tool_family(tools, "search", "fetch", surfaces=("search",), everywhere=everywhere, one_of=parts)
     return Module(name="lookup", surfaces=frozenset({"search"}), tools=[family])

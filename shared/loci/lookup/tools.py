@@ -8,11 +8,12 @@ from pydantic import BaseModel, Field
 
 from loci.core.errors import NotFound
 from loci.core.identity import Caller, Owner
+from loci.core.scopes import check_scopes
 from loci.documents.host import DocumentsHost
 from loci.files.host import FilesHost
 from loci.files.query import parsed
 from loci.files.scope import Scope
-from loci.lookup.entries import Entry, entry_of
+from loci.lookup.entries import DOCUMENTS, FILES, Entry, entry_of
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
 
@@ -56,7 +57,8 @@ def lookup_tools(app: LookupHost) -> list[LociTool]:
         caller: Caller,
     ) -> Results:
         """Search all documents and files of the user, by meaning and by words. Read a result with fetch."""
-        found = [*_documents(app, caller.owner, query), *_files(app, caller.owner, query)]
+        parts = [part for scope, part in ((DOCUMENTS, _documents), (FILES, _files)) if caller.may(scope)]
+        found = [one for part in parts for one in part(app, caller.owner, query)]
         best = sorted(found, key=lambda one: -one[0])[:MOST]
         base = app.settings.base_url
         return Results(results=[Result(id=one.id, title=title, url=one.url(base)) for _, one, title in best])
@@ -67,6 +69,7 @@ def lookup_tools(app: LookupHost) -> list[LociTool]:
     ) -> Fetched:
         """Read a document or a file that search found. `metadata.next` is the id of the rest, if there is more."""
         entry = entry_of(id)
+        check_scopes(caller, [entry.scope], "This file" if entry.is_file else "This document")
         read = _read_file if entry.is_file else _read_document
         return read(app, caller.owner, entry)
 

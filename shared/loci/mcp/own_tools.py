@@ -10,7 +10,6 @@ from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
 from loci.core.lazy import Lazy
-from loci.core.scopes import check_scopes
 from loci.mcp.answer_budget import ShortenedResult
 from loci.mcp.arguments import Arguments
 from loci.mcp.report import Report
@@ -52,7 +51,7 @@ class OwnTool:
             if progress is not None:
                 progress(done, total, text)
 
-        check_scopes(caller, self._tool.scopes, self.id)
+        self._tool.check(caller, self.id)
         given = self._tool.sdk_tool.fn_metadata.validate_arguments(arguments)
         answer = self._tool.answer(self._tool.function.here(given, caller, Report(send)))
         if not isinstance(answer, CallToolResult):

@@ -29,7 +29,7 @@ from loci.core.deadline import out_of_time, time_left
 from loci.core.errors import LociError, NotFound
 from loci.core.identity import Caller
 from loci.core.lazy import Lazy
-from loci.core.scopes import check_scopes, scope_of
+from loci.core.scopes import scope_of
 from loci.core.version import version
 from loci.mcp.answer_budget import within_budget
 from loci.mcp.caller import caller_of, principal
@@ -136,7 +136,7 @@ class LociServer(SdkServer):
                     raise unknown_tool(name, self._listed.names)
                 is_passed_on = True
                 return await self._call_upstream(self._upstream, name, arguments, context)
-            check_scopes(caller_of(context.request_context), tool.scopes, tool.sdk_tool.name)
+            tool.check(caller_of(context.request_context), tool.sdk_tool.name)
             answer = tool.answer(await tool.sdk_tool.run(arguments, context))
             if not isinstance(answer, CallToolResult):
                 return answer
@@ -253,7 +253,7 @@ def _may_call(caller: Caller, tool: LociTool) -> bool:
     """True if the tool would not refuse the caller. What passes calls on needs what the called tool needs."""
     if tool.id == CALL_TOOL:
         return any(caller.may(scope_of("tools", writes=writes)) for writes in (False, True))
-    return all(map(caller.may, tool.scopes))
+    return tool.may_be_called_by(caller)
 
 
 def _may_call_other(caller: Caller, tool: Tool) -> bool:

@@ -12,6 +12,8 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
 from pydantic_core import to_jsonable_python
 
+from loci.core.identity import Caller
+from loci.core.scopes import check_one_scope, check_scopes
 from loci.mcp.arguments import Arguments
 from loci.mcp.listed_schema import listed_input, listed_output
 from loci.mcp.threads import THREADS, WRITES
@@ -42,12 +44,24 @@ class LociTool:
     """True: code and workflows may not call it, because it runs code or calls tools itself."""
     scopes: frozenset[str] = frozenset()
     """A client that a person allowed needs all of these for it."""
+    one_of: frozenset[str] = frozenset()
+    """It needs at least one of these, too, unless there are none. The tool does only what it may with those it has."""
 
     @property
     def reads(self) -> bool:
         """True if it says that it changes nothing."""
         told = self.sdk_tool.annotations
         return told is not None and told.read_only_hint is True
+
+    def may_be_called_by(self, caller: Caller) -> bool:
+        """True if it would not refuse the caller."""
+        return all(map(caller.may, self.scopes)) and (not self.one_of or any(map(caller.may, self.one_of)))
+
+    def check(self, caller: Caller, name: str) -> None:
+        """Raise `Refused` if the caller may not call it. `name` is how the refusal calls it."""
+        check_scopes(caller, self.scopes, name)
+        if self.one_of:
+            check_one_scope(caller, self.one_of, name)
 
     @property
     def is_step(self) -> bool:

@@ -32,11 +32,15 @@ def tool_family(
     everywhere: bool = True,
     area: Area | None = None,
     needs: Iterable[str] = (),
+    one_of: Iterable[str] = (),
 ) -> ToolFamily:
-    """Tools with these ids, which `load` makes. A client needs the scope of the area, and those in `needs`."""
+    """Tools with these ids, which `load` makes.
+
+    A client needs the scope of the area, those in `needs`, and at least one of those in `one_of`.
+    """
 
     def scoped() -> list[LociTool]:
-        return [replace(tool, scopes=_scopes(tool, area, needs)) for tool in load()]
+        return [replace(tool, scopes=_scopes(tool, area, needs), one_of=frozenset(one_of)) for tool in load()]
 
     return ToolFamily(ids, frozenset(surfaces) - {"all"}, Lazy(scoped), everywhere)
 
