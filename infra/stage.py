@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
+from loci.core.errors import Misconfigured
+from loci.core.oauth_setting import with_issuer
 from loci.core.settings import PREFIX, Settings
 
 Positive = Annotated[int, Field(gt=0)]
@@ -205,6 +207,14 @@ class Stage(Part):
         """Return the seconds from which on a call of the function is too close to its timeout."""
         timeout = self.timeout_s(name)
         return timeout - SPARE_S if name in ENDS_ITSELF else timeout * NEAR_TIMEOUT
+
+    @field_validator("settings")
+    @classmethod
+    def _takes_an_issuer_as_oauth(cls, settings: dict[str, str]) -> dict[str, str]:
+        try:
+            return with_issuer(settings)
+        except Misconfigured as error:
+            raise ValueError(str(error)) from None
 
     @model_validator(mode="after")
     def _outlasts_its_runs(self) -> Self:

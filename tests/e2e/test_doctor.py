@@ -78,7 +78,8 @@ def test_a_small_database_has_its_size_in_kilobytes(patient: Patient) -> None:
 def test_settings_are_shown_with_their_sources(empty: Patient) -> None:
     empty.data.mkdir(mode=0o700)
     (empty.data / "config.toml").write_text('port = 9000\nhost = "::1"')
-    lines = empty.run("--data", str(empty.data), LOCI_HOST="localhost").stdout.splitlines()
+    issuer = "https://id.example.com"
+    lines = empty.run("--data", str(empty.data), LOCI_HOST="localhost", LOCI_OAUTH=issuer).stdout.splitlines()
     assert [line.split(maxsplit=2)[2] for line in lines if line.startswith("ok       setting ")] == [
         f"port = 9000 ({empty.data / 'config.toml'})",
         "host = localhost (LOCI_HOST)",
@@ -86,6 +87,7 @@ def test_settings_are_shown_with_their_sources(empty: Patient) -> None:
         f"models = {empty.models} (LOCI_MODELS)",
         "pull_models = False (LOCI_PULL_MODELS)",
         f"runner = {empty.notes.parent / 'runner'} (LOCI_RUNNER)",
+        f"oidc_issuer = {issuer} (LOCI_OAUTH)",
     ]
 
 

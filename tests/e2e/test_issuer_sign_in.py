@@ -122,6 +122,8 @@ async def test_another_person_is_another_owner(deployed: Deployed) -> None:
     ("told", "advice"),
     [
         ({"oidc_client_id": CLIENT, "public_url": "https://loci.test"}, "oidc_issuer"),
+        ({"oauth": "https://a.example.com", "oidc_issuer": "https://b.example.com"}, "Remove one of them"),
+        ({"oauth": "yes"}, "neither off, nor built-in, nor the URL of an issuer"),
         (
             {
                 "oidc_client_id": CLIENT,

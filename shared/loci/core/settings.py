@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from loci.core.errors import Misconfigured
+from loci.core.oauth_setting import VALUES, with_issuer
 
 PREFIX = "LOCI_"
 
@@ -72,7 +73,7 @@ class Settings(BaseModel):
     oauth: Literal["off", "built-in"] = Field(
         "off",
         description="built-in: clients without a key send the person to a page of Loci, where they sign in with a key"
-        " and allow it; needs public_url",
+        " and allow it; needs public_url. The URL of an issuer: the same as oidc_issuer",
     )
     address_header: str | None = Field(
         None,
@@ -230,6 +231,11 @@ class Settings(BaseModel):
         False, description="run callers' code even if this machine cannot sandbox it: a risk"
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _takes_an_issuer_as_oauth(cls, given: dict[str, Any]) -> dict[str, Any]:
+        return with_issuer(given)
+
     @property
     def base_url(self) -> str:
         """The URL that clients use."""
@@ -291,6 +297,8 @@ def sourced_settings(given: Mapping[str, object] | None = None, config: Path | N
         **{name: names[name] for name in environment},
         **dict.fromkeys(said, "the command line"),
     }
+    if {**written, **environment, **said}.get("oauth", "off") not in VALUES:
+        sources["oidc_issuer"] = sources.pop("oauth")
     return Sourced(settings, sources)
 
 
