@@ -39,6 +39,7 @@ function challenge(request) {
     statusDescription: 'Unauthorized',
     headers: {
       'content-type': { value: 'application/json' },
+      'cache-control': { value: 'no-store' },
       'www-authenticate': { value: `Bearer ${fields.join(', ')}` },
     },
     body: { encoding: 'text', data: JSON.stringify({ jsonrpc: '2.0', id: null, error: error }) },

@@ -58,6 +58,8 @@ async def test_a_client_comes_in_calls_renews_and_ends(deployment: Deployment, n
 async def test_no_answer_may_be_kept(deployment: Deployment) -> None:
     base = deployment.outputs["Endpoint"].removesuffix("/mcp")
     async with httpx2.AsyncClient(transport=ToDeployment(deployment), timeout=30) as http:
-        for path in ("/.well-known/openid-configuration", "/authorize", "/ui/sign-in"):
+        resource = "/.well-known/oauth-protected-resource/mcp"
+        for path in (resource, "/.well-known/openid-configuration", "/authorize", "/ui/sign-in"):
             assert "no-store" in (await http.get(base + path)).headers["cache-control"]
-        assert "no-store" in (await http.post(f"{base}/token")).headers["cache-control"]
+        for path in ("/token", "/mcp"):
+            assert "no-store" in (await http.post(base + path)).headers["cache-control"]

@@ -63,6 +63,25 @@ def test_a_token_for_a_client_opens_no_page_and_no_stream(flow: Flow, ann: str) 
     assert (signed.status, signed.header("set-cookie")) == (401, None)
 
 
+def test_no_answer_may_be_kept(flow: Flow) -> None:
+    documents = [f"/.well-known/oauth-protected-resource{one}" for one in ("", *ENDPOINTS, "/nothing")]
+    servers = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
+    asks = [(one, "GET") for one in (*documents, *servers, "/authorize", "/ui/sign-in", "/ui/consent?wish=x")]
+    for target, method in (*asks, *((one, "POST") for one in (*ENDPOINTS, "/token", "/register", "/revoke"))):
+        answer = flow.door.ask(Ask(b"", (("Host", HOST), ("Accept", "text/html")), method, target))
+        assert "no-store" in (answer.header("cache-control") or ""), (target, answer)
+
+
+@pytest.mark.parametrize("document", ["oauth-protected-resource/mcp", "oauth-authorization-server"])
+def test_a_page_of_another_site_reads_the_way_in(flow: Flow, document: str) -> None:
+    sent = ("Access-Control-Request-Method", "GET"), ("Access-Control-Request-Headers", "mcp-protocol-version")
+    page = ("Host", HOST), ("Origin", "https://app.test")
+    for method, headers in (("OPTIONS", (*page, *sent)), ("GET", (*page, ("MCP-Protocol-Version", "2025-06-18")))):
+        answer = flow.door.ask(Ask(b"", headers, method, f"/.well-known/{document}"))
+        assert (answer.status, answer.header("access-control-allow-origin")) == (200, "*")
+        assert answer.header("access-control-allow-headers") == "MCP-Protocol-Version"
+
+
 @pytest.mark.parametrize("path", ENDPOINTS[1:])
 def test_a_token_for_a_part_is_good_at_that_part_only(flow: Flow, ann: str, path: str) -> None:
     token = token_for(flow, ann, path, *SCOPES)

@@ -106,7 +106,8 @@ class Gate:
             fields["resource_metadata"] = f"{base}{METADATA}{scope['path'].rstrip('/')}"
             if scopes := asked_scopes(settings, scope["path"]):
                 fields["scope"] = " ".join(scopes)
-        return {"WWW-Authenticate": "Bearer " + ", ".join(f'{name}="{value}"' for name, value in fields.items())}
+        challenge = ", ".join(f'{name}="{value}"' for name, value in fields.items())
+        return {"WWW-Authenticate": f"Bearer {challenge}", "Cache-Control": "no-store"}
 
 
 def asked_scopes(settings: Settings, path: str) -> tuple[str, ...]:

@@ -27,6 +27,12 @@ from loci.mcp.server import LociServer, build_server
 from loci.mcp.tool import SURFACES, Surface
 from loci.mcp.tool_catalog import ToolFamily
 
+FOR_ALL = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Headers": "MCP-Protocol-Version",
+    "Cache-Control": "no-store",
+}
+"""The headers of the document that tells clients, also those in browsers, where to get a token."""
 Build = Callable[[Host, Surface], LociServer]
 Endpoint = Callable[[Request], Response]
 
@@ -74,8 +80,8 @@ def asgi(
         ),
         Route("/healthz", _health(host)),
         Route("/blobs/{token}", _blob(host)),
-        Route(METADATA, _metadata(host)),
-        Route(METADATA + "/{path:path}", _metadata(host)),
+        Route(METADATA, _metadata(host), methods=["GET", "OPTIONS"]),
+        Route(METADATA + "/{path:path}", _metadata(host), methods=["GET", "OPTIONS"]),
     ]
     application = Starlette(routes=routes, lifespan=lifespan)
     application.router.redirect_slashes = False  # it would lead to whatever host the request names
@@ -134,7 +140,7 @@ def _metadata(host: Host) -> Endpoint:
         path = "/" + request.path_params.get("path", "mcp")
         settings, is_own = host.settings, host.settings.oauth == "built-in"
         if not (is_own or settings.oidc_issuer) or path not in paths:
-            return JSONResponse({"error": "no authorization server is configured for this resource"}, 404)
+            return JSONResponse({"error": "no authorization server is configured for this resource"}, 404, FOR_ALL)
         document = {
             "resource": (settings.base_url if is_own else public_base(settings, request.scope, request.headers)) + path,
             "authorization_servers": [settings.base_url if is_own else settings.oidc_issuer],
@@ -142,6 +148,6 @@ def _metadata(host: Host) -> Endpoint:
             "bearer_methods_supported": ["header"],
             "resource_name": "Loci",
         }
-        return JSONResponse(document, headers={"Access-Control-Allow-Origin": "*"})
+        return JSONResponse(document, headers=FOR_ALL)
 
     return metadata
