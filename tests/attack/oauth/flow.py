@@ -12,7 +12,10 @@ from functools import partial
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from loci.app import App
+from loci.core.identity import SYSTEM
+from loci.core.stores import every
 from loci.mcp.auth.client_documents import ClientDocuments
+from loci.mcp.auth.hourly_limits import KIND as REGISTRATIONS
 from loci.mcp.auth.oauth_clients import OAuthClients
 from tests.attack.doors import Door
 from tests.attack.wire import Answer, Ask, legacy, rpc
@@ -58,6 +61,11 @@ class Flow:
         told = {"client_name": "Mallory's", "redirect_uris": list(redirects), **more}
         headers = (("Host", HOST), ("Content-Type", "application/json"))
         return self.door.ask(Ask(json.dumps(told).encode(), headers, target="/register"))
+
+    def forget_registrations(self) -> None:
+        """Let the addresses register again that have registered enough."""
+        for record in every(self.app.records, SYSTEM, REGISTRATIONS):
+            self.app.records.remove(SYSTEM, REGISTRATIONS, record.key)
 
     def client(self, *redirects: str) -> str:
         """A new client's id."""

@@ -99,6 +99,17 @@ def test_no_page_shows_the_question_in_a_frame_or_keeps_it(flow: Flow, ann: str)
     assert "no-store" in (answer.header("cache-control") or "")
 
 
+def test_no_answer_comes_as_a_message_of_a_page(flow: Flow, ann: str) -> None:
+    client = flow.client()
+    for mode in ("web_message", "form_post", "fragment"):
+        assert shown(flow.authorize(client, response_mode=mode)) == "invalid_request"
+    sign_in = flow.door.ask(Ask(headers=HERE, method="GET", target="/ui/sign-in"))
+    for page in (flow.page(flow.wish(client), flow.cookie(ann)), sign_in):
+        assert page.status == 200
+        assert page.header("cross-origin-opener-policy") == "same-origin"
+        assert not re.search(rb"postMessage|opener|MessageChannel", page.body)
+
+
 def test_a_name_is_text_and_its_host_is_said(flow: Flow, ann: str) -> None:
     registered = flow.register(REDIRECT, client_name="<img src=x onerror=alert(1)>\u202eClaude")
     client = json.loads(registered.body)["client_id"]

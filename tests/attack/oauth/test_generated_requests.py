@@ -5,7 +5,7 @@ import random
 from urllib.parse import urlencode
 
 from tests.attack.conftest import ANN
-from tests.attack.oauth.flow import CHALLENGE, HOST, ISSUER, REDIRECT, VERIFIER, Flow
+from tests.attack.oauth.flow import CHALLENGE, HOST, ISSUER, REDIRECT, VERIFIER, Flow, shown
 from tests.attack.wire import Answer, Ask
 
 A_DOOR = 1000
@@ -15,8 +15,9 @@ ERRORS = {
     *("invalid_client_metadata", "invalid_redirect_uri"),
 }
 ROUTES = (
-    *("/authorize", "/token", "/register", "/revoke", "/ui/consent"),
+    *("/authorize", "/token", "/register", "/revoke", "/ui/consent", "/ui/sign-in", "/ui/signed-in"),
     *("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration/mcp"),
+    "/.well-known/oauth-protected-resource/mcp",
 )
 METHODS = ("GET", "POST", "POST", "POST", "PUT", "HEAD", "OPTIONS", "DELETE")
 HOSTILE = (
@@ -61,7 +62,7 @@ def generated(chance: random.Random, good: dict[str, tuple[str, ...]]) -> Ask:
     """A request of which most parts are right."""
     route, method = chance.choice(ROUTES), chance.choice(METHODS)
     if chance.random() < 0.5:
-        method = "GET" if route in ("/authorize", "/ui/consent") or "well-known" in route else "POST"
+        method = "GET" if route.startswith(("/authorize", "/ui")) or "well-known" in route else "POST"
     fields = [
         (name, chance.choice(values) if chance.random() < 0.8 else chance.choice(HOSTILE))
         for name, values in good.items()
@@ -89,14 +90,19 @@ def generated(chance: random.Random, good: dict[str, tuple[str, ...]]) -> Ask:
 def check(ask: Ask, answer: Answer) -> None:
     """No fault of the server, a known error, no way to elsewhere."""
     assert answer.status < 500, (ask, answer)
+    assert answer.status not in (301, 307, 308), (ask, answer)  # a browser could send a form on
     location = answer.header("location")
     assert location is None or location.startswith((f"{ISSUER}/ui/consent?wish=", "sign-in?to=")), (ask, answer)
-    if not ask.target.startswith("/ui"):  # a page that does not take a method says only that
+    if not ask.target.startswith(
+        ("/ui", "/.well-known/oauth-protected-resource")
+    ):  # a page that does not take a method says only that
         assert answer.header("x-content-type-options") == "nosniff" or answer.status == 200, (ask, answer)
     if answer.status >= 400 and ask.method != "HEAD" and ask.target.startswith(("/token", "/register", "/revoke")):
         told = json.loads(answer.body)
         assert told["error"] in ERRORS, (ask, answer)
         assert "no-store" in (answer.header("cache-control") or ""), (ask, answer)
+    if answer.status >= 400 and ask.method != "HEAD" and ask.target.startswith("/authorize"):
+        assert shown(answer) in ERRORS, (ask, answer)
 
 
 def test_generated_requests_get_precise_answers(flow: Flow) -> None:
@@ -127,5 +133,7 @@ def test_generated_requests_get_precise_answers(flow: Flow) -> None:
         ask = generated(chance, good)
         answer = flow.door.ask(ask)
         check(ask, answer)
+        if answer.status == 429:
+            flow.forget_registrations()
         answered[answer.status] = answered.get(answer.status, 0) + 1
     assert answered.keys() >= {200, 302, 303, 400, 401, 405}, answered
