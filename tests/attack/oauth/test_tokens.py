@@ -2,13 +2,20 @@
 
 import base64
 import json
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
+from loci.compose import build_app
+from loci.core.settings import load_settings
+from loci.mcp.http.application import asgi
 from tests.attack.conftest import ANN
+from tests.attack.doors import lambda_doors
 from tests.attack.oauth.flow import (
     HOST,
     ISSUER,
+    REDIRECT,
     Flow,
     encoded,
     error,
@@ -75,6 +82,22 @@ def test_a_key_that_is_revoked_ends_the_code_that_is_still_on_its_way(flow: Flow
     code = flow.code(client, ann)
     flow.app.api_keys.revoke(flow.app.api_keys.id_in(ann) or "")
     assert error(flow.exchange(client, code)) == "invalid_grant"
+
+
+def test_a_client_goes_on_after_a_restart(tmp_path: Path) -> None:
+    settings = load_settings({"data": tmp_path, "public_url": ISSUER, "oauth": "built-in", "log_level": "ERROR"})
+    with closing(build_app(settings)) as app, lambda_doors(asgi(app)) as (rest, _):
+        before, key = Flow(app, rest), app.api_keys.create(ANN, "ann")[1]
+        client, cookie = json.loads(before.register(REDIRECT).body)["client_id"], before.cookie(key)
+        tokens, wish = before.tokens(client, key), before.wish(client)
+        form = before.form(wish, cookie)
+    with closing(build_app(settings)) as app, lambda_doors(asgi(app)) as (rest, _):
+        after = Flow(app, rest)
+        assert after.uses(tokens["access_token"]).status == 200
+        renewed = json.loads(after.renew(client, tokens["refresh_token"]).body)
+        read = legacy(call("list_directory_structure", {}), renewed["access_token"]).having("Host", HOST)
+        assert after.door.ask(read).message["result"]["isError"] is False
+        assert after.decide(wish, cookie, form, "files:read").status == 303  # the page was open meanwhile
 
 
 def test_a_token_in_the_query_is_none(flow: Flow, ann: str) -> None:
