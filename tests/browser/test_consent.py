@@ -87,12 +87,21 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
             yield Served(url, key, client, issuer)
 
 
+def tab_to(browser: Browser, selector: str) -> None:
+    """Press Tab until that part of the page has the focus."""
+    for _ in range(12):
+        browser.press("Tab")
+        if browser.run("return document.activeElement.matches(arguments[0])", selector):
+            return
+    raise AssertionError(f"Tab does not reach {selector}")
+
+
 def is_asked(browser: Browser) -> None:
     """Wait for the question."""
     browser.until("document.querySelector('button[value=allow]') !== null")
 
 
-def test_somebody_signs_in_with_a_key_and_allows_a_part(browser: Browser, served: Served) -> None:
+def test_somebody_signs_in_with_a_key_and_allows_a_part_by_keyboard_alone(browser: Browser, served: Served) -> None:
     served.connect(browser)
     browser.until("document.getElementById('key') !== null")
     browser.type("#key", served.key)
@@ -102,28 +111,39 @@ def test_somebody_signs_in_with_a_key_and_allows_a_part(browser: Browser, served
     assert "A notebook" in said
     assert "this computer" in said
     assert browser.run(f"return {CHOICES}") == ["documents:read", "files:read"]
-    browser.run(CLICK, "input[value='files:read']")
-    browser.run(CLICK, "button[value=allow]")
+    tab_to(browser, "input[value='files:read']")
+    browser.press(" ")
+    tab_to(browser, "button[value=allow]")
+    browser.press("Enter")
     answer = served.answer()
     assert answer["iss"] == served.url
     assert served.token(answer["code"])["scope"] == "documents:read"
     assert browser.complaints() == []
 
 
-def test_the_question_fits_three_widths_in_light_and_dark_and_keeps_nobody_out(
-    browser: Browser, served: Served
+@pytest.mark.parametrize("page", ["question", "fault"])
+def test_the_pages_fit_three_widths_in_light_and_dark_and_keep_nobody_out(
+    browser: Browser, served: Served, page: str
 ) -> None:
-    served.connect(browser)
-    browser.until("document.getElementById('key') !== null")
-    browser.type("#key", served.key)
-    browser.press("Enter")
-    is_asked(browser)
+    if page == "fault":
+        browser.go(f"{served.url}/authorize?client_id=client-{'0' * 24}")
+        browser.until("document.querySelector('h1 ~ p > code') !== null")
+    else:
+        _asked_for_consent(browser, served)
     for width in (360, 768, 1280):
         for scheme in ("light", "dark"):
             browser.prefer(scheme)
             browser.resize(width, 800)
             assert browser.run("return document.documentElement.scrollWidth") <= width, (width, scheme)
             assert barriers(browser) == [], (width, scheme)
+
+
+def _asked_for_consent(browser: Browser, served: Served) -> None:
+    served.connect(browser)
+    browser.until("document.getElementById('key') !== null")
+    browser.type("#key", served.key)
+    browser.press("Enter")
+    is_asked(browser)
 
 
 def test_who_signed_in_before_is_asked_at_once_though_another_site_leads_here(browser: Browser, served: Served) -> None:
