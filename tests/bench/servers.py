@@ -10,10 +10,12 @@ from tempfile import TemporaryDirectory
 
 from loci.compose import build_app
 from loci.core.identity import LOCAL
-from loci.core.settings import load_settings
+from loci.core.settings import PREFIX, load_settings
 from tests.bench.bare import ID
 from tests.bench.calls import Call, Tool, Wire
 from tests.bench.entry import TEXT, TOOL
+from tests.bench.events import HOST
+from tests.support.given_grants import granted
 
 ROOT = Path(__file__).resolve().parents[2]
 GATEWAY = "functions/gateway/handler.py"
@@ -55,6 +57,8 @@ class Servers:
     """Loci as on Lambda, where each call also writes its metrics."""
     with_key: Server
     """Loci that asks for an API key."""
+    with_grant: Server
+    """The same for a client that a person allowed: it comes with an access token."""
 
     def bare_for(self, wire: Wire) -> Server:
         return self.bare_json if wire == "legacy json" else self.bare
@@ -68,9 +72,13 @@ def servers(models: Path | None = None) -> Generator[Servers]:
         app = build_app(load_settings({"data": folder, "mode": "embedded"}))
         entry = app.scratchpad.keep(LOCAL, TOOL, TEXT)
         _, key = app.api_keys.create(LOCAL, "bench")
+        oauth = {"oauth": "built-in", "public_url": f"http://{HOST}"}
+        token = granted(build_app(load_settings({"data": folder, "mode": "embedded", **oauth})), LOCAL).access
         bare = Server("bare", "tests/bench/bare_handler.py", (sys.executable, "-m", "tests.bench.bare_serve"), ID)
         serve = (sys.executable, "-m", "loci", "serve", "--port", "0", "--data", folder)
         env = {"LOCI_DATA": folder, "LOCI_AUTH": "open"}
+        required = {**env, "LOCI_AUTH": "required"}
+        by_oauth = {f"{PREFIX}{name.upper()}": value for name, value in oauth.items()}
         loci = Server("loci", GATEWAY, serve, entry.id, env)
         yield Servers(
             scratch=Path(scratch),
@@ -79,5 +87,6 @@ def servers(models: Path | None = None) -> Generator[Servers]:
             bare_json=replace(bare, name="bare json", env={"BARE_JSON": "1"}),
             loci=loci,
             with_metrics=replace(loci, name="loci, metrics", env={**env, "AWS_LAMBDA_FUNCTION_NAME": "bench"}),
-            with_key=replace(loci, name="loci, key", env={**env, "LOCI_AUTH": "required"}, credential=key),
+            with_key=replace(loci, name="loci, key", env=required, credential=key),
+            with_grant=replace(loci, name="loci, token", env=required | by_oauth, credential=token),
         )

@@ -74,7 +74,12 @@ def _pairs(servers: Servers) -> Sequence[Pair]:
         for what, server in (("metrics on", servers.with_metrics), ("API key", servers.with_key))
         for tool in TOOLS
     ]
-    return [*budgeted, *told]
+    key, token = servers.with_key, servers.with_grant
+    by_token = [
+        Pair(f"warm {tool}, 2026-07-28, a client's token beside a key", "2026-07-28", tool, key, token, None)
+        for tool in TOOLS
+    ]
+    return [*budgeted, *told, *by_token]
 
 
 def _added(pair: Pair) -> Figure:
