@@ -209,6 +209,8 @@ class ExecutorProcess:
             exchange.until = now + self._bounds.grace_seconds
             self._handle.signal(signal.SIGINT)
         used = memory_use(self._handle.id)
+        if used.has_no_main_thread:
+            self._stop("ended", exchange)
         memory = used.bytes + self._held_files.buffers
         exchange.output.most_memory = max(exchange.output.most_memory, memory)
         if memory > self._bounds.memory_bytes + self._bounds.base_bytes:

@@ -23,6 +23,8 @@ class MemoryUse:
     bytes: int = 0
     """In RAM, with what it shares; in swap; and the tables of its pages."""
     threads: int = 0
+    has_no_main_thread: bool = False
+    """True if only others go on. What they hold is not told below the process's own id."""
 
 
 def memory_use(id: int) -> MemoryUse:
@@ -33,7 +35,8 @@ def memory_use(id: int) -> MemoryUse:
     except OSError:
         return MemoryUse()
     held = sum(found.get(name, 0) for name in (b"VmRSS", b"VmPTE", b"VmSwap"))
-    return MemoryUse(held << 10, found.get(b"Threads", 0))
+    threads = found.get(b"Threads", 0)
+    return MemoryUse(held << 10, threads, has_no_main_thread=threads > 1 and b"VmRSS" not in found)
 
 
 @dataclass(frozen=True, slots=True)

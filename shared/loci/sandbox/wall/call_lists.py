@@ -4,7 +4,7 @@ Each that is not named is refused, for a reason in `refused_calls`; `judged_call
 """
 
 ALLOWED = """
-read write readv writev pread64 pwrite64 preadv pwritev close close_range lseek stat fstat lstat
+read write readv writev pread64 pwrite64 preadv pwritev close lseek stat fstat lstat
 newfstatat statx statfs fstatfs access faccessat faccessat2 getdents getdents64 getcwd chdir fchdir mkdir mkdirat rmdir
 unlink unlinkat rename renameat renameat2 readlink readlinkat ftruncate truncate fsync fdatasync
 copy_file_range sendfile umask dup dup2 dup3

@@ -24,9 +24,13 @@ SOCKETS = tuple(kind | flags for kind in (STREAM, SEQPACKET) for flags in (0, NO
 TMPFILE = 0x400000
 SHARED, ANONYMOUS, GROWSDOWN, HUGETLB = 0x1, 0x20, 0x100, 0x40000
 CLONE_NAMESPACES = 0x7E020000 | 0x80
-CLONE_THREAD = 0x10000
+# CLONE_VM, FS, FILES, SIGHAND, THREAD: what threads share. With descriptors of its own a thread would hold files that
+# nobody sees.
+THREAD = 0x100 | 0x200 | 0x400 | 0x800 | 0x10000
+SHARED_DESCRIPTORS = (0, 4)
+"""What `close_range` may be told: not CLOSE_RANGE_UNSHARE, which gives the thread descriptors of its own."""
 
-LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+LOAD, EQUAL, AT_LEAST, ANY_BIT, AND, RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 ALLOW, KILL, FAIL = 0x7FFF0000, 0x80000000, 0x50000
 PRETEND = FAIL
 """Do nothing, and report success."""
@@ -89,10 +93,12 @@ def judged() -> dict[str, list[bytes]]:
             step(LOAD, argument(0)),
             step(ANY_BIT, CLONE_NAMESPACES, 0, 1),
             step(RETURN, REFUSE),
-            step(ANY_BIT, CLONE_THREAD, 1, 0),
+            step(AND, THREAD),
+            step(EQUAL, THREAD, 1, 0),
             step(RETURN, REFUSE),
             step(RETURN, ALLOW),
         ],
+        "close_range": _only(2, SHARED_DESCRIPTORS, UNKNOWN),
     }
 
 

@@ -92,6 +92,16 @@ def test_what_a_mapping_holds_is_seen_between_runs(python: ExecutorFactory, arou
         assert one.ended == "disk"
 
 
+def test_it_ends_with_its_main_thread(python: ExecutorFactory, around: World) -> None:
+    """The system tells nothing of a process whose main thread is gone: not its memory, and not its files."""
+    folders = python.folders()
+    with withstood(python, around), python.executor(BOUNDS, folders) as one:
+        code = "threading.Thread(target=lambda: time.sleep(9)).start(); raw('exit', 0)"
+        ended = attacked(one, around, code, folders.memory)
+        assert isinstance(ended, ExecutorEnded)
+        assert ended.why == "ended"
+
+
 def test_a_file_without_a_name_is_honest_if_it_is_small(python: ExecutorFactory, around: World) -> None:
     with withstood(python, around), python.executor(BOUNDS) as one:
         code = "import tempfile\nf = tempfile.TemporaryFile()\nf.write(bytes(1 << 20))\nf.flush()"
