@@ -4,7 +4,7 @@ TypeScript's has the reference's fields, and beside them ours if they say someth
 """
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from loci.code.python_run import Ran, RunFailure, Value
@@ -14,6 +14,8 @@ from loci.core.json import Json, JsonObject
 
 LONGEST_WITH_ERROR = 4000
 """Characters of each text beside an error: tool results never shorten errors, so what was printed has to fit."""
+MOST_NAMED = 500
+"""Variables that an answer names in each list."""
 MOST_LOST = 20
 """Names of lost variables in an error's text."""
 NOTHING_RETURNED = "The code returned no value: end it with an expression, or use return"
@@ -105,7 +107,10 @@ def _read_later(scratchpad_id: str) -> str:
 def _run_view(ran: Ran) -> JsonObject:
     value = ran.outcome if isinstance(ran.outcome, Value) else None
     error = ran.outcome if isinstance(ran.outcome, RunFailure) else None
-    lost: list[Json] = [{"name": one.name, "reason": one.reason} for one in ran.condition.lost]
+    shown, more = ran.condition.lost[:MOST_NAMED], len(ran.condition.lost) - MOST_NAMED
+    lost: list[Json] = [{"name": one.name, "reason": one.reason} for one in shown]
+    if more > 0:
+        lost.append({"name": f"(and {more:,} more)", "reason": "they are lost, too"})
     figures: list[Json] = [
         {"kind": "figure", "name": f"figure-{number}.png", "size_bytes": len(image)}
         for number, image in enumerate(ran.figures, start=1)
@@ -129,9 +134,9 @@ def _run_view(ran: Ran) -> JsonObject:
         "memory_mb": ran.memory_mb,
         "executor": {
             "state": ran.condition.state,
-            "kept": [*ran.condition.kept],
+            "kept": [*_named(ran.condition.kept, MOST_NAMED)],
             "lost": lost,
-            "older": [*ran.condition.older],
+            "older": [*_named(ran.condition.older, MOST_NAMED)],
             "persisted": ran.condition.unsaved is None,
             "reason": ran.condition.unsaved,
         },
@@ -144,10 +149,17 @@ def _failure_text(ran: Ran, failure: RunFailure) -> str:
     shown = {"stdout": ran.stdout, "stderr": ran.stderr, "traceback": failure.traceback or ""}
     parts += [f"{name}:\n{_end(text.rstrip())}" for name, text in shown.items() if text.strip()]
     if ran.condition.lost:
-        parts.append("lost: " + "; ".join(f"{one.name} ({one.reason})" for one in ran.condition.lost[:MOST_LOST]))
+        lost = [f"{one.name} ({one.reason})" for one in ran.condition.lost]
+        parts.append("lost: " + "; ".join(_named(lost, MOST_LOST)))
     if ran.condition.older:
-        parts.append("older: " + ", ".join(ran.condition.older[:MOST_LOST]))
+        parts.append("older: " + ", ".join(_named(ran.condition.older, MOST_LOST)))
     return "\n\n".join(parts)
+
+
+def _named(names: Sequence[str], most: int) -> list[str]:
+    """The first of the names, and how many more there are."""
+    more = len(names) - most
+    return [*names[:most], f"(and {more:,} more)"] if more > 0 else [*names]
 
 
 def _end(text: str) -> str:

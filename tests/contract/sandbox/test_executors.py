@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from loci.adapters.sandbox.run_results import MORE
 from loci.adapters.sandbox.snapshots import blobs_of
 from loci.code.python_run import ExecutorNow, Ran, RunFailure, Stored, Value
 from loci.core.errors import NotFound
@@ -87,13 +88,29 @@ def test_after_a_crash_variables_are_there_or_lost_by_name(place: Place) -> None
 
 def test_after_a_crash_what_was_set_since_the_last_saving_is_lost_by_name(place: Place) -> None:
     id = place.executors.open(ANN)
-    ran(place, id, "x = 1")
+    ran(place, id, "x = 1\nfor i in range(700): globals()[f'v{i}'] = i")
     place.move()
-    before = ran(place, id, "y = 2")
+    before = ran(place, id, "v698 = 'new'; y = 2")
     place.crash()
     after = ran(place, id, "x")
     assert (after.outcome, after.condition.state) == (Value("int", "1"), "restored")
-    assert [one.name for one in after.condition.lost] == (["y"] if before.condition.unsaved else [])
+    lost = [one.name for one in after.condition.lost]
+    assert (lost, after.condition.older) == ((["y"], ("v698",)) if before.condition.unsaved else ([], ()))
+
+
+def test_after_a_crash_of_more_variables_than_can_be_named_some_may_be_lost(place: Place) -> None:
+    id = place.executors.open(ANN)
+    ran(place, id, "x = 1\nfor i in range(5000): globals()[f'v{i}'] = i")
+    place.move()
+    before = ran(place, id, "x = 2; v4999 = 'new'; y = 2")
+    place.crash()
+    after = ran(place, id, "'y' in globals()")
+    lost = [one.name for one in after.condition.lost]
+    if before.condition.unsaved is None:
+        assert (after.outcome, lost, after.condition.older) == (Value("bool", "True"), [], ())
+        return
+    assert (after.outcome, lost, after.condition.older) == (Value("bool", "False"), [MORE], ("x",))
+    assert (len(after.condition.kept), after.condition.kept[-1]) == (4001, MORE)
 
 
 def test_after_a_crash_what_is_older_than_it_was_is_named(place: Place) -> None:

@@ -1,5 +1,7 @@
 """The answers of runs of Python, held to what the tool says of them."""
 
+from dataclasses import replace
+
 import pytest
 
 from loci.code.answers import python_answer, python_under_way
@@ -27,6 +29,17 @@ def test_an_answer_has_exactly_the_fields_that_the_tool_declares(outcome: Value 
 def test_the_answer_of_a_run_that_goes_on_has_no_others() -> None:
     answer = python_under_way(25_000, "0123456789ab")
     assert RunResult.model_validate(answer, strict=True).model_dump() == answer
+
+
+def test_of_many_names_the_first_are_told_and_how_many_there_are() -> None:
+    names = tuple(f"v{number}" for number in range(1700))
+    condition = ExecutorCondition("restored", names, tuple(LostVariable(one, "lost") for one in names), names)
+    answer = python_answer(replace(_ran(RunFailure("CODE_ERROR", "It failed", "Correct it")), condition=condition))
+    told = RunResult.model_validate({"result": answer["result"]}).result
+    assert told is not None
+    for shown in (told.executor.kept, told.executor.older, [one.name for one in told.executor.lost]):
+        assert shown == [*names[:500], "(and 1,200 more)"]
+    assert str(answer["text"]).count("(and 1,680 more)") == 2
 
 
 def test_a_long_output_beside_an_error_keeps_its_end() -> None:

@@ -9,6 +9,7 @@ from loci.code.python_run import ExecutorCondition, LostVariable
 from loci.sandbox.supervisor.exchange import WhyEnded
 from loci.sandbox.supervisor.variables import Kept, Lost, New, Restored, Start
 
+MORE_CHANGED = LostVariable(run_results.MORE, "those are lost, or older, that the last runs have set")
 NOT_SAVED = "it was set after the variables were last saved"
 CUT_OFF = LostVariable("(variables of the last run)", "that run was cut off before it was answered")
 
@@ -39,6 +40,9 @@ class KnownVariables:
                 lost = (*snapshot.lost, *lost)
                 known = (*kept, *(one.name for one in lost))
                 changed = set(self.changed)
+                if run_results.MORE in changed:
+                    changed.remove(run_results.MORE)
+                    lost, known = (*lost, MORE_CHANGED), (*known, run_results.MORE)
                 older = tuple(name for name in kept if name in changed)
                 return ExecutorCondition("restored", kept, (*lost, *self._not_in(known), *self._cut_off()), older)
             case Lost(why) if snapshot is not None:

@@ -10,12 +10,15 @@ from typing import Any, cast
 from loci.code.python_run import ExecutorCondition, LostVariable, Made, Ran, RunFailure, Value
 from loci.core.errors import NotFound, Refused
 from loci.sandbox.inside.notebook import LARGEST_FIGURE, MOST_FIGURES
+from loci.sandbox.inside.telling import MOST_LOST, MOST_NAMES
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, ExecutorReply, Output, WhyEnded
 
 MB = 1 << 20
 LONGEST = 24_000
-MOST_NAMES = 500
 LONGEST_NAME = 120
+MORE = "(more variables than can be named)"
+"""Stands for those that a message had no room for, as if it were a variable."""
+MORE_LOST = LostVariable(MORE, "their reasons are too many to be told")
 FIGURES_BYTES = 4 << 20
 """All figures of a run together. An answer on Lambda has no more room."""
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -92,23 +95,25 @@ def ran(reply: ExecutorReply, condition: ExecutorCondition, limits: dict[str, An
 
 def names(said: Mapping[str, Any], before: tuple[str, ...]) -> tuple[str, ...]:
     """The names of its variables, as the executor says. If it had no memory to say so, those from before the run."""
-    return tuple(_texts(said["names"])) if "names" in said else before
+    return _texts(said, "names", "more") if "names" in said else before
 
 
 def changed(said: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
     """The variables that it says may have changed since they were saved; if it does not say, all."""
-    return tuple(_texts(said["changed"])) if "changed" in said else names
+    return _texts(said, "changed", "more_changed") if "changed" in said else names
 
 
 def saved(said: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[LostVariable, ...]]:
     """The variables that it says are kept, and those that are lost."""
     lost: list[LostVariable] = []
     entries = said.get("lost")
-    for one in cast("list[Any]", entries)[:MOST_NAMES] if isinstance(entries, list) else ():
+    for one in cast("list[Any]", entries)[:MOST_LOST] if isinstance(entries, list) else ():
         if isinstance(one, dict):
             parts = cast("dict[str, Any]", one)
             lost.append(LostVariable(clean_text(parts.get("name"), LONGEST_NAME), clean_text(parts.get("reason"), 200)))
-    return tuple(_texts(said.get("kept"))), tuple(lost)
+    if said.get("more_lost"):
+        lost.append(MORE_LOST)
+    return _texts(said, "kept", "more"), tuple(lost)
 
 
 def no_file(name: str, why: str) -> NotFound:
@@ -191,10 +196,13 @@ def _figures(reply: ExecutorReply) -> tuple[bytes, ...]:
     return tuple(shown)
 
 
-def _texts(values: Any) -> list[str]:
+def _texts(said: Mapping[str, Any], name: str, more: str) -> tuple[str, ...]:
+    values = said.get(name)
     if not isinstance(values, list):
-        return []
-    return [clean_text(one, LONGEST_NAME) for one in cast("list[Any]", values)[:MOST_NAMES] if isinstance(one, str)]
+        return ()
+    found = cast("list[Any]", values)[:MOST_NAMES]
+    texts = (clean_text(one, LONGEST_NAME) for one in found if isinstance(one, str))
+    return (*texts, MORE) if said.get(more) else tuple(texts)
 
 
 def clean_text(value: Any, most: int = LONGEST) -> str:

@@ -19,8 +19,6 @@ BLOBS = "executors/"
 """The prefix of all executors' blobs."""
 PIECE = 16 << 20
 TOO_LARGE = "STATE_TOO_LARGE"
-MOST_NAMES = 1000
-"""In a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +182,8 @@ def snapshot_to_json(snapshot: VariablesSnapshot) -> JsonObject:
         "generation": snapshot.generation,
         "pieces": list[Json](snapshot.pieces),
         "size": snapshot.size,
-        "kept": list[Json](snapshot.kept[:MOST_NAMES]),
-        "lost": [{"name": one.name, "reason": one.reason} for one in snapshot.lost[:MOST_NAMES]],
+        "kept": list[Json](snapshot.kept),
+        "lost": [{"name": one.name, "reason": one.reason} for one in snapshot.lost],
     }
 
 

@@ -16,9 +16,6 @@ from typing import Any, NoReturn
 from loci.sandbox.inside import frames, notebook, pickled_variables, telling
 from loci.sandbox.inside.notebook import Notebook, raised
 
-MOST_NAMES = 500
-MOST_TOLD = 1000
-"""Variables that are told as saved, restored or lost."""
 LONGEST_NAME = 120
 NOT_LISTED = frozenset({"_", "__annotations__", "__warningregistry__"})
 """Python sets them, not the code. They are saved, but told only if they are lost."""
@@ -124,7 +121,11 @@ class Executor:
         if not asked.get("saved"):  # what was handed over last is not kept
             self._marks = {}
         changed = [one for one in names if one not in self._marks or self._marks[one] != self._mark(one)]
-        told = {"names": names[:MOST_NAMES], "changed": changed[:MOST_NAMES]}
+        told = telling.fitting(names, telling.MOST_NAMES)
+        known = set(told)
+        told_changed = [one for one in changed if one in known]
+        more = {"more": len(told) < len(names), "more_changed": len(told_changed) < len(changed)}
+        told = {"names": told, "changed": told_changed, **more}
         answer = {"ok": failure is None, "value": value, "figures": len(drawn), **told}
         return answer if failure is None else {**answer, "failure": failure}
 
@@ -182,8 +183,7 @@ class Executor:
             self._is_running = False
         send(all_of_it=True)
         self._remember(saved.kept)
-        kept = [one[:LONGEST_NAME] for one in saved.kept if one not in NOT_LISTED]
-        return {"ok": True, "kept": kept[:MOST_TOLD], "lost": saved.lost[:MOST_TOLD], "too_large": saved.too_large}
+        return {"ok": True, **_fates(saved.kept, saved.lost), "too_large": saved.too_large}
 
     def _restore(self, _: Any) -> Answer:
         held = memoryview(b"")
@@ -207,8 +207,7 @@ class Executor:
         # Restored functions have brought Python's own along.
         self._namespace["__builtins__"] = builtins
         self._remember(kept)
-        kept = [one[:LONGEST_NAME] for one in kept if one not in NOT_LISTED]
-        return {"ok": True, "kept": kept[:MOST_TOLD], "lost": lost[:MOST_TOLD]}
+        return {"ok": True, **_fates(kept, lost)}
 
     def _remember(self, names: list[str]) -> None:
         marks = {one: self._mark(one) for one in names}
@@ -237,6 +236,13 @@ class Executor:
 
     def _say(self, what: Answer) -> None:
         frames.write(self._replies, frames.JSON, telling.encoded(what))
+
+
+def _fates(kept: list[str], lost: list[dict[str, str]]) -> Answer:
+    """What became of the variables, as far as a message has room for it."""
+    names = [one[:LONGEST_NAME] for one in kept if one not in NOT_LISTED]
+    told, gone = telling.fitting(names, telling.MOST_NAMES), telling.fitting(lost, telling.MOST_LOST)
+    return {"kept": told, "lost": gone, "more": len(told) < len(names), "more_lost": len(gone) < len(lost)}
 
 
 def _message(kind: bytes, payload: bytes) -> Answer:

@@ -7,6 +7,10 @@ import threading
 from typing import Any
 
 MISSING = object()
+MOST_NAMES, MOST_LOST = 4000, 1000
+"""Variables that one message names, and those that it names with a reason why they are lost."""
+ROOM = 300_000
+"""Bytes of a message for each list of them."""
 LEAST_DEPTH = 1000
 _BUILTINS = builtins.__dict__
 _PRISTINE = dict(_BUILTINS)
@@ -61,6 +65,18 @@ def shown(value: object, otherwise: str = "(its text cannot be made)") -> str:
         raise
     except BaseException:  # noqa: BLE001 (it is the caller's)
         return otherwise
+
+
+def fitting(ones: list[Any], most: int) -> list[Any]:
+    """As many of them, from the first on, as a message has room for."""
+    told: list[Any] = []
+    room = ROOM
+    for one in ones[:most]:
+        room -= len(encoded(one))
+        if room < 0:
+            break
+        told.append(one)
+    return told
 
 
 def encoded(message: object) -> bytes:

@@ -16,7 +16,6 @@ from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
 KIND = "executor-machine"
 BUSY_SECONDS = 2.0
 PAUSE = 0.1
-MOST_NAMES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +76,6 @@ class ExecutorRecords:
 
     def give(self, turn: RunTurn, known: KnownExecutor) -> bool:
         """Give the turn back, with the executor as it is now. False if the turn was over, and is another run's."""
-        variables = known.variables
-        names, changed = variables.names[:MOST_NAMES], variables.changed[:MOST_NAMES]
-        known = replace(known, variables=replace(variables, names=names, changed=changed))
         try:
             self._put(turn.owner, turn.id, known, Record(turn.id, {}, turn.version), 0.0, turn.keep_until)
         except Conflict:
