@@ -5,16 +5,16 @@ import contextlib
 import ctypes
 import os
 import pathlib
-import signal
 import sys
 import threading
 import types
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import Any, NoReturn
 
 from loci.sandbox.inside import frames, notebook, pickled_variables, telling
 from loci.sandbox.inside.notebook import Notebook, raised
+from loci.sandbox.inside.resting_signals import RestingSignals
 
 LONGEST_NAME = 120
 NOT_LISTED = frozenset({"_", "__annotations__", "__warningregistry__"})
@@ -25,7 +25,22 @@ LARGEST_STATE = 2 << 30
 GIVE_BACK: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
 """Gives the system what the C library keeps for later. Takes less than 0.1 ms; not every C library has it."""
 
+MOST_RAISED = 10_000
+"""Errors in one request, outside of the code's run: threads that it left may raise them in this one."""
+
 Answer = dict[str, Any]
+
+
+@dataclass
+class _Request:
+    """How far a request is. Whatever is raised meanwhile, it goes on there."""
+
+    got: bytearray = field(default_factory=bytearray)
+    asked: Answer | None = None
+    has_begun: bool = False
+    frame: bytes | None = None
+    sent: list[int] = field(default_factory=list[int])
+    raised: int = 0
 
 
 class Executor:
@@ -37,6 +52,8 @@ class Executor:
         self._is_running = False
         self._was_interrupted = False
         self._asking = threading.Lock()
+        self._request = _Request()
+        self._signals = RestingSignals(self._interrupt)
         # The caller's code is `__main__`, so that its functions and classes are saved by value, as in a notebook.
         main = types.ModuleType("__main__")
         sys.modules["__main__"] = main
@@ -54,19 +71,43 @@ class Executor:
 
     def serve(self) -> NoReturn:
         """Serve until the supervisor closes its end."""
-        signal.signal(signal.SIGINT, self._interrupt)
-        self._say({"t": "ready"})
+        try:
+            self._say({"t": "ready"})
+            while True:
+                try:
+                    # Another error may come while one is being caught.
+                    self._serve_requests()
+                except _AnyError:
+                    continue
+        finally:
+            os._exit(1)
+
+    def _serve_requests(self) -> None:
         while True:
             try:
-                kind, payload = frames.read(self._requests)
-                asked = _message(kind, payload)
-                operation = self._operations.get(asked.get("op", ""))
-                if operation is not None:
-                    self._say({"t": "done", "id": asked["id"], **self._done(operation, asked)})
-            except KeyboardInterrupt:
-                continue
-            except (EOFError, BrokenPipeError):
-                os._exit(0)
+                while True:
+                    self._go_on()
+            except _AnyError:
+                self._request.raised += 1  # each time, if the supervisor has closed its end
+                if self._request.raised > MOST_RAISED:
+                    _exit(1)
+
+    def _go_on(self) -> None:
+        """Do what is left of the request."""
+        one = self._request
+        if one.asked is None:
+            one.asked = _message(*frames.read(self._requests, one.got))
+        operation = self._operations.get(one.asked.get("op", ""))
+        if operation is not None:
+            if one.frame is None:
+                # Nothing runs twice.
+                answer = {"ok": False, "failure": dict(NOT_TOLD)} if one.has_begun else {}
+                one.has_begun = True
+                answer = answer or self._done(operation, one.asked)
+                told = telling.encoded({"t": "done", "id": one.asked["id"], **answer})
+                one.frame = frames.packed(frames.JSON, told)
+            frames.send(self._replies, one.frame, one.sent)
+        self._request = _Request()
 
     def get_memory_path(self, memory_id: str, memory_name: str = "") -> pathlib.Path:
         """The path of a stored file or a document, for reading: get_memory_path("ds-abc123", "sales.xlsx").
@@ -89,6 +130,9 @@ class Executor:
             answer = operation(asked)
         except MemoryError:
             answer = {"ok": False, "memory": True}
+        except _AnyError:
+            answer = {"ok": False, "failure": dict(NOT_TOLD)}
+        self._signals.rest()
         for name in ("stdout", "stderr"):
             with contextlib.suppress(BaseException):  # the caller's code may have put anything there
                 getattr(sys, name).flush()
@@ -107,6 +151,7 @@ class Executor:
         drawn: list[bytes] = []
         try:
             self._is_running = True
+            self._signals.go_on()
             value, failure = self._outcome(asked["code"])
             drawn = notebook.figures()
         except KeyboardInterrupt:
@@ -132,8 +177,11 @@ class Executor:
     def _outcome(self, code: str) -> tuple[Answer | None, Answer | None]:
         """The value of the code, and how it failed."""
         try:
-            result = self._notebook.run(code)
-            value = notebook.described(result)
+            try:
+                result = self._notebook.run(code)
+                value = notebook.described(result)
+            finally:
+                self._signals.rest()
             if result is not None:
                 self._namespace["_"] = result
         except SystemExit as error:
@@ -236,6 +284,10 @@ class Executor:
 
     def _say(self, what: Answer) -> None:
         frames.write(self._replies, frames.JSON, telling.encoded(what))
+
+
+# The caller's code may replace each of these while it runs.
+_exit, _AnyError = os._exit, BaseException
 
 
 def _fates(kept: list[str], lost: list[dict[str, str]]) -> Answer:

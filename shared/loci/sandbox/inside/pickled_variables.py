@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Final
 
 import cloudpickle  # pyright: ignore[reportMissingImports]
 
-from loci.sandbox.inside.telling import shown, type_name
+from loci.sandbox.inside.telling import MISSING, shown, type_name
 
 HEAD = struct.Struct(">cIQ")
 PICKLE, ALIAS = b"P", b"A"
@@ -72,12 +72,15 @@ def save(
     kept: list[str] = []
     lost: list[dict[str, str]] = []
     too_large = False
-    first: dict[int, str] = {}
+    first: dict[int, tuple[str, object]] = {}
+    """Names by the ids of their objects. They stay here: a thread of the code may drop them meanwhile."""
     room = most
     for name in names:
-        value = namespace[name]
+        value = namespace.get(name, MISSING)
+        if value is MISSING:
+            continue
         if id(value) in first:
-            _record(write, ALIAS, name, _encoded(first[id(value)]))
+            _record(write, ALIAS, name, _encoded(first[id(value)][0]))
             kept.append(name)
             continue
         file = io.BytesIO()
@@ -101,7 +104,7 @@ def save(
         _record(write, PICKLE, name, content)
         kept.append(name)
         if not isinstance(value, PLAIN):
-            first[id(value)] = name
+            first[id(value)] = name, value
     return SavedNames(kept, lost, too_large)
 
 

@@ -84,6 +84,37 @@ class O:
     def flush(self): raise SystemExit
 sys.stdout = sys.stderr = O()
 """,
+    "an alarm that rings later": """
+import signal
+def slow(*_): raise TimeoutError('too slow')
+signal.signal(signal.SIGALRM, slow); signal.setitimer(signal.ITIMER_REAL, 0.03)
+""",
+    "an alarm that never ends": """
+import signal, time
+def slow(*_): raise TimeoutError('too slow')
+signal.signal(signal.SIGALRM, slow); signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005); time.sleep(1)
+""",
+    "an alarm that nobody hears": "import signal; signal.setitimer(signal.ITIMER_REAL, 0.03, 0.01)",
+    "signals of a thread": """
+import os, signal, threading
+def slow(*_): raise OSError('a signal')
+signal.signal(signal.SIGUSR1, slow)
+def send():
+    for _ in range(300): os.kill(os.getpid(), signal.SIGUSR1)
+threading.Thread(target=send).start()
+""",
+    "a thread that changes names while they are saved": """
+import threading, time
+def change():
+    names = globals()
+    for _ in range(200):
+        for k in range(300): names[f't{k}'] = [k]
+        for k in range(300): names.pop(f't{k}', None)
+threading.Thread(target=change).start()
+class A:
+    def __reduce__(self): return time.sleep(0.01) or (int, ())
+globals().update({f'a{k}': A() for k in range(3)})
+""",
     "names that are none": "globals()[5] = globals()[('a',)] = globals()['\\ud800'] = globals()['y' * 10_000] = 4",
     "a name that ends all": """
 class N(str):
@@ -119,6 +150,7 @@ def answered(one: ExecutorProcess, code: str) -> ExecutorReply:
     """The answer of the code, which can be sent on."""
     ended, output = tried(one, code)
     assert isinstance(ended, ExecutorReply), bytes(output.stderr)[-1000:]
+    assert b"/loci/" not in output.stderr  # nor where it is installed
     json.dumps(str(ran(ended, ExecutorCondition("kept"), limits(BOUNDS), ())), ensure_ascii=False).encode()
     return ended
 
@@ -131,6 +163,27 @@ def test_it_is_answered_and_variables_stay(python: ExecutorFactory, code: str) -
         value = answered(one, "x + 1").said["value"]
         assert value["text"] == "42"
         assert one.save(lambda _: None, 1 << 20, 10).said["ok"]
+
+
+def test_errors_that_a_thread_raises_in_it_end_nothing(python: ExecutorFactory) -> None:
+    code = """
+import ctypes, threading, time
+x, main = 41, threading.main_thread().ident
+def strike():
+    for error in (ValueError, EOFError, OSError, KeyboardInterrupt, SystemExit) * 20:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(main), ctypes.py_object(error)); time.sleep(0.0003)
+threading.Thread(target=strike).start()
+"""
+    with python.executor(BOUNDS) as one:
+        answered(one, code)
+        until(lambda: "'42'" in str(answered(one, "x + 1").said.get("value")))
+        until(lambda: one.save(lambda _: None, 1 << 20, 10).said["ok"])
+
+
+def test_a_handler_of_a_signal_stays_and_its_timer_does_not(python: ExecutorFactory) -> None:
+    with python.executor(BOUNDS) as one:
+        answered(one, "import signal\ndef f(*_): 1\nsignal.signal(signal.SIGALRM, f); signal.alarm(9)")
+        assert printed(one, "print(signal.getsignal(signal.SIGALRM) is f, signal.alarm(0))") == "True 0\n"
 
 
 @pytest.mark.parametrize("builtin", BUILTINS)
