@@ -156,6 +156,8 @@ class Executor:
             drawn = notebook.figures()
         except KeyboardInterrupt:
             failure = {"interrupted": True, **NOT_TOLD}
+        except MemoryError:
+            failure = {"memory": True, **NOT_TOLD}
         except BaseException:  # noqa: BLE001 (telling of it runs the caller's code, too)
             failure = dict(NOT_TOLD)
         finally:

@@ -28,8 +28,8 @@ ROWS, COLUMNS, WIDTH = 30, 30, 160
 REFUSED = {
     "subprocess": "it starts no programs. Use Python's own modules and the packages that are installed",
     "socket": "it has no network. Use the stored files: get_memory_path(memory_id) returns the path of one",
-    "multiprocessing/synchronize": "it starts no processes. Use threads, or n_jobs=1",
-    "multiprocessing/context": "it starts no processes. Use threads, or n_jobs=1",
+    "multiprocessing/synchronize": "it starts no processes. Use concurrent.futures.ThreadPoolExecutor, or n_jobs=1",
+    "multiprocessing/context": "it starts no processes. Use concurrent.futures.ThreadPoolExecutor, or n_jobs=1",
 }
 """By the module that the code was in when the system refused something."""
 PARSER_LIMITS = (MemoryError, RecursionError)
@@ -39,7 +39,12 @@ GOES_ON = ("elif", "else", "except", "finally")
 """Words that begin a line and no statement."""
 READS_CODE = re.compile(r"(?:\w+\.)?(?:eval|exec|compile|parse|literal_eval)\(")
 LONG_LINE = 1000
-REFUSED_ELSE = "it starts no programs, opens no connections and reaches no other process"
+PARSER_ROOM, ROOM_PER_CHARACTER = 1 << 20, 100
+"""Bytes that the parser takes at most, for any code and for each of its characters."""
+REFUSED_ELSE = (
+    "it starts no programs, opens no connections and reaches no other process. "
+    "Use concurrent.futures.ThreadPoolExecutor for work at once"
+)
 
 
 @dataclass(frozen=True)
@@ -93,10 +98,20 @@ def _compiled(code: str, name: str) -> tuple[CodeType, CodeType | None]:
             assert isinstance(expression, Expr)  # noqa: S101
             last = compile(Expression(expression.value), name, "eval", dont_inherit=True)
         return compile(tree, name, "exec", dont_inherit=True), last
-    except PARSER_LIMITS:
+    except PARSER_LIMITS as error:
+        if isinstance(error, MemoryError) and _is_memory_short(len(code)):
+            raise MemoryError from None
         line = _deep_line(code)
         place = (name, line + 1, 1, code.splitlines()[line][:200])
         raise SyntaxError(TOO_DEEP, place) from None
+
+
+def _is_memory_short(characters: int) -> bool:
+    """True if the parser cannot have what code of so many characters takes."""
+    try:
+        return not bytes(PARSER_ROOM + ROOM_PER_CHARACTER * characters)
+    except MemoryError:
+        return True
 
 
 def _deep_line(code: str) -> int:
@@ -141,7 +156,7 @@ def is_of_parser(error: BaseException) -> bool:
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
-    if at is None:
+    if at is None or _is_memory_short(0):
         return False
     code = at.tb_frame.f_code
     if code.co_filename.endswith("/ast.py") and code.co_name == "parse":

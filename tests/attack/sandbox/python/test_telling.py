@@ -274,6 +274,13 @@ def test_want_of_memory_is_told_as_such(python: ExecutorFactory, code: str) -> N
         assert answered(one, code).said["failure"]["memory"] is True
 
 
+def test_want_of_memory_for_the_parser_is_told_as_such(python: ExecutorFactory) -> None:
+    with python.executor(replace(BOUNDS, memory_bytes=32 << 20, base_bytes=96 << 20)) as one:
+        fill = "a, n = [], 1 << 20\nwhile n > 16:\n    try: a.append(bytes(n))\n    except MemoryError: n //= 2"
+        answered(one, fill)
+        assert answered(one, "1 + 1").said["failure"]["memory"] is True
+
+
 @pytest.mark.parametrize(
     ("code", "advice"),
     [
@@ -281,6 +288,7 @@ def test_want_of_memory_is_told_as_such(python: ExecutorFactory, code: str) -> N
         ("import subprocess; subprocess.check_output('ls', shell=True)", "it starts no programs"),
         ("import os; os.popen('ls').read()", "it starts no programs"),
         ("import os; os.fork()", "it starts no programs"),
+        ("import multiprocessing as m; m.Process(target=print).start()", "it starts no processes"),
         ("import socket; socket.socket()", "it has no network"),
         ("import socket; socket.create_connection(('127.0.0.1', 1))", "it has no network"),
         ("import socket; socket.getaddrinfo('example.com', 80)", "it has no network"),
@@ -293,7 +301,8 @@ def test_what_a_sandbox_refuses_says_so_and_what_to_do(python: ExecutorFactory, 
     with python.executor(BOUNDS) as one:
         message = answered(one, code).said["failure"]["message"]
     assert f"this is a sandbox: {advice}" in message
-    assert "Use " in message or "reaches no other process" in message
+    assert "Use " in message
+    assert ("ThreadPoolExecutor" in message) == ("fork" in code or "multiprocessing" in code)
 
 
 def test_what_raises_nothing_says_it_too(python: ExecutorFactory) -> None:
