@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.local.executors import executor_session
+from loci.adapters.local.executors import confined_executors, executor_session
 from loci.code.python_run import RunFailure
+from loci.core.errors import Refused
 from loci.core.identity import Owner
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from tests.attack.sandbox.python.test_meters import WALLS
@@ -133,3 +134,23 @@ def test_saving_that_never_ends_has_its_seconds_once(here: Here, monkeypatch: py
         here.ran(BOB, other, BUSY)
         here.executors.tidy()
     assert used(hostile.id) == after
+
+
+def test_processes_that_do_not_let_themselves_be_saved_take_no_more_places(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(confined_executors, "MOST_HERE", 2)
+    monkeypatch.setattr(confined_executors, "BUSY_SECONDS", 0.1)
+    refused = 0
+    for _ in range(5):
+        id = here.executors.open(ANN)
+        try:
+            here.ran(ANN, id, NEVER["reducing that hears no interrupt"])
+        except Refused as error:
+            refused += error.code == "EXECUTOR_BUSY"
+    assert refused == 3
+    # One that was refused has a process in which nothing has run. It goes at once, when the next one comes.
+    until(lambda: sum(one.is_here for one in here.executors.sessions()) <= 3)
+    for session in here.executors.sessions():
+        if (executor := session._executor) is not None:  # pyright: ignore[reportPrivateUsage]
+            executor.end()

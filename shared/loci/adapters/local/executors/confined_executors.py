@@ -13,6 +13,7 @@ from loci.adapters.local.executors.executor_folder import ExecutorFolder
 from loci.adapters.local.executors.executor_session import BUSY_SECONDS, QUIET_SECONDS, ExecutorSession
 from loci.adapters.local.executors.executor_starter import PREFIX, ExecutorStarter
 from loci.adapters.local.executors.run_places import RunPlaces
+from loci.adapters.sandbox import run_results
 from loci.adapters.sandbox.snapshots import Snapshots
 from loci.code.ports import GivenUp, StoredFiles, never
 from loci.code.python_run import ExecutorNow, Ran
@@ -24,6 +25,7 @@ from loci.sandbox.supervisor.executor_process import ExecutorProcess
 
 MOST_HERE = 8
 """Processes. The one that was idle for longest makes room for the next."""
+ROOM_PAUSE = 0.02
 LOOKS_SECONDS = 1.0
 SWEEP_SECONDS = 3600.0
 """Between two searches for executors that have expired."""
@@ -206,9 +208,23 @@ class ConfinedExecutors:
         An owner with too many processes first waits until one of them is put away.
         """
         with self._places.place(session.owner.key, BUSY_SECONDS) as others:
-            if not session.is_here:
-                self._make_room(session, session.owner)
+            self._wait_for_room(session)
             yield others
+
+    def _wait_for_room(self, session: ExecutorSession) -> None:
+        """Put away the owner's other processes that are too many, or wait for those that are being put away."""
+        until = time.monotonic() + BUSY_SECONDS
+        while True:
+            here = (one for one in self.sessions() if one.is_here and one is not session)
+            own = [one for one in here if one.owner == session.owner]
+            too_many = len(own) + 1 - MOST_HERE
+            if too_many <= 0:
+                return
+            if time.monotonic() >= until:
+                raise run_results.busy(session.id, f"has no room: {too_many} others of yours are still being saved")
+            if sum(one.is_leaving for one in own) < too_many:
+                self._make_room(session, session.owner)
+            time.sleep(ROOM_PAUSE)
 
     def _make_room(self, but: ExecutorSession, of: Owner | None = None) -> None:
         """Put away those that were idle for longest, of the owner with most of them.

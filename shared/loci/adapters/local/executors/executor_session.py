@@ -74,6 +74,8 @@ class ExecutorSession:
         """Runs that wait for their turn."""
         self._is_running = False
         self._is_unwanted = False
+        self.is_leaving = False
+        """True while it is put away."""
 
     @property
     def is_here(self) -> bool:
@@ -172,9 +174,13 @@ class ExecutorSession:
         with self._taken(0) as is_mine:
             if not is_mine:
                 return False
-            if self.is_dirty:
-                self._save(MOST, PUT_AWAY_SECONDS if seconds is None else seconds, all_of_it=False)
-            self._end()
+            self.is_leaving = True
+            try:
+                if self.is_dirty:
+                    self._save(MOST, PUT_AWAY_SECONDS if seconds is None else seconds, all_of_it=False)
+                self._end()
+            finally:
+                self.is_leaving = False
             return True
 
     def close(self, seconds: float) -> None:
