@@ -27,6 +27,8 @@ from loci.sandbox.supervisor.variables import Start, Unsaved, start_to_json
 from loci.sandbox.wall.probe import offered
 
 LARGEST_FILE = 256 << 20
+SAVE_SECONDS = 5.0
+"""To save the variables, while somebody waits for the answer."""
 NO_START = (ExecutorEnded, OSError, subprocess.SubprocessError)
 
 Answer = dict[str, Any]
@@ -139,7 +141,7 @@ class PythonRuns:
 
     def _save(self, executor: ExecutorProcess, save: Mapping[str, Any]) -> Answer:
         content = CollectedVariables()
-        saved = variables.save(executor, content.take, save["most"], all_of_it=True)
+        saved = variables.save(executor, content.take, save["most"], all_of_it=True, seconds=SAVE_SECONDS)
         if isinstance(saved, Unsaved):
             if executor.ended is not None:
                 self._end()

@@ -60,6 +60,17 @@ def test_what_cannot_be_kept_is_told_and_python_goes_on(runs: python_function.Py
     assert (again["began"], again["run"]["stdout"]) == ("kept", "1\n")
 
 
+def test_what_takes_long_to_be_saved_does_not_hold_the_answer_back(
+    runs: python_function.PythonRuns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(python_function, "SAVE_SECONDS", 0.1)
+    code = "import time\nclass Slow:\n def __reduce__(self): return time.sleep(60)\nx, slow = 1, Slow()"
+    told = unpacked_answer(runs.answer(order(code, executor="slow")))
+    assert told["unsaved"] == "saving the variables took longer than 0.1 s"
+    again = unpacked_answer(runs.answer(order("print(x)", executor="slow", expected="1", process="2")))
+    assert (again["began"], again["run"]["stdout"]) == ("kept", "1\n")
+
+
 def test_a_process_that_is_not_the_expected_one_is_discarded(runs: python_function.PythonRuns) -> None:
     runs.answer(order("x = 1", executor="other"))
     told = unpacked_answer(
