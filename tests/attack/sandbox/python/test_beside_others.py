@@ -95,3 +95,10 @@ def test_no_call_tells_it_from_one_that_is_not_there(here: Here) -> None:
 
 def test_nothing_of_it_can_be_opened(here: Here) -> None:
     assert ran(here, CALLS.partition("told = ")[0] + FILES).strip() == ""
+
+
+def test_only_without_namespaces_it_is_known_that_its_id_is_in_use(here: Here, request: pytest.FixtureRequest) -> None:
+    """Known to be open there (docs/security.md): Landlock does not judge who asks if a path exists."""
+    told = ran(here, "import os\nprint(*(os.path.exists(f'/proc/{p}') for p in (*THERE, NOBODY)))")
+    is_shown = "unprivileged" in request.node.name
+    assert told.split() == [*[str(is_shown)] * 3, "False"]
