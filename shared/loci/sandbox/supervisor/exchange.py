@@ -110,7 +110,7 @@ class Exchange:
         self.is_answer = is_answer
         self.began = time.monotonic()
         self.until = self.began + seconds
-        self.next_disk = self.began + DISK_SECONDS
+        self.next_disk = self.soonest_disk = self.began + DISK_SECONDS
         self.soft = soft
         """True if the code is interrupted first, and ended only if that does not help."""
         self.interrupted = False

@@ -31,7 +31,7 @@ from loci.sandbox.supervisor.exchange import (
 from loci.sandbox.supervisor.executor_files import disk_use
 from loci.sandbox.supervisor.giving_way import give_way
 from loci.sandbox.supervisor.process_handle import ProcessHandle
-from loci.sandbox.supervisor.process_use import HeldFiles, held_files, memory_use
+from loci.sandbox.supervisor.process_use import HeldFiles, bytes_written, held_files, memory_use
 from loci.sandbox.supervisor.reading_turns import ReadingTime
 
 LOOK_SECONDS = 0.05
@@ -62,6 +62,8 @@ class ExecutorProcess:
         self._waiting: deque[Iterator[bytes]] = deque()
         self._unsent = memoryview(b"")
         self._held_files = HeldFiles()
+        self._full_at = 0
+        """Bytes written in all, before which its files cannot take more than they may."""
         self.has_run = False
         self._gives_way: int | None = 0
         """None if it is not known."""
@@ -217,10 +219,13 @@ class ExecutorProcess:
             self._stop("memory", exchange)
         if used.threads > self._bounds.threads:
             self._stop("threads", exchange)
-        if now > exchange.next_disk:
+        is_full = now > exchange.soonest_disk and bytes_written(self._handle.id) > self._full_at
+        if now > exchange.next_disk or is_full:
             self._check_disk(exchange, with_mapped=True)
-            # A folder that takes long to look through is looked at less often.
-            exchange.next_disk = time.monotonic() + max(DISK_SECONDS, 10 * (time.monotonic() - now))
+            # A folder that takes long to look through is looked at less often, unless enough was written to fill it.
+            took = time.monotonic() - now
+            exchange.next_disk = time.monotonic() + max(DISK_SECONDS, 10 * took)
+            exchange.soonest_disk = time.monotonic() + 2 * took
 
     def check_between_runs(self) -> None:
         """Look at all that it holds, which takes too long after each run. `ExecutorEnded` if it is too much."""
@@ -228,10 +233,12 @@ class ExecutorProcess:
             self._check_disk(Exchange(lambda _: False, 0), with_mapped=True)
 
     def _check_disk(self, exchange: Exchange, *, with_mapped: bool) -> None:
+        written = bytes_written(self._handle.id)
         found = disk_use(self._folders, self._bounds.files)
         self._held_files = held_files(self._handle.id, self._folders, with_mapped=with_mapped)
         if found.bytes + self._held_files.unlinked > self._bounds.disk_bytes or found.files > self._bounds.files:
             self._stop("disk", exchange)
+        self._full_at = written + self._bounds.disk_bytes - found.bytes - self._held_files.unlinked
 
     def _stop(self, why: WhyEnded, exchange: Exchange) -> None:
         has_begun = why != "ended" or not self._is_unread()

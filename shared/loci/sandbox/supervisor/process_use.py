@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 FIELD = re.compile(rb"^(VmRSS|VmPTE|VmSwap|Threads):\s*(\d+)", re.MULTILINE)
+WRITTEN = re.compile(rb"^write_bytes: (\d+)", re.MULTILINE)
 SOCKET_BUFFER = 208 << 10
 """Bytes that one end of a pair of sockets may hold: Linux's own limit, which the code cannot raise."""
 PIPE_BUFFER = 64 << 10
@@ -37,6 +38,16 @@ def memory_use(id: int) -> MemoryUse:
     held = sum(found.get(name, 0) for name in (b"VmRSS", b"VmPTE", b"VmSwap"))
     threads = found.get(b"Threads", 0)
     return MemoryUse(held << 10, threads, has_no_main_thread=threads > 1 and b"VmRSS" not in found)
+
+
+def bytes_written(id: int) -> int:
+    """Bytes of files that a process has written so far, to be held or not; 0 if the system does not say."""
+    try:
+        with open(f"/proc/{id}/io", "rb", buffering=0) as opened:
+            found = WRITTEN.search(opened.read(1024))
+    except OSError:
+        return 0
+    return int(found[1]) if found else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from loci.sandbox.supervisor.bounded_json import TooManyPartsError
 from loci.sandbox.supervisor.deno_messages import (
     BadResultError,
     Logged,
@@ -14,6 +15,7 @@ from loci.sandbox.supervisor.deno_messages import (
     ToolRequest,
     parsed,
 )
+from loci.sandbox.supervisor.reading_turns import LARGE
 
 
 def test_what_the_runner_says_is_understood() -> None:
