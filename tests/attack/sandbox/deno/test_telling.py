@@ -61,7 +61,7 @@ READS = {
 
 @pytest.mark.parametrize("code", WRITTEN.values(), ids=WRITTEN)
 def test_text_without_an_end_loses_no_result(deno: DenoSandbox, code: str) -> None:
-    ended = run(deno, f"{code}; ({{a: [1, 'b']}})", Given(timeout_ms=3000))
+    ended = run(deno, f"{code}; ({{a: [1, 'b']}})", Given(timeout_ms=20_000))
     assert isinstance(ended, Completed), ended
     assert ended.value == {"a": [1, "b"]}
     assert any("no end" in line.text for line in ended.measured.logs)
@@ -69,14 +69,14 @@ def test_text_without_an_end_loses_no_result(deno: DenoSandbox, code: str) -> No
 
 @pytest.mark.parametrize("code", WRITTEN.values(), ids=WRITTEN)
 def test_text_without_an_end_loses_no_error(deno: DenoSandbox, code: str) -> None:
-    assert failed(deno, f"{code};\nthrow new Error('own')", Given(timeout_ms=3000)).message.startswith(
+    assert failed(deno, f"{code};\nthrow new Error('own')", Given(timeout_ms=20_000)).message.startswith(
         "Error: own (line 2"
     )
 
 
 @pytest.mark.parametrize("patch", PATCHES.values(), ids=PATCHES)
 def test_no_patched_prototype_changes_a_result(deno: DenoSandbox, patch: str) -> None:
-    given = Given(timeout_ms=3000)
+    given = Given(timeout_ms=20_000)
     code = f"const list = [1, 'b', null, [true], {{__proto__: null, a: 1}}]; {patch}; list"
     assert value(deno, code, given) == [1, "b", None, [True], {"a": 1}]
     assert value(deno, f"const s = 'b'.concat('c'); {patch}; s", given) == "bc"
@@ -85,7 +85,7 @@ def test_no_patched_prototype_changes_a_result(deno: DenoSandbox, patch: str) ->
 @pytest.mark.parametrize("patch", PATCHES.values(), ids=PATCHES)
 def test_no_patched_prototype_loses_an_error_or_a_log(deno: DenoSandbox, patch: str) -> None:
     ended = failed(
-        deno, f"const made = new Error('own'); console.log('said'); {patch}; throw made", Given(timeout_ms=3000)
+        deno, f"const made = new Error('own'); console.log('said'); {patch}; throw made", Given(timeout_ms=20_000)
     )
     assert ended.code == "CODE_ERROR"
     assert ended.message == "Error: own (line 1, column 14)"
@@ -186,9 +186,7 @@ def test_a_spare_that_dies_before_it_has_read_its_job_costs_no_call(size: int) -
 
         def doomed(*given: object, **more: object) -> object:
             child = taken(*given, **more)  # pyright: ignore
-            doomed_ones = [] if more.get("is_new") else _descendants(launcher)
-            for one in doomed_ones:
-                os.kill(one, signal.SIGSTOP)
+            doomed_ones = [] if more.get("is_new") else [one for one in _descendants(launcher) if _stops(one)]
             until(lambda: all(_has_stopped(one) for one in doomed_ones))
             sent = child.send
 
@@ -203,6 +201,14 @@ def test_a_spare_that_dies_before_it_has_read_its_job_costs_no_call(size: int) -
 
         made._runner.spares.take = doomed  # pyright: ignore
         assert value(made, "context.text.length", Given(context={"text": "x" * size})) == size
+
+
+def _stops(pid: int) -> bool:
+    try:
+        os.kill(pid, signal.SIGSTOP)
+    except ProcessLookupError:  # it has just ended
+        return False
+    return True
 
 
 def _descendants(pid: int) -> list[int]:
