@@ -141,14 +141,16 @@ def test_processes_that_do_not_let_themselves_be_saved_take_no_more_places(
 ) -> None:
     monkeypatch.setattr(confined_executors, "MOST_HERE", 2)
     monkeypatch.setattr(confined_executors, "BUSY_SECONDS", 0.1)
+    refusals: set[str] = set()
     for _ in range(5):
         id = here.executors.open(ANN)
         try:
             here.ran(ANN, id, NEVER["reducing that hears no interrupt"])
         except Refused as error:
-            assert error.code == "EXECUTOR_BUSY"
+            refusals.add(error.code)
         # One that was refused has a process in which nothing has run. It goes at once, when the next one comes.
         until(lambda: sum(one.is_here for one in here.executors.sessions()) <= 3, 8)
+    assert refusals <= {"EXECUTOR_BUSY"}
     for session in here.executors.sessions():
         if (executor := session._executor) is not None:  # pyright: ignore[reportPrivateUsage]
             executor.end()
