@@ -46,7 +46,7 @@ def index(exact: SqliteIndex, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """The same passages, as if they were many."""
     find(exact, ANN, near=vector(*[1.0] * DIMENSIONS))
     monkeypatch.setattr(nearest, "LEAST_GUESSED", GUESSED)
-    monkeypatch.setattr(nearest, "MOST_READ", READ)
+    monkeypatch.setattr(nearest, "LEAST_READ", READ)
     monkeypatch.setattr(vectors, "MANY", GROUPS * EACH - EACH // 2)
     return SqliteIndex(Database(folder / "loci.db"))
 
@@ -65,6 +65,21 @@ def test_nearly_all_of_the_nearest_are_found_with_their_exact_cosines(
         for some, all_of_them in zip(by_signs, every, strict=True)
     ]
     assert sum(len(some & all_of_them) for some, all_of_them in pairs) >= 0.99 * NEAREST * GROUPS
+
+
+def test_of_many_passages_that_are_alike_nearly_all_of_the_nearest_are_found(
+    folder: Path, index: SqliteIndex, middles: list[list[float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where their signs tell little, more of them are looked at."""
+    source = random.Random(4)
+    alike = [[one + source.gauss(0, 0.3) for one in middles[3]] for _ in range(1000)]
+    put(index, ANN, *[chunk(f"alike#{at}", "lake", embedding(*one)) for at, one in enumerate(alike)])
+    asked = [vector(*(one + source.gauss(0, 0.5) for one in middles[3])) for _ in range(10)]
+    some = [by_vector(find(index, ANN, near=near, limit=NEAREST)) for near in asked]
+    monkeypatch.setattr(vectors, "MANY", 10_000)
+    exact = SqliteIndex(Database(folder / "loci.db"))
+    every = [by_vector(find(exact, ANN, near=near, limit=NEAREST)) for near in asked]
+    assert sum(len({*a} & {*b}) for a, b in zip(some, every, strict=True)) >= 0.95 * NEAREST * len(asked)
 
 
 def test_only_the_documents_of_the_question_are_found(index: SqliteIndex, middles: list[list[float]]) -> None:

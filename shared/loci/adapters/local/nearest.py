@@ -22,11 +22,14 @@ NOWHERE = -9.0
 SAME = 1e-6
 """The cosines of equal vectors in two rows may differ by this much."""
 SAME_GUESS = 1e-3
-LEAST_GUESSED, SHARE_GUESSED = 4_000, 50
+LEAST_GUESSED, SHARE_GUESSED, MOST_GUESSED = 4_000, 50, 24_000
 """Of many, the cosines are guessed for so many with the most equal signs, or for one in so many."""
-MOST_READ = 1_200
+LEAST_READ, MOST_READ = 1_200, 6_000
 """The best of these guesses, whose vectors are read from the database. On vectors like those of MiniLM that finds .997
 of the nearest 50 among a million."""
+SIGNS_OFF, GUESS_OFF = 1.25, 0.9
+"""What is wanted is seldom further behind what seems to be the last of it: in equal signs (times the root of the
+dimensions), and in a guess. Of many that are alike, as notes of one template, more than the least are as near."""
 A_BLOCK = 65_536
 """Signs that are compared at once: they stay in the processor's cache."""
 VECTOR_AT = (
@@ -103,8 +106,9 @@ class Cosines:
             return {}
         if self.held.rows is not None:
             return self._exact(connection, _best(near, limit, SAME))
-        places = _best(near, max(LEAST_GUESSED, len(near) // SHARE_GUESSED), 0)
-        places = places[_best(self._guesses(places), max(limit, MOST_READ), SAME_GUESS)]
+        least = max(LEAST_GUESSED, len(near) // SHARE_GUESSED)
+        places = _hopeful(near, limit, (least, MOST_GUESSED), SIGNS_OFF * self.held.dimensions**0.5, 0)
+        places = places[_hopeful(self._guesses(places), limit, (LEAST_READ, MOST_READ), GUESS_OFF, SAME_GUESS)]
         values = self._cosines(connection, places)
         return self._named(places, values, _best(values, limit, SAME))
 
@@ -134,7 +138,7 @@ class Cosines:
 
         both = self.held.signs[:, places].T, self.held.halves[places]
         signs, halves = (np.unpackbits(np.ascontiguousarray(one).view(np.uint8), axis=1) for one in both)
-        levels = (2 * signs + halves)[:, : self.held.dimensions].astype(np.float32)
+        levels = (2 * signs + halves)[:, : self.held.dimensions].astype(np.float32) - np.float32(1.5)
         return np.vecdot(levels, self.vector)
 
     def _cosines(self, connection: sqlite3.Connection, places: "Numbers") -> "Floats":
@@ -162,6 +166,23 @@ def codes_apart(codes: Sequence[bytes], dimensions: int) -> "tuple[Words, Words]
         return None
     rows = np.frombuffer(b"".join(codes), np.uint64).reshape(len(codes), words)
     return rows[:, : words // 2], rows[:, words // 2 :]
+
+
+def _hopeful(
+    values: "NDArray[np.float32 | np.int16]", limit: int, bounds: tuple[int, int], off: float, same: float
+) -> "Numbers":
+    """The places of the greatest values, among which the `limit` best are, if no value is wrong by more than `off`."""
+    import numpy as np
+
+    least = max(limit, bounds[0])
+    places = _best(values, least, same)
+    if len(places) >= len(values) or len(places) < least:
+        return places
+    found = values[places]
+    wanted = np.partition(found, -limit)[-limit] - off
+    if found.min() < wanted:
+        return places
+    return _best(values, min(int(np.count_nonzero(values >= wanted)), max(least, bounds[1])), same)
 
 
 def _best(values: "NDArray[np.float32 | np.int16]", limit: int, same: float) -> "Numbers":
