@@ -13,6 +13,8 @@ CODE: Final = "code_execution"
 """Stands where the tool of a task would be, if it is code."""
 MOST_TOOLS: Final = 4
 
+QUOTES: Final = str.maketrans(dict.fromkeys('"“”„‟«»', "'"))
+
 
 def row(id: str, stored: JsonObject) -> JsonObject:
     """A run in a list, from its record: there may be thousands, and the record leaves out what is usual."""
@@ -89,7 +91,8 @@ def tool_of(task: Task) -> str:
 
 def asked_by(caller: Mapping[str, Any]) -> str:
     """Whoever began the run, for the middle of a sentence. Without a word about it, they are at this machine."""
-    name = f"“{caller['name']}”" if caller.get("name") else ""
+    # A client chooses its name: it must not end the quotation.
+    name = f"“{str(caller['name']).translate(QUOTES)}”" if caller.get("name") else ""
     match caller.get("proof", "local"):
         case "grant":
             client = f"the client {name}, which" if name else "a client that"
