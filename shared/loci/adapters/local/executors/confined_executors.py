@@ -212,18 +212,20 @@ class ConfinedExecutors:
             yield others
 
     def _wait_for_room(self, session: ExecutorSession) -> None:
-        """Put away the owner's other processes that are too many, or wait for those that are being put away."""
+        """Put away the owner's other processes that are too many, and wait for those that are being put away.
+
+        Those that cannot be saved stay.
+        """
         until = time.monotonic() + BUSY_SECONDS
+        self._make_room(session, session.owner)
         while True:
             here = (one for one in self.sessions() if one.is_here and one is not session)
             own = [one for one in here if one.owner == session.owner]
             too_many = len(own) + 1 - MOST_HERE
-            if too_many <= 0:
+            if too_many <= 0 or not any(one.is_leaving for one in own):
                 return
             if time.monotonic() >= until:
                 raise run_results.busy(session.id, f"has no room: {too_many} others of yours are still being saved")
-            if sum(one.is_leaving for one in own) < too_many:
-                self._make_room(session, session.owner)
             time.sleep(ROOM_PAUSE)
 
     def _make_room(self, but: ExecutorSession, of: Owner | None = None) -> None:
@@ -231,7 +233,8 @@ class ConfinedExecutors:
 
         If one cannot be saved, it stays, and the next one goes.
         """
-        here = [one for one in self.sessions() if one.is_here and one is not but and of in (None, one.owner)]
+        here = [one for one in self.sessions() if one.is_here and not one.is_leaving and one is not but]
+        here = [one for one in here if of in (None, one.owner)]
         count = Counter(one.owner.key for one in here)
         here.sort(key=lambda one: (-count[one.owner.key], one.used_at))
         too_many = len(here) + 1 - MOST_HERE
