@@ -102,11 +102,7 @@ def is_asked(browser: Browser) -> None:
 
 
 def test_somebody_signs_in_with_a_key_and_allows_a_part_by_keyboard_alone(browser: Browser, served: Served) -> None:
-    served.connect(browser)
-    browser.until("document.getElementById('key') !== null")
-    browser.type("#key", served.key)
-    browser.press("Enter")
-    is_asked(browser)
+    _asked_for_consent(browser, served)
     said = browser.run("return document.body.innerText")
     assert "A notebook" in said
     assert "this computer" in said
@@ -147,11 +143,7 @@ def _asked_for_consent(browser: Browser, served: Served) -> None:
 
 
 def test_who_signed_in_before_is_asked_at_once_though_another_site_leads_here(browser: Browser, served: Served) -> None:
-    served.connect(browser)
-    browser.until("document.getElementById('key') !== null")
-    browser.type("#key", served.key)
-    browser.press("Enter")
-    is_asked(browser)
+    _asked_for_consent(browser, served)
     served.connect(browser)
     is_asked(browser)
     browser.run(CLICK, "button[value=deny]")

@@ -7,7 +7,7 @@ from typing import Any, Final
 from loci.core.errors import Misconfigured
 
 VALUES: Final = ("off", "built-in")
-URL: Final = re.compile(r"https?://[^\s/?#]+\S*")
+URL: Final = re.compile(r"https?://[^\s/?#]\S*")
 
 
 def with_issuer(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ Duration = Annotated[float, Field(ge=-LAST_SECOND, le=1000 * LAST_SECOND)]
 
 
 class PastTry(BaseModel):
-    """What is kept of the try."""
+    """Its task, its number, when it began, how long it took, and the beginning of its error."""
 
     model_config = ConfigDict(frozen=True)
 

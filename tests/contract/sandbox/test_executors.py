@@ -57,6 +57,16 @@ def printed(place: Place, id: str, code: str, files: Files | None = None) -> str
     return done.stdout
 
 
+def after_a_crash(place: Place, saved: str, unsaved: str, asked: str) -> tuple[Ran, Ran]:
+    """The run after which the process was killed, and the next one. What the first code set is saved."""
+    id = place.executors.open(ANN)
+    ran(place, id, saved)
+    place.move()
+    before = ran(place, id, unsaved)
+    place.crash()
+    return before, ran(place, id, asked)
+
+
 def test_code_prints_and_has_a_value(place: Place) -> None:
     id = place.executors.open(ANN)
     done = ran(place, id, "print('out')\nprint('err', file=__import__('sys').stderr)\n[1, 2]")
@@ -87,24 +97,16 @@ def test_after_a_crash_variables_are_there_or_lost_by_name(place: Place) -> None
 
 
 def test_after_a_crash_what_was_set_since_the_last_saving_is_lost_by_name(place: Place) -> None:
-    id = place.executors.open(ANN)
-    ran(place, id, "x = 1\nfor i in range(700): globals()[f'v{i}'] = i")
-    place.move()
-    before = ran(place, id, "v698 = 'new'; y = 2")
-    place.crash()
-    after = ran(place, id, "x")
+    many = "x = 1\nfor i in range(700): globals()[f'v{i}'] = i"
+    before, after = after_a_crash(place, many, "v698 = 'new'; y = 2", "x")
     assert (after.outcome, after.condition.state) == (Value("int", "1"), "restored")
     lost = [one.name for one in after.condition.lost]
     assert (lost, after.condition.older) == ((["y"], ("v698",)) if before.condition.unsaved else ([], ()))
 
 
 def test_after_a_crash_of_more_variables_than_can_be_named_some_may_be_lost(place: Place) -> None:
-    id = place.executors.open(ANN)
-    ran(place, id, "x = 1\nfor i in range(5000): globals()[f'v{i}'] = i")
-    place.move()
-    before = ran(place, id, "x = 2; v4999 = 'new'; y = 2")
-    place.crash()
-    after = ran(place, id, "'y' in globals()")
+    many = "x = 1\nfor i in range(5000): globals()[f'v{i}'] = i"
+    before, after = after_a_crash(place, many, "x = 2; v4999 = 'new'; y = 2", "'y' in globals()")
     lost = [one.name for one in after.condition.lost]
     if before.condition.unsaved is None:
         assert (after.outcome, lost, after.condition.older) == (Value("bool", "True"), [], ())
@@ -131,12 +133,7 @@ def test_after_a_crash_what_is_older_than_it_was_is_named(place: Place) -> None:
 
 
 def test_what_has_not_changed_since_it_was_saved_is_not_older(place: Place) -> None:
-    id = place.executors.open(ANN)
-    ran(place, id, "import math\nx = 1\nword = 'w'")
-    place.move()
-    ran(place, id, "print(x, word, math.pi)")
-    place.crash()
-    after = ran(place, id, "x")
+    _, after = after_a_crash(place, "import math\nx = 1\nword = 'w'", "print(x, word, math.pi)", "x")
     assert (after.condition.state, after.condition.older, after.condition.lost) == ("restored", (), ())
 
 

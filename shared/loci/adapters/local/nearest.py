@@ -28,8 +28,8 @@ LEAST_READ, MOST_READ = 1_200, 6_000
 """The best of these guesses, whose vectors are read from the database. On vectors like those of MiniLM that finds .997
 of the nearest 50 among a million."""
 SIGNS_OFF, GUESS_OFF = 1.25, 0.9
-"""What is wanted is seldom further behind what seems to be the last of it: in equal signs (times the root of the
-dimensions), and in a guess. Of many that are alike, as notes of one template, more than the least are as near."""
+"""Signs and guesses put few of the nearest further back than this: equal signs, times the root of the dimensions, and
+units of a guess. Of passages that are alike, as notes of one template, more than the least lie within it."""
 A_BLOCK = 65_536
 """Signs that are compared at once: they stay in the processor's cache."""
 VECTOR_AT = (

@@ -53,7 +53,7 @@ async def _addresses(host: str, port: int, request: httpx2.Request) -> list[str]
 
 
 def _asked(host: str, port: int) -> Future[list[tuple[Any, ...]]]:
-    """What the resolver says. It cannot be stopped, and a slow one holds up nobody who has given up: no loop's end."""
+    """Ask the resolver, in a thread that no loop waits for at its end: it cannot be stopped."""
     said: Future[list[tuple[Any, ...]]] = Future()
     said.set_running_or_notify_cancel()
 

@@ -180,7 +180,7 @@ class Grants:
                 self._end(grant)
 
     def allowed(self, owner: Owner, client: str, redirect: str) -> Grant | None:
-        """What the person allowed the client last, if that still holds and the browser went to this address."""
+        """The grant that the person gave the client last; None if it has ended, or the browser went elsewhere then."""
         found = read_or_none(self._records.get(owner, CONSENTS, consent_key(client)), consent_of)
         grant = self._grant(found[0]) if found and found[1] == redirect else None
         return grant if grant and self._holds(grant) else None

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from loci.sandbox.inside import frames, notebook, pickled_variables, telling
 from loci.sandbox.inside.notebook import Notebook, raised
-from loci.sandbox.inside.resting_signals import RestingSignals
+from loci.sandbox.inside.resting_signals import MOST_RAISED, RestingSignals
 
 LONGEST_NAME = 120
 NOT_LISTED = frozenset({"_", "__annotations__", "__warningregistry__"})
@@ -24,9 +24,6 @@ NOT_TOLD = {"type": "Error", "message": "(what the code did cannot be told)", "t
 LARGEST_STATE = 2 << 30
 GIVE_BACK: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
 """Gives the system what the C library keeps for later. Takes less than 0.1 ms; not every C library has it."""
-
-MOST_RAISED = 10_000
-"""Errors in one request, outside of the code's run: threads that it left may raise them in this one."""
 
 Answer = dict[str, Any]
 
@@ -293,7 +290,7 @@ _exit, _AnyError = os._exit, BaseException
 
 
 def _fates(kept: list[str], lost: list[dict[str, str]]) -> Answer:
-    """What became of the variables, as far as a message has room for it."""
+    """Which variables are kept, and which are lost and why: as many as a message has room for."""
     names = [one[:LONGEST_NAME] for one in kept if one not in NOT_LISTED]
     told, gone = telling.fitting(names, telling.MOST_NAMES), telling.fitting(lost, telling.MOST_LOST)
     return {"kept": told, "lost": gone, "more": len(told) < len(names), "more_lost": len(gone) < len(lost)}

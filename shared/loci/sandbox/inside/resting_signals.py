@@ -11,6 +11,7 @@ from typing import Any
 TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 NUMBERS = tuple(int(one) for one in signal.valid_signals())
 MOST_RAISED = 10_000
+"""Errors that the caller's code may raise outside of its run: threads that it left may do so for ever."""
 # The caller's code may replace each of these while it runs. The module behind Python's own is all in C.
 _c: Any = sys.modules["_signal"]
 _set_timer, _get, _set = _c.setitimer, _c.getsignal, _c.signal

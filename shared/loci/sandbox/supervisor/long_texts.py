@@ -50,7 +50,7 @@ def taken_out(content: bytes, mask: bytes) -> tuple[bytes, dict[str, str]]:
 
 
 def _places(mask: bytes) -> Iterator[tuple[int, int]]:
-    """Where texts begin and end that fill a block or more."""
+    """The places of the marks that begin and end each text of a block or more."""
     marks = end = 0
     for at in range(0, len(mask), BLOCK):
         found = mask.count(b'"', at, at + BLOCK)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 LARGE = 1 << 18
 FREE_SECONDS = 0.02
-"""What the small messages of a run may take before they count as a large one."""
+"""Small messages of a run that took longer wait for a turn, as a large one does."""
 PAUSE = 2
 """The pause, of the time that was taken: messages of all runs together have a third of a processor."""
 LONGEST_PAUSE = 0.5

@@ -28,7 +28,7 @@ CLONE_NAMESPACES = 0x7E020000 | 0x80
 # nobody sees.
 THREAD = 0x100 | 0x200 | 0x400 | 0x800 | 0x10000
 SHARED_DESCRIPTORS = (0, 4)
-"""What `close_range` may be told: not CLOSE_RANGE_UNSHARE, which gives the thread descriptors of its own."""
+"""The flags that `close_range` takes: none, or CLOSE_RANGE_CLOEXEC. UNSHARE gives a thread descriptors of its own."""
 
 LOAD, EQUAL, AT_LEAST, ANY_BIT, AND, RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 ALLOW, KILL, FAIL = 0x7FFF0000, 0x80000000, 0x50000

@@ -217,24 +217,27 @@ class ConfinedExecutors:
         Those that cannot be saved stay.
         """
         until = time.monotonic() + BUSY_SECONDS
-        self._make_room(session, session.owner)
+        has_tried = False
         while True:
-            here = (one for one in self.sessions() if one.is_here and one is not session)
-            own = [one for one in here if one.owner == session.owner]
+            own = self._others_here(session, session.owner)
             too_many = len(own) + 1 - MOST_HERE
-            if too_many <= 0 or not any(one.is_leaving for one in own):
+            leaving = sum(one.is_leaving for one in own)
+            if too_many <= 0 or (has_tried and leaving < too_many):
                 return
-            if time.monotonic() >= until:
+            if leaving < too_many:
+                has_tried = True
+                self._make_room(session, session.owner)
+            elif time.monotonic() >= until:
                 raise run_results.busy(session.id, f"has no room: {too_many} others of yours are still being saved")
-            time.sleep(ROOM_PAUSE)
+            else:
+                time.sleep(ROOM_PAUSE)
 
     def _make_room(self, but: ExecutorSession, of: Owner | None = None) -> None:
         """Put away those that were idle for longest, of the owner with most of them.
 
         If one cannot be saved, it stays, and the next one goes.
         """
-        here = [one for one in self.sessions() if one.is_here and not one.is_leaving and one is not but]
-        here = [one for one in here if of in (None, one.owner)]
+        here = self._others_here(but, of)
         count = Counter(one.owner.key for one in here)
         here.sort(key=lambda one: (-count[one.owner.key], one.used_at))
         too_many = len(here) + 1 - MOST_HERE
@@ -243,6 +246,10 @@ class ConfinedExecutors:
                 return
             with suppress(LociError, OSError):
                 too_many -= session.put_away()
+
+    def _others_here(self, but: ExecutorSession, of: Owner | None) -> list[ExecutorSession]:
+        """The other executors that have a process: the owner's, or everybody's."""
+        return [one for one in self.sessions() if one.is_here and one is not but and of in (None, one.owner)]
 
     def _beside(self, work: Callable[[ExecutorSession], None], session: ExecutorSession) -> None:
         """Do the work on another thread: nobody waits for what another's code takes."""
