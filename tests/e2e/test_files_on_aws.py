@@ -42,7 +42,7 @@ pytestmark = pytest.mark.skipif(
     reason="this machine has no wall to put around parsers: `loci doctor` says what is missing",
 )
 PRICES = b"fruit,price\nquince,3\nmedlar,4\n"
-ANN = Owner("acme & co", "ann/1")
+ANN, TOLD = Owner("acme & co", "ann/1"), Owner("acme", "told")
 
 
 @dataclass
@@ -229,11 +229,10 @@ def test_a_text_that_is_sent_needs_no_parser(deployed: Deployed) -> None:
 
 
 def test_the_ingestion_tells_of_documents_and_files(deployed: Deployed) -> None:
-    owner = Owner("acme", "told")
-    key = f"{upload_prefix(owner)}note.md"
+    key = f"{upload_prefix(TOLD)}note.md"
     deployed.s3.put_object(Bucket=BUCKET, Key=key, Body=b"# A secret word\n")
-    assert deployed.take(arrived(key), deployed.upload("told.csv", PRICES, owner)) == []
-    secret = deployed.app.api_keys.create(owner, "told")[1]
+    assert deployed.take(arrived(key), deployed.upload("told.csv", PRICES, TOLD)) == []
+    secret = deployed.app.api_keys.create(TOLD, "told")[1]
     headers = (("Host", "loci.test"), ("Authorization", f"Bearer {secret}"))
     query = "?kinds=ingestion&last=10"
     with lambda_doors(asgi(deployed.app)) as (door, _), following(door, headers, query) as follower:
@@ -335,12 +334,14 @@ def test_the_ingestion_touches_nothing_that_its_role_may_not(deployed: Deployed)
     """All tests above, together: emulators enforce no roles."""
     assert deployed.take(deployed.upload("last.csv", PRICES, ANN)) == []
     assert {one.partition("#")[2] for one in deployed.partitions} <= set(INGEST_KINDS)
-    below = tuple(f"{BUCKET}/{owner.key}/{prefix}" for owner in (ANN, LOCAL) for prefix in INGEST_BLOBS)
+    below = tuple(f"{BUCKET}/{owner.key}/{prefix}" for owner in (ANN, LOCAL, TOLD) for prefix in INGEST_BLOBS)
     index = f"{BUCKET}/index/"
     arriving = {(one, key) for one, key in deployed.touched if key.startswith(f"{BUCKET}/files-in/")}
     reading = {(one, key) for one, key in deployed.touched if key.startswith(f"{EXECUTORS}/")}
+    sent = {(one, key) for one, key in deployed.touched if key.startswith(f"{BUCKET}/{upload_prefix(TOLD)}")}
     assert {one for one, _ in arriving} <= {"GetObject", "HeadObject", "DeleteObject"}
-    reads = tuple(f"{EXECUTORS}/{one.key}/reads/" for one in (ANN, LOCAL))
+    assert {one for one, _ in sent} == {"GetObject", "HeadObject"}
+    reads = tuple(f"{EXECUTORS}/{one.key}/reads/" for one in (ANN, LOCAL, TOLD))
     assert [key for _, key in reading if not key.startswith(reads)] == []
-    rest = deployed.touched - arriving - reading
+    rest = deployed.touched - arriving - reading - sent
     assert [key for _, key in rest if not key.startswith((*below, index))] == []
