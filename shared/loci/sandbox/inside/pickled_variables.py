@@ -11,7 +11,7 @@ import sys
 import types
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 import cloudpickle  # pyright: ignore[reportMissingImports]
 
@@ -37,8 +37,34 @@ def _live() -> dict[str, Any]:
     return sys.modules["__main__"].__dict__
 
 
+class _NoRoomError(Exception):
+    """A pickle needs more bytes than there may be."""
+
+
+class _Pickled:
+    """The bytes of a pickle, so many at most. As its `write` is no C function, the pickler can be interrupted there."""
+
+    def __init__(self, most: int) -> None:
+        self._file = io.BytesIO()
+        self._room = most
+
+    def write(self, content: bytes | memoryview) -> None:
+        """Take a part of it."""
+        self._room -= memoryview(content).nbytes
+        if self._room < 0:
+            self._file = io.BytesIO()
+            raise _NoRoomError
+        self._file.write(content)
+
+    def content(self) -> memoryview:
+        """All of it. It was too much, if the code has hidden that."""
+        if self._room < 0:
+            raise _NoRoomError
+        return self._file.getbuffer()
+
+
 class _Pickler(cloudpickle.Pickler):  # pyright: ignore
-    def __init__(self, file: BinaryIO, namespace: dict[str, Any]) -> None:
+    def __init__(self, file: _Pickled, namespace: dict[str, Any]) -> None:
         super().__init__(file, protocol=5)  # pyright: ignore
         # Without this a restored function has globals of its own, and never sees what a later run sets.
         self.globals_ref[id(namespace)] = _GLOBALS  # pyright: ignore
@@ -83,22 +109,22 @@ def save(
             _record(write, ALIAS, name, _encoded(first[id(value)][0]))
             kept.append(name)
             continue
-        file = io.BytesIO()
+        pickled = _Pickled(room)
         try:
-            _Pickler(file, namespace).dump(value)  # pyright: ignore
+            _Pickler(pickled, namespace).dump(value)  # pyright: ignore
+            content = pickled.content()
         except KeyboardInterrupt:
             raise
+        except _NoRoomError:
+            lost.append({"name": name, "reason": f"it would make the saved state larger than {most >> 20} MB"})
+            too_large = True
+            continue
         except MemoryError:
             lost.append({"name": name, "reason": "there is not enough memory to save it"})
             too_large = True
             continue
         except BaseException as error:  # noqa: BLE001 (the caller's classes may raise anything)
             lost.append(_lost(name, value, error))
-            continue
-        content = file.getbuffer()
-        if len(content) > room:
-            lost.append({"name": name, "reason": f"it would make the saved state larger than {most >> 20} MB"})
-            too_large = True
             continue
         room -= len(content)
         _record(write, PICKLE, name, content)

@@ -45,7 +45,8 @@ class RestingSignals:
 
     def _put_aside(self, number: int) -> None:
         found, ours = _get(number), self._own.get(number, _ignore)
-        if found in (None, 0, 1) or found is ours:
+        is_default = found in (0, 1) and number not in self._own
+        if found is None or is_default or found is ours:
             return
         self._resting[number] = found
         _set(number, ours)

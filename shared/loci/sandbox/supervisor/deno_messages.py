@@ -92,6 +92,7 @@ class OverLimit:
 
     what: Literal["depth", "values"]
     message: str
+    dropped: int
 
 
 Message = Ready | Logged | ToolRequest | Returned | Thrown | OverLimit
@@ -226,7 +227,7 @@ def _thrown(fields: Mapping[str, Json]) -> Thrown:
 
 def _over(fields: Mapping[str, Json]) -> OverLimit:
     what = "depth" if fields.get("what") == "depth" else "values"
-    return OverLimit(what, _text(fields.get("message"), LONGEST_REASON))
+    return OverLimit(what, _text(fields.get("message"), LONGEST_REASON), _count(fields.get("dropped")))
 
 
 def _frame(value: Json) -> tuple[str, int, int]:

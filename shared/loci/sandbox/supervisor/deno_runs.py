@@ -269,7 +269,8 @@ class _Run:
             case Thrown() as error:
                 self._log.dropped += error.dropped
                 return _thrown(error, self._job)
-            case OverLimit(what, message):
+            case OverLimit(what, message, dropped):
+                self._log.dropped += dropped
                 return _too_deep(self._job.code) if what == "depth" else Broken("output", message)
             case Ready():
                 pass

@@ -115,7 +115,8 @@ def save(
     try:
         reply = executor.save(take, most, seconds, given_up)
     except ExecutorEnded as ended:
-        return Unsaved(too_slow if ended.why == "time" else f"the variables could not be saved ({ended.why})")
+        slow = f"{too_slow}, and its process had to be ended"
+        return Unsaved(slow if ended.why == "time" else f"the variables could not be saved ({ended.why})")
     said = reply.said
     if reply.interrupted and not said.get("ok"):
         return Unsaved(too_slow)

@@ -139,6 +139,24 @@ def test_code_that_prepares_stacks_itself_learns_no_path(deno: DenoSandbox, code
     assert "compile" not in told
 
 
+def test_code_can_save_how_stacks_are_prepared_and_set_it_again(deno: DenoSandbox) -> None:
+    code = """
+    const usual = Error.prepareStackTrace;
+    let asked = 0;
+    Error.prepareStackTrace = (error, sites) => { asked += 1; return sites.length; };
+    const mine = Error.prepareStackTrace;
+    for (let round = 0; round < 5000; round += 1) Error.prepareStackTrace = Error.prepareStackTrace;
+    const depth = new Error().stack;
+    Error.prepareStackTrace = usual;
+    const text = new Error("as before").stack;
+    Error.prepareStackTrace = mine;
+    ({ isNumber: typeof depth === "number", asked: new Error().stack && asked, text });
+    """
+    told = value(deno, code)
+    assert (told["isNumber"], told["asked"]) == (True, 2)
+    assert told["text"].startswith("Error: as before\n    at code.ts:")
+
+
 @pytest.mark.parametrize("hidden", HIDING.values(), ids=HIDING)
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
 def test_no_patched_prototype_hides_what_was_read(deno: DenoSandbox, hidden: str, read: str) -> None:

@@ -29,6 +29,12 @@ def test_lines_beyond_the_cap_are_counted(deno: DenoSandbox) -> None:
     assert (len(measured.logs), measured.logs_dropped) == (1000, 500)
 
 
+def test_lines_beyond_the_cap_are_counted_if_the_result_is_too_much(deno: DenoSandbox) -> None:
+    code = "for (let i = 0; i < 1500; i++) console.log(i); Array.from({length: 300_000}, (_, i) => i)"
+    measured = run(deno, code).measured
+    assert (len(measured.logs), measured.logs_dropped) == (1000, 500)
+
+
 def test_a_long_line_is_cut_at_the_cap(deno: DenoSandbox) -> None:
     measured = run(deno, "console.log('x'.repeat(1e6)); console.log('y'); 1").measured
     assert sum(len(line.text) for line in measured.logs) <= 256 * 1024 + 1

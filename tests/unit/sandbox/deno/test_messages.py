@@ -23,8 +23,8 @@ def test_what_the_runner_says_is_understood() -> None:
     assert parsed(b'{"t":"log","level":"warn","text":"a"}') == Logged("warn", "a")
     assert parsed(b'{"t":"call","n":1,"tool":"a:b","args":{"x":1}}') == ToolRequest(1, "a:b", {"x": 1}, 46)
     assert parsed(b'{"t":"result","value":[1],"seen":[],"dropped":2}') == Returned([1], None, seen=False, dropped=2)
-    assert parsed(b'{"t":"limit","what":"depth"}') == OverLimit("depth", "")
-    assert parsed(b'{"t":"limit","what":[],"message":"many"}') == OverLimit("values", "many")
+    assert parsed(b'{"t":"limit","what":"depth"}') == OverLimit("depth", "", 0)
+    assert parsed(b'{"t":"limit","what":[],"message":"many","dropped":3}') == OverLimit("values", "many", 3)
     error = parsed(
         b'{"t":"error","name":"A","message":"b","line":1,"column":2,"stack":[{"name":"f","line":1,"column":2}]}'
     )

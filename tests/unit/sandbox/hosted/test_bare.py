@@ -71,6 +71,20 @@ def test_what_takes_long_to_be_saved_does_not_hold_the_answer_back(
     assert (again["began"], again["run"]["stdout"]) == ("kept", "1\n")
 
 
+@pytest.mark.parametrize("before", ["", "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)"])
+def test_very_much_that_takes_long_to_be_saved_ends_no_executor(
+    runs: python_function.PythonRuns, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
+    monkeypatch.setattr(python_function, "SAVE_SECONDS", 0.05)
+    code = f"much = [str(one) for one in range(2_000_000)]; x = 1\n{before}"
+    save = {"puts": [], "files": "", "most": 64 << 20}
+    bounds = asdict(Bounds(seconds=10, grace_seconds=0.3))
+    told = unpacked_answer(runs.answer(order(code, executor=f"much {before}", save=save, bounds=bounds)))
+    assert told["unsaved"] == "saving the variables took longer than 0.05 s"
+    again = unpacked_answer(runs.answer(order("print(x)", executor=f"much {before}", expected="1", process="2")))
+    assert (again["began"], again["run"]["stdout"]) == ("kept", "1\n")
+
+
 def test_a_process_that_is_not_the_expected_one_is_discarded(runs: python_function.PythonRuns) -> None:
     runs.answer(order("x = 1", executor="other"))
     told = unpacked_answer(

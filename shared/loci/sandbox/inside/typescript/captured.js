@@ -35,6 +35,8 @@ export const tagOf = free(Object.prototype.toString);
 export const errorText = free(Error.prototype.toString);
 export const mapEach = free(Map.prototype.forEach);
 export const setEach = free(Set.prototype.forEach);
+export const weakHas = free(WeakSet.prototype.has);
+export const weakAdd = free(WeakSet.prototype.add);
 export const viewLength = getter(typedArray, "length");
 export const viewBuffer = getter(typedArray, "buffer");
 

@@ -132,7 +132,7 @@ function rooted(list) {
 }
 function fail(error) {
   const what = OwnError.what(error);
-  if (what === "depth" || what === "values") return send(`{"t":"limit","what":"${what}","message":${quoted(error.message)}}`);
+  if (what === "depth" || what === "values") return send(`{"t":"limit","what":"${what}","message":${quoted(error.message)},"dropped":${dropped}}`);
   const told = tried('"name":"Error","message":"What was thrown cannot be read","stack":[]', () => wrong(error));
   send(`{"t":"error",${told},"dropped":${dropped}}`);
 }

@@ -1,6 +1,7 @@
 // Stacks as their reader knows the code: lines and columns of what was sent, and nothing of what runs it.
 import {
-  append, apply, defineProperty, errorText, firm, getPrototypeOf, indexOf, isArray, isError, replace, replaceAll, slice, startsWith, text, trim, wellFormed,
+  append, apply, defineProperty, errorText, firm, getPrototypeOf, indexOf, isArray, isError, replace, replaceAll, slice, startsWith, text, trim, weakAdd, weakHas,
+  wellFormed,
 } from "./captured.js";
 import { shown } from "./json_value.js";
 
@@ -60,9 +61,13 @@ for (const name of Object.getOwnPropertyNames(methods)) {
 
 /** Let this prepare stacks, until code does it with a function of its own, which gets frames that have no path. */
 function prepareBy(ours) {
+  const wrapped = new WeakSet();
+  weakAdd(wrapped, ours);
   let now = ours;
   const set = (given) => {
-    now = typeof given === "function" && given !== ours ? (error, sites) => apply(given, Error, [error, theirs(sites)]) : ours;
+    if (typeof given !== "function") now = ours;
+    else if (weakHas(wrapped, given)) now = given; // it was read here before, and comes back
+    else weakAdd(wrapped, now = (error, sites) => apply(given, Error, [error, theirs(sites)]));
   };
   // Whoever could define it anew would get the frames of V8.
   defineProperty(Error, "prepareStackTrace", { get: () => now, set, configurable: false, enumerable: false });
