@@ -486,7 +486,9 @@ def test_what_could_not_be_saved_in_time_is_lost_by_name_and_reason(
     ran = server.runner.run(ANN, id, "2")
     assert ran.condition.state == "lost"
     assert {one.name for one in ran.condition.lost} == {"time", "x", "Slow", "s"}
-    assert {one.reason for one in ran.condition.lost} == {"saving the variables took longer than 0.2 s"}
+    assert {one.reason for one in ran.condition.lost} == {
+        "saving the variables took longer than 0.2 s, and its process had to be ended"
+    }
 
 
 def test_fork_servers_are_replaced_and_executors_of_old_ones_go_on(server: Server, clock: Clock) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,7 @@ def test_processes_that_do_not_let_themselves_be_saved_take_no_more_places(
 ) -> None:
     monkeypatch.setattr(confined_executors, "MOST_HERE", 2)
     monkeypatch.setattr(confined_executors, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(executor_session, "PUT_AWAY_SECONDS", SAVING)
     refusals: set[str] = set()
     for _ in range(5):
         id = here.executors.open(ANN)
@@ -154,3 +156,25 @@ def test_processes_that_do_not_let_themselves_be_saved_take_no_more_places(
     for session in here.executors.sessions():
         if (executor := session._executor) is not None:  # pyright: ignore[reportPrivateUsage]
             executor.end()
+
+
+def test_runs_that_begin_at_once_have_no_more_processes_than_one_owner_may(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(confined_executors, "MOST_HERE", 4)
+    ids = [here.executors.open(ANN) for _ in range(8)]
+    for id in ids:
+        here.ran(ANN, id, "x = 1")
+    until(lambda: processes(here) == 4)
+    away = [one.id for one in here.executors.sessions() if not one.is_here]
+    with ThreadPoolExecutor(len(away)) as pool:
+        runs = [pool.submit(here.ran, ANN, id, "import time; time.sleep(0.3); x") for id in away]
+        most = 0
+        while not all(one.done() for one in runs):
+            most = max(most, processes(here))
+    assert [one.result().outcome for one in runs] == [runs[0].result().outcome] * 4
+    assert most <= 4
+
+
+def processes(here: Here) -> int:
+    return sum(one.is_here for one in here.executors.sessions())

@@ -209,7 +209,10 @@ class ConfinedExecutors:
         """
         with self._places.place(session.owner.key, BUSY_SECONDS) as others:
             self._wait_for_room(session)
-            yield others
+            try:
+                yield others
+            finally:
+                session.is_coming = False
 
     def _wait_for_room(self, session: ExecutorSession) -> None:
         """Put away the owner's other processes that are too many, and wait for those that are being put away.
@@ -217,41 +220,45 @@ class ConfinedExecutors:
         Those that cannot be saved stay.
         """
         until = time.monotonic() + BUSY_SECONDS
-        has_tried = False
+        is_stuck = False
         while True:
-            own = self._others_here(session, session.owner)
-            too_many = len(own) + 1 - MOST_HERE
-            leaving = sum(one.is_leaving for one in own)
-            if too_many <= 0 or (has_tried and leaving < too_many):
+            with self._turn:  # of several that come at once, each counts those that came before it
+                own = self._others_here(session, session.owner)
+                too_many = len(own) + 1 - MOST_HERE
+                leaving = sum(one.is_leaving for one in own)
+                session.is_coming = too_many <= 0 or (is_stuck and leaving < too_many)
+            if session.is_coming:
                 return
             if leaving < too_many:
-                has_tried = True
-                self._make_room(session, session.owner)
+                is_stuck = not self._make_room(session, session.owner)
             elif time.monotonic() >= until:
                 raise run_results.busy(session.id, f"has no room: {too_many} others of yours are still being saved")
             else:
                 time.sleep(ROOM_PAUSE)
 
-    def _make_room(self, but: ExecutorSession, of: Owner | None = None) -> None:
-        """Put away those that were idle for longest, of the owner with most of them.
+    def _make_room(self, but: ExecutorSession, of: Owner | None = None) -> int:
+        """Put away those that were idle for longest, of the owner with most of them, and return how many.
 
         If one cannot be saved, it stays, and the next one goes.
         """
-        here = self._others_here(but, of)
+        with self._turn:
+            here = self._others_here(but, of)
         count = Counter(one.owner.key for one in here)
         here.sort(key=lambda one: (-count[one.owner.key], one.used_at))
-        too_many = len(here) + 1 - MOST_HERE
+        made, too_many = 0, len(here) + 1 - MOST_HERE
         for session in here:
-            if too_many <= 0:
-                return
+            if made >= too_many:
+                break
             with suppress(LociError, OSError):
-                too_many -= session.put_away()
+                made += session.put_away()
+        return made
 
     def _others_here(self, but: ExecutorSession, of: Owner | None) -> list[ExecutorSession]:
-        """The other executors that have a process: the owner's, or everybody's."""
-        return [one for one in self.sessions() if one.is_here and one is not but and of in (None, one.owner)]
+        """The other executors that have a process, or get one: the owner's, or everybody's. Take the turn first."""
+        others = [one for one in self._sessions.values() if one is not but and of in (None, one.owner)]
+        return [one for one in others if one.is_here or one.is_coming]
 
-    def _beside(self, work: Callable[[ExecutorSession], None], session: ExecutorSession) -> None:
+    def _beside(self, work: Callable[[ExecutorSession], object], session: ExecutorSession) -> None:
         """Do the work on another thread: nobody waits for what another's code takes."""
         if not self._closed.is_set():
             in_thread(work, session)

@@ -76,6 +76,8 @@ class ExecutorSession:
         self._is_unwanted = False
         self.is_leaving = False
         """True while it is put away."""
+        self.is_coming = False
+        """True while a run has a place for it."""
 
     @property
     def is_here(self) -> bool:
