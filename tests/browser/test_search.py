@@ -7,6 +7,7 @@ import pytest
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
+from tests.support.axe import barriers
 from tests.support.browser import Browser
 from tests.support.serving import Serving, serving
 
@@ -82,12 +83,21 @@ def test_the_keyboard_alone_asks_reads_follows_links_and_comes_back(page: Browse
 
 def test_each_rank_is_drawn_and_told_in_words(page: Browser) -> None:
     asked(page, "ferry to Kos")
-    page.until("document.querySelector('#documents .why')")
-    told = page.run("return [...document.querySelectorAll('#documents .why li .unseen')].map((one) => one.textContent)")
-    assert told[0].startswith("Words: rank 1, BM25 ")
-    assert "Here: rank 1. " in told
-    assert page.run("return document.querySelector('#documents .why i').getBoundingClientRect().width") > 0
-    assert page.run("return document.querySelectorAll('#stages li').length") >= 3
+    page.until("document.querySelector('#documents .why') && document.querySelector('#files .why')")
+    for kind in ("documents", "files"):
+        told = page.run(
+            f"return [...document.querySelectorAll('#{kind} .why li .unseen')].map((one) => one.textContent)"
+        )
+        assert told[0].startswith("Words: rank 1, BM25 ")
+        assert "Here: rank 1. " in told
+        assert page.run(f"return document.querySelector('#{kind} .why i').getBoundingClientRect().width") > 0
+        assert page.run(f"return document.querySelectorAll('#{kind}-stages li').length") >= 3
+    page.run("for (const one of document.querySelectorAll('.stages')) one.open = true")
+    for scheme in ("light", "dark"):
+        page.prefer(scheme)
+        assert barriers(page) == [], scheme
+    asked(page, "zebra")  # what no file is about is explained, too
+    page.until("document.querySelectorAll('.stages:not([hidden])').length === 2")
 
 
 def test_a_passage_of_one_line_is_one_line(page: Browser) -> None:
@@ -113,7 +123,7 @@ def test_only_a_stage_that_moved_a_result_is_drawn(page: Browser) -> None:
         page.run("document.getElementById('ask').requestSubmit()")
         page.until("document.querySelector('#documents .why')")
         return page.run(
-            "return [...document.querySelectorAll('.why li > span:first-child')].map((one) => one.innerText)"
+            "return [...document.querySelectorAll('#documents .why li > span:first-child')].map((one) => one.innerText)"
         )
 
     assert stages(2) == ["Words", "Both", "Here"]

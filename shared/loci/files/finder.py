@@ -13,7 +13,7 @@ from loci.files.match import Match, best, match_of
 from loci.files.scope import COLLECTION, Scope, VersionsAt, VersionsThen
 from loci.files.shown import shown
 from loci.search.asked import Asked
-from loci.search.ranking import Hit, Stage, Where
+from loci.search.ranking import Explanation, Hit, Stage, Where
 from loci.search.search import Search
 
 AnswerStatus = Literal["ok", "empty", "indexing", "unavailable"]
@@ -37,6 +37,7 @@ class FoundPassage:
     heading: tuple[str, ...]
     match: Match
     score: float
+    why: Explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,4 +151,4 @@ def _passage(hit: Hit, asked: Asked) -> FoundPassage:
     chunk = hit.chunk
     part = shown(chunk, place_of(chunk), asked.words, SHOWN)
     match = match_of(hit.fits, by_meaning=hit.why.closeness is not None)
-    return FoundPassage(chunk.id, part.text, part.where, part.columns, chunk.heading[1:], match, hit.score)
+    return FoundPassage(chunk.id, part.text, part.where, part.columns, chunk.heading[1:], match, hit.score, hit.why)

@@ -1,14 +1,17 @@
 """Files as JSON, for the page that lists and reads them."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Final, cast
 
-from loci.core.json import JsonObject
+from loci.core.json import Json, JsonObject
 from loci.files.contents import Passage, TablePlace
 from loci.files.file import FileVersion, StoredFile
+from loci.files.finder import FoundFiles
 from loci.files.locators import Locator
 from loci.files.ports import UploadTicket
 from loci.files.tools.file_views import fetched
+from loci.files.tools.search_views import MOST_TOKENS, search_answer
 from loci.web.first_rows import first_rows
 
 ROWS: Final = 500
@@ -32,6 +35,18 @@ def file_facts(file: StoredFile, versions: list[FileVersion]) -> JsonObject:
     """All that is known of a file."""
     told = cast("JsonObject", fetched(file, versions, None).model_dump(mode="json", exclude={"presigned_url"}))
     return {**told, "found_version": file.current and file.current.number}
+
+
+def found_facts(found: FoundFiles) -> JsonObject:
+    """The answer to a question as the tool gives it, and why each file is where it is: by its best passage."""
+    view = search_answer(found, MOST_TOKENS).result
+    told = cast("JsonObject", view.model_dump(mode="json", exclude={"results"}))
+    results: list[Json] = [
+        {**row.model_dump(mode="json"), "explain": asdict(file.passages[0].why)}
+        for row, file in zip(view.results, found.files, strict=True)
+    ]
+    stages: list[Json] = [{**asdict(one), "note": one.note[:LONGEST_REASON]} for one in found.stages]
+    return {**told, "results": results, "stages": stages}
 
 
 def passage_facts(version: FileVersion, passages: Sequence[Passage]) -> JsonObject:

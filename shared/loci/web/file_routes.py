@@ -14,10 +14,17 @@ from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.files.query import parsed
 from loci.files.scope import Scope
-from loci.files.tools.search_views import MOST_TOKENS, search_answer
 from loci.mcp.threads import SEARCHES, THREADS, on_thread_of
 from loci.web import answers
-from loci.web.file_facts import file_facts, first_listing, listing, passage_facts, table_facts, ticket_facts
+from loci.web.file_facts import (
+    file_facts,
+    first_listing,
+    found_facts,
+    listing,
+    passage_facts,
+    table_facts,
+    ticket_facts,
+)
 from loci.web.host import PagesHost
 from loci.web.page import OWN, HtmlPage
 from loci.web.queries import number_in
@@ -83,8 +90,7 @@ class FileRoutes:
             raise Refused("The question is empty", "Write some words", code="EMPTY_QUERY")
 
         def found(owner: Owner) -> JsonObject:
-            answer = self._app.files.search(owner, parsed(rewritten=question), limit=FOUND, scope=Scope())
-            return search_answer(answer, MOST_TOKENS).result.model_dump(mode="json")
+            return found_facts(self._app.files.search(owner, parsed(rewritten=question), limit=FOUND, scope=Scope()))
 
         return await self._visitors.answer(request, found, what="ui_files_search", threads=SEARCHES)
 

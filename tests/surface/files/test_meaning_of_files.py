@@ -11,12 +11,15 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
+from loci.mcp.http.application import asgi
 from loci.mcp.server import build_server
 from loci.model_store.models_folder import ModelsFolder
+from tests.attack.doors import uvicorn_door
 from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
 from tests.support.small_models import EMBEDDER, RERANKER, lay_out_embedder, lay_out_reranker
 from tests.surface.conftest import Connect
 from tests.surface.files.searches import add, names, search
+from tests.surface.files.visitors import Visitor
 from tests.surface.results import structured
 
 pytestmark = pytest.mark.anyio
@@ -68,6 +71,20 @@ async def test_a_cross_encoder_changes_no_level(tmp_path: Path) -> None:
         app.close()
     assert levels[0] == levels[1]
     assert levels[0]["boat.txt"] == "strong"
+
+
+def test_the_page_tells_the_rank_of_each_file_after_each_stage(app: App, tmp_path: Path) -> None:
+    embedded(app, boat="The boat to Kos leaves at noon", tram="The tram", bus="A bus leaves when it is full")
+    lay_out_reranker(tmp_path / "models")
+    reading = build_app(app.settings.model_copy(update={"reranker": RERANKER, "rerank_seconds": 10.0}))
+    with contextlib.closing(reading), uvicorn_door(asgi(reading)) as door:
+        found = Visitor(reading, door, LOCAL).json("/search?q=when+does+the+boat+to+Kos+leave")
+    why = [one["explain"] for one in found["results"]]
+    assert len(why) == 3
+    for stage in ("vector", "fused", "late", "rerank"):
+        assert sorted(one[stage] for one in why) == [1, 2, 3], stage
+    assert [one["rerank"] for one in why] == [1, 2, 3]
+    assert all(isinstance(one[score], float) for one in why for score in ("cosine", "closeness", "relevance"))
 
 
 @pytest.mark.models

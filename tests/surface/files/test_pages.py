@@ -54,14 +54,23 @@ def test_the_list_comes_in_parts(app: App, ann: Visitor, monkeypatch: pytest.Mon
     assert {one["name"] for one in first["files"] + rest["files"]} == {"a.txt", "b.txt", "c.txt"}
 
 
-def test_a_question_is_answered_with_passages_their_places_and_the_match(app: App, ann: Visitor) -> None:
+def test_a_question_is_answered_with_passages_their_places_the_match_and_the_reasons_for_each_rank(
+    app: App, ann: Visitor
+) -> None:
     id = add(app, "boat.txt", "The boat to Hamburg\nleaves at noon")
+    add(app, "tram.txt", "The tram to the boat leaves at noon")
     found = ann.json("/search?q=boat+Hamburg+noon")
-    [file] = found["results"]
+    file, other = found["results"]
     assert (file["id"], file["name"], found["match"], found["status"]) == (id, "boat.txt", file["match"], "ok")
     [passage] = file["passages"]
     assert (passage["chunk_id"], passage["locator"]["label"]) == (f"{id}#0", "lines 1-2")
     assert "The boat to Hamburg" in passage["text"]
+    assert [(one["explain"]["words"], one["explain"]["fused"]) for one in (file, other)] == [(1, 1), (2, 2)]
+    assert file["explain"]["bm25"] > other["explain"]["bm25"]
+    assert {"vector", "late", "rerank", "cosine", "relevance", "name"} <= file["explain"].keys()
+    stages = {one["stage"]: (one["ran"], one["note"]) for one in found["stages"]}
+    assert stages["words"] == (True, "2 passages of 2 documents")
+    assert {"vector", "late", "rerank"} <= stages.keys()
 
 
 def test_a_question_that_nothing_answers_is_told_the_reason(app: App, ann: Visitor) -> None:
@@ -69,6 +78,7 @@ def test_a_question_that_nothing_answers_is_told_the_reason(app: App, ann: Visit
     found = ann.json("/search?q=zebra")
     assert (found["results"], found["status"]) == ([], "empty")
     assert "No file is about it" in found["reason"]
+    assert found["stages"]
 
 
 def test_an_empty_question_is_refused(ann: Visitor) -> None:

@@ -38,13 +38,13 @@ function makeResults() {
     return item;
   }
 
-  function fileOf(file) {
+  function fileOf(file, at) {
     const item = element('li');
     const heading = element('h3');
     const link = element('a', undefined, { href: `#${file.id}`, className: 'title' });
     link.append(element('bdi', file.name));
     heading.append(link, element('span', LEVELS[file.match] || file.match, { className: `match ${file.match}` }));
-    item.append(heading);
+    item.append(heading, whyOf(file.explain, at + 1));
     for (const one of file.passages) {
       const { label } = one.locator;
       item.append(passage(label, `#${one.chunk_id.replace('#', '~')}`, `${label} of ${file.name}`, passageBody(one, Boolean(one.locator.cells))));
@@ -52,31 +52,33 @@ function makeResults() {
     return item;
   }
 
-  function stagesOf(stages) {
-    find('stages').hidden = !stages || stages.length === 0;
+  function showStages(name, stages) {
+    const list = find(`${name}-stages`);
+    list.hidden = stages.length === 0;
     const told = (one) => (one.ran ? `${one.stage}: ${one.ms.toFixed(1)} ms, ${one.note}` : `${one.stage}: not run, ${one.note}`);
-    find('stages').querySelector('ul').replaceChildren(...(stages || []).map((one) => element('li', told(one), { dir: 'auto' })));
+    list.querySelector('ul').replaceChildren(...stages.map((one) => element('li', told(one), { dir: 'auto' })));
   }
 
   async function documentsFor(question) {
     const { results, metadata } = await ask('search/documents', { q: question });
-    return [results.map(documentOf), results.length ? plural(results.length, 'document') + (metadata.left_out ? `, and ${metadata.left_out} for which there was no room` : '') : metadata.reason || 'No document is about it', () => stagesOf(metadata.stages)];
+    return [results.map(documentOf), results.length ? plural(results.length, 'document') + (metadata.left_out ? `, and ${metadata.left_out} for which there was no room` : '') : metadata.reason || 'No document is about it', metadata.stages || []];
   }
 
   async function filesFor(question) {
-    const { results, reason, match } = await ask('files/search', { q: question });
-    return [results.map(fileOf), results.length ? `${plural(results.length, 'file')}; the best one ${LEVELS[match] || match}` : reason || 'No file is about it', () => {}];
+    const { results, reason, match, stages } = await ask('files/search', { q: question });
+    return [results.map(fileOf), results.length ? `${plural(results.length, 'file')}; the best one ${LEVELS[match] || match}` : reason || 'No file is about it', stages];
   }
 
   async function fill(name, answering, mine) {
     find(`${name}-match`).textContent = 'Searching …';
     find(name).replaceChildren();
+    showStages(name, []);
     let told;
     try {
-      const [items, text, then] = await answering;
+      const [items, text, stages] = await answering;
       if (mine !== asked) return '';
       find(name).replaceChildren(...items);
-      then();
+      showStages(name, stages);
       told = text;
     } catch (error) {
       if (mine !== asked) return '';
@@ -91,7 +93,6 @@ function makeResults() {
     rememberWords(question);
     find('results').hidden = !question.trim();
     if (!question.trim()) return;
-    find('stages').hidden = true;
     say('Searching …');
     const told = await Promise.all([fill('documents', documentsFor(question), mine), fill('files', filesFor(question), mine)]);
     if (mine === asked) say(told.join('. '));
