@@ -6,6 +6,7 @@ import re
 import signal
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -152,7 +153,7 @@ def test_code_can_save_how_stacks_are_prepared_and_set_it_again(deno: DenoSandbo
     Error.prepareStackTrace = mine;
     ({ isNumber: typeof depth === "number", asked: new Error().stack && asked, text });
     """
-    told = value(deno, code)
+    told = cast("dict[str, Any]", value(deno, code))
     assert (told["isNumber"], told["asked"]) == (True, 2)
     assert told["text"].startswith("Error: as before\n    at code.ts:")
 

@@ -77,7 +77,7 @@ def test_very_much_that_takes_long_to_be_saved_ends_no_executor(
 ) -> None:
     monkeypatch.setattr(python_function, "SAVE_SECONDS", 0.05)
     code = f"much = [str(one) for one in range(2_000_000)]; x = 1\n{before}"
-    save = {"puts": [], "files": "", "most": 64 << 20}
+    save: dict[str, Any] = {"puts": [], "files": "", "most": 64 << 20}
     bounds = asdict(Bounds(seconds=10, grace_seconds=0.3))
     told = unpacked_answer(runs.answer(order(code, executor=f"much {before}", save=save, bounds=bounds)))
     assert told["unsaved"] == "saving the variables took longer than 0.05 s"
