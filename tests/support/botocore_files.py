@@ -1,7 +1,14 @@
-"""botocore reads what describes the services once in a process, instead of once for each session: 50 ms for S3."""
+"""botocore reads what describes the services once in a process, instead of once for each session: 50 ms for S3.
 
+What it works out for each session anew takes as long: other names of events, and which handlers take any arguments.
+"""
+
+import inspect
+from collections.abc import Callable
 from functools import cache
+from typing import Any, cast
 
+from botocore import hooks
 from botocore.loaders import JSONFileLoader, Loader
 
 
@@ -19,3 +26,19 @@ def read_once() -> None:
 
     JSONFileLoader.load_file = load_file  # pyright: ignore[reportAttributeAccessIssue]
     Loader.list_available_services = list_available_services  # pyright: ignore[reportAttributeAccessIssue]
+    _events_once(cast("Any", hooks))
+
+
+def _events_once(hooks: Any) -> None:
+    alias = cache(hooks.EventAliaser(None)._alias_event_name)
+    accepts = hooks.accepts_kwargs
+
+    def alias_event_name(_: object, name: str) -> str:
+        return alias(name)
+
+    def accepts_kwargs(handler: Callable[..., object]) -> object:
+        code = getattr(getattr(handler, "__func__", handler), "__code__", None)
+        return bool(code.co_flags & inspect.CO_VARKEYWORDS) if code else accepts(handler)
+
+    hooks.EventAliaser._alias_event_name = alias_event_name
+    hooks.accepts_kwargs = accepts_kwargs
