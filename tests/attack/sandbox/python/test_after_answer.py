@@ -101,7 +101,8 @@ def test_what_goes_on_after_the_answer_gets_no_processor(python: ExecutorFactory
 
 
 @pytest.fixture(params=WALLS)
-def here(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Here]:
+def here(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Here]:
+    monkeypatch.setattr(confined_executors, "CLOSE_SECONDS", SAVING)
     made = Here(tmp_path, request.param)
     yield made
     made.executors.close()
