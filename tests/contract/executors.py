@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -20,6 +21,7 @@ from loci.adapters.local.executors.executor_starter import ExecutorStarter
 from loci.adapters.sandbox.snapshots import Snapshots
 from loci.code.ports import Executors
 from loci.core.stores import BlobStore
+from loci.sandbox.lambda_host import python_function
 from loci.sandbox.supervisor.exchange import Bounds
 from tests.contract.sandboxes import KEY, ROLE
 from tests.contract.stores import CLOCK, in_folder
@@ -31,6 +33,8 @@ from tests.support.loopback_aws import loopback_aws
 from tests.support.moto_aws import BUCKET, EXECUTORS, RUN_TABLE, TABLE
 
 FUNCTION = "loci-run-python"
+PACKAGES = ("pandas",)
+"""What is loaded before any code: of all packages what the tests use, since most tests start anew."""
 BOUNDS = Bounds(seconds=3.0, grace_seconds=0.3, memory_bytes=512 << 20, disk_bytes=64 << 20, files=2_000)
 
 
@@ -52,7 +56,7 @@ def embedded(folder: Path) -> Generator[Place]:
 
     def made() -> ConfinedExecutors:
         starter = ExecutorStarter(
-            folder / "executors", runner_packages(), BOUNDS, layers=lambda: STRONGEST, drawing=True
+            folder / "executors", runner_packages(), BOUNDS, layers=lambda: STRONGEST, drawing=True, packages=PACKAGES
         )
         snapshots = Snapshots(stores.records, stores.blobs, CLOCK)
         return ConfinedExecutors(
@@ -87,7 +91,8 @@ def embedded(folder: Path) -> Generator[Place]:
 @contextmanager
 def function(folder: Path) -> Generator[Place]:
     """Each move is another machine: the handler, loaded anew."""
-    with invoke_api() as api, loopback_aws():
+    with invoke_api() as api, loopback_aws(), pytest.MonkeyPatch.context() as changed:
+        changed.setattr(python_function, "ForkServer", partial(python_function.ForkServer, packages=PACKAGES))
         handlers: list[ModuleType] = []
 
         def move() -> None:
