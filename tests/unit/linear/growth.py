@@ -1,6 +1,7 @@
 """How the time of a reader grows with its text: twice the text may take 2.6 times as long, and no more."""
 
 import gc
+import math
 import time
 from collections.abc import Callable
 
@@ -19,10 +20,16 @@ def faulty_growth(read: Read, shape: Shape, most: int) -> str | None:
     """The sizes, times and growth if it is too much; None if it is fine up to `most` characters.
 
     It begins small and doubles, so a reader that is cubic is found before it takes seconds. A slow reader grows too
-    much at each doubling; a step from small to large pieces of memory shows only once.
+    much at each doubling; a step from small to large pieces of memory shows only once. One that could be quadratic and
+    would still be fast enough reads the largest text next: there noise would say more than it.
     """
     size, before = FIRST, seconds(read, shape(FIRST))
+    last = size << math.ceil(math.log2(max(1, most / size)))
     while size < most:
+        if last and before * (last / size) ** 2 < FLOOR_SECONDS:
+            if seconds(read, shape(last)) <= FLOOR_SECONDS:
+                return None
+            last = 0
         double = shape(2 * size)
         now = seconds(read, double)
         if now > FLOOR_SECONDS and now > MOST_GROWTH * before:

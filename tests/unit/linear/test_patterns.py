@@ -54,19 +54,24 @@ class Use:
 
 
 @cache
+def modules() -> dict[Path, list[ast.AST]]:
+    """All that is written in each."""
+    return {path: [*ast.walk(ast.parse(path.read_text()))] for path in sorted(HOME.rglob("*.py"))}
+
+
+@cache
 def uses() -> tuple[Use, ...]:
-    trees = {path: ast.parse(path.read_text()) for path in sorted(HOME.rglob("*.py"))}
     called = dict[str, set[str]]()
-    for tree in trees.values():
-        for node in ast.walk(tree):
+    for nodes in modules().values():
+        for node in nodes:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in FUNCTIONS:
                 called.setdefault(node.value.id, set()).add(node.attr)
-    return tuple(use for path, tree in trees.items() for use in _in_module(path, tree, called))
+    return tuple(use for path, nodes in modules().items() for use in _in_module(path, nodes, called))
 
 
-def _in_module(path: Path, tree: ast.Module, called: dict[str, set[str]]) -> Iterator[Use]:
+def _in_module(path: Path, nodes: list[ast.AST], called: dict[str, set[str]]) -> Iterator[Use]:
     name = ".".join(("loci", *path.relative_to(HOME).with_suffix("").parts))
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_of_re(node.func)]
+    calls = [node for node in nodes if isinstance(node, ast.Call) and _is_of_re(node.func)]
     if not calls:
         return
     held = dict(_held(importlib.import_module(name)))
@@ -130,8 +135,8 @@ def test_the_patterns_are_found() -> None:
 
 
 def test_no_module_makes_patterns_under_another_name() -> None:
-    for path in HOME.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path, nodes in modules().items():
+        for node in nodes:
             assert not (isinstance(node, ast.ImportFrom) and node.module in ("re", "regex")), path
             assert not (isinstance(node, ast.Import) and any(one.name == "re" and one.asname for one in node.names)), (
                 path
