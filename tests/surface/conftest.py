@@ -3,7 +3,7 @@
 import contextlib
 import secrets
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -37,8 +37,21 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, 
 
     `sandbox`: on AWS, with the names of the functions that run code.
     """
+    with _running(request, tmp_path) as app:
+        yield app
+
+
+@pytest.fixture(scope="module", params=["embedded", "aws"])
+def lasting_app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[App]:
+    """The same for a module whose tests leave nothing that the others would notice, and use no other."""
+    with _running(request, tmp_path_factory.mktemp("app")) as app:
+        yield app
+
+
+@contextmanager
+def _running(request: pytest.FixtureRequest, folder: Path) -> Generator[App]:
     if request.param == "embedded":
-        app = build_app(load_settings({"data": tmp_path, "models": tmp_path / "models"}))
+        app = build_app(load_settings({"data": folder, "models": folder / "models"}))
         with contextlib.closing(app):
             yield app
         return
@@ -50,11 +63,11 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, 
     if request.param == "s3":
         settings |= {"search": "s3"}
     if request.param == "sandbox":
-        settings |= hosted(tmp_path).model_dump(
+        settings |= hosted(folder).model_dump(
             include={"run_deno_function", "run_python_function", "run_role", "run_table", "executor_bucket"}
         )
     with moto_aws():
-        app = build_app(load_settings({**settings, "models": tmp_path / "models"}))
+        app = build_app(load_settings({**settings, "models": folder / "models"}))
         yield app
         app.finish()  # as on Lambda: nothing is left for a time without these stand-ins
         if isinstance(app.documents.parts.index, OpenSearchIndex):

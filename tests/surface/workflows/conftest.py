@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,6 +82,12 @@ def task(id: str, tool: str, *after: str, **arguments: object) -> dict[str, Any]
 @pytest.fixture
 def machine() -> Iterator[Machine]:
     """On AWS, the state machine with its function, and the function that reaches tool servers."""
+    with _machine() as machine:
+        yield machine
+
+
+@contextmanager
+def _machine() -> Generator[Machine]:
     with connecting(only_public=False) as function, workflow_machine(function.api) as machine:
         yield machine
 
@@ -89,10 +96,26 @@ def machine() -> Iterator[Machine]:
 def flow(app: App, tmp_path: Path, request: pytest.FixtureRequest) -> Flow:
     if app.settings.mode == "aws":
         request.getfixturevalue("machine")
-    journal = tmp_path / "journal.jsonl"
+    return _with_journal(app, tmp_path / "journal.jsonl")
+
+
+def _with_journal(app: App, journal: Path) -> Flow:
     app.tools.add(LOCAL, "journal", journal_server(journal))
     app.tools.ask(LOCAL, "journal")
     return Flow(app, journal)
+
+
+@pytest.fixture(scope="module")
+def lasting_flow(lasting_app: App, tmp_path_factory: pytest.TempPathFactory) -> Generator[Flow]:
+    with _machine() if lasting_app.settings.mode == "aws" else nullcontext():
+        yield _with_journal(lasting_app, tmp_path_factory.mktemp("flow") / "journal.jsonl")
+
+
+@pytest.fixture
+def same_flow(lasting_flow: Flow) -> Flow:
+    """For a module whose tests need no other app. Its journal begins anew."""
+    lasting_flow.journal.unlink(missing_ok=True)
+    return lasting_flow
 
 
 @pytest.fixture

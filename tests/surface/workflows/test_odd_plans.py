@@ -10,6 +10,11 @@ from tests.surface.workflows.conftest import Flow, task
 pytestmark = pytest.mark.anyio
 
 
+@pytest.fixture
+def flow(same_flow: Flow) -> Flow:
+    return same_flow
+
+
 async def test_a_place_that_no_list_has_is_told_however_many_digits_it_has(flow: Flow) -> None:
     there = f"$t1.result.items[{'9' * 5000}]"
     answer = await flow.run(task("t1", "items"), task("t2", "note", value=there))

@@ -7,6 +7,13 @@ import pytest
 from tests.surface.workflows.conftest import Flow, task
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def flow(same_flow: Flow) -> Flow:
+    return same_flow
+
+
 PLAN: dict[str, Any] = {"tasks": [task("t1", "note", value=1), task("t2", "note", "t1", value=2)]}
 
 
