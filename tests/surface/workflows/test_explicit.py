@@ -13,8 +13,13 @@ from tests.surface.results import structured, texts
 from tests.surface.workflows.conftest import Flow, task
 
 pytestmark = pytest.mark.anyio
-EMBEDDED = pytest.mark.parametrize("app", ["embedded"], indirect=True)
+EMBEDDED = pytest.mark.parametrize("lasting_app", ["embedded"], indirect=True)
 """For what the tests' AWS does not have: a sandbox, an index."""
+
+
+@pytest.fixture
+def flow(same_flow: Flow) -> Flow:
+    return same_flow
 
 
 def states(answer: dict[str, Any]) -> dict[str, str]:
@@ -144,7 +149,7 @@ async def test_a_task_that_cannot_run_is_found_before_any_runs(
 
 
 @needs_deno
-@pytest.mark.parametrize("app", ["embedded", "sandbox"], indirect=True)
+@pytest.mark.parametrize("lasting_app", ["embedded", "sandbox"], indirect=True)
 async def test_code_that_is_too_long_is_found_before_any_task_runs(flow: Flow) -> None:
     long = {"id": "t2", "type": "code_execution", "code": "x" * 102_401}
     failure = await flow.failed("pml_execute_dag", workflow={"tasks": [ONE, long]})
