@@ -96,10 +96,10 @@ def _machine() -> Generator[Machine]:
 def flow(app: App, tmp_path: Path, request: pytest.FixtureRequest) -> Flow:
     if app.settings.mode == "aws":
         request.getfixturevalue("machine")
-    return _with_journal(app, tmp_path / "journal.jsonl")
+    return with_journal(app, tmp_path / "journal.jsonl")
 
 
-def _with_journal(app: App, journal: Path) -> Flow:
+def with_journal(app: App, journal: Path) -> Flow:
     app.tools.add(LOCAL, "journal", journal_server(journal))
     app.tools.ask(LOCAL, "journal")
     return Flow(app, journal)
@@ -108,7 +108,7 @@ def _with_journal(app: App, journal: Path) -> Flow:
 @pytest.fixture(scope="module")
 def lasting_flow(lasting_app: App, tmp_path_factory: pytest.TempPathFactory) -> Generator[Flow]:
     with _machine() if lasting_app.settings.mode == "aws" else nullcontext():
-        yield _with_journal(lasting_app, tmp_path_factory.mktemp("flow") / "journal.jsonl")
+        yield with_journal(lasting_app, tmp_path_factory.mktemp("flow") / "journal.jsonl")
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """Workflows that wait: for the next layer, for an approval, for a person."""
 
 import asyncio
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +16,16 @@ from loci.core.settings import load_settings
 from loci.mcp.server import build_server
 from tests.surface.conftest import Mode
 from tests.surface.results import structured, texts
-from tests.surface.workflows.conftest import Flow, journal_server, task
+from tests.surface.workflows.conftest import Flow, journal_server, task, with_journal
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def flow(same_flow: Flow) -> Flow:
+    return same_flow
+
+
 FOUR = [task("t1", "echo", value=1)] + [task(f"t{at}", "note", value=f"$t{at - 1}.result.value") for at in (2, 3, 4)]
 GATED = task("deploy", "deploy", "t1", value="$t1.result.value") | {"approve": True}
 PLAN = [
@@ -177,6 +186,7 @@ async def test_what_the_operator_wants_approved_is_gated_without_the_plan_saying
     assert answer["checkpoint"]["reason"] == "the operator wants that a person approves each call of it"
     assert flow.begun() == []
     assert (await approve(flow, answer))["status"] == "complete"
+    with_journal(flow.app, flow.journal)  # as it was
 
 
 # Checkpoints that only a person may answer
@@ -237,18 +247,13 @@ async def test_a_person_is_told_if_the_question_does_not_show_all(flow: Flow) ->
     assert "v… (5,013 characters in all)" in person.asked[0]
 
 
-@pytest.mark.parametrize("app", ["embedded"], indirect=True)
-async def test_a_setting_leaves_all_approvals_to_people(flow: Flow) -> None:
-    folder = flow.app.settings.data
-    flow.app.close()
-    app = build_app(load_settings({"data": folder, "workflow_approval": "person"}))
-    try:
-        careful = Flow(app, flow.journal)
+async def test_a_setting_leaves_all_approvals_to_people(tmp_path: Path) -> None:
+    settings = {"data": tmp_path / "data", "models": tmp_path, "workflow_approval": "person"}
+    with closing(build_app(load_settings(settings))) as app:
+        careful = with_journal(app, tmp_path / "journal.jsonl")
         asked = await careful.run(*PLAN)
         assert asked["checkpoint"]["only_human"] is True
         assert (await careful.failed("pml_approval_response", **decision(asked))).startswith("APPROVAL_NEEDED: ")
-    finally:
-        app.close()
 
 
 def decision(asked: dict[str, Any], **more: object) -> dict[str, Any]:
