@@ -5,6 +5,7 @@ FILE holds names of tools to leave out, and is read at each start.
 
 import base64
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 
@@ -66,8 +67,8 @@ def gaps() -> str:
     return "none"
 
 
-def main() -> None:
-    left_out = Path(sys.argv[1]).read_text("utf-8").split() if len(sys.argv) > 1 else []
+def upstream(left_out: Collection[str] = ()) -> MCPServer:
+    """The server, without these tools."""
     server = MCPServer("upstream", log_level="ERROR")
     for tool, annotations in (
         (add_numbers, READS),
@@ -80,8 +81,8 @@ def main() -> None:
     ):
         if tool.__name__ not in left_out:
             server.add_tool(tool, annotations=annotations)
-    server.run("stdio")
+    return server
 
 
 if __name__ == "__main__":
-    main()
+    upstream(Path(sys.argv[1]).read_text("utf-8").split() if len(sys.argv) > 1 else ()).run("stdio")

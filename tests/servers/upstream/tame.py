@@ -18,7 +18,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 
-from tests.support.upstream_server import add_numbers, break_plate, draw_cat
+from tests.support.upstream_server import add_numbers, break_plate, draw_cat, upstream
 
 COMMITS = [{"sha": "a1", "author": "alice"}, {"sha": "b2", "author": "bob"}, {"sha": "c3", "author": "alice"}]
 FOLDER = Path(sys.argv[1])
@@ -93,6 +93,8 @@ SERVERS: Mapping[str, tuple[Callable[..., Any], ...]] = {
     "shop": (add_numbers, draw_cat, break_plate, price),
     "kiosk": (buy_ticket,),
 }
+UPSTREAM = "upstream"
+"""The tests' own server, which may also be a program."""
 
 
 def asking(context: Context[Any]) -> str:
@@ -121,7 +123,8 @@ def over_http() -> None:
     from starlette.routing import Mount
     from starlette.types import Receive, Scope, Send
 
-    apps = {name: server(name).streamable_http_app(json_response=True) for name in SERVERS}
+    made = {UPSTREAM: upstream(), **{name: server(name) for name in SERVERS}}
+    apps = {name: one.streamable_http_app(json_response=True) for name, one in made.items()}
 
     async def kiosk(scope: Scope, receive: Receive, send: Send) -> None:
         await (PlainTextResponse("Closed", 503) if CLOSED.exists() else apps["kiosk"])(scope, receive, send)

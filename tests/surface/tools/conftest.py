@@ -1,9 +1,12 @@
 """Loci with tool servers that are processes of their own."""
 
+import atexit
 import sys
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -52,10 +55,19 @@ def app(app: App, request: pytest.FixtureRequest) -> App:
     return app
 
 
+@cache
+def upstream_over_http() -> dict[str, Any]:
+    """The entry of the same server where all tests share it: it keeps nothing."""
+    lasting = ExitStack()
+    atexit.register(lasting.close)
+    folder = Path(lasting.enter_context(TemporaryDirectory()))
+    return lasting.enter_context(over_http(folder)).entry("upstream")
+
+
 @pytest.fixture
 def served(app: App) -> App:
     """The app, with that server as `shop`, asked for its tools."""
-    app.tools.add(LOCAL, "shop", upstream())
+    app.tools.add(LOCAL, "shop", upstream_over_http())
     app.tools.ask(LOCAL, "shop")
     return app
 
@@ -64,7 +76,7 @@ def served(app: App) -> App:
 def shop_app(folder: Path, entry: Mapping[str, Any] | None = None, **settings: Any) -> Generator[App]:
     """An app with these settings, and that server with more in its entry."""
     with closing(build_app(load_settings({"data": folder, "models": folder / "models", **settings}))) as app:
-        app.tools.add(LOCAL, "shop", upstream() | dict(entry or {}))
+        app.tools.add(LOCAL, "shop", upstream_over_http() | dict(entry or {}))
         app.tools.ask(LOCAL, "shop")
         yield app
 
