@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -146,35 +147,25 @@ def test_adding_files_answers_programs_as_the_tool_does(data: Path, tmp_path: Pa
     )
 
 
-@pytest.mark.parametrize(
-    ("command", "tool"),
-    [
-        ("files list", "get_memorylake_metadata"),
-        ("files show {id}", "fetch_memory"),
-        ("files read --all", "ingestion_status"),
-        ("files forget --yes {id}", "delete_memory"),
-    ],
-)
-def test_a_command_about_files_answers_programs_as_the_tool_does(
-    data: Path, tmp_path: Path, command: str, tool: str
-) -> None:
+def test_commands_about_files_answer_programs_as_the_tools_do(data: Path, tmp_path: Path) -> None:
     notes = written(tmp_path / "notes", {"tides.md": "The tide rises.\n"})
-    assert loci(data, "add", str(notes / "tides.md")).returncode == 0
-    [file] = json.loads(loci(data, "call", "get_memorylake_metadata").stdout)["result"]["sample_memories"]
-    arguments = {} if command == "files list" else {"memory_ids": [file["id"]]}
 
-    def told() -> object:
-        return json.loads(loci(data, *command.format(id=file["id"]).split(), "--json").stdout)
+    def told(command: str) -> object:
+        return json.loads(loci(data, *command.split(), "--json").stdout)
 
-    def called() -> object:
+    def called(tool: str, **arguments: object) -> Any:
         return json.loads(loci(data, "call", tool, json.dumps(arguments)).stdout)
 
-    if tool != "delete_memory":
-        assert told() == called()
-        return
-    first = told()
     assert loci(data, "add", str(notes / "tides.md")).returncode == 0
-    assert first == called()
+    listed = called("get_memorylake_metadata")
+    assert told("files list") == listed
+    [file] = listed["result"]["sample_memories"]
+    it = {"memory_ids": [file["id"]]}
+    assert told(f"files show {file['id']}") == called("fetch_memory", **it)
+    assert told("files read --all") == called("ingestion_status", **it)
+    removed = told(f"files forget --yes {file['id']}")
+    assert loci(data, "add", str(notes / "tides.md")).returncode == 0
+    assert removed == called("delete_memory", **it)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,14 @@
 """The pages of the documentation that are made from the program. Renew them: python -m tests.support.docs."""
 
-import os
 import re
-import subprocess
 from pathlib import Path
 from typing import cast
 
+from typer.testing import CliRunner
+
+from loci.cli.main import cli
 from loci.core.settings import PREFIX, Settings
 from tests.support.docs_parts import PARTS, renewed
-from tests.support.serving import started
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMANDS = (
@@ -54,11 +54,10 @@ def command_line() -> str:
 
 
 def _help(command: str) -> str:
-    wide = {**os.environ, "COLUMNS": "90", "TERMINAL_WIDTH": "90"}
-    process = started([*command.split(), "--help"], wide, subprocess.STDOUT)
-    said, _ = process.communicate()
-    assert process.wait() == 0, said
-    return said
+    """As on a terminal of 80 columns, of which two stay free."""
+    ended = CliRunner().invoke(cli, [*command.split(), "--help"], prog_name="loci", terminal_width=78)
+    assert ended.exit_code == 0, ended.output
+    return ended.output
 
 
 def _shown(default: object) -> str:

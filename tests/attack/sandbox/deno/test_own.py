@@ -229,7 +229,7 @@ def test_a_tool_is_called_for_who_asked_and_for_nobody_else(app: App, tmp_path: 
 
 
 def test_who_fills_their_places_takes_nobody_elses(app: App) -> None:
-    endless = TypeScriptRequest("for (;;) {}", timeout_ms=3000, memory_mb=128)
+    endless = TypeScriptRequest("for (;;) {}", timeout_ms=1000, memory_mb=128)
     runs = [app.code.start_typescript(ANN, endless) for _ in range(12)]
     waiting = [app.code.start_typescript(ANN, TypeScriptRequest(f"{number}")) for number in range(52)]
     with pytest.raises(Unavailable, match="under way"):
