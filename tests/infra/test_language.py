@@ -1,11 +1,13 @@
 """A language model on AWS: what serves tool calls may invoke it and no other, and read the key of one that has one."""
 
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import pytest
 
-from tests.infra.synthesis import synthesise
+from tests.infra.synthesis import Stacks, synthesise
 from tests.infra.template import listed
 
 HERE = "<AWS::Region>:<AWS::AccountId>"
@@ -18,9 +20,15 @@ KEY = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:openai-AbCdEf"
 SERVING = pytest.mark.parametrize("stack", ["gateway", "errand", "ingest"])
 
 
-def statements(folder: Path, stack: str, action: str, **settings: str) -> list[tuple[list[str], object]]:
+@cache
+def stacks(settings: frozenset[tuple[str, str]]) -> Stacks:
+    with TemporaryDirectory() as folder:
+        return synthesise(Path(folder), "dev", {"settings": dict(settings)})
+
+
+def statements(stack: str, action: str, **settings: str) -> list[tuple[list[str], object]]:
     """What the stack's function may do by this action: the resources, and under which condition."""
-    template = synthesise(folder, "dev", {"settings": settings}).templates[stack]
+    template = stacks(frozenset(settings.items())).templates[stack]
     return [
         ([template.read(one) for one in listed(statement["Resource"])], statement.get("Condition"))
         for _, statement in template.statements()
@@ -59,26 +67,26 @@ def statements(folder: Path, stack: str, action: str, **settings: str) -> list[t
     ids=["a model", "a profile across regions", "a profile of one's own"],
 )
 def test_what_serves_tool_calls_may_invoke_the_model_of_the_stage(
-    tmp_path: Path, stack: str, model: str, expected: list[tuple[list[str], object]]
+    stack: str, model: str, expected: list[tuple[list[str], object]]
 ) -> None:
-    found = statements(tmp_path, stack, "bedrock:InvokeModel", language_model=f"bedrock:{model}")
+    found = statements(stack, "bedrock:InvokeModel", language_model=f"bedrock:{model}")
     assert [(sorted(resources), condition) for resources, condition in found] == expected
 
 
 @SERVING
-def test_without_a_model_of_bedrock_nothing_may_be_invoked(tmp_path: Path, stack: str) -> None:
-    assert statements(tmp_path, stack, "bedrock:InvokeModel", language_model="openai:gpt-5-mini") == []
+def test_without_a_model_of_bedrock_nothing_may_be_invoked(stack: str) -> None:
+    assert statements(stack, "bedrock:InvokeModel", language_model="openai:gpt-5-mini") == []
 
 
 @SERVING
-def test_what_serves_tool_calls_may_read_the_key_of_the_model(tmp_path: Path, stack: str) -> None:
+def test_what_serves_tool_calls_may_read_the_key_of_the_model(stack: str) -> None:
     settings = {"language_model": "openai:gpt-5-mini", "language_model_key_from": KEY}
-    [(resources, _)] = statements(tmp_path, stack, "secretsmanager:GetSecretValue", **settings)
+    [(resources, _)] = statements(stack, "secretsmanager:GetSecretValue", **settings)
     assert set(resources) - {"<Secret>"} == {KEY}
 
 
 @pytest.mark.parametrize("settings", [{}, {"language_model": "openai:gpt-5-mini"}], ids=["none", "a model"])
-def test_the_ingestion_may_count_tokens_if_there_is_a_model(tmp_path: Path, settings: dict[str, str]) -> None:
-    [(_, condition)] = statements(tmp_path, "ingest", "dynamodb:PutItem", **settings)
+def test_the_ingestion_may_count_tokens_if_there_is_a_model(settings: dict[str, str]) -> None:
+    [(_, condition)] = statements("ingest", "dynamodb:PutItem", **settings)
     kinds = cast("Any", condition)["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]
     assert ("*#language_tokens" in kinds) is bool(settings)
