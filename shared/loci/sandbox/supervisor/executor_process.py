@@ -244,6 +244,7 @@ class ExecutorProcess:
         has_begun = why != "ended" or not self._is_unread()
         if why == "ended" and self._group is not None and self._group.was_out_of_memory:
             why, has_begun = "memory", True
+        self._drain(exchange.output)  # what it printed last says why
         self.end(why)
         raise ExecutorEnded(why, exchange.output, has_begun=has_begun)
 
@@ -268,7 +269,6 @@ class ExecutorProcess:
         except BlockingIOError:
             return True
         except BrokenPipeError:
-            self._drain(exchange.output)
             self._stop("ended", exchange)
             return False
 
@@ -296,7 +296,6 @@ class ExecutorProcess:
         except BlockingIOError:
             return
         if not content:
-            self._drain(exchange.output)
             self._stop("ended", exchange)
         self._held += content
 

@@ -10,10 +10,12 @@ import pytest
 
 from loci.sandbox.supervisor.exchange import ExecutorEnded, ExecutorReply
 from loci.sandbox.supervisor.process_use import memory_use
+from loci.sandbox.wall import kernel
 from tests.attack.sandbox.python.on_the_meters import CHANNELS, MAPPING, UNMETERED
 from tests.attack.sandbox.python.test_attacks import attacked, withstood
 from tests.attack.sandbox.python.world import World, world
 from tests.support.executors import FUNCTION, SOON, ExecutorFactory, executor_factory, printed, walls
+from tests.support.polling import until
 
 TAKEN = 400
 """Megabytes that each attack takes if nobody stops it: more than is allowed of memory and of the disk."""
@@ -29,6 +31,12 @@ shared = open(os.__file__, "rb")
 for command in (6, 7, 36, 37, 38):
     try: fcntl.fcntl(shared, command, struct.pack("hhqqi4x", 0, 0, 7, 1, 0))
     except OSError as e: print(e)
+"""
+
+LAST_WORDS = f"""
+import ctypes, threading, time
+threading.Thread(target=lambda: get_memory_path("asked for while it ends")).start(); time.sleep(0.1)
+print("last words", flush=True); ctypes.CDLL(None).syscall({kernel.numbers()["exit"]}, 0)
 """
 
 
@@ -96,10 +104,10 @@ def test_it_ends_with_its_main_thread(python: ExecutorFactory, around: World) ->
     """The system tells nothing of a process whose main thread is gone: not its memory, and not its files."""
     folders = python.folders()
     with withstood(python, around), python.executor(BOUNDS, folders) as one:
-        code = "threading.Thread(target=lambda: time.sleep(9)).start(); raw('exit', 0)"
-        ended = attacked(one, around, code, folders.memory)
-        assert isinstance(ended, ExecutorEnded)
-        assert ended.why == "ended"
+        with pytest.raises(ExecutorEnded) as ended:
+            one.run(LAST_WORDS, lambda _, __: until(lambda: memory_use(one.id).has_no_main_thread and {"missing": ""}))
+        assert ended.value.why == "ended"
+        assert bytes(ended.value.output.stdout) == b"last words\n"
 
 
 def test_a_file_without_a_name_is_honest_if_it_is_small(python: ExecutorFactory, around: World) -> None:
