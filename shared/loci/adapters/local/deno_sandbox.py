@@ -49,7 +49,11 @@ class DenoSandbox:
             )
         with self._way(owner) as others:
             ran = runner.run(
-                deno_job(job), lambda tool, arguments: called(call, tool, arguments), given_up, others=others
+                deno_job(job),
+                lambda tool, arguments: called(call, tool, arguments),
+                given_up,
+                owner=owner.key,
+                others=others,
             )
         return run_result(ran)
 

@@ -77,7 +77,13 @@ class DenoRunner:
         self.spares = SpareProcesses(self._starter.start, ProcessShape(COMMON_MB), spares)
 
     def run(
-        self, job: DenoJob, call: Call, given_up: Callable[[], bool] = lambda: False, *, others: int = 0
+        self,
+        job: DenoJob,
+        call: Call,
+        given_up: Callable[[], bool] = lambda: False,
+        *,
+        owner: object = None,
+        others: int = 0,
     ) -> FinishedRun:
         """Run the code until it ends, has to end, or nobody waits for it any more. Then its process is killed.
 
@@ -99,7 +105,7 @@ class DenoRunner:
             bridge = ToolCalls(job, call, log)
             began = time.monotonic()
             try:
-                run = _Run(job, child, bridge, log, began, given_up)
+                run = _Run(job, child, bridge, log, began, given_up, owner)
                 outcome = run.outcome()
                 child.resident()
             finally:
@@ -207,6 +213,7 @@ class _Run:
         log: RunLog,
         began: float,
         given_up: Callable[[], bool],
+        owner: object,
     ) -> None:
         self._job = job
         self._child = child
@@ -215,8 +222,12 @@ class _Run:
         self._given_up = given_up
         self.has_not_begun = False
         """True if the process ended before it had read its job: another one may do it."""
-        self._deadline = began + job.timeout_ms / 1000
-        self._time_of_messages = ReadingTime(self._hold_limits)
+        self._until = began + job.timeout_ms / 1000
+        self._time_of_messages = ReadingTime(self._hold_limits, owner)
+
+    @property
+    def _deadline(self) -> float:
+        return self._until + self._time_of_messages.waited
 
     def outcome(self) -> Returned | Thrown | Broken:
         line = {"code": self._job.code, "context": self._job.context, "servers": self._job.servers}

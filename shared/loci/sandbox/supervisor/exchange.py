@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from loci.sandbox.inside import frames
+from loci.sandbox.supervisor.reading_turns import ReadingTime
 
 MB = 1 << 20
 DISK_SECONDS = 0.05
@@ -114,6 +115,7 @@ class Exchange:
         self.soft = soft
         """True if the code is interrupted first, and ended only if that does not help."""
         self.interrupted = False
+        self.time_of_messages = ReadingTime()
         self._given_up = given_up
         self.output = Output()
         self._lookup = lookup

@@ -64,6 +64,8 @@ class ExecutorProcess:
         self._held_files = HeldFiles()
         self._full_at = 0
         """Bytes written in all, before which its files cannot take more than they may."""
+        self.owner: object = None
+        """Whose messages these are; owners take turns to have them read."""
         self.has_run = False
         self._gives_way: int | None = 0
         """None if it is not known."""
@@ -178,7 +180,7 @@ class ExecutorProcess:
             poll.register(one, select.POLLIN)
         poll.register(self._requests, select.POLLOUT)
         is_sending = True
-        time_of_messages = ReadingTime(lambda: self._hold_limits(exchange))
+        exchange.time_of_messages = ReadingTime(lambda: self._hold_limits(exchange), self.owner)
         while True:
             self._hold_limits(exchange)
             ready = dict(poll.poll(LOOK_SECONDS * 1000))
@@ -190,7 +192,7 @@ class ExecutorProcess:
             self._drain(exchange.output)
             if self._replies in ready:
                 self._receive(exchange)
-            for said in self._said(exchange, time_of_messages):
+            for said in self._said(exchange):
                 if exchange.is_answer(said):
                     self._drain(exchange.output)
                     return exchange.reply(said)
@@ -203,12 +205,12 @@ class ExecutorProcess:
                     is_sending = True
 
     def _hold_limits(self, exchange: Exchange) -> None:
-        now = time.monotonic()
-        if now > exchange.until or (not exchange.interrupted and exchange.is_given_up(now)):
+        now, waited = time.monotonic(), exchange.time_of_messages.waited
+        if now > exchange.until + waited or (not exchange.interrupted and exchange.is_given_up(now)):
             if not exchange.soft or exchange.interrupted:
                 self._stop("given up" if exchange.is_given_up(now) else "time", exchange)
             exchange.interrupted = True
-            exchange.until = now + self._bounds.grace_seconds
+            exchange.until = now - waited + self._bounds.grace_seconds
             self._handle.signal(signal.SIGINT)
         used = memory_use(self._handle.id)
         if used.has_no_main_thread:
@@ -299,7 +301,7 @@ class ExecutorProcess:
             self._stop("ended", exchange)
         self._held += content
 
-    def _said(self, exchange: Exchange, time_of_messages: ReadingTime) -> Iterator[Message]:
+    def _said(self, exchange: Exchange) -> Iterator[Message]:
         """The messages that have come whole; bytes go to the exchange."""
         while len(self._held) >= frames.HEAD.size:
             kind, length = frames.HEAD.unpack_from(self._held)
@@ -312,14 +314,14 @@ class ExecutorProcess:
             del self._held[:end]
             exchange.count(kind, length)
             if kind == frames.JSON:
-                yield self._message(payload, exchange, time_of_messages)
+                yield self._message(payload, exchange)
                 continue
             if not exchange.keep(payload):
                 self._stop("state size" if exchange.take else "protocol", exchange)
 
-    def _message(self, payload: bytes, exchange: Exchange, time_of_messages: ReadingTime) -> Message:
+    def _message(self, payload: bytes, exchange: Exchange) -> Message:
         try:
-            with time_of_messages.reading(len(payload)):
+            with exchange.time_of_messages.reading(len(payload)):
                 said = parsed_now(payload, MOST_PARTS)
         except ValueError:
             said = None

@@ -100,12 +100,16 @@ def test_what_a_mapping_holds_is_seen_between_runs(python: ExecutorFactory, arou
         assert one.ended == "disk"
 
 
+def gone(id: int) -> bool:
+    return memory_use(id).has_no_main_thread
+
+
 def test_it_ends_with_its_main_thread(python: ExecutorFactory, around: World) -> None:
     """The system tells nothing of a process whose main thread is gone: not its memory, and not its files."""
     folders = python.folders()
     with withstood(python, around), python.executor(BOUNDS, folders) as one:
         with pytest.raises(ExecutorEnded) as ended:
-            one.run(LAST_WORDS, lambda _, __: until(lambda: memory_use(one.id).has_no_main_thread and {"missing": ""}))
+            one.run(LAST_WORDS, lambda name, _: until(lambda: {"missing": name} if gone(one.id) else None))
         assert ended.value.why == "ended"
         assert bytes(ended.value.output.stdout) == b"last words\n"
 

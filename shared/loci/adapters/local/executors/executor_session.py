@@ -61,6 +61,8 @@ class ExecutorSession:
         self._clock = clock
         self._turn = threading.Lock()
         self._executor = executor
+        if executor is not None:
+            executor.owner = owner.key
         self._known = KnownVariables()
         self._is_noted = True
         """True if the folder has the names of the known variables."""
@@ -251,8 +253,13 @@ class ExecutorSession:
             self._known = KnownVariables(names, snapshot, changed, self._folder.is_cut_off(), self._why_lost)
             self._is_noted, self._why_lost = True, NOT_SAVED
             saved = snapshot and self._reading(snapshot)
-        self._executor, start = variables.start(here, lambda: self._starter.spawn(self._folder), saved)
+        self._executor, start = variables.start(here, self._spawned, saved)
         return self._executor, self._known.condition(start)
+
+    def _spawned(self) -> ExecutorProcess:
+        executor = self._starter.spawn(self._folder)
+        executor.owner = self.owner.key
+        return executor
 
     def _reading(self, snapshot: VariablesSnapshot) -> Callable[[], Iterable[bytes]]:
         def read() -> Iterable[bytes]:
