@@ -1,5 +1,7 @@
 """What an executor may use, and what is left when it wants more."""
 
+import os
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +9,7 @@ import pytest
 
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, WhyEnded
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from loci.sandbox.supervisor.process_use import bytes_written
 from tests.support.executors import SOON, ExecutorFactory, no_files, printed, tried
 from tests.support.polling import until
 
@@ -51,6 +54,18 @@ def test_it_ends_the_executor_and_no_other(python: ExecutorFactory, what: str) -
         assert isinstance(ended, ExecutorEnded)
         assert ended.why == why
         assert printed(other, "print(1)") == "1\n"
+
+
+def test_what_is_written_counts_also_in_a_folder_that_is_on_no_disk() -> None:
+    with tempfile.TemporaryFile(dir="/dev/shm") as in_memory:
+        before = bytes_written(os.getpid())
+        in_memory.write(bytes(1 << 20))
+        in_memory.flush()
+        after = bytes_written(os.getpid())
+        assert before is not None
+        assert after is not None
+        assert after - before >= 1 << 20
+        assert bytes_written(1 << 22) is None  # the system does not say
 
 
 def test_code_that_was_given_up_is_interrupted_and_variables_stay(python: ExecutorFactory) -> None:

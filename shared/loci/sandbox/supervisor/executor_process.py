@@ -221,8 +221,7 @@ class ExecutorProcess:
             self._stop("memory", exchange)
         if used.threads > self._bounds.threads:
             self._stop("threads", exchange)
-        is_full = now > exchange.soonest_disk and bytes_written(self._handle.id) > self._full_at
-        if now > exchange.next_disk or is_full:
+        if now > exchange.next_disk or (now > exchange.soonest_disk and self._may_be_full()):
             self._check_disk(exchange, with_mapped=True)
             # A folder that takes long to look through is looked at less often, unless enough was written to fill it.
             took = time.monotonic() - now
@@ -234,8 +233,12 @@ class ExecutorProcess:
         if self.ended is None:
             self._check_disk(Exchange(lambda _: False, 0), with_mapped=True)
 
-    def _check_disk(self, exchange: Exchange, *, with_mapped: bool) -> None:
+    def _may_be_full(self) -> bool:
         written = bytes_written(self._handle.id)
+        return written is None or written > self._full_at
+
+    def _check_disk(self, exchange: Exchange, *, with_mapped: bool) -> None:
+        written = bytes_written(self._handle.id) or 0
         found = disk_use(self._folders, self._bounds.files)
         self._held_files = held_files(self._handle.id, self._folders, with_mapped=with_mapped)
         if found.bytes + self._held_files.unlinked > self._bounds.disk_bytes or found.files > self._bounds.files:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 FIELD = re.compile(rb"^(VmRSS|VmPTE|VmSwap|Threads):\s*(\d+)", re.MULTILINE)
-WRITTEN = re.compile(rb"^write_bytes: (\d+)", re.MULTILINE)
+WRITTEN = re.compile(rb"^(?:wchar|write_bytes): (\d+)", re.MULTILINE)
 SOCKET_BUFFER = 208 << 10
 """Bytes that one end of a pair of sockets may hold: Linux's own limit, which the code cannot raise."""
 PIPE_BUFFER = 64 << 10
@@ -40,14 +40,16 @@ def memory_use(id: int) -> MemoryUse:
     return MemoryUse(held << 10, threads, has_no_main_thread=threads > 1 and b"VmRSS" not in found)
 
 
-def bytes_written(id: int) -> int:
-    """Bytes of files that a process has written so far, to be held or not; 0 if the system does not say."""
+def bytes_written(id: int) -> int | None:
+    """At least the bytes of files that a process has written so far, to be held or not; None if the system hides it.
+
+    What it has written with calls counts on all file systems, to pipes, too; what it has mapped, only on disks.
+    """
     try:
         with open(f"/proc/{id}/io", "rb", buffering=0) as opened:
-            found = WRITTEN.search(opened.read(1024))
+            return sum(map(int, WRITTEN.findall(opened.read(1024))))
     except OSError:
-        return 0
-    return int(found[1]) if found else 0
+        return None
 
 
 @dataclass(frozen=True, slots=True)
