@@ -44,6 +44,13 @@ time.sleep(20)
     "closing everything": ("ended", "import os; os.closerange(0, 256)"),
 }
 
+WRITES_MEANWHILE = """
+import threading
+threading.Thread(target=get_memory_path, args=("x",)).start()
+for i in range(100): open(f"f{i}", "wb").write(bytes(1 << 19))
+threading.Event().wait()
+"""
+
 
 @pytest.mark.parametrize("what", ENDED)
 def test_it_ends_the_executor_and_no_other(python: ExecutorFactory, what: str) -> None:
@@ -54,6 +61,19 @@ def test_it_ends_the_executor_and_no_other(python: ExecutorFactory, what: str) -
         assert isinstance(ended, ExecutorEnded)
         assert ended.why == why
         assert printed(other, "print(1)") == "1\n"
+
+
+def test_limits_hold_while_a_stored_file_is_found(python: ExecutorFactory) -> None:
+    """The code goes on in its other threads, and may end meanwhile."""
+
+    def find(id: str, _: str) -> dict[str, str]:
+        found.append(until(lambda: one.ended))
+        return {"missing": id}
+
+    found = list[WhyEnded]()
+    with python.executor(replace(SOON, disk_bytes=1 << 20)) as one, pytest.raises(ExecutorEnded):
+        one.run(WRITES_MEANWHILE, find)
+    assert found == ["disk"]
 
 
 def test_what_is_written_counts_also_in_a_folder_that_is_on_no_disk() -> None:

@@ -11,11 +11,14 @@ import termios
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import wait
+from contextvars import copy_context
 from typing import Any, cast
 
 from loci.sandbox.inside import frames
 from loci.sandbox.supervisor.bounded_json import parsed_now
 from loci.sandbox.supervisor.control_groups import ControlGroup, end_group
+from loci.sandbox.supervisor.daemon_threads import in_thread
 from loci.sandbox.supervisor.exchange import (
     DISK_SECONDS,
     Bounds,
@@ -196,13 +199,25 @@ class ExecutorProcess:
                 if exchange.is_answer(said):
                     self._drain(exchange.output)
                     return exchange.reply(said)
-                answer = exchange.file_answer(said, self._bounds)
+                answer = self._file_answer(said, exchange)
                 if answer is not None:
                     if exchange.requests > 2 * self._bounds.memory_requests:  # it does not listen to the answers
                         self._stop("protocol", exchange)
                     self._waiting.append(framed(answer))
                     poll.register(self._requests, select.POLLOUT)
                     is_sending = True
+
+    def _file_answer(self, said: Message, exchange: Exchange) -> Message | None:
+        """The answer to a request for a stored file. To find that takes long, while the code goes on."""
+        finding = in_thread(copy_context().run, exchange.file_answer, said, self._bounds)
+        try:
+            while not wait([finding], LOOK_SECONDS).done:
+                self._drain(exchange.output)
+                self._hold_limits(exchange)
+        except ExecutorEnded:
+            wait([finding])  # or there would be more of them than runs
+            raise
+        return finding.result()
 
     def _hold_limits(self, exchange: Exchange) -> None:
         now, waited = time.monotonic(), exchange.time_of_messages.waited

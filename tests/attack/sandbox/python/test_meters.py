@@ -109,7 +109,7 @@ def test_it_ends_with_its_main_thread(python: ExecutorFactory, around: World) ->
     folders = python.folders()
     with withstood(python, around), python.executor(BOUNDS, folders) as one:
         with pytest.raises(ExecutorEnded) as ended:
-            one.run(LAST_WORDS, lambda name, _: until(lambda: {"missing": name} if gone(one.id) else None))
+            one.run(LAST_WORDS, lambda name, _: until(lambda: {"missing": name} if one.ended or gone(one.id) else None))
         assert ended.value.why == "ended"
         assert bytes(ended.value.output.stdout) == b"last words\n"
 
