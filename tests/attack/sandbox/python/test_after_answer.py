@@ -159,6 +159,24 @@ def test_processes_that_do_not_let_themselves_be_saved_take_no_more_places(
             executor.end()
 
 
+def test_no_more_are_saved_at_once_to_make_room_than_one_owner_may(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executor_session, "PUT_AWAY_SECONDS", SAVING)
+    for _ in range(4):
+        here.ran(ANN, here.executors.open(ANN), NEVER["reducing"])
+    monkeypatch.setattr(confined_executors, "MOST_HERE", 1)
+    for _ in range(3):
+        here.executors.open(BOB)
+    leaving = list[int]()
+
+    def are_away() -> bool:
+        own = [one for one in here.executors.sessions() if one.owner == ANN]
+        leaving.append(sum(one.is_leaving for one in own))
+        return not any(one.is_here for one in own)
+
+    until(are_away)
+    assert max(leaving) == confined_executors.SAVED_AT_ONCE
+
+
 def test_runs_that_begin_at_once_have_no_more_processes_than_one_owner_may(
     here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:

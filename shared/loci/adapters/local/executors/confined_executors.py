@@ -81,7 +81,7 @@ class ConfinedExecutors:
         with self._turn:
             self._sessions[session.id] = session
         self._keep()
-        self._beside(self._make_room, session)
+        self._beside(self._make_all_room, session)
         return session.id
 
     def run(
@@ -98,7 +98,7 @@ class ConfinedExecutors:
         try:
             return session.run(code, files, keep_until, lambda: self._place(session), given_up)
         finally:
-            self._beside(self._make_room, session)
+            self._beside(self._make_all_room, session)
 
     def read_file(self, owner: Owner, id: str, name: str, most: int) -> bytes:
         with self._turn:
@@ -134,9 +134,12 @@ class ConfinedExecutors:
                 if not session.is_here or not (is_idle or is_quiet) or session.id in self._is_tidied:
                     continue
                 self._is_tidied.add(session.id)
-                turns = self._saving.setdefault(session.owner.key, threading.BoundedSemaphore(SAVED_AT_ONCE))
-            begun.append(in_thread(self._tidy, session, turns, is_idle=is_idle))
+            begun.append(in_thread(self._tidy, session, self._turns_to_save(session.owner), is_idle=is_idle))
         return begun
+
+    def _turns_to_save(self, owner: Owner) -> threading.BoundedSemaphore:
+        with self._turn:
+            return self._saving.setdefault(owner.key, threading.BoundedSemaphore(SAVED_AT_ONCE))
 
     def _tidy(self, session: ExecutorSession, turns: threading.BoundedSemaphore, *, is_idle: bool) -> None:
         try:
@@ -229,29 +232,49 @@ class ConfinedExecutors:
                 session.is_coming = too_many <= 0 or (is_stuck and leaving < too_many)
             if session.is_coming:
                 return
-            if leaving < too_many:
-                is_stuck = not self._make_room(session, session.owner)
+            if leaving < too_many and (made := self._make_room(session, session.owner)) is not None:
+                is_stuck = not made
             elif time.monotonic() >= until:
                 raise run_results.busy(session.id, f"has no room: {too_many} others of yours are still being saved")
             else:
                 time.sleep(ROOM_PAUSE)
 
-    def _make_room(self, but: ExecutorSession, of: Owner | None = None) -> int:
+    def _make_all_room(self, but: ExecutorSession) -> None:
+        """Also for those that come meanwhile, and leave it to this thread."""
+        while self._make_room(but):
+            pass
+
+    def _make_room(self, but: ExecutorSession, of: Owner | None = None) -> int | None:
         """Put away those that were idle for longest, of the owner with most of them, and return how many.
 
-        If one cannot be saved, it stays, and the next one goes.
+        If one cannot be saved, it stays, and the next one goes. None if as many are being saved as may be at once:
+        whoever saves them goes on with the rest.
         """
         with self._turn:
             here = self._others_here(but, of)
         count = Counter(one.owner.key for one in here)
         here.sort(key=lambda one: (-count[one.owner.key], one.used_at))
-        made, too_many = 0, len(here) + 1 - MOST_HERE
+        made, late, too_many = 0, 0, len(here) + 1 - MOST_HERE
         for session in here:
-            if made >= too_many:
+            if made + (0 if of else late) >= too_many:  # no other owner's go in its stead
                 break
+            put_away = self._put_away(session)
+            made += put_away is True
+            late += put_away is None
+        return None if late and not made else made
+
+    def _put_away(self, session: ExecutorSession) -> bool | None:
+        """False if it stays; None if as many of its owner's are being saved as may be at once."""
+        turns, is_saved = self._turns_to_save(session.owner), session.is_dirty
+        if is_saved and not turns.acquire(blocking=False):
+            return None
+        try:
             with suppress(LociError, OSError):
-                made += session.put_away()
-        return made
+                return session.put_away()
+            return False
+        finally:
+            if is_saved:
+                turns.release()
 
     def _others_here(self, but: ExecutorSession, of: Owner | None) -> list[ExecutorSession]:
         """The other executors that have a process, or get one: the owner's, or everybody's. Take the turn first."""
