@@ -3,7 +3,7 @@
 import pytest
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
-from tests.support.deno import failed, needs_deno
+from tests.support.deno import failed, needs_deno, value
 
 pytestmark = needs_deno
 
@@ -104,3 +104,12 @@ def test_what_is_not_there_says_what_is(deno: DenoSandbox, code: str, advice: st
 @pytest.mark.parametrize("name", ["npm:left-pad", "jsr:@std/path", "https://deno.land/std/version.ts", "file:///etc/x"])
 def test_nothing_is_imported_from_elsewhere(deno: DenoSandbox, name: str) -> None:
     assert failed(deno, f"await import({name!r})").code == "CODE_ERROR"
+
+
+@pytest.mark.parametrize("get", ["(await import('node:vm')).default", "process.getBuiltinModule('node:vm')"])
+@pytest.mark.parametrize("error", ["new (vm.runInNewContext('Error'))('x')", "vm.runInNewContext('new Error()')"])
+def test_stacks_of_other_realms_have_no_path_of_the_install(deno: DenoSandbox, get: str, error: str) -> None:
+    stack = value(deno, f"const vm = {get}; ({error}).stack")
+    assert "code.ts" in str(stack)
+    assert "file:" not in str(stack)
+    assert "/typescript/" not in str(stack)

@@ -34,6 +34,20 @@ export function isName(text) {
   return isIdentifierStart(points[0], true) && points.every((one) => isIdentifierChar(one, true));
 }
 
+/**
+ * Run the code, and tell `done` how it ended: `value`, or `error` if it has `failed`.
+ *
+ * In another realm, as of node:vm, V8 itself writes stacks. So no file calls the code or waits for it.
+ */
+export const settle = new AsyncFunction("apply", "run", "values", "done", `"use strict";
+  await null;
+  try {
+    done({ __proto__: null, value: await apply(run, undefined, values) });
+  } catch (error) {
+    done({ __proto__: null, error, failed: true });
+  }
+  //# sourceURL=ext:loci`);
+
 /** Compile the code into `run`, which takes the values of the names. `imports` is true if the code may load modules. */
 export function compile(source, names) {
   try {

@@ -4,7 +4,7 @@ import {
   apply, bytesOf, decode, encode, firm, freeze, indexOf, isError, keys, OwnError, parse, promise, quoted, replace, setPrototypeOf, slice, stringify, text, viewBuffer,
   viewLength, wellFormed,
 } from "./captured.js";
-import { compile, isName, placed } from "./compile.js";
+import { compile, isName, placed, settle } from "./compile.js";
 import { encoded, shown } from "./json_value.js";
 import { watched } from "./repeatability.js";
 import { bare, frames, own, parts, placeBy, unaddressed } from "./stack.js";
@@ -221,6 +221,12 @@ for (const [kind, held] of [["unhandledrejection", "reason"], ["error", "error"]
   fail(event[held]);
 });
 
+async function ran(run, values) {
+  const ended = await new promise((done) => { settle(apply, run, values, done); });
+  if (ended.failed) throw ended.error;
+  return ended.value;
+}
+
 // Do everything that can be done before the job comes: what runs for the first time takes ten times as long.
 const seen = watched(ownConsole);
 const TRIAL = { context: { a: 1 }, servers: [{ names: ["b"], tools: [{ id: "b:c", spellings: ["c"] }] }] };
@@ -228,7 +234,7 @@ for (let round = 0; round < ROUNDS; round += 1) for (const tried of round < SOME
   const code = tried + " ".repeat(round); // the engine caches what it has compiled
   const job = parse(stringify({ ...TRIAL, code }));
   const known = named(job, clients(job.servers, () => 0));
-  encoded(await apply(compile(job.code, Object.keys(known)).run, undefined, Object.values(known)));
+  encoded(await ran(compile(job.code, Object.keys(known)).run, Object.values(known)));
 }
 send('{"t":"ready"}');
 
@@ -249,7 +255,7 @@ if (code) {
   seen.clear();
   if (code.imports) seen.add("import");
   try {
-    const { json, kind } = encoded(await apply(code.run, undefined, values));
+    const { json, kind } = encoded(await ran(code.run, values));
     send(`{"t":"result","value":${json}${optional("kind", kind, quoted)},"seen":${seen.json()},"dropped":${dropped}}`);
   } catch (error) {
     fail(error);
