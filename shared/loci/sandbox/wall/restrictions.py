@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from loci.sandbox.wall import kernel
 
 HIGHEST = 1 << 20
+WAITING_SIGNALS = 1024
+"""All processes of a user share what the system allows: one that had it all would leave none to others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ def limit(limits: Limits, *, own_user: bool) -> None:
         resource.RLIMIT_FSIZE: limits.file_bytes,
         resource.RLIMIT_NOFILE: limits.open_files,
         resource.RLIMIT_NPROC: limits.processes if own_user else None,
+        resource.RLIMIT_SIGPENDING: WAITING_SIGNALS,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_MEMLOCK: 0,
     }

@@ -127,6 +127,12 @@ for i in range(100):
         except OSError as e: pass
     held += [a, b]
 """,
+    "signals that wait for whoever has blocked them": """
+signal.pthread_sigmask(signal.SIG_BLOCK, range(34, 64))
+for _ in range(4000): os.kill(os.getpid(), 40)
+waiting = int(next(x for x in open("/proc/self/status") if x.startswith("SigQ")).split()[1].split("/")[0])
+if waiting > 2000: esc(waiting)
+""",
     "buffers of pipes": """
 import fcntl
 for i in range(60):
