@@ -9,7 +9,7 @@ import pytest
 
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, WhyEnded
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
-from loci.sandbox.supervisor.process_use import bytes_written
+from loci.sandbox.supervisor.process_use import bytes_written, is_on_disk
 from tests.support.executors import SOON, ExecutorFactory, no_files, printed, tried
 from tests.support.polling import until
 
@@ -77,15 +77,17 @@ def test_limits_hold_while_a_stored_file_is_found(python: ExecutorFactory) -> No
 
 
 def test_what_is_written_counts_also_in_a_folder_that_is_on_no_disk() -> None:
-    with tempfile.TemporaryFile(dir="/dev/shm") as in_memory:
-        before = bytes_written(os.getpid())
+    shared = Path("/dev/shm")  # noqa: S108 (it is on no disk)
+    on_disk = is_on_disk(str(shared))
+    with tempfile.TemporaryFile(dir=shared) as in_memory:
+        before = bytes_written(os.getpid(), on_disk=on_disk)
         in_memory.write(bytes(1 << 20))
         in_memory.flush()
-        after = bytes_written(os.getpid())
+        after = bytes_written(os.getpid(), on_disk=on_disk)
         assert before is not None
         assert after is not None
         assert after - before >= 1 << 20
-        assert bytes_written(1 << 22) is None  # the system does not say
+        assert bytes_written(1 << 22, on_disk=True) is None  # the system does not say
 
 
 def test_code_that_was_given_up_is_interrupted_and_variables_stay(python: ExecutorFactory) -> None:

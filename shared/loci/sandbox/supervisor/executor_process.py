@@ -34,7 +34,7 @@ from loci.sandbox.supervisor.exchange import (
 from loci.sandbox.supervisor.executor_files import disk_use
 from loci.sandbox.supervisor.giving_way import give_way
 from loci.sandbox.supervisor.process_handle import ProcessHandle
-from loci.sandbox.supervisor.process_use import HeldFiles, bytes_written, held_files, memory_use
+from loci.sandbox.supervisor.process_use import HeldFiles, bytes_written, held_files, is_on_disk, memory_use
 from loci.sandbox.supervisor.reading_turns import ReadingTime
 
 LOOK_SECONDS = 0.05
@@ -60,6 +60,7 @@ class ExecutorProcess:
         self._group = group
         self._requests, self._replies, self._stdout, self._stderr = descriptors
         self._folders = folders
+        self._is_on_disk = all(map(is_on_disk, folders))
         self._bounds = bounds
         self._held = bytearray()
         self._waiting: deque[Iterator[bytes]] = deque()
@@ -249,11 +250,11 @@ class ExecutorProcess:
             self._check_disk(Exchange(lambda _: False, 0), with_mapped=True)
 
     def _may_be_full(self) -> bool:
-        written = bytes_written(self._handle.id)
+        written = bytes_written(self._handle.id, on_disk=self._is_on_disk)
         return written is None or written > self._full_at
 
     def _check_disk(self, exchange: Exchange, *, with_mapped: bool) -> None:
-        written = bytes_written(self._handle.id) or 0
+        written = bytes_written(self._handle.id, on_disk=self._is_on_disk) or 0
         found = disk_use(self._folders, self._bounds.files)
         self._held_files = held_files(self._handle.id, self._folders, with_mapped=with_mapped)
         if found.bytes + self._held_files.unlinked > self._bounds.disk_bytes or found.files > self._bounds.files:

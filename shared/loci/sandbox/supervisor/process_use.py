@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 FIELD = re.compile(rb"^(VmRSS|VmPTE|VmSwap|Threads):\s*(\d+)", re.MULTILINE)
-WRITTEN = re.compile(rb"^(?:wchar|write_bytes): (\d+)", re.MULTILINE)
+WRITTEN = re.compile(rb"^(wchar|write_bytes): (\d+)", re.MULTILINE)
 SOCKET_BUFFER = 208 << 10
 """Bytes that one end of a pair of sockets may hold: Linux's own limit, which the code cannot raise."""
 PIPE_BUFFER = 64 << 10
@@ -40,16 +40,22 @@ def memory_use(id: int) -> MemoryUse:
     return MemoryUse(held << 10, threads, has_no_main_thread=threads > 1 and b"VmRSS" not in found)
 
 
-def bytes_written(id: int) -> int | None:
-    """At least the bytes of files that a process has written so far, to be held or not; None if the system hides it.
+def is_on_disk(folder: str) -> bool:
+    """True if the system counts what is written there as written to a disk."""
+    return os.major(os.stat(folder).st_dev) > 0
 
-    What it has written with calls counts on all file systems, to pipes, too; what it has mapped, only on disks.
+
+def bytes_written(id: int, *, on_disk: bool) -> int | None:
+    """Bytes of files that a process has written so far, to be held or not; None if the system hides it.
+
+    Where no disk is, this also has what it has written to anything else, such as pipes.
     """
     try:
         with open(f"/proc/{id}/io", "rb", buffering=0) as opened:
-            return sum(map(int, WRITTEN.findall(opened.read(1024))))
+            found = dict(WRITTEN.findall(opened.read(1024)))
     except OSError:
         return None
+    return int(found.get(b"write_bytes", 0)) + (0 if on_disk else int(found.get(b"wchar", 0)))
 
 
 @dataclass(frozen=True, slots=True)
