@@ -77,7 +77,8 @@ def test_a_small_database_has_its_size_in_kilobytes(patient: Patient) -> None:
 
 def test_settings_are_shown_with_their_sources(empty: Patient) -> None:
     empty.data.mkdir(mode=0o700)
-    (empty.data / "config.toml").write_text('port = 9000\nhost = "::1"')
+    old = 'port = 9000\nhost = "::1"\noidc_issuer = "https://old.example.com"'
+    (empty.data / "config.toml").write_text(old)
     issuer = "https://id.example.com"
     lines = empty.run("--data", str(empty.data), LOCI_HOST="localhost", LOCI_OAUTH=issuer).stdout.splitlines()
     assert [line.split(maxsplit=2)[2] for line in lines if line.startswith("ok       setting ")] == [

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from loci.core.errors import Misconfigured
-from loci.core.oauth_setting import VALUES, with_issuer
+from loci.core.oauth_setting import VALUES, merged, with_issuer
 
 PREFIX = "LOCI_"
 
@@ -282,8 +282,9 @@ def sourced_settings(given: Mapping[str, object] | None = None, config: Path | N
     environment = {name: os.environ[key] for name, key in names.items() if os.environ.get(key)}
     file = _file(said, environment, config)
     written = _read(file) if file else {}
+    given_all = merged(written, environment, said)
     try:
-        settings = Settings.model_validate({**written, **environment, **said})
+        settings = Settings.model_validate(given_all)
     except ValidationError as error:
         fault = error.errors()[0]
         name = str(fault["loc"][0])
@@ -297,7 +298,8 @@ def sourced_settings(given: Mapping[str, object] | None = None, config: Path | N
         **{name: names[name] for name in environment},
         **dict.fromkeys(said, "the command line"),
     }
-    if {**written, **environment, **said}.get("oauth", "off") not in VALUES:
+    sources = {name: source for name, source in sources.items() if name in given_all}
+    if given_all.get("oauth", "off") not in VALUES:
         sources["oidc_issuer"] = sources.pop("oauth")
     return Sourced(settings, sources)
 
