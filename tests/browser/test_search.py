@@ -21,6 +21,7 @@ walrus <img src=x onerror=document.title='owned'> <svg onload=document.title='ow
 """
 NOTES = {
     "harbour.md": "# The harbour\n\nThe ferry to Kos leaves at dawn. See [[Timetable#In winter]] and [[Nowhere]].\n",
+    "meals.md": "# Meals\n\nThe galley serves **lentil soup**, or f(**a, **b) and **<img src=x>** at noon.\n",
     "timetable.md": "# Timetable\n\nThe ferry leaves daily, from [the harbour](harbour.md).\n\n"
     "## In *winter*\n\n[Up](#timetable)\n",
     "hostile.md": HOSTILE,
@@ -103,6 +104,16 @@ def test_each_rank_is_drawn_and_told_in_words(page: Browser) -> None:
 def test_a_passage_of_one_line_is_one_line(page: Browser) -> None:
     asked(page, "ferry to Kos")
     assert text_of(page, "#documents a.where") == "line 3"
+
+
+def test_bold_words_of_a_passage_are_bold_and_still_text(page: Browser) -> None:
+    asked(page, "galley lentil")
+    assert text_of(page, "#documents .words").endswith(
+        "The galley serves lentil soup, or f(**a, **b) and <img src=x> at noon."
+    )
+    bold = page.run("return [...document.querySelectorAll('#documents .words strong')].map((one) => one.textContent)")
+    assert bold == ["lentil soup", "<img src=x>"]
+    assert text_of(page, "#documents .words strong mark") == "lentil"
 
 
 def test_only_a_stage_that_moved_a_result_is_drawn(page: Browser) -> None:

@@ -1,7 +1,17 @@
 // Asks for documents and for files at once, as the tools do, and lists both.
 function makeResults() {
   const LEVELS = { strong: 'fits well', possible: 'may fit', none: 'does not fit' };
+  // What a line of markdown has in bold; in code such as `f(**a, **b)` nothing is.
+  const BOLD = /\*\*(?=\S)([^*\n]*[^*\s])\*\*(?![\w*`])/;
   let asked = 0;
+
+  // The words of a document as they are written, but for bold ones: these are shown so. Only text nodes are made.
+  function wordsOf(text, isMarkdown) {
+    const made = element('p', undefined, { className: 'words', dir: 'auto' });
+    const parts = isMarkdown ? text.split(BOLD) : [text];
+    made.append(...parts.flatMap((part, at) => (at % 2 ? [marked('strong', part)] : [...marked('span', part).childNodes])));
+    return made;
+  }
 
   function passage(where, href, label, text) {
     const made = element('div', undefined, { className: 'passage' });
@@ -31,7 +41,7 @@ function makeResults() {
     for (const [lines, heading, text] of parts) {
       const body = [];
       if (heading) body.push(element('div', heading, { className: 'under', dir: 'auto' }));
-      body.push(marked('p', text, { className: 'words', dir: 'auto' }));
+      body.push(wordsOf(text, !/\.te?xt$/i.test(one.path)));
       item.append(passage(linesOf(lines), href, `${linesOf(lines)} of ${one.preview}`, body));
     }
     if (one.context) item.append(element('p', one.context, { className: 'note', dir: 'auto' }));
