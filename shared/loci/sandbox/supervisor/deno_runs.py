@@ -1,11 +1,8 @@
 """Runs TypeScript: a process for each run, which is not believed. Time, memory and how it ended are judged here."""
 
-import contextlib
 import json
 import re
-import threading
 import time
-from collections import deque
 from collections.abc import Callable
 
 from loci.sandbox.supervisor.bounded_json import TooManyPartsError
@@ -28,6 +25,7 @@ from loci.sandbox.supervisor.deno_process import DenoProcess, NotStartedError
 from loci.sandbox.supervisor.deno_starter import DenoStarter, ProcessShape
 from loci.sandbox.supervisor.giving_way import steps_beside
 from loci.sandbox.supervisor.reading_turns import ReadingTime
+from loci.sandbox.supervisor.spare_processes import SpareProcesses
 from loci.sandbox.supervisor.tool_calls import Call, ToolCalls
 from loci.sandbox.wall.layers import Layer
 
@@ -43,12 +41,8 @@ BESIDE_HEAP_MB = 400
 """Memory that a process may have besides its heap, seen from outside; RLIMIT_DATA does not count shared memory."""
 COMMON_MB = 512
 """The heap that spare processes have. A job with another one waits for a process of its own."""
-READY_SECONDS, CLOSE_SECONDS = 20.0, 2.0
 LEFT = 1
 """Spare processes that only an owner takes who runs nothing else."""
-QUIET_SECONDS = 0.02
-"""Before another is started, so that it takes no processor time from the run that took the last one."""
-IDLE_SECONDS = 900.0
 OUT_OF_MEMORY = re.compile(
     rb"out of memory|heap limit|Fatal process OOM|allocation failed|memory allocation of \d+ bytes failed",
     re.IGNORECASE,
@@ -119,81 +113,6 @@ class DenoRunner:
         """End all processes. One that is just being started ends with its launcher."""
         self.spares.close()
         self._starter.close()
-
-
-class SpareProcesses:
-    """Processes of one shape, started before there is a job. The first call starts them; 15 idle minutes end them."""
-
-    def __init__(self, start: Callable[[ProcessShape], DenoProcess], shape: ProcessShape, size: int) -> None:
-        self._start = start
-        self._shape = shape
-        self._size = size
-        self._ready: deque[DenoProcess] = deque()
-        self._changed = threading.Condition()
-        self._filler: threading.Thread | None = None
-        self._closed = False
-
-    def take(self, shape: ProcessShape, *, is_new: bool = False, left: int = 0) -> DenoProcess:
-        """A process that waits for a job: a spare one, or a new one if none has that shape or `is_new` asks for it.
-
-        So many spare ones must be `left`, too.
-        """
-        if shape == self._shape and self._size and not is_new:
-            while (spare := self._next(left)) is not None:
-                spare.wait(0, ())
-                if spare.ended is None and not spare.is_silent:
-                    return spare
-                spare.close()  # something has killed it
-        return self._start(shape).ready(READY_SECONDS)
-
-    def count(self) -> int:
-        """The number that are ready."""
-        with self._changed:
-            return len(self._ready)
-
-    def close(self) -> None:
-        """End them all, but do not wait long for one that is just being started."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
-            filler = self._filler
-        if filler is not None:
-            filler.join(CLOSE_SECONDS)
-        self._drop()
-
-    def _next(self, left: int) -> DenoProcess | None:
-        with self._changed:
-            found = self._ready.popleft() if len(self._ready) > left else None
-            if self._filler is None and not self._closed:
-                self._filler = threading.Thread(target=self._fill, name="spares", daemon=True)
-                self._filler.start()
-            self._changed.notify_all()
-            return found
-
-    def _fill(self) -> None:
-        while True:
-            with self._changed:
-                if not self._changed.wait_for(self._is_wanted, IDLE_SECONDS) or self._closed:
-                    self._filler = None
-                    break
-            threading.Event().wait(QUIET_SECONDS)
-            try:
-                child = self._start(self._shape).ready(READY_SECONDS)
-            except NotStartedError:  # the next call says why
-                with self._changed:
-                    self._filler = None
-                return
-            with self._changed:
-                self._ready.append(child)
-        self._drop()
-
-    def _is_wanted(self) -> bool:
-        return self._closed or len(self._ready) < self._size
-
-    def _drop(self) -> None:
-        with contextlib.suppress(IndexError):
-            while True:
-                self._ready.popleft().close()
 
 
 class _EndedError(Exception):
