@@ -24,6 +24,8 @@ from tests.surface.workflows.conftest import task
 ROUNDS: Final = 11
 WARM: Final = 4
 SOONEST: Final = 0.150
+MOST: Final = 4.0
+"""Times as long as an empty page, which takes 38 ms on an idle machine."""
 LARGEST: Final = 60_000
 PAINT: Final = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 SIZE: Final = "performance.getEntriesByType('navigation')[0].transferSize"
@@ -73,7 +75,7 @@ def _figures(browser: Browser, empty: str, url: str, name: str) -> list[Figure]:
         floor.append(_paint(browser, empty))
         took.append(_paint(browser, url))
     size = cast("int", browser.run(f"return {SIZE}"))
-    return [time_figure(f"first paint of {name}", floor, took, SOONEST), _size(name, size)]
+    return [time_figure(f"first paint of {name}", floor, took, SOONEST, most_ratio=MOST), _size(name, size)]
 
 
 def _much(app: App, folder: Path) -> None:
