@@ -81,8 +81,9 @@ def test_whoever_tells_does_not_wait_for_a_store_that_hangs(events: Events, reco
     found = kept(events)
     numbers = [int(str(one.fields["tool"])) for one in found if one.kind == "call"]
     assert numbers == sorted(set(numbers))
-    [missed] = [one for one in found if one.kind == "missed"]
-    assert len(numbers) + int(str(missed.fields["count"])) == writing_module.MOST_WAITING + 500
+    missed = [int(str(one.fields["count"])) for one in found if one.kind == "missed"]
+    assert missed
+    assert len(numbers) + sum(missed) == writing_module.MOST_WAITING + 500
 
 
 def test_what_another_owner_does_is_written_to_their_log(events: Events) -> None:
