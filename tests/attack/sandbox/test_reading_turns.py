@@ -1,5 +1,6 @@
 """Large messages are read one at a time, and no owner who has many of them keeps the messages of others waiting."""
 
+import gc
 import threading
 import time
 from collections.abc import Generator
@@ -10,6 +11,8 @@ from pathlib import Path
 
 from loci.code.typescript_run import Completed, RunLimits, TypeScriptJob
 from loci.core.identity import Owner
+from loci.sandbox.supervisor.deno_process import DenoProcess
+from loci.sandbox.supervisor.exchange import Exchange
 from loci.sandbox.supervisor.reading_turns import LARGE, ReadingTime
 from tests.attack.sandbox.python.test_saved_state import Here
 from tests.support.deno import STRONGEST, needs_deno, no_tool, sandbox
@@ -28,7 +31,7 @@ WALL = "strongest"
 @contextmanager
 def reading(owner: Owner) -> Generator[None]:
     """The owner has the turn in this block."""
-    with ReadingTime(owner=owner.key).reading(LARGE + 1):
+    with ReadingTime(owner.key).reading(LARGE + 1):
         yield
 
 
@@ -88,3 +91,33 @@ def test_a_wait_for_a_turn_is_not_held_against_a_run(tmp_path: Path) -> None:
                 told = threads.submit(printed, one, f"{FRAME}\nprint('done')")
                 time.sleep(bounds.seconds + bounds.grace_seconds + 0.05)
             assert told.result() == "done\n"
+
+
+@contextmanager
+def uncollected() -> Generator[None]:
+    """What goes in this block goes with its last reference: the collector of cycles may take minutes to come."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def held(kind: type) -> int:
+    return sum(isinstance(one, kind) for one in gc.get_objects())
+
+
+@needs_deno
+def test_what_a_run_of_typescript_gave_out_is_not_kept() -> None:
+    with sandbox(STRONGEST, 0) as made, uncollected():
+        before = held(DenoProcess)
+        made.run(ANN, TypeScriptJob(f"'x'.repeat({LARGE})", {}, RunLimits()), no_tool)
+        assert held(DenoProcess) == before
+
+
+def test_what_a_run_of_python_gave_out_is_not_kept(tmp_path: Path) -> None:
+    with executor_factory(tmp_path, walls()[WALL], ()) as python, python.executor(SOON) as one, uncollected():
+        before = held(Exchange)
+        printed(one, FRAME)
+        assert held(Exchange) == before

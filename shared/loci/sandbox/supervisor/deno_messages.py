@@ -1,7 +1,7 @@
 """A run of TypeScript: its job, the lines that its process says, and how it ended. Each line is taken for hostile."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
@@ -141,12 +141,12 @@ class BadResultError(ValueError):
     """A result that makes no sense."""
 
 
-def parsed(line: bytes, time: ReadingTime | None = None) -> Message:
+def parsed(line: bytes, time: ReadingTime | None = None, meanwhile: Callable[[], None] = lambda: None) -> Message:
     """The message in a line. Any other text was printed by the code itself, past its console.
 
     `time` is what the run's messages have taken so far: a large one waits for its turn.
     """
-    with (time or ReadingTime()).reading(len(line)):
+    with (time or ReadingTime()).reading(len(line), meanwhile):
         return _parsed(line)
 
 

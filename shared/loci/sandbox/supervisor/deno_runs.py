@@ -142,7 +142,7 @@ class _Run:
         self.has_not_begun = False
         """True if the process ended before it had read its job: another one may do it."""
         self._until = began + job.timeout_ms / 1000
-        self._time_of_messages = ReadingTime(self._hold_limits, owner)
+        self._time_of_messages = ReadingTime(owner)
 
     @property
     def _deadline(self) -> float:
@@ -188,7 +188,7 @@ class _Run:
     def _took(self, line: bytes) -> Returned | Thrown | Broken | None:
         if len(line) > LARGEST_LINE:
             return Broken("output", f"A result has at most {LARGEST_LINE // MB} MB")
-        match parsed(line, self._time_of_messages):
+        match parsed(line, self._time_of_messages, self._hold_limits):
             case Logged() as logged:
                 self._log.add(logged)
             case ToolRequest() as asked:

@@ -184,7 +184,7 @@ class ExecutorProcess:
             poll.register(one, select.POLLIN)
         poll.register(self._requests, select.POLLOUT)
         is_sending = True
-        exchange.time_of_messages = ReadingTime(lambda: self._hold_limits(exchange), self.owner)
+        exchange.time_of_messages = ReadingTime(self.owner)
         while True:
             self._hold_limits(exchange)
             ready = dict(poll.poll(LOOK_SECONDS * 1000))
@@ -340,7 +340,7 @@ class ExecutorProcess:
 
     def _message(self, payload: bytes, exchange: Exchange) -> Message:
         try:
-            with exchange.time_of_messages.reading(len(payload)):
+            with exchange.time_of_messages.reading(len(payload), lambda: self._hold_limits(exchange)):
                 said = parsed_now(payload, MOST_PARTS)
         except ValueError:
             said = None

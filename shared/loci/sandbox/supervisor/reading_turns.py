@@ -59,28 +59,24 @@ _turns = _Turns()
 
 
 class ReadingTime:
-    """The time that the messages of one run have taken. `meanwhile` is called while one of them waits.
+    """The time that the messages of one run have taken. A run without an owner takes turns for itself."""
 
-    A run without an owner takes turns for itself.
-    """
-
-    def __init__(self, meanwhile: Callable[[], None] = lambda: None, owner: object = None) -> None:
+    def __init__(self, owner: object = None) -> None:
         self.owner = object() if owner is None else owner
         self.waited = 0.0
         """Seconds that messages have waited for their turns, up to a bound: the run's time goes on so much longer."""
-        self._meanwhile = meanwhile
         self._taken = 0.0
 
     @contextmanager
-    def reading(self, size: int) -> Generator[None]:
-        """Read a message of so many bytes in this block, when its turn comes."""
+    def reading(self, size: int, meanwhile: Callable[[], None] = lambda: None) -> Generator[None]:
+        """Read a message of so many bytes in this block, when its turn comes. Until then `meanwhile` is called."""
         if size <= LARGE and self._taken < FREE_SECONDS:
             with self._measured():
                 yield
             return
         _turns.ask(self)
         try:
-            self._wait()
+            self._wait(meanwhile)
         finally:
             _turns.leave(self)
         try:
@@ -90,12 +86,12 @@ class ReadingTime:
             _turns.end(self, min(PAUSE * self._taken, LONGEST_PAUSE))
             self._taken = 0.0
 
-    def _wait(self) -> None:
+    def _wait(self, meanwhile: Callable[[], None]) -> None:
         began, before = time.monotonic(), self.waited
         while not _turns.is_turn_of(self):
             time.sleep(LOOK_SECONDS)
             self.waited = min(before + time.monotonic() - began, MOST_WAITED)
-            self._meanwhile()
+            meanwhile()
 
     @contextmanager
     def _measured(self) -> Generator[None]:
