@@ -43,4 +43,4 @@ def _is_issuer(value: object) -> bool:
 
 def _spelled(issuer: object) -> str:
     """With scheme and host in small letters: those mean the same in capitals."""
-    return re.sub(r"[^/]+//[^/?#]*", lambda found: found[0].lower(), str(issuer), count=1)
+    return re.sub(r"\A[^/]+//[^/?#]*", lambda found: found[0].lower(), str(issuer), count=1)
