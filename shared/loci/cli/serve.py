@@ -28,7 +28,7 @@ LEAVE_SECONDS = 5.0
 """After everything has ended."""
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of mallopt
 FREED_MEMORY = {TRIM_THRESHOLD: 2 << 20, MMAP_THRESHOLD: 1 << 20}
-"""Free bytes that a heap keeps, and the size from which a block is no part of a heap. Else both grow to 64 MB."""
+"""Free bytes that a heap keeps, and the size from which a block is no part of one. Else both grow with what goes."""
 
 
 def serve(

@@ -107,6 +107,7 @@ class Exchange:
         lookup: FileLookup | None = None,
         take: Callable[[bytes], None] | None = None,
         given_up: Callable[[], bool] = lambda: False,
+        owner: object = None,
     ) -> None:
         self.is_answer = is_answer
         self.began = time.monotonic()
@@ -115,7 +116,7 @@ class Exchange:
         self.soft = soft
         """True if the code is interrupted first, and ended only if that does not help."""
         self.interrupted = False
-        self.time_of_messages = ReadingTime()
+        self.time_of_messages = ReadingTime(owner)
         self._given_up = given_up
         self.output = Output()
         self._lookup = lookup
@@ -163,15 +164,15 @@ class Exchange:
             self.take(payload)
         return True
 
-    def file_answer(self, said: Message, bounds: Bounds) -> dict[str, str] | None:
-        """Answer a request for a stored file. None if the message is no such request."""
-        id, name = said.get("memory_id"), said.get("memory_name")
-        if said.get("t") != "memory" or self._lookup is None or not isinstance(id, str):
+    def finding(self, said: Message, bounds: Bounds) -> Callable[[], dict[str, str]] | None:
+        """What answers a request for a stored file, which may take long. None if the message is no such request."""
+        id, name, lookup = said.get("memory_id"), said.get("memory_name"), self._lookup
+        if said.get("t") != "memory" or lookup is None or not isinstance(id, str):
             return None
         self.requests += 1
         if self.requests > bounds.memory_requests:
-            return {"missing": f"One run may ask for {bounds.memory_requests} files"}
-        return self._lookup(_whole(id), _whole(name) if isinstance(name, str) else "")
+            return lambda: {"missing": f"One run may ask for {bounds.memory_requests} files"}
+        return lambda: lookup(_whole(id), _whole(name) if isinstance(name, str) else "")
 
 
 def _whole(text: str) -> str:

@@ -35,7 +35,6 @@ from loci.sandbox.supervisor.executor_files import disk_use
 from loci.sandbox.supervisor.giving_way import give_way
 from loci.sandbox.supervisor.process_handle import ProcessHandle
 from loci.sandbox.supervisor.process_use import HeldFiles, bytes_written, held_files, is_on_disk, memory_use
-from loci.sandbox.supervisor.reading_turns import ReadingTime
 
 LOOK_SECONDS = 0.05
 MOST_PARTS = 20_000
@@ -166,6 +165,7 @@ class ExecutorProcess:
             lookup=lookup,
             take=take,
             given_up=given_up,
+            owner=self.owner,
         )
         self._handle.signal(signal.SIGCONT)
         try:
@@ -184,7 +184,6 @@ class ExecutorProcess:
             poll.register(one, select.POLLIN)
         poll.register(self._requests, select.POLLOUT)
         is_sending = True
-        exchange.time_of_messages = ReadingTime(self.owner)
         while True:
             self._hold_limits(exchange)
             ready = dict(poll.poll(LOOK_SECONDS * 1000))
@@ -200,17 +199,18 @@ class ExecutorProcess:
                 if exchange.is_answer(said):
                     self._drain(exchange.output)
                     return exchange.reply(said)
-                answer = self._file_answer(said, exchange)
-                if answer is not None:
+                find = exchange.finding(said, self._bounds)
+                if find is not None:
+                    answer = self._found(find, exchange)
                     if exchange.requests > 2 * self._bounds.memory_requests:  # it does not listen to the answers
                         self._stop("protocol", exchange)
                     self._waiting.append(framed(answer))
                     poll.register(self._requests, select.POLLOUT)
                     is_sending = True
 
-    def _file_answer(self, said: Message, exchange: Exchange) -> Message | None:
+    def _found(self, find: Callable[[], Message], exchange: Exchange) -> Message:
         """The answer to a request for a stored file. To find that takes long, while the code goes on."""
-        finding = in_thread(copy_context().run, exchange.file_answer, said, self._bounds)
+        finding = in_thread(copy_context().run, find)
         try:
             while not wait([finding], LOOK_SECONDS).done:
                 self._drain(exchange.output)
