@@ -98,8 +98,10 @@ def test_a_link_is_for_one_question_of_its_run(ann: Visitor) -> None:
     asked = ann.call("pml_execute_dag", {"workflow": {"tasks": [one | {"approve": "human"} for one in tasks]}})
     first = asked["approval_url"]
     assert ann.post(first, answer="approve").status == 200
-    second = until(lambda: ann.call("pml_continue", {"workflow_id": asked["workflow_id"]}).get("approval_url"))
+    waiting = {"workflow_id": asked["workflow_id"]}
+    second = until(lambda: ann.call("pml_workflow_status", waiting).get("approval_url"))
     assert second != first
+    assert ann.call("pml_continue", waiting)["approval_url"] == second
     assert ann.post(first, answer="approve").status == 400
     body = urlencode({"form": ann.form(first), "answer": "approve"}).encode()
     assert ann.send("POST", second, *OURS, body=body).status == 403

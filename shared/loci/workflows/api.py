@@ -138,6 +138,8 @@ class Workflows:
             seen.append(run.checkpoint)
             if run.checkpoint != seen[0]:  # another answer was faster: this one was not meant for what came after it
                 return run
+            if run.checkpoint is not None and run.checkpoint.only_human:
+                raise self._only_a_person(owner, id, run, approved=True)
             return continued(run, self.parts.clock(), reason)
 
         self.parts.runs.change(owner, id, gone_on)
@@ -161,7 +163,7 @@ class Workflows:
         def decided(run: Run) -> Run:
             checkpoint = open_checkpoint(run, checkpoint_id)
             if checkpoint.only_human and not by_person:
-                raise only_a_person(id, run, approved=approved, link=self.parts.answers.link(owner, id, run))
+                raise self._only_a_person(owner, id, run, approved=approved)
             return answered(run, checkpoint, self.parts.clock(), approved=approved, feedback=feedback)
 
         run, _ = self.parts.runs.change(owner, id, decided)
@@ -248,6 +250,9 @@ class Workflows:
             first = faults[0][1]
             raise Refused(f"Nothing has run. {told}", first.resolution, code=first.code)
         return checked
+
+    def _only_a_person(self, owner: Owner, id: str, run: Run, *, approved: bool) -> LociError:
+        return only_a_person(id, run, approved=approved, link=self.parts.answers.link(owner, id, run))
 
     def _taken_up(self, owner: Owner, id: str, run: Run) -> bool:
         """Have a run that nothing moves on any more moved on. False if this process ends with the call."""

@@ -160,6 +160,14 @@ async def test_what_waits_for_an_approval_is_not_just_continued(flow: Flow) -> N
     assert asked["checkpoint_id"] in failure
 
 
+async def test_continuing_what_a_person_must_approve_says_how_they_can(flow: Flow) -> None:
+    asked = await flow.run(task("deploy", "deploy", value=1) | {"approve": "human"})
+    failure = await flow.failed("pml_continue", workflow_id=asked["workflow_id"])
+    assert failure.startswith("APPROVAL_NEEDED: Only a person may approve task 'deploy'")
+    assert f"loci approve {asked['workflow_id']}" in failure
+    assert flow.begun() == []
+
+
 async def test_an_abort_leaves_what_is_done_and_starts_nothing(flow: Flow) -> None:
     asked = await flow.run(*PLAN)
     answer = await flow.answer(
