@@ -76,6 +76,13 @@ def test_limits_hold_while_a_stored_file_is_found(python: ExecutorFactory) -> No
     assert found == ["disk"]
 
 
+def test_a_file_may_be_written_over_and_over(python: ExecutorFactory) -> None:
+    """It is stopped to be looked at whenever it may have filled its folders, and goes on."""
+    code = "for i in range(40): open('one', 'wb').write(bytes(8 << 20))\nprint(i)"
+    with python.executor(replace(SOON, seconds=30, disk_bytes=12 << 20)) as one:
+        assert printed(one, code) == "39\n"
+
+
 def test_what_is_written_counts_also_in_a_folder_that_is_on_no_disk() -> None:
     shared = Path("/dev/shm")  # noqa: S108 (it is on no disk)
     on_disk = is_on_disk(str(shared))

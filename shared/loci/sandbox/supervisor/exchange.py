@@ -10,7 +10,6 @@ from loci.sandbox.inside import frames
 from loci.sandbox.supervisor.reading_turns import ReadingTime
 
 MB = 1 << 20
-DISK_SECONDS = 0.05
 BEGUN_SECONDS = 0.1
 LARGEST_PIECE = 8 << 20
 """Bytes of a figure, or of a part of the variables."""
@@ -112,7 +111,6 @@ class Exchange:
         self.is_answer = is_answer
         self.began = time.monotonic()
         self.until = self.began + seconds
-        self.next_disk = self.soonest_disk = self.began + DISK_SECONDS
         self.soft = soft
         """True if the code is interrupted first, and ended only if that does not help."""
         self.interrupted = False

@@ -1,6 +1,5 @@
 """Our side of one executor process: it owns the clock and the limits, never unpickles, and believes no frame."""
 
-import contextlib
 import fcntl
 import os
 import secrets
@@ -12,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import wait
+from contextlib import suppress
 from contextvars import copy_context
 from typing import Any, cast
 
@@ -20,7 +20,6 @@ from loci.sandbox.supervisor.bounded_json import parsed_now
 from loci.sandbox.supervisor.control_groups import ControlGroup, end_group
 from loci.sandbox.supervisor.daemon_threads import in_thread
 from loci.sandbox.supervisor.exchange import (
-    DISK_SECONDS,
     Bounds,
     Exchange,
     ExecutorEnded,
@@ -31,10 +30,9 @@ from loci.sandbox.supervisor.exchange import (
     WhyEnded,
     framed,
 )
-from loci.sandbox.supervisor.executor_files import disk_use
 from loci.sandbox.supervisor.giving_way import give_way
+from loci.sandbox.supervisor.held_limits import HeldLimits
 from loci.sandbox.supervisor.process_handle import ProcessHandle
-from loci.sandbox.supervisor.process_use import HeldFiles, bytes_written, held_files, is_on_disk, memory_use
 
 LOOK_SECONDS = 0.05
 MOST_PARTS = 20_000
@@ -58,15 +56,11 @@ class ExecutorProcess:
         self._handle = handle
         self._group = group
         self._requests, self._replies, self._stdout, self._stderr = descriptors
-        self._folders = folders
-        self._is_on_disk = all(map(is_on_disk, folders))
         self._bounds = bounds
+        self._limits = HeldLimits(handle, folders, bounds)
         self._held = bytearray()
         self._waiting: deque[Iterator[bytes]] = deque()
         self._unsent = memoryview(b"")
-        self._held_files = HeldFiles()
-        self._full_at = 0
-        """Bytes written in all, before which its files cannot take more than they may."""
         self.owner: object = None
         """Whose messages these are; owners take turns to have them read."""
         self.has_run = False
@@ -174,7 +168,8 @@ class ExecutorProcess:
             self.end()  # unless it has ended: what it still says belongs to no request
             raise
         self._handle.signal(signal.SIGSTOP)
-        self._check_disk(exchange, with_mapped=False)
+        if why := self._limits.broken_by_files(with_mapped=False):
+            self._stop(why, exchange)
         return reply
 
     def _exchange(self, exchange: Exchange) -> ExecutorReply:
@@ -184,6 +179,7 @@ class ExecutorProcess:
             poll.register(one, select.POLLIN)
         poll.register(self._requests, select.POLLOUT)
         is_sending = True
+        self._limits.begin()
         while True:
             self._hold_limits(exchange)
             ready = dict(poll.poll(LOOK_SECONDS * 1000))
@@ -228,38 +224,13 @@ class ExecutorProcess:
             exchange.interrupted = True
             exchange.until = now - waited + self._bounds.grace_seconds
             self._handle.signal(signal.SIGINT)
-        used = memory_use(self._handle.id)
-        if used.has_no_main_thread:
-            self._stop("ended", exchange)
-        memory = used.bytes + self._held_files.buffers
-        exchange.output.most_memory = max(exchange.output.most_memory, memory)
-        if memory > self._bounds.memory_bytes + self._bounds.base_bytes:
-            self._stop("memory", exchange)
-        if used.threads > self._bounds.threads:
-            self._stop("threads", exchange)
-        if now > exchange.next_disk or (now > exchange.soonest_disk and self._may_be_full()):
-            self._check_disk(exchange, with_mapped=True)
-            # A folder that takes long to look through is looked at less often, unless enough was written to fill it.
-            took = time.monotonic() - now
-            exchange.next_disk = time.monotonic() + max(DISK_SECONDS, 10 * took)
-            exchange.soonest_disk = time.monotonic() + 2 * took
+        if why := self._limits.broken(exchange.output):
+            self._stop(why, exchange)
 
     def check_between_runs(self) -> None:
         """Look at all that it holds, which takes too long after each run. `ExecutorEnded` if it is too much."""
-        if self.ended is None:
-            self._check_disk(Exchange(lambda _: False, 0), with_mapped=True)
-
-    def _may_be_full(self) -> bool:
-        written = bytes_written(self._handle.id, on_disk=self._is_on_disk)
-        return written is None or written > self._full_at
-
-    def _check_disk(self, exchange: Exchange, *, with_mapped: bool) -> None:
-        written = bytes_written(self._handle.id, on_disk=self._is_on_disk) or 0
-        found = disk_use(self._folders, self._bounds.files)
-        self._held_files = held_files(self._handle.id, self._folders, with_mapped=with_mapped)
-        if found.bytes + self._held_files.unlinked > self._bounds.disk_bytes or found.files > self._bounds.files:
-            self._stop("disk", exchange)
-        self._full_at = written + self._bounds.disk_bytes - found.bytes - self._held_files.unlinked
+        if self.ended is None and (why := self._limits.broken_by_files(with_mapped=True)):
+            self._stop(why, Exchange(lambda _: False, 0))
 
     def _stop(self, why: WhyEnded, exchange: Exchange) -> None:
         has_begun = why != "ended" or not self._is_unread()
@@ -304,7 +275,7 @@ class ExecutorProcess:
 
     def _drain(self, output: Output) -> None:
         for descriptor, stream in ((self._stdout, "stdout"), (self._stderr, "stderr")):
-            with contextlib.suppress(BlockingIOError):
+            with suppress(BlockingIOError):
                 for _ in range(64):
                     content = os.read(descriptor, READ)
                     if not content:
