@@ -190,15 +190,50 @@ def end_by_id(parts: Parts) -> None:
     parts.grants.revoke(parts.grants.list()[0].id)
 
 
-@pytest.mark.parametrize("end", [end_by_key, end_by_id])
+def end_by_owner(parts: Parts) -> None:
+    parts.grants.revoke(parts.grants.of(ANN)[0].id, ANN)
+
+
+@pytest.mark.parametrize("end", [end_by_key, end_by_id, end_by_owner])
 def test_what_is_revoked_ends_all(parts: Parts, end: Callable[[Parts], None]) -> None:
     tokens = parts.tokens()
     assert parts.grants.allowed(ANN, "client-1", REDIRECT) is not None
     end(parts)
     assert not parts.is_good(tokens)
     assert parts.grants.renewable(tokens.renews, "client-1") is None
-    assert parts.grants.list() == []
+    assert parts.grants.list() == parts.grants.of(ANN) == []
     assert parts.grants.allowed(ANN, "client-1", REDIRECT) is None
+
+
+def test_an_owner_sees_each_grant_of_a_client_newest_first_also_after_renewals(parts: Parts, clock: Clock) -> None:
+    first = parts.tokens()
+    clock.now += UNUSED_SECONDS - 1
+    second, first = parts.tokens(), parts.renewed(first)
+    clock.now += 2
+    held = parts.grants.of(ANN)
+    assert [one.created for one in held] == sorted((one.created for one in held), reverse=True)
+    assert len(held) == len(parts.grants.list()) == 2
+    assert parts.grants.of(BOB) == []
+    parts.grants.revoke(held[1].id, ANN)
+    assert (parts.is_good(parts.renewed(second)), parts.grants.renewable(first.renews, "client-1")) == (True, None)
+    assert parts.grants.allowed(ANN, "client-1", REDIRECT) is None  # who ends any of a client's is asked again
+    assert [one.id for one in parts.grants.of(ANN)] == [held[0].id]
+
+
+def test_nobody_ends_a_grant_of_another_owner(parts: Parts) -> None:
+    tokens = parts.tokens()
+    [grant] = parts.grants.of(ANN)
+    with pytest.raises(NotFound, match="/ui/connections"):
+        parts.grants.revoke(grant.id, BOB)
+    assert parts.is_good(tokens)
+    assert parts.grants.allowed(ANN, "client-1", REDIRECT) == grant
+
+
+def test_a_grant_that_has_not_left_its_id_is_found_by_its_consent(parts: Parts, records: RecordStore) -> None:
+    parts.tokens()
+    [grant] = parts.grants.list()
+    assert records.remove(ANN, "oauth_grant_id", grant.id)
+    assert parts.grants.of(ANN) == [grant]
 
 
 def test_a_consent_is_its_owners(parts: Parts) -> None:

@@ -18,6 +18,7 @@ from loci.core.signing import Keyring
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
 from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.auth.gate import ACCESS
+from loci.mcp.auth.owners_grants import forget_id, keep_id, kept_ids
 from loci.mcp.auth.signed_in_by import SignedInBy, signed_in_by
 
 KIND: Final = "oauth_grant"
@@ -52,6 +53,13 @@ class Grant:
     generation: int
     """How often its token was renewed."""
     revoked: str | None
+
+    @property
+    def until(self) -> float:
+        """When it ends: if nobody renews it until then, or, of a person who signed in at the issuer, in any case."""
+        if self.by.issuer is None:
+            return self.renewed + UNUSED_SECONDS
+        return datetime.fromisoformat(self.created).timestamp() + ISSUER_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +101,10 @@ class Grants:
         client, owner = string(told["client"]), Owner(string(told["tenant"]), string(told["subject"]))
         consent: JsonObject = {"grant": id, "redirect": redirect}
         self._records.put(owner, CONSENTS, consent_key(client), consent, expires_at=self._clock() + KEPT_SECONDS)
+        begun, until = self._begun(told), self._clock() + UNUSED_SECONDS
+        keep_id(self._records, owner, id, until)
         try:
-            record = self._records.put(
-                SYSTEM, KIND, id, self._begun(told), expect_version=ABSENT, expires_at=self._clock() + UNUSED_SECONDS
-            )
+            record = self._records.put(SYSTEM, KIND, id, begun, expect_version=ABSENT, expires_at=until)
         except Conflict:
             return None
         grant = grant_of(record)
@@ -125,11 +133,10 @@ class Grants:
         now = self._clock()
         if record is None or record.value["generation"] != generation or record.value["revoked"] is not None:
             return self._repeated(token, scopes)
-        later = record.value | {"generation": generation + 1, "renewed": now}
+        later, until = record.value | {"generation": generation + 1, "renewed": now}, now + UNUSED_SECONDS
+        keep_id(self._records, grant.owner, grant.id, until)
         try:
-            stored = self._records.put(
-                SYSTEM, KIND, grant.id, later, expect_version=record.version, expires_at=now + UNUSED_SECONDS
-            )
+            stored = self._records.put(SYSTEM, KIND, grant.id, later, expect_version=record.version, expires_at=until)
         except Conflict:
             return self._repeated(token, scopes)
         return self._tokens(grant_of(stored), scopes)
@@ -161,11 +168,20 @@ class Grants:
         found = readable(every(self._records, SYSTEM, KIND), grant_of)
         return sorted((one for one in found if self._holds(one)), key=lambda one: one.created)
 
-    def revoke(self, id: str) -> Grant:
-        """End a grant, and forget that the person has allowed its client something."""
+    def of(self, owner: Owner) -> Sequence[Grant]:
+        """The owner's grants that hold, newest first."""
+        # A consent names the last grant of a client, also if that has not left its id since Loci keeps ids.
+        last = [id for id, _ in readable(every(self._records, owner, CONSENTS), consent_of)]
+        found = self._records.get_all(SYSTEM, KIND, [*kept_ids(self._records, owner), *last]).values()
+        mine = [one for one in readable(found, grant_of) if one.owner == owner and self._holds(one)]
+        return sorted(mine, key=lambda one: (one.created, one.id), reverse=True)
+
+    def revoke(self, id: str, owner: Owner | None = None) -> Grant:
+        """End a grant, of this owner if one is named, and forget that they have allowed its client something."""
         grant = self._grant(id)
-        if grant is None:
-            raise NotFound(f"There is no connection {id}", "List them with: loci clients list", code="CLIENT_NOT_FOUND")
+        if grant is None or owner not in (None, grant.owner):
+            advice = "List them with: loci clients list" if owner is None else "See yours at /ui/connections"
+            raise NotFound(f"There is no connection {id}", advice, code="CLIENT_NOT_FOUND")
         self._end(grant)
         return grant
 
@@ -211,10 +227,7 @@ class Grants:
 
     def _holds(self, grant: Grant) -> bool:
         """True if nobody has revoked it, nor the key with which the person signed in."""
-        if grant.revoked is not None or not self._signs_in(grant.owner, grant.by):
-            return False
-        ends = datetime.fromisoformat(grant.created).timestamp() + ISSUER_SECONDS
-        return grant.by.issuer is None or self._clock() < ends
+        return grant.revoked is None and self._signs_in(grant.owner, grant.by) and self._clock() < grant.until
 
     def _signs_in(self, owner: Owner, by: SignedInBy) -> bool:
         """True if the person could still sign in so."""
@@ -229,6 +242,7 @@ class Grants:
     def _end(self, grant: Grant) -> None:
         """Revoke the grant, whatever else happens to it at this moment. The person is asked again next time."""
         self._records.remove(grant.owner, CONSENTS, consent_key(grant.client))
+        forget_id(self._records, grant.owner, grant.id)
         while record := self._records.get(SYSTEM, KIND, grant.id):
             if record.value.get("revoked") is not None:
                 return
