@@ -32,12 +32,13 @@ GETS = (
     *("/ui/files", "/ui/files/list", "/ui/files/search", "/ui/files/@", "/ui/files/@/passages", "/ui/files/@/tables"),
     *("/ui/files/@/content", "/ui/tools", "/ui/tools/servers/@", "/ui/tools/calls", "/ui/tools/tool", "/ui/runs"),
     *("/ui/runs/list", "/ui/runs/@", "/ui/runs/@/state", "/ui/runs/@/tasks/@", "/ui/approvals", "/ui/approvals/list"),
-    *("/ui/approve", "/ui/learned", "/ui/learned/@", "/ui/executors", "/ui/executors/list", "/ui/sign-in"),
+    *("/ui/approve", "/ui/learned", "/ui/learned/@", "/ui/executors", "/ui/executors/list", "/ui/connections"),
+    "/ui/sign-in",
     *("/events", "/ui/events", "/transfer", "/documents", "/files/@", "/blobs/@", "/healthz"),
 )
 POSTS = (
     *("/ui/files", "/ui/tools/ask", "/ui/tools/call", "/ui/approvals/@", "/ui/approve", "/ui/runs/@/abort"),
-    *("/ui/learned/@/delete", "/ui/executors/@/end", "/ui/sign-in", "/ui/sign-out"),
+    *("/ui/learned/@/delete", "/ui/executors/@/end", "/ui/connections", "/ui/sign-in", "/ui/sign-out"),
     *("/transfer", "/transfer", "/transfer", "/transfer", "/documents", "/documents"),
 )
 QUERIES = ("q", "from", "version", "id", "link", "to", "after", "parts", "under", "seen", "whole", "kinds", "apikey")

@@ -243,7 +243,7 @@ def test_a_browser_runs_nothing_but_the_pages_own_program(door: Door, ann: str) 
         *("/ui/graph", "/ui/sign-in", "/ui/documents/ann", "/ui/documents/none"),
         *("/ui/files", "/ui/files/list", "/ui/files/search", "/ui/files/none"),
         *("/ui/search", "/ui/search/documents?q=a", "/ui/search/documents/none", "/ui/tools", "/ui/tools/tool?id=x"),
-        *("/ui/learned", "/ui/learned/none", "/ui/executors", "/ui/executors/list", "/ui/health"),
+        *("/ui/learned", "/ui/learned/none", "/ui/executors", "/ui/executors/list", "/ui/connections", "/ui/health"),
     ],
 )
 def test_nothing_is_cached_sniffed_or_framed(door: Door, ann: str, target: str) -> None:

@@ -134,6 +134,37 @@ def test_the_pages_fit_three_widths_in_light_and_dark_and_keep_nobody_out(
             assert barriers(browser) == [], (width, scheme)
 
 
+def test_a_connection_is_ended_by_keyboard_and_its_page_fits_in_light_and_dark(
+    browser: Browser, served: Served
+) -> None:
+    _asked_for_consent(browser, served)
+    browser.run(CLICK, "button[value=allow]")
+    token = served.token(served.answer()["code"])["access_token"]
+    browser.go(f"{served.url}/ui/connections")
+    assert "A notebook" in browser.run("return document.querySelector('#list h2').innerText")
+    browser.run(CLICK, "#list summary")
+    for width in (360, 1280):
+        for scheme in ("light", "dark"):
+            browser.prefer(scheme)
+            browser.resize(width, 800)
+            assert browser.run("return document.documentElement.scrollWidth") <= width, (width, scheme)
+            assert barriers(browser) == [], (width, scheme)
+    browser.go(f"{served.url}/ui/connections")
+    browser.run("document.getElementById('content').focus()")
+    tab_to(browser, "summary")
+    assert not browser.run("return document.querySelector('.end button').checkVisibility()")
+    browser.press("Enter")
+    tab_to(browser, ".end button")
+    browser.press("Enter")
+    browser.until("document.querySelector('[role=status]')")
+    assert "A notebook is no longer connected" in browser.run(
+        "return document.querySelector('[role=status]').innerText"
+    )
+    refused = httpx2.post(f"{served.url}/mcp", headers={"Authorization": f"Bearer {token}"}, json={})
+    assert refused.status_code == 401
+    assert browser.complaints() == []
+
+
 def _asked_for_consent(browser: Browser, served: Served) -> None:
     served.connect(browser)
     browser.until("document.getElementById('key') !== null")

@@ -102,7 +102,7 @@ def _page(wish: Wish, sealed: str, form: str) -> HtmlPage:
     <button name="answer" value="allow">Allow</button>
     <button name="answer" value="deny" class="plain">Deny</button>
   </form>
-  <p class="note">To end it later: <code>loci clients revoke</code>.</p>"""
+  <p class="note">To end it later: <a href="connections">Connections</a>.</p>"""
     return told_page(told, leads=[_source(wish.asked.redirect)])
 
 

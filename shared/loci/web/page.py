@@ -27,6 +27,9 @@ GRAPH: Final = (
         "graph/main",
     ),
 )
+NEEDS: Final = (
+    '<noscript><p class="plain">This page needs JavaScript, which is turned off in this browser.</p></noscript>'
+)
 OWN: Final = "'self'"
 PLACE = re.compile(r"\{\{(\w+)\}\}")
 # JSON allows these escapes. Unescaped, the characters could end the element, or be an entity or a line end.
@@ -47,6 +50,7 @@ def graph_page(shown: JsonObject, title: str, groups: str = "Topics", bar: str =
         "shell.html",
         {
             "bar": bar,
+            "needs": NEEDS,
             "form": "",
             "root": "",
             "heading": html.escape(encodable(title)),

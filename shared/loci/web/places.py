@@ -11,6 +11,7 @@ PLACES: Final = {
     "approvals": "Approvals",
     "learned": "Learned",
     "executors": "Executors",
+    "connections": "Connections",
     "health": "Health",
 }
 """The name of each page in its address, and the name that people read."""

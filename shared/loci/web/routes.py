@@ -13,6 +13,7 @@ from loci.mcp.http.refusal import Refusal
 from loci.web import answers
 from loci.web.approvals_routes import ApprovalsRoutes
 from loci.web.approve_routes import ApproveRoutes
+from loci.web.connection_routes import ConnectionRoutes
 from loci.web.consent_routes import ConsentRoutes
 from loci.web.executor_routes import ExecutorRoutes
 from loci.web.file_routes import FileRoutes
@@ -49,6 +50,7 @@ class Pages:
             *ApproveRoutes(app, self._visitors, approvals).routes(),
             *LearnedRoutes(app, self._visitors).routes(),
             *ExecutorRoutes(app, self._visitors).routes(),
+            *ConnectionRoutes(app, self._visitors).routes(),
             *HealthRoutes(app, self._visitors).routes(),
             *(_at_issuer(app, self._visitors) if app.settings.signs_in_at else ()),
             *(ConsentRoutes(app, self._visitors).routes() if app.settings.oauth == "built-in" else ()),

@@ -8,7 +8,7 @@ from typing import Final
 from loci.core.json import JsonObject
 from loci.web.facts import encodable
 from loci.web.form_tokens import FIELD
-from loci.web.page import OWN, HtmlPage, embedded, filled
+from loci.web.page import NEEDS, OWN, HtmlPage, embedded, filled
 from loci.web.places import PLACES
 from loci.web.visit import Visit
 
@@ -23,7 +23,7 @@ class PageKind:
     name: str
     """Of the folder."""
     programs: tuple[str, ...]
-    """Of the folder, or with a slash in front, of `static`; in their order."""
+    """Of the folder, or with a slash in front, of `static`; in their order. None: it works without JavaScript."""
     styles: tuple[str, ...] = ()
     """Of `static`, besides its own."""
     place: str = ""
@@ -58,6 +58,7 @@ def shell_page(
         {
             **(places or {}),
             "bar": bar(place, visit, depth),
+            "needs": NEEDS if kind.programs else "",
             "form": html.escape(visit.form()),
             "root": "../" * depth,
             "heading": html.escape(f"{count}{encodable(heading)} - Loci"),

@@ -13,7 +13,8 @@ ENDPOINTS = ("/mcp", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search"
 MOVING = ("/documents", "/transfer")
 PAGES = (
     *("/events", "/ui/events", "/ui/graph", "/ui/search", "/ui/documents/secret", "/ui/files/list", "/ui/tools"),
-    *("/ui/runs/list", "/ui/approvals/list", "/ui/learned", "/ui/executors/list", "/ui/approve?link=x"),
+    *("/ui/runs/list", "/ui/approvals/list", "/ui/learned", "/ui/executors/list", "/ui/connections"),
+    "/ui/approve?link=x",
 )
 WORD = "rhubarb"
 

@@ -46,7 +46,7 @@ class OAuthClient:
     @property
     def home(self) -> str | None:
         """The host that vouches for its name. None: the client chose it itself."""
-        return urlsplit(self.id).netloc if self.id.startswith("https://") else None
+        return home_of(self.id)
 
     @property
     def comes_once(self) -> bool:
@@ -60,6 +60,11 @@ class OAuthClient:
     def accepts(self, redirect: str) -> bool:
         """True if a browser may be sent there: exactly this address is registered, or on loopback with any port."""
         return redirect in self.redirects or any(_same_but_port(redirect, one) for one in self.redirects)
+
+
+def home_of(client: str) -> str | None:
+    """The host of a client's id, if that is the address of its document."""
+    return urlsplit(client).netloc if client.startswith("https://") else None
 
 
 def stored_client(id: str, value: JsonObject) -> OAuthClient:
