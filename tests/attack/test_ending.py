@@ -22,6 +22,7 @@ from tests.attack.test_stalls import NEVER
 from tests.support.deno import needs_deno
 from tests.support.executors import runner_packages
 from tests.support.polling import until
+from tests.support.processes import children, command_line
 
 ENDLESS = "for (;;) {}"
 CALLER = Caller(ANN, "key")
@@ -37,13 +38,7 @@ def app(tmp_path: Path) -> Generator[App]:
 
 def children_named(name: str) -> list[int]:
     """Our children with this in their command line."""
-    found: list[int] = []
-    for task in Path("/proc/self/task").iterdir():
-        for child in (task / "children").read_text().split():
-            with suppress(OSError):
-                if name.encode() in Path(f"/proc/{child}/cmdline").read_bytes():
-                    found.append(int(child))
-    return found
+    return [one for one in children(os.getpid()) if name.encode() in command_line(one)]
 
 
 def test_a_deadline_for_all_parts_names_what_is_killed(

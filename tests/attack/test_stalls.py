@@ -18,11 +18,11 @@ from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from tests.attack.conftest import ANN, BOB
 from tests.attack.doors import PATIENCE, UvicornDoor, uvicorn_door
-from tests.attack.sandbox.python.test_dying import descendants
 from tests.attack.test_waiting import pending
 from tests.attack.wire import Answer, Ask, call, legacy
 from tests.support.executors import runner_packages
 from tests.support.polling import until
+from tests.support.processes import descendants
 
 MANY = 80
 NEVER = """

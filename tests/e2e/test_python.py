@@ -16,6 +16,7 @@ from mcp.client.stdio import stdio_client
 
 from tests.support.executors import runner_packages
 from tests.support.polling import until
+from tests.support.processes import command_line, descendants, is_alive
 from tests.support.serving import serving
 from tests.surface.results import structured
 
@@ -37,25 +38,6 @@ def test_making_a_server_loads_neither_documents_nor_what_runs_code(tmp_path: Pa
     assert len(loaded) <= 9, loaded
 
 
-def children(parent: int) -> set[int]:
-    """The process's descendants."""
-    found: set[int] = set()
-    waiting = [parent]
-    while waiting:
-        for task in Path(f"/proc/{waiting.pop()}/task").glob("*/children"):
-            new = set(map(int, task.read_text().split())) - found
-            found |= new
-            waiting += new
-    return found
-
-
-def is_there(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 @pytest.mark.anyio
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it looks into /proc")
 async def test_what_a_killed_server_had_not_saved_is_lost_by_name(tmp_path: Path) -> None:
@@ -64,7 +46,7 @@ async def test_what_a_killed_server_had_not_saved_is_lost_by_name(tmp_path: Path
         id = structured(answer)["result"]["executor_id"]
         answer = await client.call_tool("run_memory_code", {"executor_id": id, "code": "x = 41"})
         assert structured(answer)["result"]["executor"]["persisted"] is False
-        [started] = [one for one in children(os.getpid()) if _is_server(one)]
+        [started] = [one for one in descendants(os.getpid()) if _is_server(one)]
         os.kill(started, signal.SIGKILL)
     async with Client(stdio_client(_server(tmp_path))) as client:
         answer = await client.call_tool("run_memory_code", {"executor_id": id, "code": "x"})
@@ -83,12 +65,12 @@ async def test_a_killed_server_leaves_no_process_and_its_state_comes_back(tmp_pa
         id = structured(answer)["result"]["executor_id"]
         answer = await client.call_tool("run_memory_code", {"executor_id": id, "code": "import os\nx = 41\nprint(x)"})
         assert structured(answer)["result"]["stdout"] == "41\n"
-        [started] = [one for one in children(os.getpid()) if _is_server(one)]
-        below = children(started)
+        [started] = [one for one in descendants(os.getpid()) if _is_server(one)]
+        below = descendants(started)
         assert len(below) >= 2
         until(lambda: any((tmp_path / "blobs").rglob("*0000*")))
         os.kill(started, signal.SIGKILL)
-        until(lambda: not any(map(is_there, below)))
+        until(lambda: not any(map(is_alive, below)))
     async with Client(stdio_client(server)) as client:
         answer = await client.call_tool("run_memory_code", {"executor_id": id, "code": "x + 1"})
         result = structured(answer)["result"]
@@ -101,7 +83,7 @@ async def test_a_run_that_was_cut_off_is_told_by_the_next(tmp_path: Path) -> Non
     async with Client(stdio_client(_server(tmp_path))) as client:
         answer = await client.call_tool("create_memory_code_runner", {})
         id = structured(answer)["result"]["executor_id"]
-        [started] = [one for one in children(os.getpid()) if _is_server(one)]
+        [started] = [one for one in descendants(os.getpid()) if _is_server(one)]
         code = "x = 1\nopen('begun', 'w').close()\nwhile True: pass"
         with suppress(MCPError):
             async with anyio.create_task_group() as calls:
@@ -126,9 +108,9 @@ async def test_a_server_that_is_told_to_end_saves_first(tmp_path: Path, number: 
         answer = await client.call_tool("create_memory_code_runner", {})
         id = structured(answer)["result"]["executor_id"]
         await client.call_tool("run_memory_code", {"executor_id": id, "code": "x = 41"})
-        [started] = [one for one in children(os.getpid()) if _is_server(one)]
+        [started] = [one for one in descendants(os.getpid()) if _is_server(one)]
         os.kill(started, number)
-        until(lambda: not is_there(started))
+        until(lambda: not is_alive(started))
     async with Client(stdio_client(_server(tmp_path))) as client:
         answer = await client.call_tool("run_memory_code", {"executor_id": id, "code": "x + 1"})
         result = structured(answer)["result"]
@@ -162,8 +144,7 @@ def _server(data: Path) -> StdioServerParameters:
 
 
 def _is_server(process: int) -> bool:
-    line = Path(f"/proc/{process}/cmdline")
-    return "serve\0--stdio" in line.read_text() if line.exists() else False
+    return b"serve\0--stdio" in command_line(process)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """pml_execute_code through real servers, which leave no process behind."""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from mcp.client.stdio import StdioServerParameters
 
 from tests.support.deno import needs_deno
 from tests.support.polling import until
+from tests.support.processes import descendants, is_alive
 from tests.support.serving import call, clean_environment, post, serving
 from tests.surface.results import structured, texts
 
@@ -57,34 +57,23 @@ def test_no_cache_switches_the_memory_off(data: Path) -> None:
             assert "cached" not in post(f"{server.url}/mcp", message).message()["result"]["structuredContent"]
 
 
-def _below(pid: int) -> Iterator[int]:
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, task.read_text().split()):
-            yield child
-            yield from _below(child)
-
-
-def _running(pids: list[int]) -> list[int]:
-    return [pid for pid in pids if Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes()]
-
-
 @on_linux
 @pytest.mark.parametrize("code", ["1 + 1", "for (;;) {}"])
 def test_nothing_stays_when_the_server_is_killed(data: Path, code: str) -> None:
     with serving(data) as server:
         config: dict[str, object] = {"timeout": 1500}
         post(f"{server.url}/mcp", call("pml_execute_code", {"code": code, "sandbox_config": config}))
-        pids = until(lambda: list(_below(server.process.pid)))
+        pids = until(lambda: descendants(server.process.pid))
         server.process.kill()
         server.process.wait()
-        until(lambda: not _running(pids))
+        until(lambda: not any(map(is_alive, pids)))
 
 
 @on_linux
 def test_nothing_stays_when_the_server_is_stopped(data: Path) -> None:
     with serving(data) as server:
         post(f"{server.url}/mcp", call("pml_execute_code", {"code": "1 + 1"}))
-        pids = until(lambda: list(_below(server.process.pid)))
+        pids = until(lambda: descendants(server.process.pid))
         assert server.stop() == 0
-        until(lambda: not _running(pids))
+        until(lambda: not any(map(is_alive, pids)))
     assert "Traceback" not in (data.parent / "stderr.txt").read_text("utf-8")

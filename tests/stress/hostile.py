@@ -24,8 +24,8 @@ from tests.attack.sandbox.python.on_the_kernel import EXHAUSTION
 from tests.attack.sandbox.python.on_the_meters import MAPPING, UNMETERED
 from tests.attack.sandbox.python.on_the_supervisor import FRAMES, LEFT_BEHIND, PROTOCOL
 from tests.attack.sandbox.python.test_after_answer import GOES_ON, NEVER
-from tests.attack.sandbox.python.test_dying import descendants
 from tests.stress.clients import at
+from tests.support.processes import descendants
 from tests.support.serving import serving
 
 ANN, BOB = Owner("stress", "ann"), Owner("stress", "bob")

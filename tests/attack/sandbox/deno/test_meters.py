@@ -2,8 +2,6 @@
 
 import os
 from collections.abc import Generator
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +14,7 @@ from tests.attack.sandbox.deno.test_own import launchers
 from tests.attack.sandbox.deno.world import World
 from tests.support.deno import WALLS, Given, needs_deno, run, sandbox, value
 from tests.support.polling import until
+from tests.support.processes import descendants
 
 pytestmark = needs_deno
 SPARES = 1
@@ -31,14 +30,7 @@ class Metered:
         self._launcher = launcher
 
     def processes(self) -> list[int]:
-        found, waiting = list[int](), [self._launcher]
-        while waiting:
-            with suppress(OSError):
-                one = waiting.pop()
-                for task in Path(f"/proc/{one}/task").iterdir():
-                    waiting += [int(child) for child in (task / "children").read_text().split()]
-                found.append(one)
-        return found[1:]
+        return descendants(self._launcher)
 
     def is_as_before(self) -> bool:
         """True if there are spare processes only, and none of them holds anything."""

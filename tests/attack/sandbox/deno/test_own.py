@@ -23,9 +23,9 @@ from loci.core.identity import Caller, Owner
 from loci.core.settings import load_settings
 from loci.sandbox.supervisor.deno_starter import DenoStarter
 from tests.attack.sandbox.deno.world import GITHUB, World
-from tests.attack.sandbox.python.test_dying import descendants
 from tests.support.deno import STRONGEST, Given, failed, needs_deno, no_tool, run, sandbox, steady, value
 from tests.support.polling import until
+from tests.support.processes import children, command_line, descendants
 from tests.support.tame_servers import over_stdio
 
 pytestmark = needs_deno
@@ -122,14 +122,8 @@ def test_nothing_is_left_for_the_next_run(deno: DenoSandbox) -> None:
     assert [value(deno, found) for _ in range(3)] == [["undefined", None, "1"]] * 3
 
 
-def _children(pid: int) -> list[int]:
-    return [
-        int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
-    ]
-
-
 def launchers() -> set[int]:
-    return {pid for pid in _children(os.getpid()) if b"deno_launcher" in Path(f"/proc/{pid}/cmdline").read_bytes()}
+    return {one for one in children(os.getpid()) if b"deno_launcher" in command_line(one)}
 
 
 def test_a_spare_that_was_killed_is_not_used() -> None:
@@ -137,7 +131,7 @@ def test_a_spare_that_was_killed_is_not_used() -> None:
     with sandbox(STRONGEST) as made:
         assert value(made, "1") == 1
         [launcher] = launchers() - before
-        spares = until(lambda: _children(launcher))
+        spares = until(lambda: children(launcher))
         for spare in spares:
             os.kill(spare, signal.SIGKILL)
         until(lambda: not any(Path(f"/proc/{one}").exists() for one in spares))
@@ -149,7 +143,7 @@ def test_a_launcher_that_was_killed_takes_its_runs_along_and_is_started_again() 
     with sandbox(STRONGEST) as made:
         assert value(made, "1") == 1
         [launcher] = launchers() - before
-        spares = until(lambda: _children(launcher))
+        spares = until(lambda: children(launcher))
         os.kill(launcher, signal.SIGKILL)
         until(lambda: not any(Path(f"/proc/{one}/cmdline").exists() for one in spares))
         assert value(made, "1 + 1") == 2
@@ -280,7 +274,7 @@ def _niceness(others: set[int]) -> list[int]:
     found: list[int] = []
     for one in set(descendants(os.getpid())) - others:
         with suppress(OSError):
-            if Path(f"/proc/{one}/cmdline").read_bytes().partition(b"\0")[0].endswith(b"deno"):
+            if command_line(one).partition(b"\0")[0].endswith(b"deno"):
                 found.append(os.getpriority(os.PRIO_PROCESS, one))
     return found
 

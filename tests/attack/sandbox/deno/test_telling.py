@@ -5,7 +5,6 @@ import os
 import re
 import signal
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -13,8 +12,10 @@ import pytest
 from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.code.typescript import LARGEST_CODE
 from loci.code.typescript_run import Completed, Failed
+from tests.attack.sandbox.deno.test_own import launchers
 from tests.support.deno import STRONGEST, Given, failed, needs_deno, run, sandbox, steady, value
 from tests.support.polling import until
+from tests.support.processes import descendants, threads
 
 pytestmark = needs_deno
 WRITTEN = {
@@ -175,37 +176,27 @@ def test_the_longest_code_is_read_in_time_however_deep_it_is(deno: DenoSandbox, 
     assert re.search(r"\(line \d+, column \d+\)", ended.message), ended
 
 
-def _children(pid: int) -> list[int]:
-    return [
-        int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
-    ]
-
-
 def _has_stopped(pid: int) -> bool:
     """True if none of its threads runs any more, or it has ended."""
     try:
-        states = [one.read_text().rpartition(")")[2].split()[0] for one in Path(f"/proc/{pid}/task").glob("*/stat")]
+        states = [(one / "stat").read_text().rpartition(")")[2].split()[0] for one in threads(pid)]
     except OSError:
         return False
     return set(states) <= {"T", "Z", "X"}
 
 
-def _launchers() -> set[int]:
-    return {pid for pid in _children(os.getpid()) if b"deno_launcher" in Path(f"/proc/{pid}/cmdline").read_bytes()}
-
-
 @pytest.mark.parametrize("size", [10, 200_000])
 def test_a_spare_that_dies_before_it_has_read_its_job_costs_no_call(size: int) -> None:
     """It is stopped when it is taken, so that it reads nothing, and then killed."""
-    before = _launchers()
+    before = launchers()
     with sandbox(STRONGEST, spares=1) as made:
         assert value(made, "1") == 1
-        [launcher] = _launchers() - before
+        [launcher] = launchers() - before
         taken = made._runner.spares.take  # pyright: ignore
 
         def doomed(*given: object, **more: object) -> object:
             child = taken(*given, **more)  # pyright: ignore
-            doomed_ones = [] if more.get("is_new") else [one for one in _descendants(launcher) if _stops(one)]
+            doomed_ones = [] if more.get("is_new") else [one for one in descendants(launcher) if _stops(one)]
             until(lambda: all(_has_stopped(one) for one in doomed_ones))
             sent = child.send
 
@@ -228,11 +219,6 @@ def _stops(pid: int) -> bool:
     except ProcessLookupError:  # it has just ended
         return False
     return True
-
-
-def _descendants(pid: int) -> list[int]:
-    found = _children(pid)
-    return found + [one for child in found for one in _descendants(child)]
 
 
 def test_it_is_not_run_twice_if_it_has_begun(deno: DenoSandbox) -> None:

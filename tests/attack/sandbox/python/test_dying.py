@@ -3,7 +3,6 @@
 import os
 import signal
 from collections.abc import Callable, Generator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from tests.attack.sandbox.python.test_meters import WALLS
 from tests.attack.sandbox.python.test_saved_state import Here
 from tests.contract.stores import ANN
 from tests.support.polling import until
+from tests.support.processes import descendants, is_alive
 
 Kill = Callable[[], None]
 Wrap = Callable[[Any, Kill], Any]
@@ -68,22 +68,6 @@ def kill_server(here: Here) -> None:
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         until(lambda there=there: not any(is_alive(child) for child in there))
-
-
-def descendants(process: int) -> list[int]:
-    found, waiting = list[int](), [process]
-    while waiting:
-        with suppress(OSError):
-            for task in Path(f"/proc/{waiting.pop()}/task").iterdir():
-                waiting += [int(child) for child in (task / "children").read_text().split()]
-                found += waiting
-    return found
-
-
-def is_alive(process: int) -> bool:
-    with suppress(OSError):
-        return Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
-    return False
 
 
 def kill_executor(here: Here) -> None:
