@@ -1,7 +1,9 @@
 """Workflows as tasks, for clients that have the protocol's Tasks extension."""
 
 import time
+from collections.abc import Generator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,17 @@ def ann(both: tuple[Visitor, Visitor]) -> Visitor:
     workflows = both[0].flow.app.workflows
     workflows.parts = replace(workflows.parts, patience=0.1)
     return both[0]
+
+
+@pytest.fixture
+def gate(ann: Visitor, tmp_path: Path) -> Generator[Path]:
+    """A file for which work waits that outlasts its call, however slow the machine is."""
+    yield tmp_path / "gate"
+    (tmp_path / "gate").touch()
+
+
+def waits(gate: Path) -> dict[str, Any]:
+    return task("t1", "wait_for", file=str(gate))
 
 
 def begun(ann: Visitor, *tasks: dict[str, Any]) -> dict[str, Any]:
@@ -39,24 +52,25 @@ def ended(ann: Visitor, id: str, status: str) -> dict[str, Any]:
     return found
 
 
-def test_work_that_outlasts_its_call_is_a_task_and_its_result_comes_with_it(ann: Visitor) -> None:
-    begins = begun(ann, task("t1", "sleep", ms=700))
+def test_work_that_outlasts_its_call_is_a_task_and_its_result_comes_with_it(ann: Visitor, gate: Path) -> None:
+    begins = begun(ann, waits(gate))
     assert (begins["resultType"], begins["status"]) == ("task", "working")
     assert begins["pollIntervalMs"] > 0
+    gate.touch()
     done = ended(ann, begins["taskId"], "completed")
     assert done["resultType"] == "complete"
-    assert done["result"]["structuredContent"]["results"] == {"t1": {"slept": 700}}
+    assert done["result"]["structuredContent"]["results"] == {"t1": {"found": True}}
     assert done["result"]["isError"] is False
 
 
-def test_work_that_is_done_in_time_is_no_task(ann: Visitor) -> None:
-    answer = begun(ann, task("t1", "echo", value=1))
+def test_work_that_is_done_in_time_is_no_task(both: tuple[Visitor, Visitor]) -> None:
+    answer = begun(both[0], task("t1", "echo", value=1))
     assert answer["structuredContent"]["status"] == "complete"
     assert "taskId" not in answer
 
 
-def test_a_client_without_the_extension_gets_an_answer_that_says_how_to_look_again(ann: Visitor) -> None:
-    answer = ann.call("pml_execute_dag", {"workflow": {"tasks": [task("t1", "sleep", ms=700)]}})
+def test_a_client_without_the_extension_gets_an_answer_that_says_how_to_look_again(ann: Visitor, gate: Path) -> None:
+    answer = ann.call("pml_execute_dag", {"workflow": {"tasks": [waits(gate)]}})
     assert (answer["status"], "pml:workflow_status" in answer["next_action"]) == ("running", True)
     refused = ann.ask("tasks/get", {"taskId": answer["workflow_id"]}, name=answer["workflow_id"])
     assert refused["error"]["code"] == -32021
@@ -66,9 +80,10 @@ def test_a_client_without_the_extension_gets_an_answer_that_says_how_to_look_aga
     ("action", "says", "status"),
     [("accept", True, "complete"), ("accept", False, "aborted"), ("decline", True, "aborted")],
 )
-def test_a_person_is_asked_through_the_task(ann: Visitor, action: str, says: bool, status: str) -> None:
+def test_a_person_is_asked_through_the_task(ann: Visitor, gate: Path, action: str, says: bool, status: str) -> None:
     gated = task("t2", "deploy", "t1", value="v2") | {"approve": "human"}
-    id = begun(ann, task("t1", "sleep", ms=400), gated)["taskId"]
+    id = begun(ann, waits(gate), gated)["taskId"]
+    gate.touch()
     asked = ended(ann, id, "input_required")
     [(question, form)] = asked["inputRequests"].items()
     assert form["method"] == "elicitation/create"
@@ -79,21 +94,21 @@ def test_a_person_is_asked_through_the_task(ann: Visitor, action: str, says: boo
     assert [name for name, _ in ann.flow.begun()].count("deploy") == (status == "complete")
 
 
-def test_a_cancelled_task_is_an_aborted_workflow(ann: Visitor) -> None:
-    id = begun(ann, task("t1", "sleep", ms=3000), task("t2", "note", "t1", value=1))["taskId"]
+def test_a_cancelled_task_is_an_aborted_workflow(ann: Visitor, gate: Path) -> None:
+    id = begun(ann, waits(gate), task("t2", "note", "t1", value=1))["taskId"]
     about(ann, id, "tasks/cancel")
     assert ended(ann, id, "cancelled")["status"] == "cancelled"
     assert ann.call("pml_workflow_status", {"workflow_id": id})["status"] == "aborted"
 
 
-def test_a_task_of_somebody_else_is_not_there(ann: Visitor, both: tuple[Visitor, Visitor]) -> None:
-    id = begun(ann, task("t1", "sleep", ms=700))["taskId"]
+def test_a_task_of_somebody_else_is_not_there(ann: Visitor, gate: Path, both: tuple[Visitor, Visitor]) -> None:
+    id = begun(ann, waits(gate))["taskId"]
     for method in ("tasks/get", "tasks/cancel", "tasks/update"):
         more = {"inputResponses": {"cp_1": {"action": "accept"}}} if method == "tasks/update" else {}
         error = about(both[1], id, method, **more)["error"]
         assert (error["code"], error["message"].partition(":")[0]) == (-32602, "WORKFLOW_NOT_FOUND")
 
 
-def test_a_header_that_names_another_task_is_refused(ann: Visitor) -> None:
-    id = begun(ann, task("t1", "sleep", ms=700))["taskId"]
+def test_a_header_that_names_another_task_is_refused(ann: Visitor, gate: Path) -> None:
+    id = begun(ann, waits(gate))["taskId"]
     assert ann.ask("tasks/get", {"taskId": id}, can=EXTENSION, name="wf_other")["error"]["code"] == -32020
