@@ -65,8 +65,9 @@ class Flow:
         return await self.answer("pml_execute_dag", workflow={"tasks": [*tasks]}, **more)
 
     def lines(self) -> list[dict[str, Any]]:
-        """The journal."""
-        return [json.loads(line) for line in self.journal.read_text().splitlines()] if self.journal.exists() else []
+        """The journal. The end of its last line may not be there yet."""
+        written = self.journal.read_text().split("\n")[:-1] if self.journal.exists() else []
+        return [json.loads(line) for line in written]
 
     def begun(self) -> list[tuple[str, Any]]:
         """The calls that the tools have seen: their names and arguments."""

@@ -1,5 +1,6 @@
 """Workflows that are given whole."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -177,13 +178,11 @@ async def test_tasks_that_do_not_wait_for_each_other_run_at_the_same_time(flow: 
 
 
 async def test_a_slow_task_holds_up_only_those_that_wait_for_it(flow: Flow) -> None:
-    await flow.run(
-        task("slow", "sleep", ms=400, key="slow"),
-        task("quick", "echo", value=1),
-        task("after", "note", "quick", value=2),
+    """It ends when the task that waits for another one has begun, and not before."""
+    answer = await flow.run(
+        task("slow", "meet", others=2), task("quick", "echo", value=1), task("after", "meet", "quick", others=2)
     )
-    ended = [line for line in flow.lines() if (line["event"], line["tool"]) in (("end", "sleep"), ("begin", "note"))]
-    assert [line["tool"] for line in ended] == ["note", "sleep"]
+    assert (answer["results"]["slow"], answer["results"]["after"]) == ({"met": True}, {"met": True})
 
 
 async def test_what_waits_for_a_failed_task_is_skipped_with_the_cause(flow: Flow) -> None:
@@ -221,9 +220,12 @@ async def test_a_task_is_tried_again_only_if_a_repetition_is_safe(flow: Flow) ->
 
 
 async def test_a_task_has_its_time(flow: Flow) -> None:
-    answer = await flow.run(task("t1", "sleep", ms=5000) | {"timeout": 200}, task("t2", "note", "t1", value=1))
+    gate = flow.journal.with_name("never in its time")
+    slow = task("t1", "wait_for", file=str(gate)) | {"timeout": 200}
+    answer = await flow.run(slow, task("t2", "note", "t1", value=1))
+    gate.touch()
     assert states(answer) == {"t1": "error", "t2": "skipped"}
-    assert answer["metrics"]["total_time_ms"] < 4000
+    assert answer["metrics"]["total_time_ms"] < 20_000
 
 
 @needs_deno
@@ -286,13 +288,16 @@ async def test_results_that_are_too_long_are_kept_whole(flow: Flow) -> None:
     assert len(texts(answer)[0]) < 20_000
 
 
-async def test_progress_is_told_while_it_runs(flow: Flow) -> None:
+async def test_progress_is_told_while_it_runs(flow: Flow, tmp_path: Path) -> None:
     told: list[tuple[float, float | None]] = []
+    gate = tmp_path / "gate"
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
         told.append((progress, total))
+        if progress:
+            gate.touch()
 
-    tasks = [task("t1", "echo", value=1), task("t2", "sleep", "t1", ms=900)]
+    tasks = [task("t1", "echo", value=1), task("t2", "wait_for", "t1", file=str(gate))]
     async with Client(build_server(flow.app, "tools"), mode="2026-07-28") as client:
         await client.call_tool("pml_execute_dag", {"workflow": {"tasks": tasks}}, progress_callback=hear)
     assert (1, 2) in told
