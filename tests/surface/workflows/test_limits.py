@@ -1,16 +1,18 @@
 """The limits of workflows, through the tools: active runs, tasks at once, pauses."""
 
 import asyncio
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 import pytest
 
 from loci.compose import build_app
+from loci.core.errors import LociError
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.workflows.parts import MOST_ACTIVE
 from loci.workflows.slice import AT_ONCE
+from tests.support.polling import until
 from tests.surface.results import texts
 from tests.surface.workflows.conftest import Flow, journal_server, task
 
@@ -92,7 +94,13 @@ async def test_no_more_tasks_run_at_once_than_may(flow: Flow) -> None:
 
 async def test_a_call_of_a_tool_is_stopped_when_its_time_is_over(flow: Flow) -> None:
     flow.app.tools.add(LOCAL, "journal", journal_server(flow.journal) | {"seconds": 0.5})
-    flow.app.tools.ask(LOCAL, "journal")
+
+    def is_up() -> bool:  # its start may take longer than that, and goes on
+        with suppress(LociError):
+            return bool(flow.app.tools.ask(LOCAL, "journal").tools)
+        return False
+
+    assert until(is_up)
     told = await flow.failed("journal:sleep", ms=20_000)
     assert "0.5 s" in told
     assert [line["event"] for line in flow.lines() if line["tool"] == "sleep"] == ["begin"]
