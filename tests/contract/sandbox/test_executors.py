@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from threading import Event
 
 import pytest
 
@@ -277,10 +278,18 @@ def test_an_executor_is_seen_from_outside(place: Place) -> None:
 
 
 def test_a_run_is_seen_while_it_goes_on(place: Place) -> None:
-    id = place.executors.open(ANN)
+    id, goes_on = place.executors.open(ANN), Event()
+
+    class Waits(Files):
+        def read(self, owner: Owner, id: str) -> Stored:
+            assert goes_on.wait(30)
+            return super().read(owner, id)
+
+    files = Waits({(ANN, "ds-1"): Stored("a.csv", "v1", b"a\n")})
     with ThreadPoolExecutor(1) as beside:
-        running = beside.submit(ran, place, id, "import time\ntime.sleep(1)")
+        running = beside.submit(ran, place, id, "get_memory_path('ds-1')", ANN, files)
         until(lambda: place.executors.look(ANN, id).state == "running")
+        goes_on.set()
         running.result()
     assert place.executors.look(ANN, id).state in ("idle", "new")
 
