@@ -44,7 +44,7 @@ class Machine:
         found = self.client.list_executions(stateMachineArn=MACHINE)["executions"]
         return [(one["name"], one["status"]) for one in sorted(found, key=lambda one: one["startDate"])]
 
-    def ended(self, seconds: float = 20) -> list[tuple[str, str]]:
+    def ended(self, seconds: float = 60) -> list[tuple[str, str]]:
         """The same, as soon as none runs."""
         until = time.monotonic() + seconds
         while any(status == "RUNNING" for _, status in self.executions()) and time.monotonic() < until:

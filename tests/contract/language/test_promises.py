@@ -99,7 +99,7 @@ def test_who_is_too_slow_is_not_waited_for(model: LanguageModel, stub: StubModel
     stub.will(Hangs(drips))
     began = time.monotonic()
     assert "within 0.4 s" in refused(model, seconds=0.4).what
-    assert time.monotonic() - began < 3  # the connection's own timeouts would never end a dripping answer
+    assert time.monotonic() - began < 20  # the connection's own timeouts would never end a dripping answer
 
 
 def test_there_is_no_second_question_without_time_for_its_answer(model: LanguageModel, stub: StubModel) -> None:

@@ -20,6 +20,7 @@ from loci.tools.ports import ToolServerError
 from loci.tools.tool_server import ToolServer
 from tests.servers.upstream.start import hostile, modern
 from tests.support.polling import until
+from tests.support.processes import is_alive
 
 FORM: Json = {"message": "Password?", "requestedSchema": {"type": "object", "properties": {}}}
 OTHER = Owner("", "somebody else")
@@ -46,13 +47,6 @@ def said(result: JsonObject) -> str:
 
 def echo(connections: Connections, server: ToolServer) -> str:
     return said(connections.call(LOCAL, server, "echo", {"n": 1}))
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 @pytest.fixture
@@ -136,11 +130,13 @@ def test_a_server_with_other_settings_is_tried_at_once(
 
 
 def test_a_hung_call_ends_when_its_time_is_over(connections: Connections) -> None:
+    echo(connections, hostile())  # its start may take longer
     with pytest.raises(ToolServerError, match=r"gave no answer in 1 s\. It was told that nobody waits"):
         connections.call(LOCAL, hostile(), "hang", {}, seconds=1)
 
 
 def test_a_server_is_told_that_nobody_waits_any_more(connections: Connections) -> None:
+    echo(connections, hostile())
     with pytest.raises(ToolServerError):
         connections.call(LOCAL, hostile(), "hang", {}, seconds=1)
 
@@ -157,9 +153,10 @@ def test_a_call_ends_with_the_time_of_its_request(connections: Connections) -> N
 
 
 def test_a_hung_server_holds_up_no_other(connections: Connections, threads: ThreadPoolExecutor) -> None:
-    hung = threads.submit(connections.call, LOCAL, hostile("silent"), "echo", {}, seconds=3)
+    hung = threads.submit(connections.call, LOCAL, hostile("silent"), "echo", {}, seconds=30)
     assert echo(connections, hostile(name="other")) == '{"n": 1}'
     assert not hung.done()
+    connections.close()  # so that nobody waits for it
 
 
 def test_a_server_that_stays_silent_is_started_again(
@@ -189,8 +186,8 @@ def test_a_server_gets_no_more_calls_at_once_than_allowed(
 ) -> None:
     server = hostile(at_once=1)
     echo(connections, server)
-    hung = threads.submit(connections.call, LOCAL, server, "hang", {}, seconds=2)
-    until(lambda: hung.running())
+    threads.submit(connections.call, LOCAL, server, "hang", {}, seconds=2)
+    until(connections._upstreams[LOCAL, server.name]._turns.locked)  # pyright: ignore[reportPrivateUsage]
     with pytest.raises(ToolServerError, match="is busy with other calls") as caught:
         connections.call(LOCAL, server, "echo", {}, seconds=0.5)
     assert caught.value.resolution == "The call was not made. Try again in a moment"
@@ -317,9 +314,9 @@ def test_a_server_learns_no_secrets_of_loci(connections: Connections, monkeypatc
 def test_a_server_that_ignores_signals_ends_with_all_it_has_started(connections: Connections, tmp_path: Path) -> None:
     echo(connections, hostile("stubborn", str(tmp_path / "pids")))
     pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
-    assert all(is_running(pid) for pid in pids)
+    assert all(is_alive(pid) for pid in pids)
     connections.close()
-    until(lambda: not any(is_running(pid) for pid in pids))
+    until(lambda: not any(is_alive(pid) for pid in pids))
 
 
 def test_servers_end_when_loci_ends(tmp_path: Path) -> None:
@@ -330,7 +327,7 @@ def test_servers_end_when_loci_ends(tmp_path: Path) -> None:
         f"Connections().call(LOCAL, hostile('stubborn', {str(tmp_path / 'pids')!r}), 'echo', {{}})\n"
     )
     subprocess.run([sys.executable, "-c", asked], check=True, timeout=60, cwd=Path(__file__).parents[3])
-    until(lambda: not any(is_running(int(pid)) for pid in (tmp_path / "pids").read_text().split()))
+    until(lambda: not any(is_alive(int(pid)) for pid in (tmp_path / "pids").read_text().split()))
 
 
 def test_owners_share_no_connection(connections: Connections, counting: tuple[ToolServer, Callable[[], int]]) -> None:
@@ -352,7 +349,7 @@ def test_an_idle_connection_ends(tmp_path: Path) -> None:
     server = hostile("stubborn", str(tmp_path / "pids"))
     echo(connections, server)
     pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
-    until(lambda: not any(is_running(pid) for pid in pids))
+    until(lambda: not any(is_alive(pid) for pid in pids))
     assert echo(connections, server) == '{"n": 1}'
     connections.close()
 

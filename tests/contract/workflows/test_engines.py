@@ -13,7 +13,7 @@ from tests.contract.workflows.conftest import opened
 from tests.surface.workflows.conftest import Flow, task
 
 pytestmark = pytest.mark.anyio
-PATIENCE = 20
+PATIENCE = 60
 
 
 async def seen(flow: Flow, tool: str) -> str:

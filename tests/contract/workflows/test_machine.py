@@ -34,7 +34,7 @@ class Short:
 
 def waits_with_token(flow: Flow, id: str) -> Run:
     """The run, as soon as its execution waits."""
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while not (run := flow.app.workflows.parts.runs.get(LOCAL, id)).token and time.monotonic() < until:
         time.sleep(0.02)
     return run

@@ -121,8 +121,8 @@ def ask(request: Any, arguments: Any) -> None:
 
 def change(request: Any, _arguments: Any) -> None:
     TOOLS["new"] = echo
-    for _ in range(50):
-        send({"method": "notifications/tools/list_changed"})
+    line = json.dumps({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}) + "\n"
+    sys.stdout.write(50 * line)
     text(request, "changed")
 
 
