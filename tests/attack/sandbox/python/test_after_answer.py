@@ -17,6 +17,7 @@ from tests.attack.sandbox.python.test_saved_state import Here
 from tests.contract.stores import ANN, BOB, CLOCK, START
 from tests.support.executors import ExecutorFactory, executor_factory, printed, walls
 from tests.support.polling import until
+from tests.support.processes import threads
 
 BUSY = "sum(i * i for i in range(3_000_000))"
 """Takes a good part of a second of a processor: the time in which others would have theirs."""
@@ -80,7 +81,12 @@ def used(process: int) -> float:
 
 
 def is_stopped(process: int) -> bool:
-    return Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[0] == b"T"
+    """True if none of its threads runs: they do not stop at the same moment."""
+    try:
+        states = [(one / "stat").read_bytes().rpartition(b")")[2].split()[0] for one in threads(process)]
+    except OSError:  # one has just ended
+        return False
+    return set(states) == {b"T"}
 
 
 @pytest.fixture(scope="module", params=WALLS)
@@ -152,7 +158,7 @@ def test_processes_that_do_not_let_themselves_be_saved_take_no_more_places(
         except Refused as error:
             refusals.add(error.code)
         # One that was refused has a process in which nothing has run. It goes at once, when the next one comes.
-        until(lambda: sum(one.is_here for one in here.executors.sessions()) <= 3, 8)
+        until(lambda: sum(one.is_here for one in here.executors.sessions()) <= 3)
     assert refusals <= {"EXECUTOR_BUSY"}
     for session in here.executors.sessions():
         if (executor := session._executor) is not None:  # pyright: ignore[reportPrivateUsage]
@@ -181,6 +187,7 @@ def test_runs_that_begin_at_once_have_no_more_processes_than_one_owner_may(
     here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(confined_executors, "MOST_HERE", 4)
+    monkeypatch.setattr(confined_executors, "BUSY_SECONDS", 30.0)
     ids = [here.executors.open(ANN) for _ in range(8)]
     for id in ids:
         here.ran(ANN, id, "x = 1")
