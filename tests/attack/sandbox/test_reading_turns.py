@@ -11,6 +11,7 @@ from pathlib import Path
 
 from loci.code.typescript_run import Completed, RunLimits, TypeScriptJob
 from loci.core.identity import Owner
+from loci.sandbox.supervisor import reading_turns
 from loci.sandbox.supervisor.deno_process import DenoProcess
 from loci.sandbox.supervisor.exchange import Exchange
 from loci.sandbox.supervisor.reading_turns import LARGE, ReadingTime
@@ -47,9 +48,9 @@ def after(first: list[Owner]) -> list[Owner]:
         threads = [threading.Thread(target=read, args=(one,)) for one in first]
         for one in threads:
             one.start()
-            time.sleep(0.01)
+        until(lambda: len(reading_turns._turns._waiting) == len(first))  # pyright: ignore[reportPrivateUsage]
     for one in threads:
-        one.join(9)
+        one.join(30)
     return order
 
 
