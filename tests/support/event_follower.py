@@ -77,6 +77,8 @@ class Follower:
             return
         assert isinstance(self.door, UvicornDoor)
         with socket.create_connection(("127.0.0.1", self.door.port), timeout=60) as self.connection:
+            if self.is_closed:  # since the last look: nobody would end this one
+                return
             self.connection.sendall(on_the_wire(ask))
             with http.client.HTTPResponse(self.connection, method="GET") as answer:
                 answer.begin()
