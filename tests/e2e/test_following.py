@@ -19,6 +19,8 @@ from tests.support.watching import Watching, atomic_save, watching
 from tests.support.words import word_of
 
 BEGUN = "2 unchanged"
+SOON = 15
+"""Seconds on a busy machine. What nothing reports is found by the next sweep only, after 30."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def test_over_http_a_saved_note_is_found_without_a_command(
     with serving(library) as server:
         until(lambda: said(library, BEGUN))
         save(notes / "plan.md", "# Plan\n\nstrawberry\n")
-        until(lambda: finds(server, "strawberry") == {"notes-plan"}, 5)
+        until(lambda: finds(server, "strawberry") == {"notes-plan"}, SOON)
         assert server.stop() == 0
     assert not said(library, "Traceback")
 
@@ -96,7 +98,7 @@ def test_over_stdio_a_saved_note_is_found_without_a_command(library: Path, notes
     with over_stdio(library) as client:
         until(lambda: BEGUN in client.log.read_text("utf-8"))
         atomic_save(notes / "plan.md", "# Plan\n\nstrawberry\n")
-        until(lambda: client.finds("strawberry") == {"notes-plan"}, 5)
+        until(lambda: client.finds("strawberry") == {"notes-plan"}, SOON)
         assert client.process.stdin is not None
         client.process.stdin.close()
         assert client.process.wait(PATIENCE) == 0
@@ -114,7 +116,7 @@ def test_a_folder_that_is_ingested_while_the_server_runs_is_followed(data: Path,
         assert loci(data, "ingest", str(notes)).returncode == 0
         until(lambda: said(data, BEGUN))
         (notes / "new.md").write_text("strawberry")
-        until(lambda: finds(server, "strawberry") == {"notes-new"}, 5)
+        until(lambda: finds(server, "strawberry") == {"notes-new"}, SOON)
 
 
 def test_one_of_two_servers_follows_and_after_its_kill_the_other_does(library: Path, notes: Path) -> None:
@@ -126,9 +128,9 @@ def test_one_of_two_servers_follows_and_after_its_kill_the_other_does(library: P
             until(lambda: other.finds("strawberry") == {"notes-new"})
             assert "processed" not in other.log.read_text("utf-8")
             one.process.send_signal(signal.SIGKILL)
-            until(lambda: "3 unchanged" in other.log.read_text("utf-8"), 10)
+            until(lambda: "3 unchanged" in other.log.read_text("utf-8"))
             (notes / "new.md").write_text("raspberry")
-            until(lambda: other.finds("raspberry") == {"notes-new"}, 5)
+            until(lambda: other.finds("raspberry") == {"notes-new"}, SOON)
 
 
 def test_a_setting_turns_it_off(library: Path, notes: Path) -> None:
@@ -195,7 +197,8 @@ def test_a_server_ends_at_once_while_it_ingests(library: Path, notes: Path) -> N
     with serving(library) as server:
         until(lambda: indexed(library, "strawberry"))
         server.process.send_signal(signal.SIGINT)
-        assert server.process.wait(5) == 0
+        assert server.process.wait(PATIENCE) == 0
+    assert len(paths(library)) < 3000  # the next start takes the others
     assert not said(library, "Traceback")
 
 
