@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from tests.attack.doors import UvicornDoor
+from tests.servers.ports import free_port
 from tests.support.api_events import Version
 from tests.support.docs import DOCS, lines_of
 from tests.support.event_follower import Follower, following
@@ -154,8 +154,7 @@ def test_the_command_follows_a_server_with_a_key(tmp_path: Path) -> None:
 
 
 def test_a_server_that_does_not_answer_is_told_and_tried_again(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as unused:
-        port = unused.getsockname()[1]
+    port = free_port()
     data, url = tmp_path / "data", f"http://127.0.0.1:{port}"
     with followed(Path("/nowhere/data"), "--url", url, "--last", "10") as process:
         assert process.stderr is not None

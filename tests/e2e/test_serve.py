@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
+from tests.servers.ports import free_port
 from tests.support.polling import until
 from tests.support.serving import LOCI, PATIENCE, call, clean_environment, initialize, loci, post, serving
 from tests.support.small_models import lay_out_embedder
@@ -233,8 +235,7 @@ def test_without_a_pipe_it_serves_http(data: Path, tmp_path: Path, kind: str) ->
     source = Path("/dev/null") if kind == "null" else tmp_path / "input"
     if kind == "file":
         source.write_text(HELLO)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     with source.open() as stdin:
         process = subprocess.Popen(
             [*LOCI, "serve"],
@@ -258,8 +259,7 @@ def test_an_invalid_line_gets_an_error_and_does_not_end_stdio(data: Path) -> Non
 
 
 def test_the_port_is_the_one_that_was_asked_for(data: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     with serving(data, "--port", str(port)) as server:
         assert server.url == f"http://127.0.0.1:{port}"
 
@@ -325,11 +325,16 @@ def test_on_a_terminal_a_call_is_a_line_for_people(data: Path) -> None:
         stderr=terminal,
         text=True,
     )
-    with process, os.fdopen(ours, "rb", buffering=0) as screen, os.fdopen(terminal, "wb", buffering=0):
+    with process, os.fdopen(ours, "rb", buffering=0) as screen, os.fdopen(terminal, "wb", buffering=0) as written:
         assert process.stdout is not None
         url = process.stdout.readline().removeprefix("Loci serves ").strip()
         post(url, call("scratchpad_list"))
-        shown = screen.read(4096).decode()
+        late = threading.Timer(PATIENCE, lambda: written.write(b"nothing came\n"))
+        late.start()
+        shown = ""
+        while "outcome=ok" not in shown and "nothing came" not in shown:  # it may come in parts
+            shown += screen.read(4096).decode(errors="replace")
+        late.cancel()
         process.kill()
     assert "info call tool=scratchpad_list" in shown
     assert "outcome=ok" in shown

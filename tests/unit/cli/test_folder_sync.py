@@ -1,7 +1,6 @@
 """`loci ingest --to` and a server that does not answer as it should."""
 
 import json
-import socket
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from loci.cli.remote_client import WAITS, RemoteClient
 from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
 from loci.documents.ingest.index_writer import no_progress
 from loci.documents.ingest.local_files import local_path
+from tests.servers.ports import free_port
 
 Reply = tuple[int, object]
 EMPTY: Reply = (200, {"documents": [], "next": None, "largest": 4_000_000, "uploads": "s3://things/uploads/-/local/"})
@@ -111,9 +111,7 @@ def test_the_client_gives_up_in_the_end_and_says_why(pauses: list[float]) -> Non
 
 
 def test_a_server_that_is_down_is_reported(pauses: list[float]) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     with pytest.raises(Unavailable, match="cannot be reached"):
         RemoteClient(f"http://127.0.0.1:{port}", None, pauses.append).stored_hashes("notes")
 
