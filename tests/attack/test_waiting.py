@@ -12,7 +12,9 @@ from loci.adapters.local.write_locks import FolderWriteLocks
 from loci.app import App
 from loci.compose import build_app
 from loci.core.settings import load_settings
+from loci.documents import library
 from loci.documents.document_ids import lock_name
+from loci.documents.writing import write_recovery
 from loci.mcp.http.application import asgi
 from tests.attack.conftest import ANN, BOB
 from tests.attack.doors import PATIENCE, UvicornDoor, uvicorn_door
@@ -47,8 +49,12 @@ def is_quick_beside(door: UvicornDoor, key: str, waiting: list[Future[Answer]]) 
     return not any(one.done() for one in waiting)
 
 
-def test_writers_that_wait_for_a_lock_keep_nobody_waiting(own: tuple[App, UvicornDoor]) -> None:
+def test_writers_that_wait_for_a_lock_keep_nobody_waiting(
+    own: tuple[App, UvicornDoor], monkeypatch: pytest.MonkeyPatch
+) -> None:
     app, door = own
+    for module in (library, write_recovery):
+        monkeypatch.setattr(module, "LOCK_WAIT_SECONDS", PATIENCE)
     key = app.api_keys.create(ANN, "ann")[1]
     write = legacy(call("write_document", {"path": "waiting/a.md", "content": "# A\n"}), key)
     locks = FolderWriteLocks(app.settings.data / "turns")

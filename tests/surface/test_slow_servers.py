@@ -41,7 +41,8 @@ Ask = Callable[..., Any]
 class Handler:
     """The gateway's handler on a thread of its own, as in its environment."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, seconds: float = SECONDS) -> None:
+        self._seconds = seconds
         self._thread = ThreadPoolExecutor(1)
         self._app = app
         self._handle = self._thread.submit(lambda: keep_alive(asgi(app))).result(60)
@@ -61,7 +62,7 @@ class Handler:
         )
         body = json.dumps(call(tool, arguments)).encode()
         asked = event(Request("POST", "/mcp", headers, body, "127.0.0.1", 8000), "v1")
-        context = Context("loci-gateway", time.monotonic() + SECONDS + SPARE)
+        context = Context("loci-gateway", time.monotonic() + self._seconds + SPARE)
         said = self._thread.submit(lambda: self._handle(asked, context)).result(60)
         assert context.get_remaining_time_in_millis() > 1000, "the function would have been ended"
         text = said["body"]  # JSON, or the only event of a stream
@@ -144,19 +145,19 @@ def stages(result: Any) -> dict[str, tuple[bool, str]]:
     return {one["stage"]: (one["ran"], one["note"]) for one in found["metadata"]["stages"]}
 
 
-def search(app: App) -> dict[str, tuple[bool, str]]:
-    return stages(Handler(app).ask("search_documents", query="ferry to the island", explain=True))
+def search(app: App, seconds: float = SECONDS) -> dict[str, tuple[bool, str]]:
+    return stages(Handler(app, seconds).ask("search_documents", query="ferry to the island", explain=True))
 
 
 def test_with_its_models_a_search_goes_by_meaning(searching: App) -> None:
-    ran = {stage for stage, (ran, _) in search(searching).items() if ran}
+    ran = {stage for stage, (ran, _) in search(searching, 20.0).items() if ran}
     assert ran == {"vector", "words", "late", "rerank"}
 
 
 @pytest.mark.parametrize("at_first", [True, False])
 def test_throttled_models_leave_a_search_its_words(searching: App, inference: InvokeApi, *, at_first: bool) -> None:
     if not at_first:
-        search(searching)  # the models are known for a minute
+        search(searching, 20.0)  # the models are known for a minute
     inference.throttled.add(FUNCTION)
     ran = search(searching)
     assert {stage for stage, (it_ran, _) in ran.items() if it_ran} == {"words"}
@@ -167,7 +168,7 @@ def test_throttled_models_leave_a_search_its_words(searching: App, inference: In
 @pytest.mark.parametrize("at_first", [True, False])
 def test_failing_models_leave_a_search_its_words(searching: App, inference: InvokeApi, *, at_first: bool) -> None:
     if not at_first:
-        search(searching)
+        search(searching, 20.0)
 
     def fails(*_: object) -> object:
         raise MemoryError("out of it")
@@ -182,7 +183,7 @@ def test_failing_models_leave_a_search_its_words(searching: App, inference: Invo
 @pytest.mark.parametrize("at_first", [True, False])
 def test_silent_models_leave_a_search_its_words(searching: App, inference: InvokeApi, *, at_first: bool) -> None:
     if not at_first:
-        search(searching)
+        search(searching, 20.0)
     over = threading.Event()
 
     def waits(*_: object) -> bool:
