@@ -4,10 +4,12 @@ import os
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from loci.adapters.local.executors import confined_executors, executor_session
+from loci.adapters.local.executors.executor_session import ExecutorSession
 from loci.code.python_run import RunFailure
 from loci.core.errors import Refused
 from loci.core.identity import Owner
@@ -167,19 +169,19 @@ def test_processes_that_do_not_let_themselves_be_saved_take_no_more_places(
 
 def test_no_more_are_saved_at_once_to_make_room_than_one_owner_may(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executor_session, "PUT_AWAY_SECONDS", SAVING)
+    leaving, save = list[int](), ExecutorSession._save  # pyright: ignore[reportPrivateUsage]
+
+    def seen(session: ExecutorSession, *args: Any, **kwargs: Any) -> None:
+        leaving.append(sum(one.is_leaving for one in here.executors.sessions() if one.owner == ANN))
+        save(session, *args, **kwargs)
+
+    monkeypatch.setattr(ExecutorSession, "_save", seen)
     for _ in range(4):
         here.ran(ANN, here.executors.open(ANN), NEVER["reducing"])
     monkeypatch.setattr(confined_executors, "MOST_HERE", 1)
     for _ in range(3):
         here.executors.open(BOB)
-    leaving = list[int]()
-
-    def are_away() -> bool:
-        own = [one for one in here.executors.sessions() if one.owner == ANN]
-        leaving.append(sum(one.is_leaving for one in own))
-        return not any(one.is_here for one in own)
-
-    until(are_away)
+    until(lambda: not any(one.is_here for one in here.executors.sessions() if one.owner == ANN))
     assert max(leaving) == confined_executors.SAVED_AT_ONCE
 
 
