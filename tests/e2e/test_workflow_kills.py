@@ -90,7 +90,7 @@ def started(data: Path, tasks: list[dict[str, Any]], tmp_path: Path, begins: int
             async with Client(f"{server.url}/mcp") as client:
                 workflow = {"workflow": {"tasks": tasks}}
                 call = asyncio.create_task(client.call_tool("pml_execute_dag", workflow, progress_callback=note))
-                late = time.monotonic() + 20
+                late = time.monotonic() + 60
                 while len(begun(tmp_path)) < begins or not told:
                     assert time.monotonic() < late
                     await asyncio.sleep(0.02)
