@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from loci.adapters.tool_servers import heard
 from loci.adapters.tool_servers.connections import Connections
 
 
@@ -12,3 +13,10 @@ def connections() -> Iterator[Connections]:
     made = Connections()
     yield made
     made.close()
+
+
+@pytest.fixture
+def soon_a_flood(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow machine nobody sends, or reads, as many messages in the time of a call as are too many else."""
+    monkeypatch.setattr(heard, "BURST", 200)
+    monkeypatch.setattr(heard, "A_SECOND", 5)

@@ -81,6 +81,7 @@ def test_a_header_that_cannot_be_sent_is_not_quoted(connections: Connections, ho
         ("chatter", "it sends too many messages"),
     ],
 )
+@pytest.mark.usefixtures("soon_a_flood")
 def test_a_bad_answer_fails_its_call(connections: Connections, hostile: HostileHttp, tool: str, said: str) -> None:
     with pytest.raises(ToolServerError, match=said):
         connections.call(LOCAL, at(hostile), tool, {})

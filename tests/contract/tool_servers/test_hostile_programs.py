@@ -203,6 +203,7 @@ def test_a_call_gets_its_turn_when_another_ends(connections: Connections, thread
 @pytest.mark.parametrize(
     ("tool", "said"), [("huge", "it sent a message of more than 10 MB"), ("chatter", "it sends too many messages")]
 )
+@pytest.mark.usefixtures("soon_a_flood")
 def test_a_flood_ends_the_connection(connections: Connections, tool: str, said: str) -> None:
     with pytest.raises(ToolServerError, match=said):
         connections.call(LOCAL, hostile(), tool, {})
