@@ -181,7 +181,7 @@ def test_no_more_are_saved_at_once_to_make_room_than_one_owner_may(here: Here, m
     monkeypatch.setattr(confined_executors, "MOST_HERE", 1)
     for _ in range(3):
         here.executors.open(BOB)
-    until(lambda: not any(one.is_here for one in here.executors.sessions() if one.owner == ANN))
+    until(lambda: processes(here) <= 1)  # whose is left depends on who has most of them meanwhile
     assert max(leaving) == confined_executors.SAVED_AT_ONCE
 
 
