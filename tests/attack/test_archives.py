@@ -22,6 +22,7 @@ from loci.transfer.archive_reader import reading
 from loci.transfer.archive_writer import writing
 from loci.transfer.items import DAMAGED, Wish
 from loci.transfer.moving import Mover
+from loci.transfer.unfinished import unfinished
 from tests.support.serving import loci
 
 Entries = dict[str, bytes]
@@ -41,8 +42,9 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
         app.documents.changes.write(LOCAL, f"notes/{name}.md", draft, expected_hash=None)
     app.files.add(LOCAL, "birds.txt", b"The heron waits.\n")
     archive = folder / "good.zip"
-    with writing(archive, app.transfer.parts, lambda: "2026-01-01T00:00:00Z") as writer:
-        Mover(app.transfer.of(LOCAL, app.transfer.names(with_results=True)), app.transfer.parts).into_archive(writer)
+    parts = app.transfer.parts
+    with unfinished(archive) as part, writing(part, parts, lambda: "2026-01-01T00:00:00Z") as writer:
+        Mover(app.transfer.of(LOCAL, app.transfer.names(with_results=True)), parts).into_archive(writer)
     app.close()
     return archive
 

@@ -15,7 +15,7 @@ from loci.cli.stack_address import StackOption, url_or_stack
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, KeyOption, open_app
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
-from loci.core.json import iso
+from loci.core.json import JsonObject, iso
 from loci.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def export(
     Documents with their history, files with their versions, capabilities, tool servers without their secrets, and
     finished workflows. A server may run meanwhile.
 
-    With --to instead of FILE, send all of it to another Loci server. With --from, export from one; if that is
-    interrupted, the same command goes on. With --stack, export from that deployment.
+    With --to instead of FILE, send all of it to another Loci server. With --from, export from one. With --stack,
+    export from that deployment. If an export is interrupted, the same command goes on.
     """
     if stack and file is None:
         raise Refused("An export from a stack goes into a FILE", "Give FILE, or send what is here with --to URL")
@@ -178,15 +178,22 @@ def _sent(app: "App", url: str, key: str | None, names: list[str], *, as_json: b
 def _archived(
     app: "App", file: Path, source: str | None, key: str | None, names: list[str], *, as_json: bool
 ) -> "Moved":
-    from loci.cli.moving_text import telling
+    from loci.cli.moving_text import going_on, telling
     from loci.transfer.archive_writer import writing
     from loci.transfer.moving import Mover
+    from loci.transfer.unfinished import unfinished
 
     kept = file.with_name(f".{file.name}.kept")
     origin = _server(app, source, key, names, kept) if source else app.transfer.of(LOCAL, names)
-    with telling("Exported", as_json=as_json) as shown:
+    # What comes from a server is kept in its own folder.
+    of: JsonObject = {"data": str(app.settings.data.resolve()), "owner": LOCAL.key, "parts": [*names]}
+    with (
+        unfinished(file, None if source else of) as part,
+        going_on(part),
+        telling("Exported", as_json=as_json) as shown,
+    ):
         mover = Mover(origin, app.transfer.parts, shown.told)
-        with writing(file, app.transfer.parts, lambda: iso(time.time())) as writer:
+        with writing(part, app.transfer.parts, lambda: iso(time.time())) as writer:
             mover.into_archive(writer)
         shown.show(mover.moved, str(file))
     if source:

@@ -1,6 +1,7 @@
 """How `loci export` and `loci import` tell what they did."""
 
 import json
+import signal
 import sys
 from collections import Counter
 from collections.abc import Generator
@@ -13,6 +14,7 @@ from loci.cli.terminal import printable, short_list, shown_progress
 from loci.core.finding import counted
 from loci.documents.ingest.index_writer import Progress
 from loci.transfer.moving import Moved, Named
+from loci.transfer.unfinished import Unfinished
 
 WORDS = {
     "documents": "document",
@@ -66,6 +68,29 @@ def telling(verb: str, *, as_json: bool) -> Generator[Shown]:
         typer.echo(json.dumps(view(shown.moved)) if as_json else text(verb, shown.moved, shown.file))
 
 
+@contextmanager
+def going_on(part: Unfinished) -> Generator[None]:
+    """Tell what there is of an export that was interrupted, and how this one goes on if it is.
+
+    SIGTERM ends it as Ctrl-C does.
+    """
+    if part.fault:
+        typer.echo(printable(f"Begins again: {part.fault}."), err=True)
+    elif part.found:
+        typer.echo(
+            f"Goes on: {counted(part.found, 'file')} of the archive {_were(part.found)} there already.", err=True
+        )
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        if part.is_worth_keeping:
+            typer.echo(printable(f"Interrupted. {part.advice}."), err=True)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _so_far(moved: Moved, taken: str) -> str:
     """How many of the items were moved, and what became of the others."""
     counts = {
@@ -95,13 +120,16 @@ def text(verb: str, moved: Moved, file: str | None = None) -> str:
     """The outcome of a move, for people."""
     where = f" to {file}" if file else ""
     place = "there" if verb == SENT else "here"
-    was = "was" if moved.same.total() == 1 else "were"
-    same = f" {_counts(moved.same)} {was} {place} already." if moved.same else ""
+    same = f" {_counts(moved.same)} {_were(moved.same.total())} {place} already." if moved.same else ""
     lines = [f"{verb} {_counts(moved.taken) if moved.taken else 'nothing'}{printable(where)}.{same}"]
     lines += short_list(f"Conflicts: what is {place} stays as it is", [_line(one) for one in moved.conflicts])
     lines += short_list("Left out", [_line(one) for one in moved.left_out])
     lines += short_list("Failed", [_line(one) for one in moved.failed])
     return "\n".join(lines)
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
 
 
 def _counts(counts: Counter[str]) -> str:
