@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from mcp import Client
 from mcp_types import CallToolResult
@@ -29,7 +28,7 @@ from tests.support.functions import loaded
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.loopback_aws import loopback_aws
 from tests.support.moto_aws import CONNECT, KEY, TABLE
-from tests.support.polling import until
+from tests.support.polling import until, until_told
 from tests.support.tame_servers import TameServers, over_http
 from tests.support.with_parts import with_patience
 from tests.surface.hosted import ERRAND, hosted
@@ -105,12 +104,11 @@ async def test_typescript_answers_who_asked(desk: Desk) -> None:
 async def test_code_that_worked_is_learned_before_its_process_may_stop(desk: Desk) -> None:
     ran = await desk.told("pml_execute_code", code="return [30, 12].length", intent="count the two piers")
     assert ran["result"] == 2
-    found: list[dict[str, Any]] = []
-    for _ in range(100):  # the errand goes on for a moment when its answer is there
-        found = (await desk.told("pml_search_capabilities", intent="count the two piers"))["capabilities"]
-        if found:
-            break
-        await anyio.sleep(0.05)
+
+    async def learned() -> list[dict[str, Any]]:
+        return (await desk.told("pml_search_capabilities", intent="count the two piers"))["capabilities"]
+
+    found = await until_told(learned)  # the errand goes on for a moment when its answer is there
     assert [one["code"] for one in found] == ["return [30, 12].length"]
 
 

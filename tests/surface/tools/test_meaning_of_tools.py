@@ -3,7 +3,6 @@
 from contextlib import closing
 from pathlib import Path
 
-import anyio
 import pytest
 from mcp import Client
 
@@ -12,6 +11,7 @@ from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.core.stores import every
 from loci.mcp.server import build_server
+from tests.support.polling import until_told
 from tests.support.small_models import EMBEDDER, lay_out_embedder
 from tests.surface.results import structured
 from tests.surface.tools.conftest import upstream
@@ -26,17 +26,13 @@ async def test_a_tool_is_found_by_its_meaning_once_it_is_embedded(tmp_path: Path
         app.tools.add(LOCAL, "shop", upstream())
         app.tools.ask(LOCAL, "shop")
 
-        async def parts() -> list[str]:
+        async def is_near() -> bool:
             async with Client(build_server(app, "tools"), mode="2026-07-28") as client:
                 answer = await client.call_tool("pml_search_tools", {"query": "numbers to add", "limit": 1})
-            return [one["why"] for one in structured(answer)["tools"]]
+            return "near in meaning" in structured(answer)["tools"][0]["why"]
 
-        assert "near in meaning" not in (await parts())[0]
-        for _ in range(100):
-            if "near in meaning" in (await parts())[0]:
-                break
-            await anyio.sleep(0.05)
-        assert "near in meaning" in (await parts())[0]
+        assert not await is_near()
+        await until_told(is_near)
         again = build_app(app.settings)  # another process has them from the store
         [vectors] = every(again.records, LOCAL, "tool_vectors")
         assert len(vectors.value) > 4
