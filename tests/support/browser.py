@@ -144,8 +144,15 @@ class Browser:
 
     def prefer(self, scheme: str) -> None:
         """Light or dark, as the person's system would say."""
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        self._ask("POST", "/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": features}})
+        self._says("prefers-color-scheme", scheme)
+
+    def stand_still(self) -> None:
+        """Nothing glides, as some people have told their system, until the scheme is told."""
+        self._says("prefers-reduced-motion", "reduce")
+
+    def _says(self, feature: str, value: str) -> None:
+        params = {"features": [{"name": feature, "value": value}]}
+        self._ask("POST", "/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": params})
 
     def _found(self, css: str) -> dict[str, str]:
         return cast("dict[str, str]", self._ask("POST", "/element", {"using": "css selector", "value": css}))
