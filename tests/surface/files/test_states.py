@@ -1,11 +1,15 @@
 """The states of a file, as the tools tell them."""
 
+import threading
+
 import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL, Owner
 from loci.files import cutting
+from loci.files.file import StoredFile
 from loci.files.scope import COLLECTION
+from loci.files.stages import Stage
 from tests.support.executors import runner_packages
 from tests.support.files import papers
 from tests.support.polling import until
@@ -133,10 +137,23 @@ def test_a_call_does_not_wait_for_a_slow_file_which_is_read_all_the_same(app: Ap
 
 
 @pytest.mark.parametrize("app", ["embedded"], indirect=True)
-async def test_a_file_that_is_removed_while_it_is_read_leaves_nothing(connect: Connect, app: App) -> None:
+async def test_a_file_that_is_removed_while_it_is_read_leaves_nothing(
+    connect: Connect, app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
     runner_packages()
-    rows = b"".join(b"%d,%d\n" % (number, number) for number in range(100_000))
-    file = app.files.add(LOCAL, "costs.csv", b"item,euros\n" + rows, wait=0)
+    enter = app.files.parts.ingest.stages.enter
+
+    def is_removed(owner: Owner, id: str) -> bool:
+        held = app.files.parts.lake.held(owner, id)
+        return held is None or held.is_removed
+
+    def enter_slowly(owner: Owner, id: str, stage: Stage | None) -> None:
+        enter(owner, id, stage)
+        if stage is not None and stage.text == "indexing":
+            until(lambda: is_removed(owner, id))
+
+    monkeypatch.setattr(app.files.parts.ingest.stages, "enter", enter_slowly)
+    file = app.files.add(LOCAL, "costs.csv", b"item,euros\ntrain,40\n", wait=0)
     until(lambda: app.files.status(LOCAL, [file.id])[0].newest.status == "running")
     [told] = await call(connect, "ingestion_status", memory_ids=[file.id])
     assert (told["status"], told["found_version"]) == ("running", None)
@@ -149,11 +166,22 @@ async def test_a_file_that_is_removed_while_it_is_read_leaves_nothing(connect: C
 
 
 @pytest.mark.parametrize("app", ["embedded"], indirect=True)
-def test_an_owner_does_not_wait_for_all_files_of_another(app: App) -> None:
+def test_an_owner_does_not_wait_for_all_files_of_another(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     runner_packages()
+    begun: list[str] = []
+    all_are_there, run = threading.Event(), app.files.parts.ingest.run
+
+    def run_later(owner: Owner, id: str) -> StoredFile:
+        begun.append(app.files.parts.lake.get(owner, id).name)
+        all_are_there.wait(30)
+        return run(owner, id)
+
+    monkeypatch.setattr(app.files.parts.ingest, "run", run_later)
     for number in range(8):
         app.files.add(LOCAL, f"{number}.csv", b"item,euros\ntrain,40\n", wait=0)
-    file = app.files.add(Owner("acme", "bob"), "costs.csv", b"item,euros\nbus,4\n")
-    assert file.newest.status == "okay"
-    assert len([one for one in app.files.waiting(LOCAL) if one.newest.status == "pending"]) >= 3
+    bob = Owner("acme", "bob")
+    file = app.files.add(bob, "costs.csv", b"item,euros\nbus,4\n", wait=0)
+    all_are_there.set()
+    until(lambda: app.files.status(bob, [file.id])[0].newest.status == "okay")
+    assert begun.index("costs.csv") == 2  # two are read at once
     until(lambda: not app.files.waiting(LOCAL))
