@@ -35,7 +35,7 @@ def with_model(folder: Path, stub: StubModel, **more: object) -> Generator[App]:
     """A lake with a language model that the stub is."""
     stub.requests.clear()
     said: dict[str, object] = {"language_model": "openai:test", "language_model_url": stub.url}
-    said |= {"language_model_key": "sk-1", "language_model_seconds": 1, **more}
+    said |= {"language_model_key": "sk-1", "language_model_seconds": 20, **more}
     app = build_app(load_settings({"data": folder / "data", "models": folder / "models", "pull_models": False, **said}))
     yield app
     app.close()
@@ -44,6 +44,13 @@ def with_model(folder: Path, stub: StubModel, **more: object) -> Generator[App]:
 @pytest.fixture
 def app(tmp_path: Path, stub: StubModel) -> Iterator[App]:
     with with_model(tmp_path, stub) as app:
+        yield app
+
+
+@pytest.fixture
+def impatient(tmp_path: Path, stub: StubModel, reply: Reply) -> Iterator[App]:
+    """The same, which waits for a second only if the model hangs."""
+    with with_model(tmp_path, stub, language_model_seconds=1 if isinstance(reply, Hangs) else 20) as app:
         yield app
 
 
@@ -107,8 +114,9 @@ async def test_a_new_version_gets_a_summary_of_its_own(app: App, stub: StubModel
 
 @pytest.mark.parametrize("reply", FAILURES, ids=NAMES)
 async def test_without_its_answer_the_extracted_summary_stays_and_a_remark_says_why(
-    app: App, stub: StubModel, reply: Reply
+    impatient: App, stub: StubModel, reply: Reply
 ) -> None:
+    app = impatient
     stub.will(reply)
     id = await added(app)
     await added(app, "other.md")
