@@ -1,6 +1,7 @@
 """A request on AWS has so many seconds: whatever is silent or refuses, it is answered before the API gives up."""
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -195,5 +196,5 @@ def test_silent_models_leave_a_search_its_words(searching: App, inference: Invok
     finally:
         over.set()
     assert {stage for stage, (it_ran, _) in ran.items() if it_ran} == {"words"}
-    assert "took longer than 1 s" in ran["vector"][1]
+    assert re.search(r"took longer than [01] s", ran["vector"][1])  # 5/8 of what was left
     assert "did not answer a moment ago" in ran["rerank"][1]

@@ -84,7 +84,7 @@ def test_a_message_of_python_takes_a_turn_of_its_owner(tmp_path: Path) -> None:
 
 
 def test_a_wait_for_a_turn_is_not_held_against_a_run(tmp_path: Path) -> None:
-    bounds = replace(SOON, seconds=0.4)
+    bounds = replace(SOON, seconds=0.65, grace_seconds=0.05)
     with executor_factory(tmp_path, walls()[WALL], ()) as python, python.executor(bounds) as one:
         printed(one, "1")
         with ThreadPoolExecutor(1) as threads:
