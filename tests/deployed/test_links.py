@@ -14,6 +14,7 @@ from tests.deployed.users import User
 from tests.support.polling import until
 
 pytestmark = pytest.mark.aws
+PATIENCE = 60
 
 
 @pytest.fixture
@@ -23,11 +24,11 @@ def link(blobs: S3Blobs, user: User) -> str:
 
 
 def status(url: str) -> int:
-    return requests.get(url, timeout=10).status_code
+    return requests.get(url, timeout=PATIENCE).status_code
 
 
 def test_a_link_gives_the_file_to_whoever_holds_it(link: str) -> None:
-    assert requests.get(link, timeout=10).content == b"linked"
+    assert requests.get(link, timeout=PATIENCE).content == b"linked"
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def test_a_link_ends_when_its_time_is_up(blobs: S3Blobs, user: User) -> None:
 
 def sent(form: JsonObject, content: bytes) -> int:
     fields = cast("dict[str, str]", form["fields"])
-    return requests.post(str(form["url"]), data=fields, files={"file": content}, timeout=10).status_code
+    return requests.post(str(form["url"]), data=fields, files={"file": content}, timeout=PATIENCE).status_code
 
 
 def test_a_form_writes_what_it_was_signed_for_and_nothing_larger(blobs: S3Blobs, user: User) -> None:
