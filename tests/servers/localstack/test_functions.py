@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,14 @@ def main(event, context):
     if event == "sleep": time.sleep(60)
     return os.getpid()
 """
+MEETING = """
+import os, time
+def main(event, context):
+    mine = os.getpid()
+    open(f"{os.environ['PLACE']}/{mine}", "w").close()
+    while len(os.listdir(os.environ["PLACE"])) < 2: time.sleep(0.02)
+    return mine
+"""
 
 
 def test_a_function_answers(aws: Aws) -> None:
@@ -32,8 +41,8 @@ def test_an_environment_is_used_again(aws: Aws) -> None:
     assert invoke(aws, name).body == invoke(aws, name).body
 
 
-def test_two_calls_at_once_have_an_environment_each(aws: Aws) -> None:
-    name = python(aws, "import os, time\ndef main(event, context):\n    time.sleep(1)\n    return os.getpid()")
+def test_two_calls_at_once_have_an_environment_each(aws: Aws, tmp_path: Path) -> None:
+    name = python(aws, MEETING, variables={"PLACE": str(tmp_path)})
     with ThreadPoolExecutor(2) as threads:
         first, second = threads.map(invoke, [aws, aws], [name, name])
     assert first.body != second.body
