@@ -14,6 +14,7 @@ from loci.core.identity import LOCAL, LOCAL_CALLER
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from tests.attack.doors import uvicorn_door
+from tests.support.browser import PATIENCE
 from tests.support.polling import until
 from tests.surface.workflows.conftest import JOURNAL, Flow, task
 
@@ -47,13 +48,13 @@ class Flows:
             self.flow.app.workflows.start(LOCAL_CALLER, {"tasks": [*tasks]}, by_layer=by_layer)
 
         threading.Thread(target=start).start()
-        [id] = until(lambda: {str(one["id"]) for one in watching.all(LOCAL)} - before, 20)
+        [id] = until(lambda: {str(one["id"]) for one in watching.all(LOCAL)} - before, PATIENCE)
         return id
 
     def waits(self, *tasks: dict[str, Any]) -> str:
         """Begin a workflow, and return its id when it waits for an answer."""
         id = self.begin(*tasks)
-        until(lambda: self.run(id)["checkpoint"], 20)
+        until(lambda: self.run(id)["checkpoint"], PATIENCE)
         return id
 
     def run(self, id: str) -> dict[str, Any]:

@@ -138,7 +138,7 @@ def test_two_who_approve_at_once_run_it_once(browser: Browser, at: Flows) -> Non
         browser.show(second)
         browser.close_tab(first)
     assert sorted(one.partition(":")[0] for one in told) == ["Approved", "This question is answered already"]
-    assert until(at.deployed, 20) == 1
+    assert until(at.deployed) == 1
 
 
 def test_nothing_that_a_tool_says_or_is_called_with_takes_effect(browser: Browser, tmp_path: Path) -> None:
@@ -171,4 +171,4 @@ def test_a_page_that_was_left_open_goes_on_after_the_server_was_started_anew(bro
         browser.until(f"{OPEN} === 0")
         assert said(browser) == "Approved: the workflow goes on."
         journal = tmp_path / "journal.jsonl"
-        assert until(lambda: journal.exists() and journal.read_text().count('"end"'), 20) == 1
+        assert until(lambda: journal.exists() and journal.read_text().count('"end"')) == 1

@@ -97,7 +97,7 @@ def test_the_page_of_the_signed_link_before_and_after_the_answer(
     assert "Approved: the workflow goes on." in browser.run("return document.body.innerText")
     fits(browser)
     journal = data.parent / "journal.jsonl"
-    assert until(lambda: journal.exists() and journal.read_text().count('"end"'), 20) == 1
+    assert until(lambda: journal.exists() and journal.read_text().count('"end"')) == 1
     assert browser.complaints() == []
 
 

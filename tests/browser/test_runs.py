@@ -70,7 +70,7 @@ def test_a_run_is_watched_from_its_start_to_its_end(browser: Browser, at: Flows,
 def test_a_replay_shows_each_moment_again(browser: Browser, at: Flows) -> None:
     id = at.waits(task("t1", "flaky", key="a") | {"retry": 1}, {**GATED, "dependsOn": ["t1"]})
     at.decide(id, "go live")
-    until(lambda: at.run(id)["ended"], 20)
+    until(lambda: at.run(id)["ended"])
     browser.go(f"{at.url}/runs/{id}")
     assert [state(browser, one) for one in ("t1", "deploy")] == ["node success", "node success"]
     browser.run("document.querySelectorAll('#events button')[1].click()")  # t1 begins
@@ -100,7 +100,7 @@ def test_a_replay_shows_each_moment_again(browser: Browser, at: Flows) -> None:
 
 def test_a_workflow_that_failed_is_said_to_have_failed(browser: Browser, at: Flows) -> None:
     id = at.begin(task("bad", "fail"))
-    until(lambda: at.run(id)["ended"], 20)
+    until(lambda: at.run(id)["ended"])
     browser.go(f"{at.url}/runs/{id}")
     assert browser.run("return document.getElementById('events').innerText").endswith("The workflow failed")
 
