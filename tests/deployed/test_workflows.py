@@ -133,7 +133,8 @@ def killed(flow: Flow, tasks: list[dict[str, Any]]) -> dict[str, Any]:
         beside.submit(flow.result, "pml_approval_response", **approved)
         before = until(lambda: done if len(done := flow.done(id)) > 2 else None)
         assert flow.kill() > 0
-        assert flow.answer("pml_workflow_status", workflow_id=id)["status"] == "running"
+        # Another function may have found already what was interrupted: this answer begins with a cold start.
+        assert flow.answer("pml_workflow_status", workflow_id=id)["status"] in ("running", "error")
     answer = flow.settled(flow.answer("pml_workflow_status", workflow_id=id), seconds=120)
     status, states = flow.execution(id)
     assert (status, states.count("MarkFailed")) == ("SUCCEEDED", 0)
