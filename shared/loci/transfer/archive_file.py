@@ -29,12 +29,12 @@ def written_info(name: str, offset: int, size: int, packed: int, crc: int) -> zi
 
 
 def header_of(info: zipfile.ZipInfo) -> bytes:
-    """What is in the archive before the bytes of a file that was written by `writestr`."""
+    """The header that `writestr` puts before the bytes of a file."""
     return info.FileHeader(info.file_size * 1.05 > PLAIN_LIMIT)
 
 
 def size_of(info: zipfile.ZipInfo) -> int:
-    """How many bytes of the archive it has."""
+    """How many bytes of the archive a file takes, with its header."""
     return len(header_of(info)) + info.compress_size
 
 

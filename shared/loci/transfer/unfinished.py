@@ -24,13 +24,13 @@ DAMAGE: Final = (
 
 
 class Unfinished:
-    """What there is of an archive. It gets its name when it is whole: until then FILE stays what it was."""
+    """An archive that is being written. It takes the name of FILE when it is whole; until then FILE stays as it was."""
 
     def __init__(self, file: Path, opened: IO[bytes], journal: Journal | None) -> None:
         self.found = 0
         """How many files an export before this one has left."""
         self.fault: str | None = None
-        """What is wrong with what was left: nothing of it is used."""
+        """Why nothing of an earlier export is used. None if there is none, or this one goes on with it."""
         self._file = file
         self._opened = opened
         self._journal = journal
@@ -47,7 +47,7 @@ class Unfinished:
 
     @property
     def advice(self) -> str:
-        """What a person does with it after an interruption."""
+        """The words that tell a person how to go on after an interruption, or how to remove the rest."""
         part, journal = paths_of(self._file)
         return f"Run the same command again to go on, or delete {part} and {journal.name}"
 
@@ -98,7 +98,7 @@ class Unfinished:
         self._is_whole = True
 
     def end(self) -> None:
-        """Write no more to it. What nobody can go on with is removed."""
+        """Stop writing. Remove its files if no later export can go on with them."""
         self.archive.fp = None  # else it would write its list when it is collected
         if not self._is_whole and not self.is_worth_keeping:
             for one in paths_of(self._file):

@@ -1,4 +1,4 @@
-"""What an executor's process may hold: memory, threads and files. It is looked at from outside while its code runs."""
+"""Limits of an executor's process: how much memory, how many threads and which files it may hold while code runs."""
 
 import signal
 import time
@@ -17,7 +17,7 @@ MOST_STOPPED = 0.5
 
 
 class HeldLimits:
-    """Looks at one process."""
+    """Measures one process from outside, and tells which limit it has broken."""
 
     def __init__(self, handle: ProcessHandle, folders: tuple[str, ...], bounds: Bounds) -> None:
         self._handle = handle
@@ -34,7 +34,7 @@ class HeldLimits:
         self._next_look = time.monotonic() + FILES_SECONDS
 
     def broken(self, output: Output) -> WhyEnded | None:
-        """The limit past which it holds more than it may."""
+        """The limit that the process has broken. None if it keeps all of them."""
         used = memory_use(self._handle.id)
         if used.has_no_main_thread:
             return "ended"
@@ -47,7 +47,7 @@ class HeldLimits:
         return self._broken_by_files_now()
 
     def broken_by_files(self, *, with_mapped: bool) -> WhyEnded | None:
-        """The same of its files only. `with_mapped` takes milliseconds."""
+        """Measure its files only. `with_mapped` also looks for files that are only mapped, which takes milliseconds."""
         written = bytes_written(self._handle.id, on_disk=self._is_on_disk)
         found = disk_use(self._folders, self._bounds.files)
         self._held_files = held_files(self._handle.id, self._folders, with_mapped=with_mapped)
@@ -76,7 +76,7 @@ class HeldLimits:
 
     @contextmanager
     def _stopped(self) -> Generator[None]:
-        """It writes nothing meanwhile."""
+        """Stop the process meanwhile, so that it writes nothing."""
         self._handle.signal(signal.SIGSTOP)
         yield
         self._handle.signal(signal.SIGCONT)
