@@ -46,14 +46,14 @@ async def call(connect: Connect, tool: str, arguments: dict[str, Any]) -> None:
 async def test_a_call_of_an_upstream_tool_has_one_line_with_its_door(
     served: App, connect: Connect, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    await call(connect, "shop_add_numbers", {"a": 41, "b": 1})
+    await call(connect, "shop_add_numbers", {"a": 4_141_414_141, "b": 1})
     [line] = lines(capfd)
     assert (line["tool"], line["door"], line["outcome"], line["owner"]) == (
         *("shop:add_numbers", "mcp", "ok"),
         LOCAL.key,
     )
     assert line["asked"] > 0
-    assert "41" not in json.dumps({**line, "timestamp": "", "ms": 0, "owner": ""})
+    assert "414141414" not in json.dumps(line)
 
 
 async def test_an_error_of_the_tool_is_told_as_one(
