@@ -93,7 +93,7 @@ class LambdaInference:
         except TimeoutError:
             call.cancel()
             self._slow_until = self._clock() + SECONDS_OF_REST
-            raise self._too_slow(f"took longer than {seconds:.0f} s") from None
+            raise self._too_slow(f"took longer than {seconds:.3g} s") from None
 
     def _too_slow(self, what: str) -> Unavailable:
         advice = "Try again: it may have been starting. If it lasts, give it more memory"
