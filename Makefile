@@ -31,7 +31,7 @@ check: $(VENV)/.dev ## format, lint, types and import rules
 	$(BIN)/pyright
 
 attack: $(VENV)/.dev $(VENV)/.runner ## attack all doors, and the sandboxes behind every wall that this machine has; writes docs/security.md
-	ATTACK_WALLS=all ATTACK_TABLE=docs/security.md $(PYTEST) tests/attack tests/unit/sandbox
+	ATTACK_WALLS=all ATTACK_TABLE=docs/security.md $(PYTEST) $(SHARED) tests/attack tests/unit/sandbox
 
 test-exhaustive: $(VENV)/.dev $(VENV)/.runner ## run what takes minutes and `make test` leaves out: all generated requests, all kills, all attacks on a bare function
 	$(PYTEST) $(SHARED) -m exhaustive

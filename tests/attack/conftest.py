@@ -1,7 +1,11 @@
-"""One deployment that asks for keys, behind each of its doors."""
+"""One deployment that asks for keys, behind each of its doors. And the table of the attacks on the sandboxes."""
 
+import os
+import re
 from collections.abc import Generator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -12,9 +16,15 @@ from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from tests.attack.doors import Door, LambdaDoor, UvicornDoor, lambda_doors, uvicorn_door
 from tests.attack.issuer import Issuer, issuing
+from tests.attack.sandbox import table
+from tests.attack.sandbox.function.expected import expected
 
 ANN = Owner("acme", "ann")
 BOB = Owner("acme", "bob")
+
+ATTACK = re.compile(r"attack/sandbox/(\w+)/\w+\.py::(\w+)\[(strongest|unprivileged|namespaces)[-\]]")
+ALONE = "test_the_wall_alone_holds"
+NO_ATTACKS = ("test_what_is_allowed_can_be_read", "test_everything_is_granted_in_here")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +82,22 @@ def issuer() -> Generator[Issuer, None, None]:
     """An issuer of access tokens."""
     with issuing() as one:
         yield one
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Count each attack on a sandbox, behind each wall."""
+    if report.when != "call":
+        return
+    for name, told in report.user_properties:
+        if name == table.COUNTED:
+            table.count(*cast("tuple[str, str, str, bool]", told))
+    found = ATTACK.search(report.nodeid)
+    if found is not None and found[2] not in NO_ATTACKS:
+        besides = "all that Deno asks for" if found[2] == ALONE else "nothing"
+        table.count(found[1], besides, found[3], report.passed)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the table into the file that ATTACK_TABLE names. Of several processes, the one that hears of all does."""
+    if (named := os.environ.get("ATTACK_TABLE")) and not hasattr(session.config, "workerinput"):
+        table.write(Path(named), {code: expected(code).attacks for code in table.CODE})

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+COUNTED = "counted"
+"""The property of a test that has tried attacks elsewhere: what to `count`."""
 BEGINNING, END = "<!-- attacks -->\n", "<!-- /attacks -->"
 CODE = {"deno": "TypeScript", "python": "Python"}
 WALLS = {
@@ -20,7 +22,7 @@ _tried: Counter[tuple[Row, str]] = Counter()
 _held: Counter[tuple[Row, str]] = Counter()
 
 
-def count(code: str, besides: str, wall: str, *, held: bool) -> None:
+def count(code: str, besides: str, wall: str, held: bool) -> None:
     """Count an attack behind a wall."""
     cell = ((CODE[code], besides), wall)
     _tried[cell] += 1

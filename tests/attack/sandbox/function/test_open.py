@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -66,11 +67,13 @@ for folder in sys.argv[1:]:
 # One test for all attacks on one kind of code: they take half a minute.
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("code", ATTACKS)
-def test_the_attacks_that_work_are_those_that_are_known_and_none_ends_the_supervisor(code: str, tmp_path: Path) -> None:
+def test_the_attacks_that_work_are_those_that_are_known_and_none_ends_the_supervisor(
+    code: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     ended = tried(code, tmp_path)
     for one in ended:
         if one.is_for_each_wall:
-            table.count(code, "nothing", FUNCTION, held=one.ended == "held")
+            record_property(table.COUNTED, (code, "nothing", FUNCTION, one.ended == "held"))
     said = changed(expected(code), ended)
     if WHOLE or code == "python":
         said += unknown(expected(code), ended)
