@@ -13,7 +13,7 @@ class Beside(ABC):
 
     def __init__(self, name: str) -> None:
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -22,6 +22,14 @@ class Beside(ABC):
     def __exit__(self, *_: object) -> None:
         self._ended.set()
         self._thread.join(PATIENCE)
+
+    def _run(self) -> None:
+        try:
+            self._work()
+        except Exception:
+            # A thread that has no time to end loses what it works with, such as the database.
+            if not self._ended.is_set():
+                raise
 
     @abstractmethod
     def _work(self) -> None:
