@@ -1,6 +1,7 @@
 """pml_execute_code through real servers, which leave no process behind."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -76,4 +77,16 @@ def test_nothing_stays_when_the_server_is_stopped(data: Path) -> None:
         pids = until(lambda: descendants(server.process.pid))
         assert server.stop() == 0
         until(lambda: not any(map(is_alive, pids)))
+    assert "Traceback" not in (data.parent / "stderr.txt").read_text("utf-8")
+
+
+@on_linux
+def test_a_call_that_the_end_of_the_server_cuts_off_is_refused_in_words(data: Path) -> None:
+    endless = call("pml_execute_code", {"code": "await new Promise((done) => setTimeout(done, 30_000))"})
+    with serving(data) as server, ThreadPoolExecutor() as callers:
+        cut_off = callers.submit(post, f"{server.url}/mcp", endless)
+        until(lambda: descendants(server.process.pid))
+        assert server.stop() == 0
+    assert cut_off.result().status == 503
+    assert "Loci was stopped before it could answer" in cut_off.result().message()["error"]["message"]
     assert "Traceback" not in (data.parent / "stderr.txt").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""A connection on a socket: uvicorn's, but stricter about where a body ends, and quieter about clients' mistakes."""
+"""A connection on a socket: uvicorn's, but stricter about where a body ends, and quieter about mistakes and its end."""
 
 import asyncio
 import socket
@@ -6,18 +6,24 @@ from typing import Any, Final, cast
 
 import h11
 import uvicorn
-from starlette.types import ASGIApp
+from mcp_types import INTERNAL_ERROR
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from loci.mcp.http.refusal import Refusal
 
 UNREAD_SECONDS: Final = 120
 """A connection ends if its reader has taken nothing for so long of what was sent. Only Linux can say so to a socket."""
+GRACE_SECONDS: Final = 3
+"""The time that requests have to be answered when the server ends."""
+ENDING: Final = "Loci was stopped before it could answer. What it was asked to do may be done: look, and ask again"
 BOTH_LENGTHS = "Content-Length and Transfer-Encoding: send only one of them."
 
 
 def uvicorn_config(application: ASGIApp, log_level: str = "warning") -> uvicorn.Config:
     """The settings with which uvicorn serves Loci."""
     return uvicorn.Config(
-        application,
+        _answering_to_the_end(application),
         http=Connection,
         log_level=log_level,
         # An access log would hold query strings, and those may hold keys.
@@ -25,8 +31,31 @@ def uvicorn_config(application: ASGIApp, log_level: str = "warning") -> uvicorn.
         server_header=False,
         # A proxy on this machine passes on what its callers wrote: they could name any address.
         proxy_headers=False,
-        timeout_graceful_shutdown=3,
+        timeout_graceful_shutdown=GRACE_SECONDS,
     )
+
+
+def _answering_to_the_end(application: ASGIApp) -> ASGIApp:
+    """The application, which refuses the requests that the end of the server cuts off."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        has_begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await application(scope, receive, sending)
+        except asyncio.CancelledError:
+            if scope["type"] != "http":
+                raise
+            if not has_begun:
+                refusal = Refusal(503, ENDING, code=INTERNAL_ERROR, headers={"Retry-After": "10"})
+                await refusal.send(send, [(b"connection", b"close")])
+
+    return answer
 
 
 class Connection(H11Protocol):
