@@ -75,7 +75,7 @@ def test_a_key_in_the_header_is_good_as_at_the_endpoint(door: Door, ann: str) ->
     answer = look(door, "/ui/graph", ("Authorization", f"Bearer {ann}"))
     assert answer.status == 200
     assert b"Ann's plan" in answer.body
-    assert b"Bob's plan" not in answer.body
+    assert b"Bob's" not in answer.body
 
 
 def test_a_wrong_key_is_401_even_for_a_browser(door: Door, ann: str) -> None:
@@ -87,7 +87,7 @@ def test_who_signs_in_sees_their_own_documents(door: Door, ann: str) -> None:
     assert (signed.status, signed.header("location")) == (303, "graph")
     page = look(door, "/ui/graph", cookie_of(signed))
     assert b"Ann's plan" in page.body
-    assert b"Bob's plan" not in page.body
+    assert b"Bob's" not in page.body
     text = look(door, "/ui/documents/ann", cookie_of(signed))
     assert text.header("content-type") == "application/json"
     assert b"</script><script>alert(1)" in text.body

@@ -255,10 +255,10 @@ def test_a_forged_id_token_names_nobody(browser: Browser, name: str) -> None:
 
 def test_an_error_of_the_issuer_is_said_in_words_of_loci(browser: Browser) -> None:
     begun, used = browser.begin(), len(browser.issuer.used)
-    fields = {"error": "access_denied", "error_description": "<b>call the number 555", "state": begun.asked["state"]}
+    fields = {"error": "access_denied", "error_description": "<b>call 555-0199", "state": begun.asked["state"]}
     page = refused(browser, browser.back({**fields, "iss": browser.issuer.url}, begun.cookie), asked=used)
     assert "did not sign you in" in page
-    assert "call the number" not in page
+    assert "555-0199" not in page
 
 
 def test_a_code_that_the_issuer_does_not_know_signs_nobody_in(browser: Browser) -> None:
