@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 PORT ?= 8765
 STAGE ?= dev
 CDK = $(BIN)/python -m infra.cdk --context stage=$(STAGE)
-PYTEST = $(BIN)/pytest -q
+# With their bytecode kept: without it each run compiles the tests anew, and each command that they start all of Loci.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q
 # Two workers; a module's tests stay together, so that its fixtures are made once (tests/support/sharing.py).
 SHARED = -n 2 --dist loadscope
 # The first interpreter that is at least 3.11 and starts (a shim on the path may not).

@@ -31,17 +31,22 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture(params=["embedded", "aws"])
-def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, None]:
-    """The whole product, on this machine and on AWS; there with an index if `opensearch` or `s3` is asked for.
+on_both = pytest.mark.parametrize("app", ["embedded", "aws"], indirect=True)
+"""For a test whose way differs between the runtimes. What their adapters promise, tests/contract holds."""
 
-    `sandbox`: on AWS, with the names of the functions that run code.
+
+@pytest.fixture
+def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, None]:
+    """The whole product on this machine, or on the runtime that a test asks for.
+
+    `aws`: on stand-ins for AWS; `opensearch`, `s3`: there with an index; `sandbox`: there with the names of the
+    functions that run code.
     """
     with _running(request, tmp_path) as app:
         yield app
 
 
-@pytest.fixture(scope="module", params=["embedded", "aws"])
+@pytest.fixture(scope="module")
 def lasting_app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[App]:
     """The same for a module whose tests leave nothing that the others would notice, and use no other."""
     with _running(request, tmp_path_factory.mktemp("app")) as app:
@@ -50,19 +55,20 @@ def lasting_app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 
 @contextmanager
 def _running(request: pytest.FixtureRequest, folder: Path) -> Generator[App]:
-    if request.param == "embedded":
+    runtime: str = getattr(request, "param", "embedded")
+    if runtime == "embedded":
         app = build_app(load_settings({"data": folder, "models": folder / "models"}))
         with contextlib.closing(app):
             yield app
         return
     settings: dict[str, object] = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET}
     settings |= {"secret_key": KEY, "connect_function": CONNECT, "workflow_machine": MACHINE}
-    if request.param == "opensearch":
+    if runtime == "opensearch":
         node: Node = request.getfixturevalue("node")
         settings |= {"search_url": node.url, "search_index": f"{node.prefix}{secrets.token_hex(4)}"}
-    if request.param == "s3":
+    if runtime == "s3":
         settings |= {"search": "s3"}
-    if request.param == "sandbox":
+    if runtime == "sandbox":
         settings |= hosted(folder).model_dump(
             include={"run_deno_function", "run_python_function", "run_role", "run_table", "executor_bucket"}
         )
