@@ -8,7 +8,7 @@ STAGE ?= dev
 CDK = $(BIN)/python -m infra.cdk --context stage=$(STAGE)
 # With their bytecode kept: without it each run compiles the tests anew, and each command that they start all of Loci.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q
-# Two workers; a module's tests stay together, so that its fixtures are made once (tests/support/sharing.py).
+# Two workers. Where servers are shared, a module's tests stay together (tests/support/sharing.py).
 SHARED = -n 2 --dist loadscope
 # The first interpreter that is at least 3.11 and starts (a shim on the path may not).
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
@@ -22,8 +22,14 @@ run: setup ## serve on this machine, at http://127.0.0.1:8765/mcp (PORT=…)
 
 setup: $(VENV)/.laptop $(VENV)/.runner ## install Loci into .venv (the command is .venv/bin/loci)
 
-test: $(VENV)/.dev $(VENV)/.runner ## run all tests that need nothing outside this machine (TESTS=DIR)
-	$(PYTEST) $(SHARED) -m "not conformance and not aws and not models and not browser and not exhaustive" $(TESTS)
+test: $(VENV)/.dev $(VENV)/.runner ## run what every change runs: the tests of promises, units and contracts, and smokes (TESTS=DIR)
+	$(PYTEST) -n 2 --dist worksteal --circle test $(TESTS)
+
+test-aws: $(VENV)/.dev $(VENV)/.runner ## run the contracts and a walk on LocalStack, DynamoDB Local and OpenSearch, which it starts (no Docker)
+	$(PYTEST) $(SHARED) --circle aws $(TESTS)
+
+test-all: $(VENV)/.dev $(VENV)/.runner $(if $(SHARD),,conformance test-browser) ## run every test (TESTS=DIR, SHARD=1/4)
+	$(PYTEST) $(SHARED) -m "not conformance and not browser and not exhaustive" $(if $(SHARD),--shard $(SHARD)) $(TESTS)
 
 check: $(VENV)/.dev ## format, lint, types and import rules
 	$(BIN)/ruff format --check .
@@ -34,8 +40,11 @@ check: $(VENV)/.dev ## format, lint, types and import rules
 attack: $(VENV)/.dev $(VENV)/.runner ## attack all doors, and the sandboxes behind every wall that this machine has; writes docs/security.md
 	ATTACK_WALLS=all ATTACK_TABLE=docs/security.md $(PYTEST) $(SHARED) tests/attack tests/unit/sandbox
 
-test-exhaustive: $(VENV)/.dev $(VENV)/.runner ## run what takes minutes and `make test` leaves out: all generated requests, all kills, all attacks on a bare function
-	$(PYTEST) $(SHARED) -m exhaustive
+attack-touched: $(VENV)/.dev $(VENV)/.runner ## attack what the last commits touched
+	$(PYTEST) $(SHARED) -m "not exhaustive" $$($(BIN)/python -m tests.attack.touched)
+
+test-exhaustive: $(VENV)/.dev $(VENV)/.runner ## run what takes minutes and `make test` leaves out: all generated requests, all kills, all attacks on a bare function (SHARD=1/4)
+	$(PYTEST) $(SHARED) -m exhaustive $(if $(SHARD),--shard $(SHARD))
 
 quality: $(VENV)/.dev $(VENV)/.runner ## measure answers on retrieval and computation sets (EVAL=DIR)
 	$(BIN)/python -m tests.quality "$(EVAL)" $(QUALITY)
@@ -46,14 +55,11 @@ quality: $(VENV)/.dev $(VENV)/.runner ## measure answers on retrieval and comput
 conformance: $(VENV)/.dev ## run the official MCP conformance suite and the Inspector (npm packages)
 	$(PYTEST) -m conformance tests/conformance
 
-test-browser: $(VENV)/.dev ## run the tests of the pages in a headless Chromium, which it installs where it may
+test-browser: $(VENV)/.dev ## run the tests of the pages in a headless Chromium, which it installs where it may (SMOKES=1: a few)
 	@command -v chromedriver >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
 		&& apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null; } \
 		|| echo "Without Chromium these tests are skipped. Install it and its driver (Debian: chromium chromium-driver)"
-	$(PYTEST) -m browser -rs tests/browser
-
-test-aws: $(VENV)/.dev $(VENV)/.runner ## run the tests on LocalStack, DynamoDB Local and OpenSearch, which it starts (no Docker)
-	$(PYTEST) $(SHARED) -m "(aws or models) and not exhaustive" $(TESTS)
+	$(PYTEST) -m "browser$(if $(SMOKES), and smoke)" -rs tests/browser
 
 layers: $(VENV)/.dev ## build the Lambda layers (ARCH=arm64, MODEL=all-MiniLM-L6-v2)
 	$(BIN)/python -m layers.build $(if $(ARCH),--arch $(ARCH)) $(if $(MODEL),--model $(MODEL))
@@ -123,5 +129,5 @@ $(VENV)/.runner: requirements/runner.lock | $(VENV)/.laptop
 	if [ "$$(uname)" = Linux ]; then $(BIN)/loci runner install; fi
 	@touch $@
 
-.PHONY: help run setup test test-aws check conformance bench format lock clean layers synth costs bootstrap deploy destroy
-.PHONY: attack stress test-exhaustive test-browser quality cdk-app opensearch dynamodb localstack image
+.PHONY: help run setup test test-aws test-all check conformance bench format lock clean layers synth costs bootstrap deploy destroy
+.PHONY: attack attack-touched stress test-exhaustive test-browser quality cdk-app opensearch dynamodb localstack image

@@ -18,7 +18,7 @@ from loci.mcp.lambda_handler import keep_alive
 from tests.attack.wire import Answer, Ask
 from tests.support.api_events import Request, Version, event, response
 
-PATIENCE = 30
+PATIENCE = 60
 """Seconds after which an answer counts as none."""
 
 NO_CONTEXT: Any = None

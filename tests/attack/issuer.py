@@ -11,9 +11,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeVar, cast
 
 import jwt
+import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
+
+from loci.mcp.auth import issuer_keys
+from tests.attack.doors import PATIENCE
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 PUBLIC = "https://loci.test"
@@ -125,8 +129,10 @@ Made = TypeVar("Made", bound=Issuer)
 
 @contextmanager
 def issuing(make: Callable[[str], Made] = Issuer) -> Generator[Made]:
-    """An issuer that can be reached until the block ends."""
-    with _Pages(("127.0.0.1", 0), _Page) as server:
+    """An issuer that can be reached until the block ends; Loci waits for it as long as a slow machine takes."""
+    with _Pages(("127.0.0.1", 0), _Page) as server, pytest.MonkeyPatch.context() as patch:
+        for patience in ("PATIENCE", "LONGEST_WAIT"):
+            patch.setattr(issuer_keys, patience, PATIENCE)
         server.issuer = made = make(f"http://127.0.0.1:{server.server_address[1]}")
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()

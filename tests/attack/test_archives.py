@@ -3,7 +3,8 @@
 import json
 import stat
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from loci.transfer.archive_writer import writing
 from loci.transfer.items import DAMAGED, Wish
 from loci.transfer.moving import Mover
 from loci.transfer.unfinished import unfinished
+from tests.support.each import each
 from tests.support.serving import loci
 
 Entries = dict[str, bytes]
@@ -54,9 +56,15 @@ def bad(tmp_path: Path) -> Path:
     return tmp_path / "bad.zip"
 
 
-def refused(archive: Path, tmp_path: Path) -> Refused:
+@pytest.fixture(scope="module")
+def victim(tmp_path_factory: pytest.TempPathFactory) -> Generator[App]:
+    """Somebody who imports all of these, and must have nothing in the end."""
+    with closing(opened(tmp_path_factory.mktemp("victim") / "data")) as app:
+        yield app
+
+
+def refused(archive: Path, app: App) -> Refused:
     """The error of an import, which has changed nothing."""
-    app = opened(tmp_path / "victim" / "data")
     with pytest.raises(Refused) as error, reading(archive, app.transfer.parts) as read:
         Mover(read, app.transfer.parts).into(app.transfer.of(LOCAL), Wish(both=True, programs=True))
     assert app.documents.newest(LOCAL) == []
@@ -107,14 +115,14 @@ def test_the_good_one_is_taken(good: Path, bad: Path, tmp_path: Path) -> None:
     assert len(app.documents.newest(LOCAL)) == 3
 
 
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.99])
-def test_a_truncated_archive(good: Path, bad: Path, tmp_path: Path, share: float) -> None:
+@each("share", [0.0, 0.1, 0.5, 0.9, 0.99])
+def test_a_truncated_archive(good: Path, bad: Path, victim: App, share: float) -> None:
     whole = good.read_bytes()
     bad.write_bytes(whole[: int(len(whole) * share)])
-    assert refused(bad, tmp_path).code == DAMAGED
+    assert refused(bad, victim).code == DAMAGED
 
 
-def test_any_flipped_byte_of_a_content(good: Path, bad: Path, tmp_path: Path) -> None:
+def test_any_flipped_byte_of_a_content(good: Path, bad: Path, victim: App) -> None:
     whole = bytearray(good.read_bytes())
     with zipfile.ZipFile(good) as archive:
         info = archive.getinfo("documents/notes/b.md")
@@ -122,10 +130,10 @@ def test_any_flipped_byte_of_a_content(good: Path, bad: Path, tmp_path: Path) ->
         flipped = whole.copy()
         flipped[info.header_offset + offset] ^= 0x55
         bad.write_bytes(flipped)
-        assert refused(bad, tmp_path).code == DAMAGED
+        assert refused(bad, victim).code == DAMAGED
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "../evil.md",
@@ -139,45 +147,46 @@ def test_any_flipped_byte_of_a_content(good: Path, bad: Path, tmp_path: Path) ->
         "a/.",
     ],
 )
-def test_a_path_that_leads_out(good: Path, bad: Path, tmp_path: Path, name: str) -> None:
+def test_a_path_that_leads_out(good: Path, bad: Path, victim: App, name: str) -> None:
     def add(entries: Entries) -> None:
         entries[name] = b"x"
         listed_again(entries)
 
     changed(good, bad, add)
-    assert refused(bad, tmp_path).code == DAMAGED
-    assert not list(tmp_path.rglob("evil*"))
+    assert refused(bad, victim).code == DAMAGED
+    for folder in (bad.parent, victim.settings.data.parent):
+        assert not list(folder.rglob("evil*"))
 
 
-@pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR, stat.S_IFDIR])
-def test_a_link_or_a_device(good: Path, bad: Path, tmp_path: Path, kind: int) -> None:
+@each("kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR, stat.S_IFDIR])
+def test_a_link_or_a_device(good: Path, bad: Path, victim: App, kind: int) -> None:
     changed(good, bad, listed_again)
     info = zipfile.ZipInfo("documents/notes/link.md")
     info.external_attr = (kind | 0o777) << 16
     with zipfile.ZipFile(bad, "a") as archive:
         archive.writestr(info, "/etc/passwd")
-    assert "no plain file" in str(refused(bad, tmp_path))
+    assert "no plain file" in str(refused(bad, victim))
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_a_name_that_is_there_twice(good: Path, bad: Path, tmp_path: Path) -> None:
+def test_a_name_that_is_there_twice(good: Path, bad: Path, victim: App) -> None:
     changed(good, bad, listed_again)
     with zipfile.ZipFile(bad, "a") as archive:
         archive.writestr("documents/notes/a.md", "# Another\n")
-    assert "twice" in str(refused(bad, tmp_path))
+    assert "twice" in str(refused(bad, victim))
 
 
-def test_a_file_that_no_list_names(good: Path, bad: Path, tmp_path: Path) -> None:
+def test_a_file_that_no_list_names(good: Path, bad: Path, victim: App) -> None:
     changed(good, bad, lambda entries: entries.update({"documents/notes/more.md": b"# More\n"}))
-    assert "its list lacks" in str(refused(bad, tmp_path))
+    assert "its list lacks" in str(refused(bad, victim))
 
 
-def test_a_content_with_another_hash(good: Path, bad: Path, tmp_path: Path) -> None:
+def test_a_content_with_another_hash(good: Path, bad: Path, victim: App) -> None:
     changed(good, bad, lambda entries: entries.update({"documents/notes/a.md": entries["documents/notes/b.md"]}))
-    assert "hash" in str(refused(bad, tmp_path))
+    assert "hash" in str(refused(bad, victim))
 
 
-def test_a_small_archive_that_grows_without_end(good: Path, bad: Path, tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_small_archive_that_grows_without_end(good: Path, bad: Path, victim: App, monkeypatch: Any) -> None:
     monkeypatch.setattr(archive_reader, "SPARE", 1 << 20)
 
     def add(entries: Entries) -> None:
@@ -186,10 +195,10 @@ def test_a_small_archive_that_grows_without_end(good: Path, bad: Path, tmp_path:
 
     changed(good, bad, add)
     assert bad.stat().st_size < 200_000
-    assert "proportion" in str(refused(bad, tmp_path))
+    assert "proportion" in str(refused(bad, victim))
 
 
-def test_a_size_that_is_a_lie(good: Path, bad: Path, tmp_path: Path) -> None:
+def test_a_size_that_is_a_lie(good: Path, bad: Path, victim: App) -> None:
     """The directory says that a file is small, and its bytes unpack to more."""
     changed(good, bad, listed_again)
     whole = bytearray(bad.read_bytes())
@@ -197,10 +206,10 @@ def test_a_size_that_is_a_lie(good: Path, bad: Path, tmp_path: Path) -> None:
     size = int.from_bytes(whole[at - 22 : at - 18], "little")
     whole[at - 22 : at - 18] = (size - 100).to_bytes(4, "little")
     bad.write_bytes(whole)
-    assert refused(bad, tmp_path).code == DAMAGED
+    assert refused(bad, victim).code == DAMAGED
 
 
-def test_files_that_overlap(good: Path, bad: Path, tmp_path: Path) -> None:
+def test_files_that_overlap(good: Path, bad: Path, victim: App) -> None:
     changed(good, bad, listed_again)
     whole = bytearray(bad.read_bytes())
     with zipfile.ZipFile(good) as archive:
@@ -208,7 +217,7 @@ def test_files_that_overlap(good: Path, bad: Path, tmp_path: Path) -> None:
     at = whole.rindex(b"documents/notes/b.md")
     whole[at - 4 : at] = (0).to_bytes(4, "little")
     bad.write_bytes(whole)
-    assert refused(bad, tmp_path).code == DAMAGED
+    assert refused(bad, victim).code == DAMAGED
 
 
 def with_fault(entries: Entries, name: str, place: str, value: object) -> None:
@@ -227,7 +236,7 @@ def with_fault(entries: Entries, name: str, place: str, value: object) -> None:
     with_item(entries, name, change)
 
 
-@pytest.mark.parametrize(
+@each(
     ("place", "value"),
     [
         ("about.path", "../../evil.md"),
@@ -251,13 +260,13 @@ def with_fault(entries: Entries, name: str, place: str, value: object) -> None:
     ],
 )
 def test_a_document_that_is_not_written_as_they_are(
-    good: Path, bad: Path, tmp_path: Path, place: str, value: object
+    good: Path, bad: Path, victim: App, place: str, value: object
 ) -> None:
     changed(good, bad, lambda entries: with_fault(entries, "documents", place, value))
-    refused(bad, tmp_path)
+    refused(bad, victim)
 
 
-@pytest.mark.parametrize(
+@each(
     ("place", "value"),
     [
         ("about.name", "../birds.txt"),
@@ -267,27 +276,23 @@ def test_a_document_that_is_not_written_as_they_are(
         ("about.lineage", "x"),
     ],
 )
-def test_a_file_that_is_not_written_as_they_are(
-    good: Path, bad: Path, tmp_path: Path, place: str, value: object
-) -> None:
+def test_a_file_that_is_not_written_as_they_are(good: Path, bad: Path, victim: App, place: str, value: object) -> None:
     changed(good, bad, lambda entries: with_fault(entries, "files", place, value))
-    refused(bad, tmp_path)
+    refused(bad, victim)
 
 
-@pytest.mark.parametrize(
-    "raw", [b"", b"{", b"[]", b"{}", b"null", b'{"format":"loci-archive"}', b"[" * 100_000, b"\xff\xfe"]
-)
-def test_a_manifest_that_is_none(good: Path, bad: Path, tmp_path: Path, raw: bytes) -> None:
+@each("raw", [b"", b"{", b"[]", b"{}", b"null", b'{"format":"loci-archive"}', b"[" * 100_000, b"\xff\xfe"])
+def test_a_manifest_that_is_none(good: Path, bad: Path, victim: App, raw: bytes) -> None:
     changed(good, bad, lambda entries: entries.update({"manifest.json": raw}))
-    refused(bad, tmp_path)
+    refused(bad, victim)
 
 
-def test_an_archive_of_a_later_format(good: Path, bad: Path, tmp_path: Path) -> None:
+def test_an_archive_of_a_later_format(good: Path, bad: Path, victim: App) -> None:
     def later(entries: Entries) -> None:
         entries["manifest.json"] = json.dumps({**json.loads(entries["manifest.json"]), "version": 2}).encode()
 
     changed(good, bad, later)
-    assert refused(bad, tmp_path).code == "UNKNOWN_ARCHIVE"
+    assert refused(bad, victim).code == "UNKNOWN_ARCHIVE"
 
 
 def test_code_that_is_another_than_its_capability_says(good: Path, bad: Path, tmp_path: Path) -> None:

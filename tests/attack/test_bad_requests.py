@@ -6,12 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from mcp_types import HEADER_MISMATCH, INVALID_REQUEST
 
-from tests.attack.conftest import Doors
+from tests.attack.conftest import Doors, few_or_all
 from tests.attack.doors import Door, LambdaDoor, UvicornDoor
 from tests.attack.malformed import LARGEST, MALFORMED, PING, message, nested, padded
 from tests.attack.mutations import Bytes, events, wires
 from tests.attack.precise import PRECISE
 from tests.attack.wire import LEGACY, MODERN, Answer, Ask, begun, call, initialize, legacy, modern
+from tests.support.each import each
 
 REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", LEGACY]
 bare = legacy(b"")
@@ -22,22 +23,22 @@ def refused(answer: Answer) -> tuple[int, int | None]:
     return answer.status, answer.code
 
 
-@pytest.mark.parametrize(("body", "code"), [pytest.param(body, code, id=name) for name, body, code in MALFORMED])
+@each(("body", "code"), [pytest.param(body, code, id=name) for name, body, code in MALFORMED])
 def test_a_body_that_is_no_message_is_refused(door: Door, ann: str, body: bytes, code: int) -> None:
     assert refused(door.ask(legacy(body, ann))) == (400, code)
 
 
-@pytest.mark.parametrize(("body", "told"), [(b"{", "Check the format"), (message(method=5), "which is a string")])
+@each(("body", "told"), [(b"{", "Check the format"), (message(method=5), "which is a string")])
 def test_a_refusal_says_what_to_check(door: Door, ann: str, body: bytes, told: str) -> None:
     assert told in door.ask(legacy(body, ann)).message["error"]["message"]
 
 
-@pytest.mark.parametrize("body", [message(jsonrpc=...), message(method=5), message(params=[]), message(result={})])
+@each("body", [message(jsonrpc=...), message(method=5), message(params=[]), message(result={})])
 def test_a_refusal_names_the_request_where_it_can(door: Door, ann: str, body: bytes) -> None:
     assert door.ask(legacy(body, ann)).message["id"] == 1
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         pytest.param(PING + b"}", id="a brace too many"),
@@ -71,7 +72,7 @@ TOO_MANY = {
 }
 
 
-@pytest.mark.parametrize("name", TOO_MANY)
+@each("name", TOO_MANY)
 def test_too_many_members_are_refused(door: Door, ann: str, name: str) -> None:
     answer = door.ask(legacy(TOO_MANY[name], ann))
     assert refused(answer) == (413, INVALID_REQUEST)
@@ -89,7 +90,7 @@ TAKEN = {
 }
 
 
-@pytest.mark.parametrize("name", TAKEN)
+@each("name", TAKEN)
 def test_few_members_are_taken_however_long_they_are(door: Door, ann: str, name: str) -> None:
     assert door.ask(legacy(TAKEN[name], ann)).message["result"] == {}
 
@@ -109,7 +110,7 @@ def test_too_large_a_body_is_refused_though_it_declares_no_length(doors: Doors, 
     assert refused(doors.uvicorn.ask(chunked)) == (413, INVALID_REQUEST)
 
 
-@pytest.mark.parametrize(("ask", "status", "code"), [pytest.param(*row, id=name) for name, row in PRECISE.items()])
+@each(("ask", "status", "code"), [pytest.param(*row, id=name) for name, row in PRECISE.items()])
 def test_a_bad_request_is_answered_precisely(door: Door, ann: str, ask: Ask, status: int, code: int) -> None:
     answer = door.ask(ask.having("Authorization", f"Bearer {ann}"))
     assert (answer.header("content-type"), refused(answer)) == ("application/json", (status, code))
@@ -120,13 +121,13 @@ def test_a_session_id_beyond_what_a_gateway_passes_on_is_refused(doors: Doors, a
     assert refused(doors.http.ask(asked)) == (404, INVALID_REQUEST)
 
 
-@pytest.mark.parametrize("version", ["1999-01-01", "2099-12-31", "", "latest"])
+@each("version", ["1999-01-01", "2099-12-31", "", "latest"])
 def test_a_handshake_in_an_unknown_revision_agrees_on_a_known_one(door: Door, ann: str, version: str) -> None:
     answer = door.ask(legacy(initialize(version), ann))
     assert answer.message["result"]["protocolVersion"] == LEGACY
 
 
-@pytest.mark.parametrize("version", REVISIONS)
+@each("version", REVISIONS)
 def test_a_handshake_keeps_a_known_revision(door: Door, ann: str, version: str) -> None:
     assert door.ask(legacy(initialize(version), ann)).message["result"]["protocolVersion"] == version
 
@@ -136,7 +137,7 @@ def test_an_unknown_revision_is_told_which_are_known(door: Door, ann: str) -> No
     assert answer.message["error"]["data"] == {"supported": [MODERN], "requested": "1999-01-01"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "arguments", "code"),
     [
         ("nope", {}, "TOOL_NOT_FOUND"),
@@ -154,16 +155,14 @@ def test_a_bad_call_fails_as_a_result(door: Door, ann: str, name: str, arguments
     assert door.ask(legacy(call(name, arguments), ann)).tool_code == code
 
 
-@pytest.mark.parametrize(
-    "name", ["Authorization", "Mcp-Session-Id", "MCP-Protocol-Version", "Content-Type", "X-API-Key", "Origin"]
-)
+@each("name", ["Authorization", "Mcp-Session-Id", "MCP-Protocol-Version", "Content-Type", "X-API-Key", "Origin"])
 def test_a_header_that_comes_twice_is_refused(doors: Doors, ann: str, name: str) -> None:
     asked = legacy(PING, ann).having(name, "x").also(name.lower(), "x")
     code = HEADER_MISMATCH if name.lower().startswith("mcp-") else INVALID_REQUEST
     assert refused(doors.uvicorn.ask(asked)) == (400, code)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value", "status"),
     [
         ("Authorization", "Bearer x", 401),
@@ -179,7 +178,7 @@ def test_a_header_that_a_gateway_has_joined_is_refused(
     assert [door.ask(asked).status for door in (doors.rest, doors.http)] == [status, status]
 
 
-@pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "OPTIONS", "TRACE", "NONSENSE"])
+@each("method", ["GET", "PUT", "PATCH", "OPTIONS", "TRACE", "NONSENSE"])
 def test_another_method_is_refused_at_once(door: Door, method: str) -> None:
     answer = door.ask(bare.by(method).having("Accept", "text/event-stream"))
     assert (refused(answer), answer.header("allow")) == ((405, INVALID_REQUEST), "POST, DELETE")
@@ -236,9 +235,7 @@ def test_a_modern_notification_is_taken_without_an_answer(door: Door, ann: str) 
     assert door.ask(asked).status == 202
 
 
-@pytest.mark.parametrize(
-    "body", [message(method=..., result={}), message(method=..., error={"code": 1, "message": "x"})]
-)
+@each("body", [message(method=..., result={}), message(method=..., error={"code": 1, "message": "x"})])
 def test_a_response_is_taken_without_an_answer(door: Door, ann: str, body: bytes) -> None:
     assert door.ask(legacy(body, ann)).status == 202
 
@@ -275,8 +272,8 @@ BY_CHANCE = settings(
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-few_or_all = pytest.mark.parametrize("share", [0.2, pytest.param(1, marks=pytest.mark.exhaustive)], ids=["few", "all"])
-"""How many of the 4,000 requests are drawn."""
+FEW = 200
+"""Requests at each door; 4,000 are all."""
 ENDPOINTS = ("/mcp", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search")
 
 
@@ -287,10 +284,11 @@ def holds(answer: Answer, method: str, path: str) -> bool:
 
 
 @few_or_all
-def test_no_bytes_on_a_socket_break_the_server(doors: Doors, ann: str, share: float) -> None:
+def test_no_bytes_on_a_socket_break_the_server(doors: Doors, ann: str, few: bool) -> None:
     seen: list[int] = []
+    drawn = FEW if few else 2_000
 
-    @settings(BY_CHANCE, max_examples=int(2_000 * share))
+    @settings(BY_CHANCE, max_examples=drawn)
     @given(wires(ann))
     def ask(request: Bytes) -> None:
         answer = doors.uvicorn.send(request.sent, request.method, ends=not request.whole)
@@ -301,17 +299,18 @@ def test_no_bytes_on_a_socket_break_the_server(doors: Doors, ann: str, share: fl
             assert holds(answer, request.method, request.path)
 
     ask()
-    assert len(seen) >= 2_000 * share
+    assert len(seen) >= drawn
     assert doors.uvicorn.ask(legacy(PING, ann)).status == 200
 
 
 @few_or_all
 @pytest.mark.parametrize("kind", ["rest", "http"])
-def test_no_event_of_a_gateway_breaks_the_function(doors: Doors, ann: str, kind: str, share: float) -> None:
+def test_no_event_of_a_gateway_breaks_the_function(doors: Doors, ann: str, kind: str, few: bool) -> None:
     door: LambdaDoor = getattr(doors, kind)
     seen: list[int] = []
+    drawn = FEW if few else 1_000
 
-    @settings(BY_CHANCE, max_examples=int(1_000 * share))
+    @settings(BY_CHANCE, max_examples=drawn)
     @given(events(door.event_of, ann))
     def ask(event: dict[str, Any]) -> None:
         answer = door.send(event)
@@ -320,5 +319,5 @@ def test_no_event_of_a_gateway_breaks_the_function(doors: Doors, ann: str, kind:
         assert holds(answer, http.get("method") or http["httpMethod"], http["path"])
 
     ask()
-    assert len(seen) >= 1_000 * share
+    assert len(seen) >= drawn
     assert door.ask(legacy(PING, ann)).status == 200

@@ -1,8 +1,7 @@
 """API keys: who shows one is its owner, and nobody else is."""
 
-import json
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -19,8 +18,9 @@ from tests.attack.doors import Door, UvicornDoor, lambda_doors, uvicorn_door
 from tests.attack.malformed import PING
 from tests.attack.wire import Answer, Ask, call, initialize, legacy
 from tests.support.api_events import Version
+from tests.support.each import each
 from tests.support.event_front import event_front
-from tests.support.serving import loci, serving
+from tests.support.serving import serving
 
 FUNCTION = "functions/gateway/handler.py:lambda_handler"
 SECRET = "what only one of them may read"
@@ -43,10 +43,8 @@ DAMAGED: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.fixture(params=WAYS)
-def shown(request: pytest.FixtureRequest) -> Callable[[Ask, str], Ask]:
-    """Each way to show a key."""
-    return WAYS[request.param]
+each_way = each("shown", [pytest.param(way, id=name) for name, way in WAYS.items()])
+"""Each way to show a key."""
 
 
 @contextmanager
@@ -67,12 +65,14 @@ def told(answer: Answer) -> str:
     return answer.message["result"]["content"][0]["text"]
 
 
+@each_way
 def test_each_way_of_showing_a_key_reaches_its_owner(
     door: Door, app: App, ann: str, shown: Callable[[Ask, str], Ask]
 ) -> None:
     assert told(door.ask(shown(read(app, ANN), ann))) == SECRET
 
 
+@each_way
 def test_an_owner_never_reads_what_is_anothers(
     door: Door, app: App, bob: str, shown: Callable[[Ask, str], Ask]
 ) -> None:
@@ -96,7 +96,7 @@ def test_authorization_wins(door: Door, app: App, ann: str, bob: str) -> None:
     assert told(door.ask(WAYS["Authorization"](asked, bob))) == SECRET
 
 
-@pytest.mark.parametrize("value", ["Bearer loci_wrong", "Bearer", "Basic eDp5", "Digest x", ""])
+@each("value", ["Bearer loci_wrong", "Bearer", "Basic eDp5", "Digest x", ""])
 def test_a_bad_authorization_is_refused_though_another_key_is_good(door: Door, ann: str, value: str) -> None:
     asked = WAYS["apikey"](WAYS["X-API-Key"](legacy(PING), ann), ann)
     assert door.ask(asked.having("Authorization", value)).status == 401
@@ -119,14 +119,16 @@ def test_without_a_key_nobody_is_let_in(door: Door) -> None:
     assert (answer.status, answer.code) == (401, -32600)
 
 
-@pytest.mark.parametrize("damaged", DAMAGED)
+@each_way
+@each("damaged", DAMAGED)
 def test_a_key_that_was_tampered_with_is_refused(
     door: Door, ann: str, shown: Callable[[Ask, str], Ask], damaged: str
 ) -> None:
     assert door.ask(shown(legacy(PING), DAMAGED[damaged](ann))).status == 401
 
 
-@pytest.mark.parametrize("text", ["loci_", "null", "undefined", "\xe9" * 60, "' OR ''='", "*"])
+@each_way
+@each("text", ["loci_", "null", "undefined", "\xe9" * 60, "' OR ''='", "*"])
 def test_what_is_no_key_is_refused(door: Door, shown: Callable[[Ask, str], Ask], text: str) -> None:
     assert door.ask(shown(legacy(PING), text)).status == 401
 
@@ -171,6 +173,7 @@ def test_on_the_loopback_nobody_needs_a_key(tmp_path: Path) -> None:
         assert told(door.ask(read(app, LOCAL))) == SECRET
 
 
+@each_way
 def test_on_the_loopback_a_wrong_key_is_refused_all_the_same(
     at_home: UvicornDoor, shown: Callable[[Ask, str], Ask]
 ) -> None:
@@ -183,9 +186,9 @@ def test_on_the_loopback_a_key_reaches_its_owner(tmp_path: Path) -> None:
         assert door.ask(WAYS["X-API-Key"](read(app, LOCAL), key)).tool_code == "SCRATCHPAD_NOT_FOUND"
 
 
-@pytest.mark.parametrize(("auth", "on_loopback"), [("required", True), ("required", False), ("auto", False)])
+@each(("auth", "on_loopback"), [("required", True), ("required", False), ("auto", False)])
 def test_elsewhere_everybody_needs_a_key(tmp_path: Path, auth: str, on_loopback: bool) -> None:
-    with served(tmp_path, on_loopback=on_loopback, auth=auth) as (_, door):
+    with served(tmp_path / f"{auth}, {on_loopback}", on_loopback=on_loopback, auth=auth) as (_, door):
         assert door.ask(legacy(PING)).status == 401
 
 
@@ -236,8 +239,9 @@ def everything_with(key: str, door: Door) -> None:
 
 
 def key_for(data: Path) -> str:
-    """A key, made as people make one."""
-    return json.loads(loci(data, "keys", "create", "laptop", "--json").stdout)["key"]
+    """A key for a process with these data."""
+    with closing(build_app(load_settings({"data": data, "log_level": "ERROR"}))) as app:
+        return app.api_keys.create(LOCAL, "laptop")[1]
 
 
 def test_a_real_server_prints_no_key(tmp_path: Path) -> None:

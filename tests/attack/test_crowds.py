@@ -1,13 +1,13 @@
 """Readers of events: crowds of them, those who read nothing or everything again, and ids that are none of theirs."""
 
 import socket
-import statistics
 import threading
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -19,7 +19,9 @@ from loci.core.json import JsonObject
 from loci.core.settings import load_settings
 from loci.events import stream as stream_module
 from loci.events import streams as streams_module
-from loci.events.event import Event
+from loci.events.api import Events
+from loci.events.event import Event, Place, Read
+from loci.events.log import EventLog
 from loci.mcp.http import connection as connection_module
 from loci.mcp.http.application import asgi
 from tests.attack.conftest import ANN, BOB
@@ -27,6 +29,7 @@ from tests.attack.doors import PATIENCE, UvicornDoor, lambda_doors, on_the_wire,
 from tests.attack.test_forged_requests import SAME
 from tests.attack.test_ui import PAGE, cookie_of, look, sign_in
 from tests.attack.wire import Ask, call, legacy
+from tests.support.each import each
 from tests.support.event_follower import following
 from tests.support.forms import IN_FORM, form_token
 from tests.support.polling import until
@@ -139,51 +142,60 @@ def _settled(count: Callable[[], int]) -> int | None:
 
 
 def test_who_reads_everything_again_and_again_keeps_nobody_waiting(
-    app: App, door: UvicornDoor, key: Callable[[Owner], str]
+    app: App, door: UvicornDoor, key: Callable[[Owner], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """All streams read on one thread, which is not that of the calls, nor of the loop."""
     for number in range(1000):
         app.events.log.append(ANN, [Event("server", time.time(), {"server": f"s{number}", "state": "up", "tools": 1})])
     anns, bobs = key(ANN), key(BOB)
+    free, threads = threading.Event(), list[str]()
 
-    def beside(query: str) -> float:
-        """How long somebody else's call takes while these are read as fast as it goes."""
-        over = threading.Event()
+    def held(real: Callable[..., Any]) -> Callable[..., Any]:
+        def read(*about: Any) -> Any:
+            threads.append(threading.current_thread().name)
+            free.wait(PATIENCE)
+            return real(*about)
 
-        def read() -> None:
-            while not over.is_set():
-                with suppress(OSError), opened(door, anns, query):
-                    pass
+        return read
 
-        with ThreadPoolExecutor(12) as people:
-            for _ in range(12):
-                people.submit(read)
-            took = list[float]()
-            for _ in range(15):
-                began = time.perf_counter()
-                assert door.ask(legacy(call("scratchpad_list", {}), bobs)).tool_code is None
-                took.append(time.perf_counter() - began)
-            over.set()
-        return statistics.median(took)
-
-    # On as many threads as there are readers, this was more than ten times as long.
-    assert beside("?last=1000&kinds=workflow") <= 5 * beside("")
+    monkeypatch.setattr(Events, "begin", held(Events.begin))
+    monkeypatch.setattr(EventLog, "after", held(EventLog.after))
+    with ThreadPoolExecutor(12) as people:
+        reads = [people.submit(opened, door, anns, "?last=1000&kinds=workflow") for _ in range(12)]
+        until(lambda: threads)
+        for _ in range(15):
+            assert door.ask(legacy(call("scratchpad_list", {}), bobs)).tool_code is None
+        assert (len(threads), any(one.done() for one in reads)) == (1, False)
+        free.set()
+        for one in reads:
+            one.result().close()
+    assert len(threads) >= len(reads)
+    assert len({*threads}) == 1
 
 
 def test_who_reads_slowly_learns_nothing_after_the_key_was_revoked(
     app: App, door: UvicornDoor, key: Callable[[Owner], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stream_module, "BEAT_SECONDS", 0.2)
+    real, was_read = EventLog.after, list[int]()
+
+    def after(log: EventLog, owner: Owner, place: Place) -> Read:
+        found = real(log, owner, place)
+        was_read.append(len(found.events))
+        return found
+
+    monkeypatch.setattr(EventLog, "after", after)
     with opened(door, key(ANN)) as slow:
         tell_much(app, ANN)
-        time.sleep(2)  # it has sent what the sockets hold
+        until(lambda: sum(was_read) >= 1000)  # of 20,000: the sockets do not hold all of them
         app.api_keys.revoke(app.api_keys.list()[0].id)
-        time.sleep(0.5)
+        time.sleep(0.3)  # at the next moment it looks if the key is good
         app.events.tell(ANN, "server", {"server": "rhubarb", "state": "up", "tools": 1})
         app.finish()
         text = b""
         while piece := slow.recv(HEAD):
             text += piece
-            if piece.endswith(b"0\r\n\r\n"):
+            if text.endswith(b"0\r\n\r\n"):
                 break
     assert text.count(b"event: server") >= 1000
     assert b"rhubarb" not in text
@@ -222,7 +234,7 @@ def test_who_reads_nothing_at_all_gives_the_place_back(
         app.end_streams()
 
 
-@pytest.mark.parametrize(
+@each(
     "id",
     [
         *("-1.0", "-1", "1", "1.", ".1", "1.0e9", "1.5.0", "+1.0", " 1.0", "1.0 ", "1_0.0", "0x1.0", "NaN", "Infinity"),
@@ -247,16 +259,20 @@ def test_what_is_no_id_is_refused(door: UvicornDoor, key: Callable[[Owner], str]
         assert (answer.status, b"BAD_EVENT_ID" in answer.body) == (400, True)
 
 
-@pytest.mark.parametrize("id", ["0.0", "000000000000.000000", "0.999999", "1.999999", "2.0", "999999999999.999999"])
-def test_an_id_leads_to_nothing_of_somebody_else(
-    app: App, key: Callable[[Owner], str], monkeypatch: pytest.MonkeyPatch, id: str
-) -> None:
+@pytest.fixture
+def told(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some events of Bob, and one of Ann."""
     monkeypatch.setattr(stream_module, "BRIEF_SECONDS", 0.1)
     for number in range(3):
         app.events.tell(BOB, "server", {"server": f"rhubarb-{number}", "state": "up", "tools": 1})
         app.finish()
     app.events.tell(ANN, "server", {"server": "of-ann", "state": "up", "tools": 1})
     app.finish()
+
+
+@pytest.mark.usefixtures("told")
+@each("id", ["0.0", "000000000000.000000", "0.999999", "1.999999", "2.0", "999999999999.999999"])
+def test_an_id_leads_to_nothing_of_somebody_else(app: App, key: Callable[[Owner], str], id: str) -> None:
     with lambda_doors(asgi(app)) as (rest, http):
         for one in (rest, http):
             answer = one.ask(reading(key(ANN), **{"Last-Event-ID": id}))

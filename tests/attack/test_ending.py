@@ -2,7 +2,9 @@
 
 import os
 import signal
+import time
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 from loci import app as product
 from loci.adapters.local.executors import confined_executors
+from loci.adapters.sandbox.snapshots import Snapshots
 from loci.app import App
 from loci.code.typescript import TypeScriptRequest
 from loci.compose import build_app
@@ -22,7 +25,7 @@ from tests.attack.test_stalls import NEVER
 from tests.support.deno import needs_deno
 from tests.support.executors import runner_packages
 from tests.support.polling import until
-from tests.support.processes import children, command_line
+from tests.support.processes import children, command_line, descendants
 
 ENDLESS = "for (;;) {}"
 CALLER = Caller(ANN, "key")
@@ -56,16 +59,34 @@ def test_what_other_owners_have_is_saved_beside_code_that_never_lets_itself_be_s
     app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     python = app.code.parts.python.get()
-    for _ in range(4):
-        python.run(ANN, app.code.create_python(ANN), NEVER.replace("SLOW", "abs(1)"))
+    hostile = [app.code.create_python(ANN) for _ in range(4)]
+    for id in hostile:
+        python.run(ANN, id, NEVER.replace("SLOW", "abs(1)"))
     honest = app.code.create_python(BOB)
     python.run(BOB, honest, "x = 41")
-    app.close()
+    for module in (confined_executors, product):
+        monkeypatch.setattr(module, "CLOSE_SECONDS", 10 * PATIENCE)
+    snapshots = Snapshots(app.records, app.blobs, time.time)
+    with ThreadPoolExecutor(1) as elsewhere:
+        ended = elsewhere.submit(app.close)
+        until(lambda: snapshots.last(BOB, honest), PATIENCE)
+        assert not ended.done()
+        until(lambda: _all_killed(app, hostile) and ended.done(), PATIENCE)
     again = build_app(load_settings({"data": tmp_path / "data", "log_level": "ERROR"}))
     try:
         assert again.code.parts.python.get().run(BOB, honest, "print(x)").stdout == "41\n"
     finally:
         again.close()
+
+
+def _all_killed(app: App, ids: list[str]) -> bool:
+    """Kill what runs in the folders of these executors, or else the test would wait for it."""
+    for process in descendants(os.getpid()):
+        with suppress(OSError):
+            folder = Path(f"/proc/{process}/cwd").readlink()
+            if any(folder.is_relative_to(app.settings.data / "executors" / id) for id in ids):
+                os.kill(process, signal.SIGKILL)
+    return True
 
 
 @needs_deno

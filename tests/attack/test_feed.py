@@ -2,12 +2,11 @@
 
 import json
 
-import pytest
-
 from loci.app import App
 from tests.attack.conftest import ANN, BOB
 from tests.attack.doors import Door
 from tests.attack.wire import Ask
+from tests.support.each import each
 
 BATCH = json.dumps({"put": [{"path": "attack/a.md", "text": "strawberry"}]}).encode()
 HEADERS = (("Host", "loci.test"), ("Content-Type", "application/json"))
@@ -22,7 +21,7 @@ def code(body: bytes) -> str:
     return json.loads(body)["error"]["code"]
 
 
-@pytest.mark.parametrize("ask", [ASK, Ask(b"", HEADERS, "GET", "/documents?under=attack")])
+@each("ask", [ASK, Ask(b"", HEADERS, "GET", "/documents?under=attack")])
 def test_without_a_key_nothing_is_told_and_nothing_taken(door: Door, app: App, ask: Ask) -> None:
     answer = door.ask(ask)
     assert (answer.status, code(answer.body)) == (401, "UNAUTHORISED")
@@ -36,7 +35,7 @@ def test_the_owner_is_the_keys(door: Door, app: App, bob: str) -> None:
     assert not app.documents.parts.library.documents(ANN)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value", "status"),
     [
         ("Host", "evil.example", 421),
@@ -51,7 +50,7 @@ def test_what_a_page_in_a_browser_could_send_is_refused(
     assert door.ask(shown(ASK, ann).having(name, value)).status == status
 
 
-@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS"])
+@each("method", ["PUT", "DELETE", "PATCH", "OPTIONS"])
 def test_other_methods_are_refused(door: Door, ann: str, method: str) -> None:
     answer = door.ask(shown(ASK, ann).by(method))
     assert (answer.status, answer.header("allow")) == (405, "GET, POST")
@@ -62,7 +61,7 @@ def test_too_many_members_are_refused_before_they_are_parsed(door: Door, ann: st
     assert (answer.status, code(answer.body)) == (413, "TOO_LARGE")
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff", b"[" * 100_000, b'{"put":NaN}'])
+@each("body", [b"", b"[]", b"{", b"\xff", b"[" * 100_000, b'{"put":NaN}'])
 def test_what_is_no_json_of_ours_is_refused(door: Door, ann: str, body: bytes) -> None:
     answer = door.ask(shown(ASK, ann).saying(body))
     assert (answer.status, code(answer.body)) == (400, "BAD_REQUEST")
@@ -73,7 +72,7 @@ def test_a_body_that_is_too_large_is_refused(door: Door, ann: str) -> None:
     assert (answer.status, code(answer.body)) == (413, "TOO_LARGE")
 
 
-@pytest.mark.parametrize("path", ["/etc/a.md", "a/../../b.md", "a\x00.md", "a\n.md", "\u202e.md", ".."])
+@each("path", ["/etc/a.md", "a/../../b.md", "a\x00.md", "a\n.md", "\u202e.md", ".."])
 def test_a_path_that_leads_elsewhere_is_no_document(door: Door, app: App, ann: str, path: str) -> None:
     answer = door.ask(shown(ASK, ann).saying(json.dumps({"put": [{"path": path, "text": "x"}]}).encode()))
     [one] = json.loads(answer.body)["results"]

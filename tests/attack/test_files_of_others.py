@@ -10,6 +10,7 @@ from loci.app import App
 from tests.attack.conftest import ANN, BOB
 from tests.attack.doors import Door
 from tests.attack.wire import Answer, Ask, call, legacy
+from tests.support.each import each
 
 OLD, NEW = b"# Trip\n\nThe train costs 40 euros.\n", b"# Trip\n\nThe plane costs 90 euros.\n"
 SECRETS = ("train", "plane", "euros")
@@ -57,7 +58,7 @@ def test_another_owners_file_is_one_that_does_not_exist(door: Door, bob: str, fi
         assert not [one for one in SECRETS if one in str(answer.message)], tool
 
 
-@pytest.mark.parametrize("scope", [{}, {"as_of": "2999-01-01"}, {"types": ["md"]}], ids=str)
+@each("scope", [{}, {"as_of": "2999-01-01"}, {"types": ["md"]}])
 def test_no_search_shows_another_owners_file(door: Door, bob: str, file: str, scope: Mapping[str, Any]) -> None:
     for ids in ([], [file]):
         answer = asked(door, bob, "search_memory", parsed_query="train plane euros", memory_ids=ids, **scope)

@@ -1,14 +1,12 @@
 """Forged requests: nothing changes without the token of a page that the very visitor got."""
 
 import json
-import time
 
 from loci.app import App
 from loci.web.form_tokens import FormTokens
-from loci.web.routes import Pages
 from tests.attack.conftest import ANN, BOB
 from tests.attack.doors import Door, UvicornDoor
-from tests.attack.test_ui import PAGE, cookie_of, look, sign_in
+from tests.attack.test_ui import PAGE, cookie_of, look, paths, sign_in
 from tests.attack.wire import Answer, Ask
 from tests.support.forms import IN_FORM, form_token
 
@@ -72,9 +70,8 @@ def test_a_sign_in_that_was_ended_is_over_for_every_copy_of_its_cookie(door: Doo
 
 def test_no_route_of_the_pages_takes_a_change_without_it(door: Door, app: App, ann: str) -> None:
     cookie = cookie_of(sign_in(door, ann))
-    posts = [one.path for one in Pages(app, is_open=False, clock=time.time).routes if "POST" in (one.methods or ())]
     # Who signs in has no page yet: of that form the origin alone is checked.
-    changes = [path.replace("{id}", "x") for path in posts if path != "/ui/sign-in"]
+    changes = [path for path in paths(app, "POST") if path != "/ui/sign-in"]
     assert {"/ui/files", "/ui/approve", "/ui/sign-out", "/ui/tools/call", "/ui/learned/x/delete"} <= {*changes}
     for path in changes:
         answer = door.ask(Ask(b"{}", (*PAGE, SAME, cookie), "POST", path))

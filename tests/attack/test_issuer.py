@@ -21,6 +21,7 @@ from tests.attack.issuer import CUT_OFF, Issuer, issuing, new_ec_key, new_rsa_ke
 from tests.attack.malformed import PING
 from tests.attack.wire import legacy
 from tests.contract.stores import Clock
+from tests.support.each import each
 
 DISCOVERY, KEYS = "/.well-known/openid-configuration", "/keys"
 ELEVEN_MINUTES, HALF_A_MINUTE = 660, 31
@@ -96,8 +97,6 @@ def test_while_the_issuer_hangs_everybody_else_is_answered_at_once(
     own: Issuer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(issuer_keys, "COOLDOWN", -1)
-    for patience in ("PATIENCE", "LONGEST_WAIT"):
-        monkeypatch.setattr(issuer_keys, patience, PATIENCE)
     with accepting(own, tmp_path) as (app, door), ThreadPoolExecutor(100) as people:
         key = app.api_keys.create(ANN, "ann")[1]
         assert door.ask(legacy(PING, own.token())).status == 200
@@ -181,29 +180,35 @@ NONSENSE: dict[str, tuple[str, object]] = {
 }
 
 
-@pytest.mark.parametrize("name", NONSENSE)
-def test_an_issuer_that_answers_nonsense_cannot_be_asked_now(own: Issuer, tokens: Tokens, name: str) -> None:
+@each("name", NONSENSE)
+def test_an_issuer_that_answers_nonsense_cannot_be_asked_now(
+    own: Issuer, clock: Clock, tmp_path: Path, name: str
+) -> None:
+    tokens = tokens_of(own, tmp_path, clock)
     path, page = NONSENSE[name]
-    own.pages[path] = page if isinstance(page, bytes) else json.dumps(page).encode()
+    own.pages = {path: page if isinstance(page, bytes) else json.dumps(page).encode()}
     with pytest.raises(Unavailable):
         tokens.caller_of(own.token(), "/mcp")
 
 
-@pytest.mark.parametrize("name", NONSENSE)
+@each("name", NONSENSE)
 def test_known_keys_stay_good_while_the_issuer_answers_nonsense(
-    own: Issuer, tokens: Tokens, clock: Clock, name: str
+    own: Issuer, clock: Clock, tmp_path: Path, name: str
 ) -> None:
+    own.pages = {}
+    tokens = tokens_of(own, tmp_path, clock)
     tokens.caller_of(own.token(), "/mcp")
     path, page = NONSENSE[name]
-    own.pages[path] = page if isinstance(page, bytes) else json.dumps(page).encode()
+    own.pages = {path: page if isinstance(page, bytes) else json.dumps(page).encode()}
+    own.asked.clear()
     clock.now += ELEVEN_MINUTES
     assert tokens.caller_of(own.token(), "/mcp").owner == ANN
+    assert path in own.asked
 
 
-@pytest.mark.parametrize(
-    "address", ["http://192.0.2.1/keys", "file:///etc/passwd", "ftp://127.0.0.1/keys", "/keys", ""]
-)
-def test_keys_are_fetched_from_safe_addresses_only(own: Issuer, tokens: Tokens, address: str) -> None:
+@each("address", ["http://192.0.2.1/keys", "file:///etc/passwd", "ftp://127.0.0.1/keys", "/keys", ""])
+def test_keys_are_fetched_from_safe_addresses_only(own: Issuer, clock: Clock, tmp_path: Path, address: str) -> None:
+    tokens = tokens_of(own, tmp_path, clock)
     own.pages[DISCOVERY] = json.dumps({"issuer": own.url, "jwks_uri": address}).encode()
     with pytest.raises(Unavailable):
         tokens.caller_of(own.token(), "/mcp")
@@ -227,7 +232,7 @@ def test_without_its_issuer_a_key_works(gone: Issuer, tmp_path: Path) -> None:
         assert door.ask(legacy(PING, app.api_keys.create(ANN, "ann")[1])).status == 200
 
 
-@pytest.mark.parametrize("algorithm", ["HS256", "none", "RS256,HS512"])
+@each("algorithm", ["HS256", "none", "RS256,HS512"])
 def test_only_algorithms_with_public_keys_can_be_set(own: Issuer, clock: Clock, tmp_path: Path, algorithm: str) -> None:
     with pytest.raises(Misconfigured, match="oidc_algorithms"):
         tokens_of(own, tmp_path, clock, oidc_algorithms=algorithm)

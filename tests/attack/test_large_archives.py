@@ -4,7 +4,8 @@ import json
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from loci.transfer.archive_reader import LARGEST_MANIFEST, LONGEST_LINE
 from loci.transfer.archived_run import LARGEST_RUN
 from tests.attack.test_archives import Entries, changed, listed_again, opened
 from tests.attack.test_poisoned_archives import RUN
+from tests.support.preloaded import ROOT
 from tests.support.serving import clean_environment
 
 ROOM_MB = 250
@@ -23,13 +25,33 @@ ROOM_MB = 250
 LONG_MB = 150
 """Some of the longest lines."""
 MEASURED = """
-import runpy
-try:
-    runpy.run_module("loci", run_name="__main__")
-finally:
-    import sys
-    sys.stderr.write(next(line for line in open("/proc/self/status") if line.startswith("VmHWM:")))
+import importlib, json, os, runpy, sys
+from tests.support.preloaded import PACKAGES
+for name in PACKAGES:
+    importlib.import_module(name)
+for archive, data in json.loads(sys.argv[1]):
+    child = os.fork()
+    if child:
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        with open(archive + ".said") as said:
+            print(json.dumps([code, said.read()]), flush=True)
+        continue
+    os.environ["LOCI_DATA"] = data
+    sys.argv = ["loci", "import", archive]
+    os.dup2(os.open(archive + ".said", os.O_WRONLY | os.O_CREAT), 2)
+    os.dup2(2, 1)
+    code = 1
+    try:
+        runpy.run_module("loci", run_name="__main__")
+    except SystemExit as end:
+        code = end.code or 0
+    finally:
+        sys.stdout.flush()
+        sys.stderr.write(next(line for line in open("/proc/self/status") if line.startswith("VmHWM:")))
+        sys.stderr.flush()
+        os._exit(code)
 """
+"""Each import is a process of its own: a copy of one that has loaded the packages below Loci."""
 KEY = "wf_abc"
 
 
@@ -120,12 +142,27 @@ MANY: dict[str, Callable[[Entries], object]] = {
 }
 
 
-def imported(archive: Path, data: Path) -> tuple[int, str, float]:
-    """The exit code of an import, what it said, and the most memory that it took, in MB."""
-    command = [sys.executable, "-c", MEASURED, "import", str(archive)]
-    ended = subprocess.run(command, env=clean_environment(data), capture_output=True, text=True, check=False)
-    said, _, most = ended.stderr.rpartition("VmHWM:")
-    return ended.returncode, said, int(most.split()[0]) / 1024
+Imported = tuple[int, str, float]
+
+
+def all_imported(pairs: Sequence[tuple[Path, Path]]) -> list[Imported]:
+    """Of each import of an archive: the exit code, what it said, and the most memory that it took, in MB."""
+    told = json.dumps([(str(archive), str(data)) for archive, data in pairs])
+    environment = clean_environment(pairs[0][1])
+    ended = subprocess.run(
+        [sys.executable, "-c", MEASURED, told], env=environment, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    found = list[Imported]()
+    for code, said in map(json.loads, ended.stdout.splitlines()):
+        words, _, most = said.rpartition("VmHWM:")
+        found.append((code, words, int(most.split()[0]) / 1024))
+    return found
+
+
+def imported(archive: Path, data: Path) -> Imported:
+    [one] = all_imported([(archive, data)])
+    return one
 
 
 @pytest.fixture(scope="module")
@@ -148,15 +185,16 @@ def least(empty: Path) -> float:
     return used
 
 
-@pytest.mark.parametrize("name", MANY)
-def test_it_takes_little_memory_to_refuse_it(empty: Path, least: float, tmp_path: Path, name: str) -> None:
-    changed(empty, tmp_path / "bad.zip", MANY[name])
-    assert (tmp_path / "bad.zip").stat().st_size < 1_000_000
-    code, said, used = imported(tmp_path / "bad.zip", tmp_path / "data")
-    assert (code, "The archive is damaged" in said, "Nothing was changed" in said) == (1, True, True), said
-    assert used - least < ROOM_MB
-    app = opened(tmp_path / "data")
-    assert (app.documents.newest(LOCAL), app.workflows.watching.all(LOCAL)) == ([], [])
+def test_it_takes_little_memory_to_refuse_it(empty: Path, least: float, tmp_path: Path) -> None:
+    pairs = [(tmp_path / f"{at}.zip", tmp_path / str(at)) for at in range(len(MANY))]
+    for (archive, _), change in zip(pairs, MANY.values(), strict=True):
+        changed(empty, archive, change)
+        assert archive.stat().st_size < 1_000_000
+    for name, (_, data), (code, said, used) in zip(MANY, pairs, all_imported(pairs), strict=True):
+        assert (code, "The archive is damaged" in said, "Nothing was changed" in said) == (1, True, True), (name, said)
+        assert used - least < ROOM_MB, name
+        with closing(opened(data)) as app:
+            assert (app.documents.newest(LOCAL), app.workflows.watching.all(LOCAL)) == ([], []), name
 
 
 def test_long_lines_are_not_held_together(empty: Path, least: float, tmp_path: Path) -> None:

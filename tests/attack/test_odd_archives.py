@@ -3,10 +3,11 @@
 import json
 import struct
 import zipfile
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -17,21 +18,15 @@ from loci.core.identity import LOCAL
 from loci.transfer.archive_reader import reading
 from loci.transfer.items import DAMAGED, Wish
 from loci.transfer.moving import Moved, Mover
-from tests.attack.test_archives import Entries, changed, good, listed_again, opened
+from tests.attack.test_archives import Entries, bad, changed, good, listed_again, opened, victim
+from tests.support.each import each
 
-__all__ = ["good"]
-
-
-@pytest.fixture(scope="module")
-def victim(tmp_path_factory: pytest.TempPathFactory) -> Generator[App]:
-    """Somebody who imports all of these, and must have nothing in the end."""
-    with closing(opened(tmp_path_factory.mktemp("victim") / "data")) as app:
-        yield app
+__all__ = ["bad", "good", "victim"]
 
 
-@pytest.fixture
-def bad(tmp_path: Path) -> Path:
-    return tmp_path / "bad.zip"
+def fresh(folder: Path) -> Path:
+    """The data of somebody who has nothing yet."""
+    return Path(mkdtemp(dir=folder)) / "data"
 
 
 def imported(app: App, archive: Path) -> Moved:
@@ -72,7 +67,7 @@ def test_an_archive_that_is_cut_anywhere(good: Path, bad: Path, victim: App) -> 
         damaged(victim, bad)
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         b"\xff\xfe_invalid_utf8",
@@ -84,9 +79,8 @@ def test_an_archive_that_is_cut_anywhere(good: Path, bad: Path, victim: App) -> 
         b"C:\\Windows\\evil.md",
         b"documents//evil.mdd",
     ],
-    ids=repr,
 )
-@pytest.mark.parametrize("is_utf8", [True, False])
+@each("is_utf8", [True, False])
 def test_a_name_that_no_archive_of_loci_has(good: Path, bad: Path, victim: App, name: bytes, is_utf8: bool) -> None:
     plain = "a" * len(name.ljust(19, b"."))
     changed(good, bad, lambda entries: (entries.update({plain: b"x"}), listed_again(entries)))
@@ -109,13 +103,11 @@ def with_utf8_names(archive: Path) -> None:
     archive.write_bytes(whole)
 
 
-@pytest.mark.parametrize(
-    "name", ["CON", "aux.md", "nul", "COM1.md", "trailing.", "trailing ", "a" * 300, "e\u0301.md", "\u202egm.md"]
-)
+@each("name", ["CON", "aux.md", "nul", "COM1.md", "trailing.", "trailing ", "a" * 300, "e\u0301.md", "\u202egm.md"])
 def test_a_name_that_some_systems_cannot_have_is_no_file_here(good: Path, bad: Path, tmp_path: Path, name: str) -> None:
     """Nothing is unpacked: such a name leads nowhere, and what the lists say comes in."""
     changed(good, bad, lambda entries: (entries.update({f"documents/{name}": b"x"}), listed_again(entries)))
-    with closing(opened(tmp_path / "data")) as app:
+    with closing(opened(fresh(tmp_path))) as app:
         assert imported(app, bad).taken == {"documents": 3, "files": 1}
         assert [one.path for one in app.documents.newest(LOCAL) if one.path[:6] != "notes/"] == []
 
@@ -139,7 +131,7 @@ def two_documents(first: str, second: str) -> Callable[[Entries], object]:
     return change
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second"),
     [("more/A.md", "more/a.md"), ("more/\u00e9.md", "more/e\u0301.md"), ("more/x.md", "more/x.txt")],
 )
@@ -147,7 +139,7 @@ def test_documents_whose_paths_differ_in_little_are_both_there(
     good: Path, bad: Path, tmp_path: Path, first: str, second: str
 ) -> None:
     changed(good, bad, two_documents(first, second))
-    with closing(opened(tmp_path / "data")) as app:
+    with closing(opened(fresh(tmp_path))) as app:
         moved = imported(app, bad)
         assert (moved.taken["documents"], moved.failed) == (5, [])
         archive = app.documents.archive
@@ -175,7 +167,7 @@ def test_a_document_that_is_listed_twice(good: Path, bad: Path, victim: App) -> 
     assert "not in their order" in damaged(victim, bad)
 
 
-@pytest.mark.parametrize(
+@each(
     "counts",
     [
         {},
@@ -190,7 +182,6 @@ def test_a_document_that_is_listed_twice(good: Path, bad: Path, victim: App) -> 
         [],
         None,
     ],
-    ids=repr,
 )
 def test_a_manifest_that_counts_other_things(good: Path, bad: Path, victim: App, counts: object) -> None:
     def change(entries: Entries) -> None:
@@ -201,7 +192,7 @@ def test_a_manifest_that_counts_other_things(good: Path, bad: Path, victim: App,
     damaged(victim, bad)
 
 
-@pytest.mark.parametrize(
+@each(
     ("missing", "is_listed"),
     [
         ("documents.jsonl", True),
@@ -223,8 +214,8 @@ def test_a_file_that_is_not_there(good: Path, bad: Path, victim: App, missing: s
     damaged(victim, bad)
 
 
-@pytest.mark.parametrize("size", [0, 1, 4001, 2**31, 2**32 - 1])
-@pytest.mark.parametrize("at", [20, 24])
+@each("size", [0, 1, 4001, 2**31, 2**32 - 1])
+@each("at", [20, 24])
 def test_a_size_in_the_directory_that_is_a_lie(good: Path, bad: Path, victim: App, at: int, size: int) -> None:
     """Packed (20) or unpacked (24)."""
     changed(good, bad, listed_again)
@@ -236,7 +227,7 @@ def test_a_size_in_the_directory_that_is_a_lie(good: Path, bad: Path, victim: Ap
     damaged(victim, bad)
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@each("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_a_file_that_is_packed_in_another_way(good: Path, bad: Path, victim: App, method: int) -> None:
     changed(good, bad, listed_again)
     with zipfile.ZipFile(bad, "a") as archive:

@@ -21,6 +21,7 @@ from loci.transfer.moving import Mover
 from tests.attack.mutations import json_values, wild
 from tests.attack.test_archives import opened
 from tests.e2e.test_coming_from_elsewhere import COFFEE, GRAPH, conversations
+from tests.support.each import each
 
 SETTINGS = {"userIgnoreFilters": ["T/", "/^a.*$/", "d"], "newLinkFormat": "absolute"}
 BASIC = "---\ntitle: T\npermalink: x\ntags: [a]\n---\n"
@@ -100,14 +101,16 @@ WAYS: dict[str, tuple[Write, st.SearchStrategy[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", WAYS)
+@each("kind", WAYS)
 def test_what_is_odd_comes_in_or_is_refused(app: App, tmp_path: Path, kind: str) -> None:
     write, values = WAYS[kind]
+    folder = tmp_path / kind
+    folder.mkdir()
 
     @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(values)
     def one(value: Any) -> None:
-        mover = Mover(FromElsewhere(write(tmp_path, value), kind, None), app.transfer.parts)
+        mover = Mover(FromElsewhere(write(folder, value), kind, None), app.transfer.parts)
         with suppress(Refused):
             mover.into(app.transfer.of(LOCAL), Wish())
 

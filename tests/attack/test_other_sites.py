@@ -1,9 +1,8 @@
 """What a page of another site can make a browser ask, without a credential or with one of its own."""
 
-import pytest
-
 from tests.attack.doors import Door, UvicornDoor
 from tests.attack.wire import Ask
+from tests.support.each import each
 
 HOME = (("Host", "127.0.0.1"), ("Accept", "*/*"))
 ROUTES = (
@@ -21,8 +20,8 @@ def browser(mode: str, dest: str, site: str = "cross-site") -> tuple[tuple[str, 
     return (("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", mode), ("Sec-Fetch-Dest", dest))
 
 
-@pytest.mark.parametrize("target", ROUTES)
-@pytest.mark.parametrize(
+@each("target", ROUTES)
+@each(
     "told",
     [
         browser("no-cors", "image"),
@@ -39,12 +38,12 @@ def test_no_part_of_a_foreign_page_is_answered(
     assert at_home.ask(Ask(b"", (*HOME, *told), "GET", target)).status == 403
 
 
-@pytest.mark.parametrize("told", [browser("navigate", "document"), browser("no-cors", "image", "same-origin"), ()])
+@each("told", [browser("navigate", "document"), browser("no-cors", "image", "same-origin"), ()])
 def test_a_person_who_follows_a_link_is_answered(at_home: UvicornDoor, told: tuple[tuple[str, str], ...]) -> None:
     assert at_home.ask(Ask(b"", (*HOME, *told), "GET", "/ui/files")).status == 200
 
 
-@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@each("site", ["cross-site", "same-site"])
 def test_a_link_of_another_site_signs_nobody_in(door: Door, bob: str, site: str) -> None:
     """Whoever follows it would put their files where somebody else reads them."""
     ask = Ask(b"", (("Host", "loci.test"), ("Accept", "text/html")), "GET", f"/ui/files?apikey={bob}")

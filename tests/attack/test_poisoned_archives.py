@@ -22,6 +22,7 @@ from loci.tools.capabilities.syntax import root_of
 from loci.transfer.items import Item, Loaded, Wish, check
 from tests.attack.doors import UvicornDoor, uvicorn_door
 from tests.attack.wire import Ask, call, legacy
+from tests.support.each import each
 
 CODE = "return 1"
 INTENT = "send the report"
@@ -110,7 +111,7 @@ def all_is_shown(home: UvicornDoor) -> None:
     assert answer.status == 200
 
 
-@pytest.mark.parametrize("name", ["successes", "failures", "learned_at", "used_at", "number"])
+@each("name", ["successes", "failures", "learned_at", "used_at", "number"])
 def test_a_capability_with_numbers_that_are_none(app: App, home: UvicornDoor, name: str) -> None:
     for wrong in NO_NUMBERS:
         about = changed(capability(), f"versions.0.{name}", wrong)
@@ -118,7 +119,7 @@ def test_a_capability_with_numbers_that_are_none(app: App, home: UvicornDoor, na
     all_is_shown(home)
 
 
-@pytest.mark.parametrize(
+@each(
     ("place", "wrong"),
     [
         *(
@@ -135,7 +136,6 @@ def test_a_capability_with_numbers_that_are_none(app: App, home: UvicornDoor, na
         ("run.tasks.t1.value.a", float("nan")),
         ("run.decisions.0.reason", HALF),
     ],
-    ids=lambda one: repr(one)[:20],
 )
 def test_a_run_that_no_page_can_show(app: App, home: UvicornDoor, place: str, wrong: object) -> None:
     run = json.dumps(changed(RUN, place, wrong)).encode()
@@ -143,7 +143,7 @@ def test_a_run_that_no_page_can_show(app: App, home: UvicornDoor, place: str, wr
     all_is_shown(home)
 
 
-@pytest.mark.parametrize(
+@each(
     ("part", "about"),
     [
         ("documents", {"path": "a/b.md", "changed_on": HALF}),
@@ -153,7 +153,6 @@ def test_a_run_that_no_page_can_show(app: App, home: UvicornDoor, place: str, wr
         ("results", {"tool": {HALF: 1}, "about": "x"}),
         ("results", {"tool": "x", "about": "x", "more": json.loads("[" * 300 + "]" * 300)}),
     ],
-    ids=lambda one: repr(one)[:30],
 )
 def test_half_a_character_or_what_is_too_deep_is_no_item(part: str, about: object) -> None:
     with pytest.raises(Refused):

@@ -18,6 +18,7 @@ from tests.attack.conftest import ANN
 from tests.attack.doors import Door
 from tests.attack.test_moving_in import asked, server
 from tests.support.authorization_server import Protected, protected
+from tests.support.each import each
 
 INSIDE = "inside.example"
 REDIRECT = "http://127.0.0.1:7/callback"
@@ -118,7 +119,7 @@ def test_what_it_may_not_is_of_this_place_and_does_not_leave_it(home: App, near:
 
 
 @pytest.mark.usefixtures("inside")
-@pytest.mark.parametrize("name", ["plain", "machine"])
+@each("name", ["plain", "machine"])
 def test_a_name_that_leads_inside_is_refused_at_the_connection(app: App, name: str) -> None:
     with pytest.raises(ToolServerError, match="its address is not public"):
         app.tools.ask(ANN, name)

@@ -69,21 +69,23 @@ class People:
         return [found for id in ids for found in (self._app.settings.data / "executors" / id).rglob("begun")]
 
 
-@pytest.mark.parametrize("slow", ["time.sleep(0.1)", "abs(1)", "sum(range(10 ** 9))"])
+SLOW = ("time.sleep(0.1)", "abs(1)", "sum(range(10 ** 9))")
+
+
 def test_code_that_never_lets_itself_be_saved_keeps_nobody_from_being_saved_or_from_ending(
-    own: tuple[App, UvicornDoor], monkeypatch: pytest.MonkeyPatch, slow: str
+    own: tuple[App, UvicornDoor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app, door = own
     people = People(app)
     for name in ("SAVE_SECONDS", "PUT_AWAY_SECONDS"):
-        monkeypatch.setattr(executor_session, name, PATIENCE)
+        monkeypatch.setattr(executor_session, name, 10 * PATIENCE)
     hostile = people.executors(ANN, 8)
-    for id in hostile:
+    for id, slow in zip(hostile, SLOW * 3, strict=False):
         assert door.ask(people.run(ANN, id, NEVER.replace("SLOW", slow))).tool_code is None
     [honest] = people.executors(BOB, 1)
     assert door.ask(people.run(BOB, honest, "x = 1")).tool_code is None
     snapshots = Snapshots(app.records, app.blobs, time.time)
-    assert until(lambda: snapshots.last(BOB, honest)).kept == ("x",)
+    assert until(lambda: snapshots.last(BOB, honest), PATIENCE).kept == ("x",)
     assert not any(snapshots.last(ANN, id) for id in hostile)
     assert door.ask(people.run(BOB, honest, "x + 1")).tool_code is None
     monkeypatch.setattr(confined_executors, "CLOSE_SECONDS", 1.0)
@@ -97,7 +99,7 @@ def test_sleeping_runs_of_an_owner_refuse_nobody_else(
     app, door = own
     people = People(app)
     for module in (confined_executors, executor_session):
-        monkeypatch.setattr(module, "BUSY_SECONDS", PATIENCE)
+        monkeypatch.setattr(module, "BUSY_SECONDS", 10 * PATIENCE)
     ids, [honest] = people.executors(ANN, count), people.executors(BOB, 1)
     with pending(door, [people.run(ANN, id, WAITS) for id in ids] * (24 // count)) as waiting:
         until(lambda: people.begun(ids))
@@ -117,7 +119,7 @@ def _let_go(app: App, ids: list[str], waiting: list[Future[Answer]]) -> None:
                 (work / "go").touch()
         return all(one.done() for one in waiting)
 
-    until(are_done, PATIENCE)
+    until(are_done, 2 * PATIENCE)
 
 
 def test_calls_for_files_of_an_executor_that_runs_are_refused_at_once(

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from time import monotonic
 from typing import TypeVar
 
 import pytest
@@ -19,10 +18,11 @@ from loci.documents.document import Root
 from loci.documents.ingest.folder_scan import PLAIN_SCAN
 from loci.documents.ingest.local_files import read_file
 from loci.documents.writing.stored_text import FileText
+from tests.support.each import each
+from tests.support.polling import until
 
 T = TypeVar("T")
 INSIDE, OUTSIDE = b"what is inside\n", b"the secret of somebody else\n"
-SECONDS = 2.0
 SWAPS = """
 import os, sys
 place, aside, link = sys.argv[1:]
@@ -66,14 +66,14 @@ def put_back(place: Path) -> None:
         aside.rename(place)
 
 
-@pytest.mark.parametrize("has_dir_fd", [True, False])
-@pytest.mark.parametrize("swapped", ["root", "folder", "inner folder", "note"])
+@each("has_dir_fd", [True, False])
+@each("swapped", ["root", "folder", "inner folder", "note"])
 def test_a_link_that_appears_just_before_any_open_leads_nowhere(
     root: Path, swapped: str, has_dir_fd: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place, target = places(root)[swapped]
     if swapped == "root":
-        (target / "sub" / "deep").mkdir(parents=True)
+        (target / "sub" / "deep").mkdir(parents=True, exist_ok=True)
         (target / "sub" / "deep" / "a.md").write_bytes(OUTSIDE)
     real = os.open
     read: list[bytes] = []
@@ -110,12 +110,22 @@ def swapping(place: Path, target: Path) -> Generator[None]:
         other.wait()
 
 
-def seen_for_a_while(look: Callable[[], T]) -> list[T]:
+def seen(look: Callable[[], T], is_inside: Callable[[T], bool], least: int) -> list[T]:
+    """What so many looks saw that met the place; others met the link, or nothing."""
     seen: list[T] = []
-    end = monotonic() + SECONDS
-    while monotonic() < end:
-        with suppress(LociError, FileNotFoundError):
-            seen.append(look())
+    met = missed = 0
+
+    def is_enough() -> bool:
+        nonlocal met, missed
+        for _ in range(least):
+            before = met
+            with suppress(LociError, FileNotFoundError):
+                seen.append(look())
+                met += is_inside(seen[-1])
+            missed += met == before
+        return met >= least and missed >= least // 10
+
+    until(is_enough, 60)
     return seen
 
 
@@ -123,18 +133,16 @@ def seen_for_a_while(look: Callable[[], T]) -> list[T]:
 def test_while_links_come_and_go_only_what_is_inside_is_read(root: Path, swapped: str) -> None:
     text = FileText(Root("id", "notes", str(root)), "notes/sub/deep/a.md", ".loci-1.tmp")
     with swapping(*places(root)[swapped]):
-        seen = seen_for_a_while(lambda: (read_file(str(root), "sub/deep/a.md"), text.read()))
-    read = {one for pair in seen for one in pair}
-    assert INSIDE in read
-    assert OUTSIDE not in read
+        pairs = seen(lambda: (read_file(str(root), "sub/deep/a.md"), text.read()), lambda pair: INSIDE in pair, 500)
+    assert OUTSIDE not in {one for pair in pairs for one in pair}
 
 
 @pytest.mark.parametrize("swapped", ["folder", "inner folder"])
 def test_while_links_come_and_go_no_name_from_outside_is_listed(root: Path, swapped: str) -> None:
+    inside = f"{root}/sub/deep/a.md"
     with swapping(*places(root)[swapped]):
-        seen = seen_for_a_while(lambda: PLAIN_SCAN.contents(str(root)).files)
-    files = {file for one in seen for file in one}
-    assert f"{root}/sub/deep/a.md" in files
+        found = seen(lambda: PLAIN_SCAN.contents(str(root)).files, lambda files: inside in files, 100)
+    files = {file for one in found for file in one}
     assert not [file for file in files if file.endswith("outside-only.md")]
 
 
@@ -148,6 +156,6 @@ def test_while_links_come_and_go_nothing_from_outside_is_ingested_read_or_found(
         return app.documents.read(LOCAL, "notes-sub-deep-a", remember=False).text
 
     with swapping(*places(root)["folder"]):
-        seen = seen_for_a_while(look)
-    assert OUTSIDE.decode() not in seen
+        texts = seen(look, lambda text: text == INSIDE.decode(), 20)
+    assert OUTSIDE.decode() not in texts
     assert not app.documents.search(LOCAL, "secret", limit=5, room=100).ranking.hits

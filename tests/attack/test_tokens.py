@@ -22,6 +22,7 @@ from tests.attack.guarded import Served, Tokens, accepting, tokens_of
 from tests.attack.issuer import PUBLIC, SCOPES, Issuer
 from tests.attack.malformed import PING
 from tests.attack.wire import Answer, Ask, call, legacy
+from tests.support.each import each
 
 SECRET = "what only one of them may read"
 
@@ -52,7 +53,7 @@ def challenge(answer: Answer) -> str:
     return answer.header("www-authenticate") or ""
 
 
-@pytest.mark.parametrize("kid", ["rsa", "ec"])
+@each("kid", ["rsa", "ec"])
 def test_a_token_reaches_the_owner_that_it_names(issuer: Issuer, served: Served, kid: str) -> None:
     app, door = served
     answer = door.ask(read(app, ANN, issuer.token(kid)))
@@ -64,7 +65,7 @@ def test_one_subject_in_two_tenants_is_two_owners(issuer: Issuer, served: Served
     assert door.ask(read(app, ANN, issuer.token(tenant="globex"))).tool_code == "SCRATCHPAD_NOT_FOUND"
 
 
-@pytest.mark.parametrize("setting", ["oidc_issuer", "oauth"])
+@each("setting", ["oidc_issuer", "oauth"])
 def test_without_a_claim_for_it_the_issuer_is_the_tenant(issuer: Issuer, tmp_path: Path, setting: str) -> None:
     settings = load_settings({"data": tmp_path, setting: issuer.url, "public_url": PUBLIC})
     plain = Tokens(AccessTokens(settings, time.monotonic))
@@ -84,7 +85,7 @@ def test_beside_tokens_nobody_is_let_in_without_a_credential(door: UvicornDoor) 
     assert challenge(answer) == (f'Bearer realm="loci", resource_metadata="{PUBLIC}{METADATA}/mcp", scope="{SCOPES}"')
 
 
-@pytest.mark.parametrize("name", BAD)
+@each("name", BAD)
 def test_a_bad_token_is_refused(issuer: Issuer, door: UvicornDoor, name: str) -> None:
     answer = door.ask(legacy(PING, BAD[name](issuer)))
     assert (answer.status, answer.code) == (401, -32600)
@@ -103,7 +104,7 @@ def test_clocks_may_differ_by_half_a_minute(issuer: Issuer, door: UvicornDoor) -
     assert door.ask(legacy(PING, issuer.token(nbf=now + 30, iat=now + 30))).status == 200
 
 
-@pytest.mark.parametrize("asked", [legacy(PING).at("/mcp?apikey={}"), legacy(PING).having("X-API-Key", "{}")])
+@each("asked", [legacy(PING).at("/mcp?apikey={}"), legacy(PING).having("X-API-Key", "{}")])
 def test_a_token_is_taken_from_authorization_only(issuer: Issuer, door: UvicornDoor, asked: Ask) -> None:
     token = issuer.token()
     shown = asked.at(asked.target.format(token))
@@ -111,7 +112,7 @@ def test_a_token_is_taken_from_authorization_only(issuer: Issuer, door: UvicornD
     assert door.ask(shown.having("X-API-Key", key and token)).status == 401
 
 
-@pytest.mark.parametrize("scope", [..., "", "loci.read", "loci.write loci.readonly", "LOCI.READ LOCI.WRITE", 5, {}])
+@each("scope", [..., "", "loci.read", "loci.write loci.readonly", "LOCI.READ LOCI.WRITE", 5, {}])
 def test_a_token_without_a_scope_is_told_all_that_are_needed(issuer: Issuer, door: UvicornDoor, scope: object) -> None:
     answer = door.ask(legacy(PING, issuer.token(scope=scope)))
     assert (answer.status, answer.code) == (403, -32600)
@@ -124,7 +125,7 @@ def test_scopes_may_come_as_a_list(issuer: Issuer, door: UvicornDoor) -> None:
     assert door.ask(legacy(PING, issuer.token(scope=..., scp=SCOPES.split()))).status == 200
 
 
-@pytest.mark.parametrize("audience", [f"{PUBLIC}/mcp", f"{PUBLIC}/mcp/documents", ["x", f"{PUBLIC}/mcp/documents"]])
+@each("audience", [f"{PUBLIC}/mcp", f"{PUBLIC}/mcp/documents", ["x", f"{PUBLIC}/mcp/documents"]])
 def test_a_part_takes_tokens_for_itself_and_for_the_whole(issuer: Issuer, door: UvicornDoor, audience: object) -> None:
     assert door.ask(legacy(PING, issuer.token(aud=audience)).at("/mcp/documents")).status == 200
 
@@ -135,7 +136,7 @@ def test_an_audience_that_is_set_is_the_only_one(issuer: Issuer, tmp_path: Path)
         assert [door.ask(each).status for each in asked] == [200, 401]
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "resource"),
     [("", "/mcp"), ("/mcp", "/mcp"), ("/mcp/documents", "/mcp/documents"), ("/mcp/tools", "/mcp/tools")],
 )
@@ -160,12 +161,12 @@ def test_a_challenge_leads_to_the_metadata_of_its_endpoint(door: UvicornDoor) ->
     assert f'resource_metadata="{PUBLIC}{METADATA}/mcp/documents"' in challenge(answer)
 
 
-@pytest.mark.parametrize("path", ["/mcp/nope", "/", "/healthz"])
+@each("path", ["/mcp/nope", "/", "/healthz"])
 def test_what_is_no_endpoint_has_no_metadata(door: UvicornDoor, path: str) -> None:
     assert door.ask(Ask(method="GET", target=METADATA + path, headers=(("Host", "127.0.0.1"),))).status == 404
 
 
-@pytest.mark.parametrize("path", ["", "/mcp", "/mcp/documents"])
+@each("path", ["", "/mcp", "/mcp/documents"])
 def test_without_an_issuer_there_is_no_metadata(at_home: UvicornDoor, path: str) -> None:
     assert at_home.ask(Ask(method="GET", target=METADATA + path, headers=(("Host", "127.0.0.1"),))).status == 404
 

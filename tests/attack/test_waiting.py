@@ -54,7 +54,7 @@ def test_writers_that_wait_for_a_lock_keep_nobody_waiting(
 ) -> None:
     app, door = own
     for module in (library, write_recovery):
-        monkeypatch.setattr(module, "LOCK_WAIT_SECONDS", PATIENCE)
+        monkeypatch.setattr(module, "LOCK_WAIT_SECONDS", 10 * PATIENCE)
     key = app.api_keys.create(ANN, "ann")[1]
     write = legacy(call("write_document", {"path": "waiting/a.md", "content": "# A\n"}), key)
     locks = FolderWriteLocks(app.settings.data / "turns")
@@ -74,7 +74,7 @@ def test_runs_that_wait_for_their_turn_keep_nobody_waiting(
 ) -> None:
     app, door = own
     for module in (confined_executors, executor_session):
-        monkeypatch.setattr(module, "BUSY_SECONDS", PATIENCE)
+        monkeypatch.setattr(module, "BUSY_SECONDS", 10 * PATIENCE)
     keys = [app.api_keys.create(owner, owner.subject)[1] for owner in (ANN, BOB)]
     ids = [app.code.create_python(owner) for owner in (ANN, BOB)]
     code = "import os, time\nopen('begun', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.02)"
@@ -94,13 +94,13 @@ def test_runs_that_wait_for_their_turn_keep_nobody_waiting(
 def test_an_owner_has_so_many_runs_and_no_more(own: tuple[App, UvicornDoor], monkeypatch: pytest.MonkeyPatch) -> None:
     app, door = own
     for module in (confined_executors, executor_session):
-        monkeypatch.setattr(module, "BUSY_SECONDS", PATIENCE)
+        monkeypatch.setattr(module, "BUSY_SECONDS", 10 * PATIENCE)
     key, id = app.api_keys.create(ANN, "ann")[1], app.code.create_python(ANN)
     code = "import os, time\nopen('begun', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.02)"
     run = legacy(call("run_memory_code", {"executor_id": id, "code": code}), key)
     with pending(door, [run] * MANY) as waiting:
         work = _work_folder(app, id)
-        until(lambda: sum(one.done() for one in waiting) == MANY - 64)
+        until(lambda: sum(one.done() for one in waiting) == MANY - 64, PATIENCE)
         (work / "go").touch()
     codes = [one.result().tool_code for one in waiting]
     assert (codes.count(None), codes.count("SANDBOX_BUSY")) == (64, MANY - 64)
@@ -112,4 +112,4 @@ def _work_folder(app: App, id: str) -> Path:
     def begun() -> list[Path]:
         return [*(app.settings.data / "executors" / id).rglob("begun")]
 
-    return until(begun)[0].parent
+    return until(begun, PATIENCE)[0].parent

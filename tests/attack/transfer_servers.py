@@ -14,10 +14,14 @@ from loci.compose import build_app
 from loci.core.identity import Owner
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
+from loci.transfer import archived_run
 from tests.attack.conftest import ANN
 from tests.attack.doors import UvicornDoor, uvicorn_door
 from tests.attack.wire import Answer, Ask
 from tests.support.moto_aws import BUCKET, CONNECT, KEY, MACHINE, SECRET, TABLE, moto_aws
+
+LARGEST = 20 << 20
+"""Of a content here, so that all the room is soon full."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +52,14 @@ class Server:
 
 @contextmanager
 def served(settings: dict[str, object]) -> Generator[Server]:
-    """A server with a small limit."""
+    """A server with small limits."""
     common = {"auth": "required", "allowed_hosts": "loci.test", "log_level": "ERROR", "arriving_mb": 1, "file_mb": 4}
-    app = build_app(load_settings({**settings, **common}))
-    with uvicorn_door(asgi(app)) as door:
-        yield Server(app, door)
-    app.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(archived_run, "LARGEST_RUN", LARGEST)
+        app = build_app(load_settings({**settings, **common}))
+        with uvicorn_door(asgi(app)) as door:
+            yield Server(app, door)
+        app.close()
 
 
 @pytest.fixture(params=["embedded", "aws"])

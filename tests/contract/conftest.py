@@ -1,4 +1,7 @@
-"""Each test of the contract runs on every adapter: records on SQLite and DynamoDB, blobs in a folder and S3."""
+"""Each test of the contract runs on every adapter: records on SQLite and DynamoDB, blobs in a folder and S3.
+
+`make test` runs it on those of this machine; all that needs AWS, or what stands for it, has the mark `aws`.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from loci.core.stores import BlobStore, RecordStore
-from tests.contract.stores import ADAPTERS, CLOCK, START, Clock, Opener, Stores
+from tests.contract.stores import ADAPTERS, Clock, Opener, Stores
 
 
 @pytest.fixture
-def clock() -> Iterator[Clock]:
-    yield CLOCK
-    CLOCK.now = START  # other tests of this process read it, too
+def clock() -> Clock:
+    return Clock()
 
 
 # DynamoDB as AWS's own server has it. moto's S3 is enough for blobs: a module about them says so.
@@ -24,7 +26,7 @@ def adapter(request: pytest.FixtureRequest) -> Iterator[Opener]:
 
 @pytest.fixture
 def stores(adapter: Opener, tmp_path: Path, clock: Clock) -> Iterator[Stores]:
-    with adapter(tmp_path) as opened:
+    with adapter(tmp_path, clock) as opened:
         yield opened
 
 

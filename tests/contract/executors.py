@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -28,9 +29,9 @@ from tests.contract.stores import CLOCK, in_folder
 from tests.support.deno import STRONGEST
 from tests.support.executors import runner_packages
 from tests.support.functions import loaded
-from tests.support.invoke_api import InvokeApi, invoke_api
-from tests.support.loopback_aws import loopback_aws
-from tests.support.moto_aws import BUCKET, EXECUTORS, RUN_TABLE, TABLE
+
+if TYPE_CHECKING:
+    from tests.support.invoke_api import InvokeApi
 
 FUNCTION = "loci-run-python"
 PACKAGES = ("pandas",)
@@ -91,6 +92,11 @@ def embedded(folder: Path) -> Generator[Place]:
 @contextmanager
 def function(folder: Path) -> Generator[Place]:
     """Each move is another machine: the handler, loaded anew."""
+    # Imported where they are used: `make test` needs none of them.
+    from tests.support.invoke_api import invoke_api
+    from tests.support.loopback_aws import loopback_aws
+    from tests.support.moto_aws import EXECUTORS
+
     with invoke_api() as api, loopback_aws(), pytest.MonkeyPatch.context() as changed:
         changed.setattr(python_function, "ForkServer", partial(python_function.ForkServer, packages=PACKAGES))
         handlers: list[ModuleType] = []
@@ -106,7 +112,7 @@ def function(folder: Path) -> Generator[Place]:
                 one.runs.close()
 
 
-def _loaded(api: InvokeApi, folder: Path) -> ModuleType:
+def _loaded(api: "InvokeApi", folder: Path) -> ModuleType:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("LOCI_RUNNER", str(runner_packages()))
         environment.setenv("TMPDIR", str(folder))
@@ -116,6 +122,8 @@ def _loaded(api: InvokeApi, folder: Path) -> ModuleType:
 
 
 def _executors() -> LambdaExecutors:
+    from tests.support.moto_aws import BUCKET, EXECUTORS, RUN_TABLE, TABLE
+
     clients = Clients()
     records = DynamoRecords(TABLE, S3Blobs(BUCKET, clients), CLOCK, clients)
     return LambdaExecutors(

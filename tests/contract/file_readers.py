@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,9 +20,9 @@ from tests.contract.stores import in_folder
 from tests.support.deno import STRONGEST
 from tests.support.executors import runner_packages
 from tests.support.functions import loaded
-from tests.support.invoke_api import InvokeApi, invoke_api
-from tests.support.loopback_aws import loopback_aws
-from tests.support.moto_aws import BUCKET, EXECUTORS
+
+if TYPE_CHECKING:
+    from tests.support.invoke_api import InvokeApi
 
 FUNCTION = "loci-extract"
 
@@ -33,7 +34,7 @@ class Readers:
     reader: FileReader
     blobs: BlobStore
     lent: S3Blobs | None = None
-    api: InvokeApi | None = None
+    api: "InvokeApi | None" = None
 
 
 @contextmanager
@@ -49,6 +50,11 @@ def embedded(folder: Path) -> Generator[Readers]:
 @contextmanager
 def function(folder: Path) -> Generator[Readers]:
     """boto3, and the real handler behind Lambda's own protocol; its links lead to S3's."""
+    # Imported where they are used: `make test` needs none of them.
+    from tests.support.invoke_api import invoke_api
+    from tests.support.loopback_aws import loopback_aws
+    from tests.support.moto_aws import BUCKET, EXECUTORS
+
     with invoke_api() as api, loopback_aws():
         with pytest.MonkeyPatch.context() as environment:
             environment.setenv("LOCI_RUNNER", str(runner_packages()))
@@ -65,3 +71,4 @@ def function(folder: Path) -> Generator[Readers]:
 
 
 ADAPTERS: dict[str, Callable[[Path], AbstractContextManager[Readers]]] = {"embedded": embedded, "function": function}
+PARAMETERS = ["embedded", pytest.param("function", marks=pytest.mark.aws)]

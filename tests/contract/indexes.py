@@ -28,8 +28,6 @@ from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedding
 from loci.search.ranking import EVERYTHING, Candidate, Chunk, QueryVector, TagsAndDate, Where
 from loci.search.words import index_words, query_words
-from tests.servers.java.nodes import opensearch_node
-from tests.support.moto_aws import BUCKET, TABLE, moto_aws
 
 MODEL = "small@0123456789ab"
 OTHER_MODEL = "large@ba9876543210"
@@ -48,6 +46,8 @@ def embedded() -> Generator[Opener, None, None]:
 @contextmanager
 def node() -> Generator[tuple[OpenSearchCluster, str], None, None]:
     """An OpenSearch node, and a name for an index that goes with the block."""
+    from tests.servers.java.nodes import opensearch_node  # `make test` needs neither this nor boto3
+
     with opensearch_node() as found:
         cluster = OpenSearchCluster(found.url)
         try:
@@ -73,6 +73,8 @@ def s3_index(
     shares_locks: bool = True,
 ) -> S3Index:
     """One in the bucket, as an environment of Lambda has it: with its own disk and memory, below the folder."""
+    from tests.support.moto_aws import BUCKET, TABLE
+
     clients = Clients()
     objects = IndexObjects(BUCKET, clients)
     see(objects)
@@ -87,6 +89,8 @@ def s3_index(
 @contextmanager
 def s3() -> Generator[Opener, None, None]:
     """One bucket for many tests, each with owners of its own."""
+    from tests.support.moto_aws import moto_aws
+
     with moto_aws(), TemporaryDirectory() as folder:
         index = s3_index(Path(folder))
         yield lambda _: nullcontext(index)
@@ -97,7 +101,11 @@ ADAPTERS: dict[str, Callable[[], AbstractContextManager[Opener]]] = {
     "s3": s3,
     "opensearch": opensearch,
 }
-PARAMETERS = [pytest.param("embedded"), pytest.param("s3"), pytest.param("opensearch", marks=pytest.mark.aws)]
+PARAMETERS = [
+    pytest.param("embedded"),
+    pytest.param("s3", marks=pytest.mark.aws),
+    pytest.param("opensearch", marks=pytest.mark.aws),
+]
 
 
 def someone() -> Owner:

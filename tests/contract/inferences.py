@@ -5,6 +5,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,7 +16,9 @@ from loci.adapters.local.inference.embedder import OnnxEmbedder
 from loci.adapters.local.inference.reranker import OnnxReranker
 from loci.model_store.models_folder import ModelsFolder
 from loci.search.inference import Embedder, Reranker
-from tests.support.invoke_api import Handler, invoke_api
+
+if TYPE_CHECKING:
+    from tests.support.invoke_api import Handler
 
 ROOT = Path(__file__).parents[2]
 FUNCTION = "loci-inference"
@@ -34,7 +37,7 @@ def embedded_on(folder: Path) -> Inference:
     return Inference(OnnxEmbedder(CurrentModel(models, "embedder")), OnnxReranker(CurrentModel(models, "reranker")))
 
 
-def handler_on(folder: Path) -> Handler:
+def handler_on(folder: Path) -> "Handler":
     """The function's handler, as it starts in an image that has these models."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("LOCI_MODELS", str(folder))
@@ -54,6 +57,8 @@ def embedded(folder: Path) -> Generator[Inference, None, None]:
 @contextmanager
 def function(folder: Path) -> Generator[Inference, None, None]:
     """boto3, a real one, and the real handler behind Lambda's own protocol."""
+    from tests.support.invoke_api import invoke_api  # `make test` needs no boto3
+
     with invoke_api() as api:
         api.functions[FUNCTION] = handler_on(folder)
         inference = LambdaInference(FUNCTION, Clients())
@@ -61,3 +66,4 @@ def function(folder: Path) -> Generator[Inference, None, None]:
 
 
 ADAPTERS = {"embedded": embedded, "function": function}
+PARAMETERS = ["embedded", pytest.param("function", marks=pytest.mark.aws)]

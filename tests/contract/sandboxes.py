@@ -14,9 +14,6 @@ from loci.code.packages import find_deno
 from loci.code.ports import Sandbox
 from tests.support.deno import STRONGEST, sandbox
 from tests.support.functions import loaded
-from tests.support.invoke_api import invoke_api
-from tests.support.loopback_aws import loopback_aws
-from tests.support.moto_aws import RUN_TABLE
 
 FUNCTION = "loci-run-deno"
 ROLE = "arn:aws:iam::123456789012:role/bridge"
@@ -32,6 +29,11 @@ def embedded() -> Generator[Sandbox]:
 @contextmanager
 def function() -> Generator[Sandbox]:
     """boto3, a real one, and the real handler behind Lambda's own protocol; its line is DynamoDB's."""
+    # Imported where they are used: `make test` needs none of them.
+    from tests.support.invoke_api import invoke_api
+    from tests.support.loopback_aws import loopback_aws
+    from tests.support.moto_aws import RUN_TABLE
+
     with invoke_api() as api, loopback_aws():
         with pytest.MonkeyPatch.context() as environment:
             environment.setenv("LOCI_DENO", str(find_deno(None)))

@@ -11,9 +11,9 @@ from urllib.parse import unquote
 
 import pytest
 import requests
-from moto import mock_aws
 
 from loci.adapters.aws.blobs import S3Blobs
+from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
 from loci.adapters.local.blobs import FolderBlobs
 from loci.adapters.local.records import SqliteRecords
@@ -21,8 +21,6 @@ from loci.adapters.local.sqlite import Database
 from loci.core.identity import Owner
 from loci.core.signing import Keyring
 from loci.core.stores import BlobStore, Linked, RecordStore
-from tests.servers.java.stores import dynamodb
-from tests.support.moto_aws import BUCKET, TABLE, credentials, maker, one_request_at_a_time
 
 ANN = Owner("acme", "ann")
 BOB = Owner("acme", "bob")
@@ -44,6 +42,7 @@ class Clock:
 
 
 CLOCK = Clock()
+"""Of what is made without a clock: executors, and what is tested beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,36 +54,59 @@ class Stores:
     follow: Callable[[str], Linked]
 
 
-Opener = Callable[[Path], AbstractContextManager[Stores]]
-"""Gives empty stores, which may keep files in the folder."""
+Opener = Callable[[Path, Clock], AbstractContextManager[Stores]]
+"""Gives empty stores, which may keep files in the folder, and whose time is this clock's."""
 
 
-def in_folder(folder: Path) -> Stores:
-    blobs = FolderBlobs(folder / "blobs", Keyring(["s" * 32]).seal("link"), BASE_URL, CLOCK)
-    records = SqliteRecords(Database(folder / "loci.db"), CLOCK)
+def in_folder(folder: Path, clock: Clock = CLOCK) -> Stores:
+    blobs = FolderBlobs(folder / "blobs", Keyring(["s" * 32]).seal("link"), BASE_URL, clock)
+    records = SqliteRecords(Database(folder / "loci.db"), clock)
     return Stores(records, blobs, lambda url: blobs.follow(url.rsplit("/", 1)[-1]))
 
 
 @contextmanager
 def embedded() -> Generator[Opener, None, None]:
-    yield lambda folder: nullcontext(in_folder(folder))
+    yield lambda folder, clock: nullcontext(in_folder(folder, clock))
 
 
 @contextmanager
 def moto() -> Generator[Opener, None, None]:
     """The clients serve many tests, as they take longer to make than all else here; each test has its own AWS."""
+    # Imported where they are used: `make test` needs none of them.
+    from moto import mock_aws
+
+    from tests.support.moto_aws import BUCKET, TABLE, credentials, maker, one_request_at_a_time
+
     with pytest.MonkeyPatch.context() as environment:
         credentials(environment)
         one_request_at_a_time(environment)
-        blobs = S3Blobs(BUCKET)
-        stores = Stores(DynamoRecords(TABLE, blobs, CLOCK), blobs, _download)
+        clients = Clients()
+        blobs = S3Blobs(BUCKET, clients)
         make = maker()
 
         @contextmanager
-        def opened(_: Path) -> Generator[Stores, None, None]:
+        def opened(_: Path, clock: Clock) -> Generator[Stores, None, None]:
             with mock_aws():
                 make()
-                yield stores
+                yield Stores(DynamoRecords(TABLE, blobs, clock, clients), blobs, _download)
+
+        yield opened
+
+
+@contextmanager
+def dynamodb_local() -> Generator[Opener, None, None]:
+    from tests.servers.java.stores import dynamodb
+
+    clock_of_the_test = [Clock()]
+
+    def stores(records: DynamoRecords, blobs: S3Blobs) -> Stores:
+        return Stores(records, blobs, _download)
+
+    with dynamodb(lambda: clock_of_the_test[0](), stores) as opener:
+
+        def opened(folder: Path, clock: Clock) -> AbstractContextManager[Stores]:
+            clock_of_the_test[0] = clock
+            return opener(folder)
 
         yield opened
 
@@ -92,9 +114,12 @@ def moto() -> Generator[Opener, None, None]:
 ADAPTERS: dict[str, Callable[[], AbstractContextManager[Opener]]] = {
     "embedded": embedded,
     "moto": moto,
-    "dynamodb-local": lambda: dynamodb(CLOCK, lambda records, blobs: Stores(records, blobs, _download)),
+    "dynamodb-local": dynamodb_local,
 }
-on_blob_stores = pytest.mark.parametrize("adapter", ["embedded", "moto"], indirect=True, scope="module")
+on_moto_too = pytest.mark.parametrize(
+    "adapter", ["embedded", pytest.param("moto", marks=pytest.mark.aws)], indirect=True, scope="module"
+)
+"""For what DynamoDB's own server adds nothing to but its start."""
 
 
 def at_once(times: int, work: Callable[[int], T]) -> list[T]:
@@ -110,7 +135,7 @@ def at_once(times: int, work: Callable[[int], T]) -> list[T]:
 
 
 def _download(url: str) -> Linked:
-    answer = requests.get(url, timeout=10)
+    answer = requests.get(url, timeout=60)
     answer.raise_for_status()
     kind, _, name = answer.headers["Content-Disposition"].partition("; filename*=UTF-8''")
     assert kind == "attachment"

@@ -10,15 +10,13 @@ from loci.core.errors import Refused, Unavailable
 from loci.core.stores import RecordStore
 from loci.mcp.auth.client_documents import FRESH_SECONDS, KEPT_SECONDS, LARGEST, ClientDocuments, check_id, client_in
 from loci.mcp.auth.hourly_limits import HOUR, MOST_OF_ADDRESS, TooManyPrograms
-from tests.contract.stores import Clock
+from tests.contract.stores import Clock, on_moto_too
+from tests.support.each import each
 
 ID = "https://client.test/oauth/client.json"
 REDIRECT = "https://client.test/callback"
 GOOD = {"client_id": ID, "client_name": "A client", "redirect_uris": [REDIRECT]}
 FROM = "192.0.2.1"
-on_each_store = pytest.mark.parametrize(
-    "adapter", ["embedded", pytest.param("moto", marks=pytest.mark.aws)], indirect=True, scope="module"
-)
 
 
 @dataclass
@@ -46,14 +44,14 @@ def documents(records: RecordStore, clock: Clock, web: Web) -> ClientDocuments:
     return ClientDocuments(records, web.read, clock)
 
 
-@on_each_store
+@on_moto_too
 def test_a_document_says_what_a_client_is(documents: ClientDocuments) -> None:
     client = documents.get(ID, FROM)
     assert (client.id, client.name, client.redirects, client.home) == (ID, "A client", (REDIRECT,), "client.test")
     assert documents.known(ID) == client
 
 
-@on_each_store
+@on_moto_too
 def test_a_document_is_read_again_when_it_is_old(documents: ClientDocuments, web: Web, clock: Clock) -> None:
     documents.get(ID, FROM)
     web.told["client_name"] = "Another name"
@@ -64,7 +62,7 @@ def test_a_document_is_read_again_when_it_is_old(documents: ClientDocuments, web
     assert len(web.asked) == 2
 
 
-@on_each_store
+@on_moto_too
 def test_a_host_that_is_down_takes_no_client_away_for_a_day(documents: ClientDocuments, web: Web, clock: Clock) -> None:
     documents.get(ID, FROM)
     web.is_down = True
@@ -77,7 +75,7 @@ def test_a_host_that_is_down_takes_no_client_away_for_a_day(documents: ClientDoc
     assert len(web.asked) == 3  # the first, one while there is a copy, one without
 
 
-@on_each_store
+@on_moto_too
 def test_a_document_that_is_good_no_more_takes_its_client_away(
     documents: ClientDocuments, web: Web, clock: Clock
 ) -> None:
@@ -90,7 +88,7 @@ def test_a_document_that_is_good_no_more_takes_its_client_away(
     assert documents.known(ID) is None
 
 
-@on_each_store
+@on_moto_too
 def test_an_address_has_only_so_many_documents_read(documents: ClientDocuments, web: Web) -> None:
     for number in range(MOST_OF_ADDRESS):
         documents.get(f"{ID}?{number}", FROM)
@@ -100,7 +98,7 @@ def test_an_address_has_only_so_many_documents_read(documents: ClientDocuments, 
     assert documents.get(f"{ID}?0", FROM).name == "A client"
 
 
-@on_each_store
+@on_moto_too
 def test_a_flood_stops_no_client_that_is_known(documents: ClientDocuments, web: Web, clock: Clock) -> None:
     clock.now -= clock.now % HOUR
     documents.get(ID, FROM)
@@ -123,7 +121,7 @@ def test_a_document_may_spell_its_redirects_in_capitals() -> None:
     assert redirects == ("https://client.test/", "http://localhost/cb", "com.example.app:/cb")
 
 
-@pytest.mark.parametrize(
+@each(
     "id",
     [
         "http://client.test/client.json",
@@ -152,7 +150,7 @@ def changed(**told: object) -> bytes:
     return json.dumps({**GOOD, **told}).encode()
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         b"",
@@ -179,12 +177,12 @@ def test_a_document_that_is_not_the_clients_own_is_refused(text: bytes) -> None:
         client_in(ID, text)
 
 
-@pytest.mark.parametrize("name", [None, "", 5, ["A"], {"a": 1}])
+@each("name", [None, "", 5, ["A"], {"a": 1}])
 def test_a_client_has_a_name_whatever_its_document_says(name: object) -> None:
     assert client_in(ID, changed(client_name=name)).name
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "shown"),
     [
         ("\u3164\u115f\u2800\uffa0", "A program without a name"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from loci.core.stores import ABSENT
-from tests.contract.stores import ANN, Stores, in_folder
+from tests.contract.stores import ANN, Clock, Stores, in_folder
 from tests.support.killed import killed_writer
 
 LATEST_KILL = 250
@@ -46,51 +46,46 @@ print(load_secret(folder / "secret"), flush=True)
 """
 
 
-@pytest.fixture(scope="module", params=range(3))
-def drawn(request: pytest.FixtureRequest) -> int:
-    return random.randrange(LATEST_KILL)
-
-
 @pytest.fixture(scope="module")
-def left(tmp_path_factory: pytest.TempPathFactory, drawn: int) -> tuple[Stores, int]:
-    """The stores as a killed writer left them, and the last number it had acknowledged."""
-    folder = tmp_path_factory.mktemp("killed")
-    acknowledged = killed_writer(WRITER, folder, after=drawn)
-    return in_folder(folder), acknowledged
+def left(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Stores, int]]:
+    """The stores as killed writers left them, and the last number that each had acknowledged."""
+    folders = [tmp_path_factory.mktemp("killed") for _ in range(3)]
+    acknowledged = [killed_writer(WRITER, folder, after=random.randrange(LATEST_KILL)) for folder in folders]
+    return [(in_folder(folder, Clock()), last) for folder, last in zip(folders, acknowledged, strict=True)]
 
 
-def test_what_was_acknowledged_is_there_and_whole_after_a_kill(left: tuple[Stores, int]) -> None:
-    stores, acknowledged = left
-    for number in range(acknowledged + 1):
-        record = stores.records.get(ANN, "note", f"{number:04}")
-        assert record is not None
-        assert record.value == {"number": number, "text": str(number) * 2000}
-        assert stores.blobs.read(ANN, f"{number:04}") == str(number).encode() * 20_000
+def test_what_was_acknowledged_is_there_and_whole_after_a_kill(left: list[tuple[Stores, int]]) -> None:
+    for stores, acknowledged in left:
+        for number in range(acknowledged + 1):
+            record = stores.records.get(ANN, "note", f"{number:04}")
+            assert record is not None
+            assert record.value == {"number": number, "text": str(number) * 2000}
+            assert stores.blobs.read(ANN, f"{number:04}") == str(number).encode() * 20_000
 
 
-def test_what_was_being_written_is_whole_or_absent_after_a_kill(left: tuple[Stores, int]) -> None:
-    stores, acknowledged = left
-    listed = stores.records.list(ANN, "note", limit=acknowledged + 10)
-    assert listed.next is None
-    assert all(record.value["text"] == str(record.value["number"]) * 2000 for record in listed.records)
-    last = listed.records[-1]
-    assert last.key == "last"
-    assert last.value["number"] in (acknowledged, acknowledged + 1)
-    keys = stores.blobs.list(ANN)
-    assert len(keys) - 2 in (acknowledged, acknowledged + 1)
-    whole = {str(number).encode() * 20_000 for number in (acknowledged, acknowledged + 1)}
-    assert stores.blobs.read(ANN, "last") in whole
-    assert stores.blobs.read(ANN, keys[-2]) in whole
+def test_what_was_being_written_is_whole_or_absent_after_a_kill(left: list[tuple[Stores, int]]) -> None:
+    for stores, acknowledged in left:
+        listed = stores.records.list(ANN, "note", limit=acknowledged + 10)
+        assert listed.next is None
+        assert all(record.value["text"] == str(record.value["number"]) * 2000 for record in listed.records)
+        last = listed.records[-1]
+        assert last.key == "last"
+        assert last.value["number"] in (acknowledged, acknowledged + 1)
+        keys = stores.blobs.list(ANN)
+        assert len(keys) - 2 in (acknowledged, acknowledged + 1)
+        whole = {str(number).encode() * 20_000 for number in (acknowledged, acknowledged + 1)}
+        assert stores.blobs.read(ANN, "last") in whole
+        assert stores.blobs.read(ANN, keys[-2]) in whole
 
 
-def test_new_writes_are_taken_after_a_kill(left: tuple[Stores, int]) -> None:
-    stores, _ = left
-    last = stores.records.get(ANN, "note", "last")
-    assert last is not None
-    stores.records.put(ANN, "note", "last", {"new": True}, expect_version=last.version)
-    stores.records.put(ANN, "note", "new", {}, expect_version=ABSENT)
-    stores.blobs.write(ANN, "last", b"new")
-    assert stores.blobs.read(ANN, "last") == b"new"
+def test_new_writes_are_taken_after_a_kill(left: list[tuple[Stores, int]]) -> None:
+    for stores, _ in left:
+        last = stores.records.get(ANN, "note", "last")
+        assert last is not None
+        stores.records.put(ANN, "note", "last", {"new": True}, expect_version=last.version)
+        stores.records.put(ANN, "note", "new", {}, expect_version=ABSENT)
+        stores.blobs.write(ANN, "last", b"new")
+        assert stores.blobs.read(ANN, "last") == b"new"
 
 
 def test_8_first_starts_together_agree_on_the_tables_and_the_secret(tmp_path: Path) -> None:

@@ -24,9 +24,11 @@ from loci.core.stores import ABSENT, BlobStore, RecordStore
 from loci.sandbox.lambda_host.saved_state import write_object
 from tests.contract.stores import ANN, Clock, Opener, Stores, moto
 from tests.contract.test_records import text
+from tests.support.each import each
 from tests.support.loopback_aws import loopback_aws
 from tests.support.moto_aws import BUCKET, EXECUTORS, REGION, TABLE, credentials
 
+pytestmark = pytest.mark.aws
 LARGE = text(500_000)
 
 
@@ -99,8 +101,8 @@ def test_a_small_value_needs_no_blob_and_a_large_one_one(stores: Stores) -> None
     assert "value" not in item("large")
 
 
-@pytest.mark.parametrize("size", [10, 500_000])
-@pytest.mark.parametrize("expected", [None, ABSENT])
+@each("size", [10, 500_000])
+@each("expected", [None, ABSENT])
 def test_a_write_whose_answer_got_lost_is_no_conflict_with_itself(
     stores: Stores, clock: Clock, size: int, expected: str | None
 ) -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from loci.core.errors import Unavailable
 from loci.search.inference import Embedding
-from tests.contract.inferences import ADAPTERS, Inference
+from tests.contract.inferences import ADAPTERS, PARAMETERS, Inference
 from tests.contract.stores import SURROGATE, at_once
+from tests.support.each import each
 from tests.support.small_models import EMBEDDER, LONGEST, RERANKER, WIDTH, small_models
 
 __all__ = ["small_models"]
@@ -21,15 +22,15 @@ TEXTS = ["a cat", "the memory", "", "search", "zebras run; 42 of them", "memory 
 ODD = ["", " ", "\0", "🐎", SURROGATE, "寿司", "\n\n", "a" * 120, "½", "e\u0301"]
 
 
-@pytest.fixture(scope="module", params=ADAPTERS)
+@pytest.fixture(scope="module", params=PARAMETERS)
 def inference(request: pytest.FixtureRequest, small_models: Path) -> Iterator[Inference]:
     with ADAPTERS[request.param](small_models) as opened:
         yield opened
 
 
-@pytest.fixture(params=ADAPTERS)
-def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Inference]:
-    with ADAPTERS[request.param](tmp_path / "none") as opened:
+@pytest.fixture(scope="module", params=PARAMETERS)
+def empty(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inference]:
+    with ADAPTERS[request.param](tmp_path_factory.mktemp("none")) as opened:
         yield opened
 
 
@@ -47,18 +48,27 @@ def alike(some: list[Embedding], others: list[Embedding]) -> bool:
     return all(np.allclose(half(one.vector), half(other.vector), atol=1e-3) for one, other in pairs)
 
 
-def test_the_model_is_described(inference: Inference) -> None:
+def test_the_models_are_described(inference: Inference) -> None:
+    assert str(inference.reranker.model()).startswith(f"{RERANKER}@")
     model = inference.embedder.model()
     assert model is not None
     assert model.identity.startswith(f"{EMBEDDER}@")
+    assert inference.embedder.passages(["a"])[0].model == model.identity
+    assert inference.embedder.query("a").model == model.identity
     assert (model.dimensions, model.longest, model.scripts) == (WIDTH, LONGEST - ENDS, ("LATIN",))
 
 
-def test_where_there_is_none_it_is_said_what_to_do(empty: Inference) -> None:
+def test_without_a_model_it_is_said_what_to_do(empty: Inference) -> None:
     assert (empty.embedder.model(), empty.reranker.model()) == (None, None)
     for said, kind in ((empty.embedder.missing(), "embedder"), (empty.reranker.missing(), "reranker")):
         assert f"no {kind}" in said.lower()
         assert "loci models pull" in said or "Build its image" in said
+    with pytest.raises(Unavailable, match=r"loci models pull bge-small-en-v1\.5"):
+        empty.embedder.query("a")
+    with pytest.raises(Unavailable, match=r"loci models pull bge-small-en-v1\.5"):
+        empty.embedder.passages(["a"])
+    with pytest.raises(Unavailable, match="loci models pull bge-reranker-base"):
+        empty.reranker.scores("a", ["b"], seconds=1)
 
 
 def test_each_text_has_the_embedding_that_it_has_alone(inference: Inference) -> None:
@@ -71,13 +81,6 @@ def test_each_text_has_the_embedding_that_it_has_alone(inference: Inference) -> 
 def test_many_texts_come_back_in_their_order(inference: Inference) -> None:
     texts = [chr(97 + number % 26) * (1 + number % 40) for number in range(300)]
     assert alike(inference.embedder.passages(texts)[150:160], inference.embedder.passages(texts[150:160]))
-
-
-def test_an_embedding_names_its_model(inference: Inference) -> None:
-    model = inference.embedder.model()
-    assert model is not None
-    assert inference.embedder.passages(["a"])[0].model == model.identity
-    assert inference.embedder.query("a").model == model.identity
 
 
 def test_vectors_are_normalised(inference: Inference) -> None:
@@ -93,7 +96,7 @@ def test_a_query_is_near_the_passage_that_says_the_same(inference: Inference) ->
     assert half(passage.vector) @ single(query.vector) > 0.999
 
 
-@pytest.mark.parametrize(("text", "tokens"), [("the", 1), ("the memory", 2), ("the memory search", 3), ("abc de", 5)])
+@each(("text", "tokens"), [("the", 1), ("the memory", 2), ("the memory search", 3), ("abc de", 5)])
 def test_two_tokens_share_their_bits(inference: Inference, text: str, tokens: int) -> None:
     assert len(inference.embedder.passages([text])[0].bits) == math.ceil(tokens / 2) * WIDTH // 8
     assert len(single(inference.embedder.query(text).tokens)) == tokens * WIDTH
@@ -119,7 +122,7 @@ def test_what_lies_behind_the_longest_input_changes_nothing(inference: Inference
     assert len(single(inference.embedder.query("a " * 100_000).tokens)) == (LONGEST - ENDS) * WIDTH
 
 
-@pytest.mark.parametrize("text", ODD, ids=ascii)
+@each("text", ODD)
 def test_any_text_has_an_embedding(inference: Inference, text: str) -> None:
     [made] = inference.embedder.passages([text])
     assert np.isfinite(half(made.vector)).all()
@@ -133,11 +136,8 @@ def test_no_texts_have_no_embeddings(inference: Inference) -> None:
     assert inference.reranker.scores("a", [], seconds=1) == []
 
 
-def test_tokens_are_counted_without_those_at_the_ends(inference: Inference) -> None:
+def test_tokens_of_a_text_of_any_length_are_counted_without_those_at_the_ends(inference: Inference) -> None:
     assert inference.embedder.count(["the", "", "the memory", "abc"]) == [1, 0, 2, 3]
-
-
-def test_tokens_of_a_text_of_any_length_are_counted(inference: Inference) -> None:
     assert inference.embedder.count(["the " * 200_000, "the"]) == [200_000, 1]
 
 
@@ -146,15 +146,11 @@ def test_threads_may_ask_at_the_same_time(inference: Inference) -> None:
     assert at_once(8, lambda _: inference.embedder.query("the memory")) == [wanted] * 8
 
 
-def test_relevance_is_between_0_and_1(inference: Inference) -> None:
-    scores = inference.reranker.scores("memory", TEXTS, seconds=60)
-    assert len(scores) == len(TEXTS)
-    assert all(0 < score < 1 for score in scores)
-    assert len(set(scores)) == len(TEXTS)
-
-
-def test_a_relevance_does_not_hang_on_the_other_texts(inference: Inference) -> None:
+def test_relevance_is_between_0_and_1_and_does_not_hang_on_the_other_texts(inference: Inference) -> None:
     together = inference.reranker.scores("memory", TEXTS, seconds=60)
+    assert len(together) == len(TEXTS)
+    assert all(0 < score < 1 for score in together)
+    assert len(set(together)) == len(TEXTS)
     alone = [inference.reranker.scores("memory", [text], seconds=60)[0] for text in TEXTS]
     assert together == pytest.approx(alone, abs=1e-5)
 
@@ -170,28 +166,10 @@ def test_of_a_long_query_the_passage_keeps_its_room(inference: Inference) -> Non
     assert one != other
 
 
-@pytest.mark.parametrize("text", ODD, ids=ascii)
+@each("text", ODD)
 def test_any_text_has_a_relevance(inference: Inference, text: str) -> None:
     [score] = inference.reranker.scores(text, [text], seconds=60)
     assert 0 <= score <= 1
-
-
-def test_the_reranker_names_its_model(inference: Inference) -> None:
-    assert str(inference.reranker.model()).startswith(f"{RERANKER}@")
-
-
-def test_without_models_there_are_none(empty: Inference) -> None:
-    assert empty.embedder.model() is None
-    assert empty.reranker.model() is None
-
-
-def test_without_a_model_the_error_says_what_to_run(empty: Inference) -> None:
-    with pytest.raises(Unavailable, match=r"loci models pull bge-small-en-v1\.5"):
-        empty.embedder.query("a")
-    with pytest.raises(Unavailable, match=r"loci models pull bge-small-en-v1\.5"):
-        empty.embedder.passages(["a"])
-    with pytest.raises(Unavailable, match="loci models pull bge-reranker-base"):
-        empty.reranker.scores("a", ["b"], seconds=1)
 
 
 def test_without_a_model_tokens_are_estimated(empty: Inference) -> None:

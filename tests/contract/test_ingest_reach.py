@@ -27,6 +27,7 @@ from loci.documents.writing.history import History, PastWrite, hash_of
 from tests.contract.stores import ANN
 from tests.support.moto_aws import BUCKET, TABLE, moto_aws
 
+pytestmark = pytest.mark.aws
 KEY = upload_prefix(ANN) + "notes/a.md"
 MANY_LINKS = "# Many\n\n" + "".join(f"See [[{'note' * 50} {number}]].\n" for number in range(1999))
 """They do not fit into an item of the table, so they lie in a blob."""

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from loci.core.errors import NotFound
 from loci.core.identity import LOCAL, SYSTEM, Owner
-from tests.contract.stores import Stores, on_blob_stores
+from tests.contract.stores import Stores, on_moto_too
 
 # Owners and kinds whose names run into each other wherever they are joined.
 TRICKY = (
@@ -38,7 +38,7 @@ EXAMPLES = settings(max_examples=60, deadline=None, suppress_health_check=[Healt
 
 
 @given(OWNERS, OWNERS)
-@settings(max_examples=500)
+@settings(max_examples=200)
 def test_two_owners_never_share_a_key(one: Owner, other: Owner) -> None:
     assert (one.key == other.key) == (one == other)
 
@@ -63,7 +63,7 @@ def test_an_owner_never_reaches_anothers_record(
     records.remove(owner, kind, key)
 
 
-@on_blob_stores
+@on_moto_too
 @EXAMPLES
 @given(owner=OWNERS, other=OWNERS, key=KEYS)
 def test_an_owner_never_reaches_anothers_blob(stores: Stores, owner: Owner, other: Owner, key: str) -> None:

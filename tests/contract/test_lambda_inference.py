@@ -22,6 +22,7 @@ from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.small_models import small_models
 
 __all__ = ["small_models"]
+pytestmark = pytest.mark.aws
 
 
 @dataclass

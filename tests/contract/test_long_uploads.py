@@ -28,6 +28,7 @@ from loci.documents.writing.deletions import Deletions
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.moto_aws import BUCKET, moto_aws
 
+pytestmark = pytest.mark.aws
 MODEL = {"identity": "small@1", "dimensions": 8, "longest": 256, "scripts": ["LATIN"]}
 ROW = {"model": "small@1", "vector": "ADwAAAAAAAAAAAAAAAAAAA==", "bits": "pQ=="}
 KEY = upload_prefix(LOCAL) + "long.md"
@@ -157,7 +158,6 @@ def test_a_short_document_is_embedded_as_ever(desk: Desk) -> None:
     assert desk.embedded() == 5
 
 
-@pytest.mark.aws
 def test_the_largest_document_gets_in(desk: Desk) -> None:
     paragraph = "The ferry of the morning leaves from pier number {0}, and the one of the evening from pier {1}. " * 12
     parts = (paragraph.format(number, -number) for number in range(MAX_DOCUMENT_BYTES))

@@ -18,8 +18,9 @@ from loci.documents.ingest.index_writer import COLLECTION, PARSE_SECONDS
 from loci.documents.writing.write_journal import WriteJournal
 from tests.contract.test_writing_crash import OPENED
 
-EVERY = 41
-"""Of about 1,000 steps, every 41st is tested."""
+Left = dict[str, list[tuple[Path, App]]]
+FEW, MANY = 149, 41
+"""Of about 1,000 steps, every 149th is tested, and every 41st with time for it."""
 KILLED = f"""{OPENED}
 STEPS = ("execute commit rollback close fsync rename link unlink open write mkdir fchmod flock replace".split())
 count, last = 0, -1
@@ -63,26 +64,36 @@ BEFORE = {"a.md": "# A\n\n[x](c.md) [[a]]\n", "c.md": "# C\n\n[[a]]\n", "d/d.md"
 AFTER = {"sub/b.md": "# A\n\n[x](../c.md) [[b]]\n", "c.md": "# C\n\n[[b]]\n", "d/d.md": "# D\n\n[y](../sub/b.md)\n"}
 
 
-@pytest.fixture(scope="module", params=["move", "undo"])
-def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[list[tuple[Path, App]]]:
-    """The notes and the app after each kill, repaired."""
-    base = tmp_path_factory.mktemp("killed")
-    command = [sys.executable, "-c", KILLED, str(base), str(request.param), str(EVERY), json.dumps(BEFORE)]
-    ended: list[tuple[int, int]] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    assert len(ended) > 20
-    assert {code for _, code in ended[:-2]} == {-9}
+@pytest.fixture(
+    scope="module",
+    params=[FEW, pytest.param(MANY, marks=pytest.mark.exhaustive)],
+    ids="every {}".format,
+)
+def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Left]:
+    """The notes and the app after each kill, repaired: of a move, and of its undo."""
     parser = LimitedParser(PARSE_SECONDS)
     with pytest.MonkeyPatch.context() as patch:
         # A repair parses in a process beside this one.
         patch.setattr("loci.documents.ingest.index_writer._parser", lambda _: parser)  # pyright: ignore
-        found: list[tuple[Path, App]] = []
-        for number, _ in ended:
-            folder = base / str(number)
-            settings = {"data": folder / "data", "models": folder / "models", "pull_models": False}
-            app = build_app(load_settings(settings))
-            app.documents.upkeep.repair(LOCAL)
-            found.append((folder / "notes", app))
-        yield found
+        yield {what: killed(what, request.param, tmp_path_factory.mktemp(what)) for what in ("move", "undo")}
+
+
+def killed(what: str, every: int, base: Path) -> list[tuple[Path, App]]:
+    command = [sys.executable, "-c", KILLED, str(base), what, str(every), json.dumps(BEFORE)]
+    ended: list[tuple[int, int]] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert len(ended) > 800 // every
+    assert {code for _, code in ended[:-2]} == {-9}
+    found: list[tuple[Path, App]] = []
+    for number, _ in ended:
+        folder = base / str(number)
+        app = build_app(load_settings({"data": folder / "data", "models": folder / "models", "pull_models": False}))
+        app.documents.upkeep.repair(LOCAL)
+        found.append((folder / "notes", app))
+    return found
+
+
+def each_of(left: Left) -> list[tuple[Path, App]]:
+    return [one for some in left.values() for one in some]
 
 
 def texts(notes: Path) -> dict[str, str]:
@@ -90,14 +101,15 @@ def texts(notes: Path) -> dict[str, str]:
     return {one.relative_to(notes).as_posix(): one.read_text() for one in notes.rglob("*") if one.is_file()}
 
 
-def test_all_has_happened_or_nothing(left: list[tuple[Path, App]]) -> None:
-    for notes, _ in left:
-        assert texts(notes) in (BEFORE, AFTER), notes
-    assert {tuple(sorted(texts(notes))) for notes, _ in left} == {tuple(sorted(BEFORE)), tuple(sorted(AFTER))}
+def test_all_has_happened_or_nothing(left: Left) -> None:
+    for some in left.values():
+        for notes, _ in some:
+            assert texts(notes) in (BEFORE, AFTER), notes
+        assert {tuple(sorted(texts(notes))) for notes, _ in some} == {tuple(sorted(BEFORE)), tuple(sorted(AFTER))}
 
 
-def test_index_and_disk_agree_and_nothing_is_left_to_do(left: list[tuple[Path, App]]) -> None:
-    for notes, app in left:
+def test_index_and_disk_agree_and_nothing_is_left_to_do(left: Left) -> None:
+    for notes, app in each_of(left):
         parts = app.documents.parts
         hashes = {f"notes/{path}": sha256(text.encode()).hexdigest() for path, text in texts(notes).items()}
         documents = parts.catalog.documents(LOCAL)
@@ -106,8 +118,8 @@ def test_index_and_disk_agree_and_nothing_is_left_to_do(left: list[tuple[Path, A
         assert WriteJournal(app.records).unfinished(LOCAL) == []
 
 
-def test_it_can_be_taken_back_or_done_again(left: list[tuple[Path, App]]) -> None:
-    for notes, app in left:
+def test_it_can_be_taken_back_or_done_again(left: Left) -> None:
+    for notes, app in each_of(left):
         edits = app.documents.parts.edits
         if texts(notes) == AFTER:
             edits.undo(LOCAL, "notes/a.md", expect=None)

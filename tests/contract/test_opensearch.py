@@ -35,6 +35,7 @@ from tests.contract.stores import at_once
 from tests.support.moto_aws import credentials
 from tests.support.polling import until
 
+pytestmark = pytest.mark.aws
 ANN = Owner("acme", "ann")
 
 
@@ -149,7 +150,6 @@ def test_a_node_that_fails_is_asked_again_and_then_unavailable(port: int) -> Non
     assert len(Asked.seen) == 2  # once more, and no longer than a request has
 
 
-@pytest.mark.aws
 class TestOnANode:
     """Needs a real one."""
 
@@ -240,7 +240,6 @@ class TestOnANode:
         assert by_vector(find(index, ANN, near=vector(1, 0))) == ["a#0"]
 
 
-@pytest.mark.aws
 def test_an_ingestion_leaves_a_new_document_to_the_interval(cluster: OpenSearchCluster, name: str) -> None:
     index, asked = OpenSearchIndex(cluster, name, at_once=False), refreshes(cluster)
     for number in range(3):
@@ -249,14 +248,12 @@ def test_an_ingestion_leaves_a_new_document_to_the_interval(cluster: OpenSearchC
     until(lambda: len(by_words(find(index, ANN, "ferry"))) == 3)
 
 
-@pytest.mark.aws
 def test_whoever_writes_with_a_tool_finds_it_at_once(cluster: OpenSearchCluster, name: str) -> None:
     index = OpenSearchIndex(cluster, name)
     index.put(ANN, NOTES, "a", [chunk("a#0", "ferry")], TagsAndDate(), is_new=True)
     assert by_words(find(index, ANN, "ferry")) == ["a#0"]
 
 
-@pytest.mark.aws
 @pytest.mark.parametrize("at_once", [True, False])
 def test_what_follows_an_ingestion_at_once_leaves_nothing_of_it(
     cluster: OpenSearchCluster, name: str, *, at_once: bool
@@ -272,7 +269,6 @@ def test_what_follows_an_ingestion_at_once_leaves_nothing_of_it(
     assert by_words(find(next_one, ANN, "train")) == ["replaced#0"]
 
 
-@pytest.mark.aws
 def test_an_index_of_an_older_loci_gets_the_interval(cluster: OpenSearchCluster, name: str) -> None:
     body = index_body()
     body["settings"]["index"]["refresh_interval"] = "-1"

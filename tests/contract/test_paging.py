@@ -3,10 +3,9 @@
 import random
 from itertools import product
 
-import pytest
-
 from loci.core.stores import RecordStore
 from tests.contract.stores import ANN, BOB, Clock
+from tests.support.each import each
 
 LAST = "\U0010ffff"
 MANY = 2_500
@@ -53,7 +52,7 @@ def flat(found: list[list[str]]) -> list[str]:
 def fill(records: RecordStore, keys: list[str] | tuple[str, ...]) -> list[str]:
     """The keys, written in a random order, as they are to be listed."""
     for key in random.Random(1).sample(keys, len(keys)):
-        records.put(ANN, "note", key, {"key": key})
+        records.put(ANN, "note", key, {"key": key}, durable=False)
     return sorted(keys, key=str.encode)
 
 
@@ -61,9 +60,11 @@ def test_nothing_is_one_empty_page(records: RecordStore) -> None:
     assert pages(records, 1) == [[]]
 
 
-@pytest.mark.parametrize("limit", [1, 2, 7, 20, 59, 60, 61, 1000])
+@each("limit", [1, 2, 7, 20, 59, 60, 61, 1000])
 def test_a_page_is_full_unless_it_is_the_last(records: RecordStore, limit: int) -> None:
-    keys = fill(records, [f"key {number}" for number in range(60)])
+    keys = sorted(f"key {number}" for number in range(60))
+    if not records.list(ANN, "note", limit=1).records:
+        fill(records, keys)
     assert pages(records, limit) == [keys[at : at + limit] for at in range(0, len(keys), limit)]
 
 
@@ -78,7 +79,7 @@ def test_thousands_of_records_are_each_listed_once_whatever_the_page(records: Re
 def test_pages_are_full_past_what_has_expired(records: RecordStore, clock: Clock) -> None:
     keys = [f"{number:03}" for number in range(120)]
     for key in keys:
-        records.put(ANN, "note", key, {}, expires_at=None if key.endswith("0") else clock.now + 1)
+        records.put(ANN, "note", key, {}, durable=False, expires_at=None if key.endswith("0") else clock.now + 1)
     clock.now += 1
     assert pages(records, 5) == [
         ["000", "010", "020", "030", "040"],
@@ -102,9 +103,11 @@ def test_a_page_may_hold_more_than_one_answer_of_dynamodb(records: RecordStore) 
     assert pages(records, 11) == [keys[:11], keys[11:]]
 
 
-@pytest.mark.parametrize("prefix", [*TREE, *ENDS, "a/b/c/d", LAST * 3, "ž"])
+@each("prefix", [*TREE, *ENDS, "a/b/c/d", LAST * 3, "ž"])
 def test_a_prefix_lists_what_begins_with_it(records: RecordStore, prefix: str) -> None:
-    keys = fill(records, TREE + ENDS)
+    keys = sorted(TREE + ENDS, key=str.encode)
+    if not records.list(ANN, "note", limit=1).records:
+        fill(records, TREE + ENDS)
     assert flat(pages(records, 2, prefix)) == [key for key in keys if key.startswith(prefix)]
 
 

@@ -24,17 +24,11 @@ from loci.documents.writing.deletions import Deletions
 from loci.documents.writing.edits import Edits
 from loci.documents.writing.write_journal import UNFINISHED, WriteJournal
 from loci.model_store.models_folder import ModelsFolder
-from tests.contract.stores import ADAPTERS, ANN, CLOCK, Opener, Stores
+from tests.contract.stores import ADAPTERS, ANN, Clock, Opener, Stores, on_moto_too
 
 PATH = "notes/a.md"
 HEAD = "# Never\n\n<!-- tags: seen -->\n\n[[link]] strawberry never\n\n"
 LARGE = (HEAD + "word " * (UNLIMITED_BYTES // 5)).encode()
-
-
-@pytest.fixture(scope="module", params=["embedded", "moto"])
-def adapter(request: pytest.FixtureRequest) -> Iterator[Opener]:
-    with ADAPTERS[request.param]() as opener:
-        yield opener
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +60,29 @@ class Desk:
         return UNPARSED in document.problems
 
 
+@pytest.fixture(scope="module")
+def adapter(request: pytest.FixtureRequest) -> Iterator[Opener]:
+    """The store of this machine, and moto where tries are counted."""
+    with ADAPTERS[getattr(request, "param", "embedded")]() as opener:
+        yield opener
+
+
 @pytest.fixture
-def desk(stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+def parse_seconds() -> float:
+    return 0.5
+
+
+with_time_to_parse = pytest.mark.parametrize("parse_seconds", [600.0], ids=["with time"])
+"""For what is parsed in the end, however slow this machine is."""
+
+
+@pytest.fixture
+def desk(stores: Stores, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parse_seconds: float) -> Desk:
     monkeypatch.setattr(limited_parser, "PROGRAM", "tests.support.stuck_parser")
     catalog = Catalog(stores.records)
     embedder = OnnxEmbedder(CurrentModel(ModelsFolder(tmp_path / "models"), "embedder"))
     index = SqliteIndex(Database(tmp_path / "index.db"))
-    writer = IndexWriter(catalog, index, embedder, CLOCK, parse_seconds=0.5)
+    writer = IndexWriter(catalog, index, embedder, clock, parse_seconds=parse_seconds)
     locks = FolderWriteLocks(tmp_path / "turns")
     edits = Edits(
         catalog,
@@ -80,7 +90,7 @@ def desk(stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Des
         stores.records,
         stores.blobs,
         locks,
-        CLOCK,
+        clock,
         (),
         OwnLinks(catalog, index),
         Graphs(catalog, index),
@@ -88,24 +98,29 @@ def desk(stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Des
     return Desk(stores, catalog, Library(catalog, writer, stores.blobs, locks, Deletions(stores.records)), edits)
 
 
-def test_a_large_document_that_stops_its_parser_is_written_as_plain_text(desk: Desk) -> None:
+def test_a_large_document_that_stops_its_parser_is_plain_text_and_can_be_forgotten(desk: Desk) -> None:
     desk.write(LARGE)
     assert desk.is_plain()
     assert desk.library.read(ANN, "notes-a").text.encode() == LARGE
     assert not list(every(desk.stores.records, ANN, UNFINISHED))
+    desk.library.remove(ANN, [desk.document()])  # it is forgotten like any other
+    assert desk.library.documents(ANN) == []
 
 
+@with_time_to_parse
 def test_a_large_document_that_does_not_is_parsed(desk: Desk) -> None:
     document = desk.write(LARGE.replace(b"never", b"soon"))
     assert (document.title, document.tags, document.problems) == ("Never", ("seen",), ())
 
 
+@on_moto_too
 def test_a_start_after_a_crash_parses_where_it_can_be_ended(desk: Desk) -> None:
     desk.left_by_a_crash(HEAD.encode(), tries=1)
     assert desk.edits.repair(ANN) == 1
     assert desk.is_plain()
 
 
+@on_moto_too
 def test_a_start_after_two_crashes_does_not_parse_at_all(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limited_parser, "PROGRAM", "no.such.program")
     desk.left_by_a_crash(HEAD.encode(), tries=2)
@@ -113,16 +128,12 @@ def test_a_start_after_two_crashes_does_not_parse_at_all(desk: Desk, monkeypatch
     assert desk.is_plain()
 
 
+@on_moto_too
+@with_time_to_parse
 def test_a_document_that_a_crash_left_and_that_is_fine_is_parsed(desk: Desk) -> None:
     desk.left_by_a_crash(HEAD.replace("never", "soon").encode(), tries=1)
     desk.edits.repair(ANN)
     assert not desk.is_plain()
-
-
-def test_plain_text_is_forgotten_like_any_other(desk: Desk) -> None:
-    desk.write(LARGE)
-    desk.library.remove(ANN, [desk.document()])
-    assert desk.library.documents(ANN) == []
 
 
 def test_an_upload_that_stops_its_parser_is_plain_text(desk: Desk) -> None:

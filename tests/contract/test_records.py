@@ -8,6 +8,7 @@ from loci.core.errors import Conflict, Refused
 from loci.core.json import JsonObject
 from loci.core.stores import ABSENT, LONGEST_KEY, RecordStore
 from tests.contract.stores import ANN, BOB, SURROGATE, Clock, Stores, at_once
+from tests.support.each import each
 
 VALUES: dict[str, JsonObject] = {
     "empty": {},
@@ -49,6 +50,12 @@ KEYS = (
     "é" * (LONGEST_KEY // 2),
 )
 BAD_KEYS = {"empty": "", "too long": "x" * (LONGEST_KEY + 1), "too many bytes": "é" * 257, "half a pair": SURROGATE}
+
+
+def _list_below(records: RecordStore, prefix: str) -> object:
+    return records.list(ANN, "note", prefix=prefix)
+
+
 METHODS: dict[str, Callable[[RecordStore, str], object]] = {
     "get": lambda records, key: records.get(ANN, "note", key),
     "get_all": lambda records, key: records.get_all(ANN, "note", ["a", key]),
@@ -56,6 +63,14 @@ METHODS: dict[str, Callable[[RecordStore, str], object]] = {
     "remove": lambda records, key: records.remove(ANN, "note", key),
     "list after": lambda records, key: records.list(ANN, "note", after=key),
 }
+BAD_CALLS = [
+    *(
+        pytest.param(call, key, id=f"{name}: {what}")
+        for name, call in METHODS.items()
+        for what, key in BAD_KEYS.items()
+    ),
+    *(pytest.param(_list_below, BAD_KEYS[what], id=f"list below {what}") for what in ("too long", "half a pair")),
+]
 LARGE = (399_000, 500_000, 5_000_000)
 
 
@@ -63,7 +78,7 @@ def text(size: int) -> JsonObject:
     return {"text": "0123456789" * (size // 10)}
 
 
-@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+@each("value", VALUES.values())
 def test_a_value_comes_back_exactly(records: RecordStore, value: JsonObject) -> None:
     written = records.put(ANN, "note", "a", value)
     read = records.get(ANN, "note", "a")
@@ -72,11 +87,8 @@ def test_a_value_comes_back_exactly(records: RecordStore, value: JsonObject) -> 
     assert repr(read.value) == repr(value)
 
 
-def test_there_is_nothing_under_a_key_that_nobody_wrote(records: RecordStore) -> None:
+def test_there_is_nothing_under_a_key_that_nobody_wrote_and_a_kind_does_not_see_another(records: RecordStore) -> None:
     assert records.get(ANN, "note", "a") is None
-
-
-def test_a_kind_does_not_see_another(records: RecordStore) -> None:
     records.put(ANN, "note", "a", {})
     assert records.get(ANN, "not", "a") is None
     assert records.get(ANN, "notes", "a") is None
@@ -113,30 +125,22 @@ def test_many_records_are_of_one_owner_and_one_kind_and_not_expired(records: Rec
     assert [*records.get_all(ANN, "note", "abcd")] == ["a"]
 
 
-@pytest.mark.parametrize(("count", "size"), [(1_050, 10), (60, 340_000), (3, 500_000)])
+@each(("count", "size"), [(1_050, 10), (60, 340_000), (3, 500_000)])
 def test_many_records_may_be_more_than_one_answer_of_dynamodb(records: RecordStore, count: int, size: int) -> None:
-    keys = [f"{number:04}" for number in range(count)]
+    kind, keys = f"note of {size}", [f"{number:04}" for number in range(count)]
     for key in keys:
-        records.put(ANN, "note", key, text(size), durable=False)
-    found = records.get_all(ANN, "note", keys)
+        records.put(ANN, kind, key, text(size), durable=False)
+    found = records.get_all(ANN, kind, keys)
     assert [*found] == keys
     assert all(one.value == text(size) for one in found.values())
 
 
-@pytest.mark.parametrize("key", BAD_KEYS.values(), ids=BAD_KEYS)
-@pytest.mark.parametrize("call", METHODS.values(), ids=METHODS)
-def test_a_key_that_not_every_store_can_hold_is_refused(
+@each(("call", "key"), BAD_CALLS)
+def test_a_key_or_a_prefix_that_not_every_store_can_hold_is_refused(
     records: RecordStore, call: Callable[[RecordStore, str], object], key: str
 ) -> None:
     with pytest.raises(Refused) as refusal:
         call(records, key)
-    assert refusal.value.code == "BAD_KEY"
-
-
-@pytest.mark.parametrize("prefix", [BAD_KEYS["too long"], SURROGATE])
-def test_a_prefix_that_no_key_can_have_is_refused(records: RecordStore, prefix: str) -> None:
-    with pytest.raises(Refused) as refusal:
-        records.list(ANN, "note", prefix=prefix)
     assert refusal.value.code == "BAD_KEY"
 
 
@@ -160,8 +164,9 @@ def test_a_write_over_the_expected_version_happens(records: RecordStore) -> None
     assert records.get(ANN, "note", "a") == second
 
 
-@pytest.mark.parametrize("size", [10, 500_000])
+@each("size", [10, 500_000])
 def test_a_write_over_another_version_changes_nothing(stores: Stores, size: int) -> None:
+    stores.records.remove(ANN, "note", "a")
     first = stores.records.put(ANN, "note", "a", text(size))
     second = stores.records.put(ANN, "note", "a", text(size + 10))
     before = stores.blobs.list(ANN)
@@ -172,10 +177,13 @@ def test_a_write_over_another_version_changes_nothing(stores: Stores, size: int)
     assert stores.blobs.list(ANN) == before
 
 
-def test_a_write_over_a_version_of_nothing_is_a_conflict(records: RecordStore) -> None:
+def test_a_write_or_a_removal_over_a_version_of_nothing_is_a_conflict(records: RecordStore) -> None:
     with pytest.raises(Conflict):
         records.put(ANN, "note", "a", {}, expect_version="no-such-version")
     assert records.get(ANN, "note", "a") is None
+    with pytest.raises(Conflict):
+        records.remove(ANN, "note", "a", expect_version="no-such-version")
+    assert records.remove(ANN, "note", "a", expect_version=ABSENT) is False
 
 
 def test_a_removal_tells_whether_something_was_there(records: RecordStore) -> None:
@@ -194,12 +202,6 @@ def test_a_removal_of_another_version_changes_nothing(records: RecordStore) -> N
     assert records.remove(ANN, "note", "a", expect_version=second.version) is True
 
 
-def test_a_removal_that_expects_something_where_nothing_is_is_a_conflict(records: RecordStore) -> None:
-    with pytest.raises(Conflict):
-        records.remove(ANN, "note", "a", expect_version="no-such-version")
-    assert records.remove(ANN, "note", "a", expect_version=ABSENT) is False
-
-
 def test_no_count_is_lost_among_8_writers(records: RecordStore) -> None:
     records.put(ANN, "counter", "a", {"n": 0})
 
@@ -214,7 +216,7 @@ def test_no_count_is_lost_among_8_writers(records: RecordStore) -> None:
     assert total.value == {"n": 200}
 
 
-@pytest.mark.parametrize("size", [10, 500_000])
+@each("size", [10, 500_000])
 def test_of_8_writers_that_expect_nothing_one_wins(stores: Stores, size: int) -> None:
     def claim(number: int) -> bool:
         try:
@@ -262,7 +264,7 @@ def test_a_write_without_an_expiry_makes_a_record_stay(records: RecordStore, clo
     assert records.get(ANN, "note", "a") == kept
 
 
-@pytest.mark.parametrize("size", LARGE)
+@each("size", LARGE)
 def test_a_large_value_comes_back_and_leaves_nothing_behind(stores: Stores, size: int) -> None:
     records = stores.records
     first = records.put(ANN, "note", "a", text(size))
@@ -274,6 +276,7 @@ def test_a_large_value_comes_back_and_leaves_nothing_behind(stores: Stores, size
     assert records.get(ANN, "note", "a") == third
     records.put(ANN, "note", "a", text(size))
     assert records.remove(ANN, "note", "a") is True
+    assert records.remove(ANN, "note", "b") is True
     assert stores.blobs.list(ANN) == []
 
 

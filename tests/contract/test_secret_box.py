@@ -11,22 +11,24 @@ from loci.core.errors import Misconfigured, Unavailable
 from loci.core.secret_box import SecretBox, Unreadable
 from loci.core.signing import Keyring
 from tests.contract.stores import ANN, BOB
-from tests.support.moto_aws import KEY, moto_aws
+from tests.support.each import each
 
 TEXTS = ["t0p-s3cret", "", "ключ 🔑 鍵", "x" * 100_000]
 OLD, NEW = "o" * 64, "n" * 64
 
 
-@pytest.fixture(params=["keyring", "kms"])
+@pytest.fixture(params=["keyring", pytest.param("kms", marks=pytest.mark.aws)])
 def box(request: pytest.FixtureRequest) -> Iterator[SecretBox]:
     if request.param == "keyring":
         yield KeyringBox(Keyring([OLD]))
         return
+    from tests.support.moto_aws import KEY, moto_aws  # `make test` needs no boto3
+
     with moto_aws():
         yield KmsBox(KEY, Clients())
 
 
-@pytest.mark.parametrize("text", TEXTS, ids=["short", "empty", "unicode", "large"])
+@each("text", TEXTS)
 def test_a_text_comes_back_as_it_was(box: SecretBox, text: str) -> None:
     closed = box.close(ANN, text)
     assert text == "" or text not in closed
@@ -63,7 +65,7 @@ CHANGES: list[Callable[[str], str]] = [
 ]
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@each("change", CHANGES)
 def test_a_text_that_was_changed_is_refused(box: SecretBox, change: Callable[[str], str]) -> None:
     with pytest.raises(Unreadable):
         box.open(ANN, change(box.close(ANN, "a secret")))
@@ -78,7 +80,10 @@ def test_after_a_rotation_the_old_secrets_open_until_theirs_is_gone() -> None:
         KeyringBox(Keyring([NEW])).open(ANN, closed)
 
 
+@pytest.mark.aws
 def test_kms_is_asked_once_in_five_minutes_for_a_text() -> None:
+    from tests.support.moto_aws import KEY, moto_aws
+
     with moto_aws():
         now = [0.0]
         clients, asked = Clients(), list[object]()
@@ -97,7 +102,10 @@ def test_kms_is_asked_once_in_five_minutes_for_a_text() -> None:
         assert len(asked) == 2
 
 
+@pytest.mark.aws
 def test_a_key_that_is_not_there_is_told() -> None:
+    from tests.support.moto_aws import moto_aws
+
     with moto_aws(), pytest.raises(Unavailable, match="LOCI_SECRET_KEY"):
         KmsBox("alias/none", Clients()).close(ANN, "a")
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 VALUES, SAFE, WRITES = ("echo", "set", "note"), ("echo", "set", "sleep", "fail"), ("note", "note_slowly")
-FEW, ALL = 8, 150
+FEW, ALL = 5, 150
 MOST_KILLS = 4
 FEWEST_OF_ALL = 200
 

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from hashlib import sha256
 from pathlib import Path
 
@@ -25,8 +25,12 @@ from loci.documents.ingest.index_writer import COLLECTION, PARSE_SECONDS
 from loci.documents.writing.write_journal import WriteJournal
 from tests.support.polling import until
 
-EVERY = 14
-"""Of about 800 steps, every fourteenth is tested. Each kind of repair begins at another step."""
+Left = dict[str, list[tuple[Path, App]]]
+FEW, MANY = 73, 14
+"""Of about 800 steps, every 73rd is tested, and every fourteenth with time for it.
+
+Each kind of repair begins at another step.
+"""
 OPENED = """
 import json, os, signal, sys
 from pathlib import Path
@@ -88,23 +92,58 @@ print(json.dumps(killed))
 """
 OLD, NEW = "# A\n\nOld.\n", "# A\n\nOld.\n\n<!-- tags: new -->\n"
 B = (None, "# B\n", "# B\n\nMore.\n")
-APPENDER = f"""{OPENED}
-app = opened(Path(sys.argv[1]))
-for number in range(10):
-    write(app, sys.argv[3], "append", f"{{sys.argv[2]}}-{{number}}.")
-"""
-REPLACER = f"""{OPENED}
+SEVERAL = f"""{OPENED}
 from loci.core.errors import Conflict
-app = opened(Path(sys.argv[1]))
-print("ready", flush=True)
-sys.stdin.readline()
-try:
-    write(app, sys.argv[3], "replace", f"Text of {{sys.argv[2]}}.", expect=sys.argv[4])
-except Conflict as error:
-    print(json.dumps(str(error)))
-else:
-    print(json.dumps("won"))
+
+def each_in_its_process(count, work):
+    opened(folder / "imports")  # all that is imported late, once for all
+    ready, go = os.pipe(), os.pipe()
+    children = []
+    for number in range(count):
+        if child := os.fork():
+            children.append(child)
+            continue
+        os.close(go[1])
+        app = opened(folder)
+        os.write(ready[1], b"1")
+        os.read(go[0], 1)  # which ends when all are ready
+        said = work(app, number)
+        os.write(1, json.dumps([number, said]).encode() + b"\\n")
+        os._exit(0)
+    os.close(ready[1])
+    assert sum(len(os.read(ready[0], 1)) for _ in children) == count
+    os.close(go[1])
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * count
+
+folder, id, read = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 """
+APPENDERS = f"""{SEVERAL}
+def append(app, writer):
+    for number in range(10):
+        write(app, id, "append", f"{{writer}}-{{number}}.")
+
+each_in_its_process(3, append)
+"""
+REPLACERS = f"""{SEVERAL}
+def replace(app, writer):
+    try:
+        write(app, id, "replace", f"Text of {{writer}}.", expect=read)
+    except Conflict as error:
+        return str(error)
+    return "won"
+
+each_in_its_process(4, replace)
+"""
+
+
+def said_by(program: str, folder: Path, id: str, read: str = "") -> list[str | None]:
+    """What each of the processes said, by their numbers."""
+    command = [sys.executable, "-c", program, str(folder), id, read]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.stderr, ended.returncode) == ("", 0)
+    return [
+        said for _, said in sorted((json.loads(line) for line in ended.stdout.splitlines()), key=lambda one: one[0])
+    ]
 
 
 def opened(folder: Path) -> App:
@@ -112,47 +151,65 @@ def opened(folder: Path) -> App:
     return build_app(load_settings(settings))
 
 
-@pytest.fixture(scope="module", params=["the next start", "an ingestion"])
-def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[list[tuple[Path, App]]]:
-    """The notes and the app after each kill, repaired."""
-    base = tmp_path_factory.mktemp("killed")
-    by_start = request.param == "the next start"
-    command = [sys.executable, "-c", KILLED, str(base), "0" if by_start else "7", str(EVERY)]
-    ended: list[tuple[int, int]] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    assert len(ended) > 30
-    assert {code for _, code in ended[:-2]} == {-9}
-    folders = [base / str(number) for number, _ in ended]
-    found = [(folder / "notes", opened(folder)) for folder in folders]
+@pytest.fixture(
+    scope="module",
+    params=[FEW, pytest.param(MANY, marks=pytest.mark.exhaustive)],
+    ids="every {}".format,
+)
+def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Left]:
+    """The notes and the app after each kill, repaired: by the next start, and by an ingestion."""
     parser = LimitedParser(PARSE_SECONDS)
 
     def one_for_all(_: float) -> LimitedParser:
         return parser
 
+    def start(_: Path, app: App) -> None:
+        app.documents.parts.edits.repair(LOCAL)
+
+    def ingestion(notes: Path, app: App) -> None:
+        app.documents.parts.ingest.run(LOCAL, [str(notes)])
+
     with pytest.MonkeyPatch.context() as patch:
         # A repair parses in a process beside this one.
         patch.setattr("loci.documents.ingest.index_writer._parser", one_for_all)
-        for notes, app in found:
-            if by_start:
-                app.documents.parts.edits.repair(LOCAL)
-            else:
-                app.documents.parts.ingest.run(LOCAL, [str(notes)])
-        yield found
+        every: int = request.param
+        yield {
+            "the next start": repaired(tmp_path_factory.mktemp("killed"), 0, every, start),
+            "an ingestion": repaired(tmp_path_factory.mktemp("killed"), every // 2, every, ingestion),
+        }
+
+
+def repaired(base: Path, first: int, every: int, repair: Callable[[Path, App], None]) -> list[tuple[Path, App]]:
+    command = [sys.executable, "-c", KILLED, str(base), str(first), str(every)]
+    ended: list[tuple[int, int]] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert len(ended) > 600 // every
+    assert {code for _, code in ended[:-2]} == {-9}
+    folders = [base / str(number) for number, _ in ended]
+    found = [(folder / "notes", opened(folder)) for folder in folders]
+    for notes, app in found:
+        repair(notes, app)
+    return found
+
+
+def each_of(left: Left) -> list[tuple[Path, App]]:
+    return [one for some in left.values() for one in some]
 
 
 def text_of(file: Path) -> str | None:
     return file.read_text() if file.exists() else None
 
 
-def test_no_file_is_torn(left: list[tuple[Path, App]]) -> None:
-    for notes, _ in left:
-        assert text_of(notes / "a.md") in (OLD, NEW)
-        assert text_of(notes / "sub" / "b.md") in B
-    assert {text_of(notes / "sub" / "b.md") for notes, _ in left} == set(B)
-    assert {text_of(notes / "c.md") for notes, _ in left} == {"# C\n", None}
+def test_no_file_is_torn(left: Left) -> None:
+    for some in left.values():
+        for notes, _ in some:
+            assert text_of(notes / "a.md") in (OLD, NEW)
+            assert text_of(notes / "sub" / "b.md") in B
+        assert {text_of(notes / "sub" / "b.md") for notes, _ in some} == set(B)
+        assert {text_of(notes / "c.md") for notes, _ in some} == {"# C\n", None}
 
 
-def test_index_and_disk_agree(left: list[tuple[Path, App]]) -> None:
-    for notes, app in left:
+def test_index_and_disk_agree(left: Left) -> None:
+    for notes, app in each_of(left):
         for path in ("a.md", "sub/b.md", "c.md"):
             text = text_of(notes / path)
             document = app.documents.parts.catalog.find(LOCAL, f"notes/{path}").document
@@ -170,8 +227,8 @@ def test_index_and_disk_agree(left: list[tuple[Path, App]]) -> None:
             assert app.documents.parts.index.documents(LOCAL, COLLECTION)[document.id] == document.chunks == len(held)
 
 
-def test_the_next_write_works_and_leaves_nothing_beside_the_files(left: list[tuple[Path, App]]) -> None:
-    for notes, app in left:
+def test_the_next_write_works_and_leaves_nothing_beside_the_files(left: Left) -> None:
+    for notes, app in each_of(left):
         before = text_of(notes / "a.md")
         app.documents.parts.edits.change(
             LOCAL, "notes/a.md", lambda _, old: (old or b"") + b"Next.\n", expect=None, by="test"
@@ -180,16 +237,16 @@ def test_the_next_write_works_and_leaves_nothing_beside_the_files(left: list[tup
         assert {one.name for one in notes.rglob("*")} <= {"a.md", "sub", "b.md", "c.md"}
 
 
-def test_what_was_written_can_be_undone_and_what_was_not_cannot(left: list[tuple[Path, App]]) -> None:
-    for notes, app in left:
+def test_what_was_written_can_be_undone_and_what_was_not_cannot(left: Left) -> None:
+    for notes, app in each_of(left):
         while text_of(notes / "a.md") != OLD:
             app.documents.parts.edits.undo(LOCAL, "notes/a.md", expect=None)
         with pytest.raises(NotFound):
             app.documents.parts.edits.undo(LOCAL, "notes/a.md", expect=None)
 
 
-def test_a_deleted_document_can_be_brought_back(left: list[tuple[Path, App]]) -> None:
-    for notes, app in left:
+def test_a_deleted_document_can_be_brought_back(left: Left) -> None:
+    for notes, app in each_of(left):
         if text_of(notes / "c.md") is None:
             app.documents.parts.edits.undo(LOCAL, "notes/c.md", expect=None)
         assert text_of(notes / "c.md") == "# C\n"
@@ -270,9 +327,7 @@ def shared(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[App, str]:
 
 def test_of_writers_in_several_processes_none_is_lost(shared: tuple[App, str], tmp_path: Path) -> None:
     app, id = shared
-    command = [sys.executable, "-c", APPENDER, str(tmp_path)]
-    writers = [subprocess.Popen([*command, str(number), id], stderr=subprocess.PIPE, text=True) for number in range(3)]
-    assert [(writer.communicate()[1], writer.returncode) for writer in writers] == [("", 0)] * 3
+    assert said_by(APPENDERS, tmp_path, id) == [None] * 3
     text = app.documents.parts.library.read(LOCAL, id)
     assert sorted(text.text.split()[2:]) == sorted(f"{writer}-{number}." for writer in range(3) for number in range(10))
     assert app.documents.parts.library.get(LOCAL, id).sha256 == text.sha256
@@ -281,20 +336,8 @@ def test_of_writers_in_several_processes_none_is_lost(shared: tuple[App, str], t
 def test_of_those_who_read_the_same_one_wins_and_the_others_learn_it(shared: tuple[App, str], tmp_path: Path) -> None:
     app, id = shared
     read = app.documents.parts.library.read(LOCAL, id).sha256
-    command = [sys.executable, "-c", REPLACER, str(tmp_path)]
-    writers = [
-        subprocess.Popen([*command, str(number), id, read], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for number in range(4)
-    ]
-    for writer in writers:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "ready\n"
-    for writer in writers:
-        assert writer.stdin is not None
-        writer.stdin.write("go\n")
-        writer.stdin.flush()
-    said = [json.loads(writer.communicate()[0]) for writer in writers]
+    said = said_by(REPLACERS, tmp_path, id, read)
     winner = said.index("won")
     assert app.documents.parts.library.read(LOCAL, id).text == f"Text of {winner}.\n"
-    assert all(f"+Text of {winner}." in one for one in said if one != "won")
+    assert all(f"+Text of {winner}." in str(one) for one in said if one != "won")
     assert said.count("won") == 1

@@ -73,7 +73,7 @@ class Flow:
         """The state of its execution, as soon as it has ended, and the states that it entered."""
         [machine] = [one for one in self._states.list_state_machines()["stateMachines"] if one["name"] == MACHINE]
         arn = f"{machine['stateMachineArn'].replace(':stateMachine:', ':execution:')}:{id}"
-        late = time.monotonic() + 30
+        late = time.monotonic() + 60
         while (status := self._states.describe_execution(executionArn=arn)["status"]) == "RUNNING":
             assert time.monotonic() < late
             time.sleep(0.1)

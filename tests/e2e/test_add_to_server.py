@@ -54,6 +54,7 @@ def added(here: Path, url: str, key: str, *arguments: Path | str) -> dict[str, A
     return {one["name"]: one for one in json.loads(ended.stdout)["result"]}
 
 
+@pytest.mark.smoke
 def test_a_server_has_the_files_then_byte_by_byte(
     server: Serving, key: str, data: Path, papers: Path, tmp_path: Path
 ) -> None:

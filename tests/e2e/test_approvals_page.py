@@ -6,8 +6,8 @@ import shlex
 from pathlib import Path
 
 from loci.web.places import PLACES
+from tests.e2e.in_process import loci
 from tests.support.docs import DOCS
-from tests.support.serving import loci
 
 PAGE = (DOCS / "approvals.md").read_text("utf-8")
 TOOLS = Path("tests/surface/tools.json")

@@ -9,7 +9,10 @@ import pytest
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
-from tests.support.serving import Serving, loci, serving
+from tests.e2e.in_process import loci
+from tests.support.each import each
+from tests.support.serving import Serving, serving
+from tests.support.serving import loci as command
 
 ADDED = json.dumps({"name": "trip.md", "text": "The train to Berlin costs 40 euros."})
 
@@ -30,11 +33,12 @@ def key(data: Path) -> str:
     return build_app(load_settings({"data": data})).api_keys.create(LOCAL, "test")[1]
 
 
+@pytest.mark.smoke
 def test_a_tool_works_on_the_data_folder_without_a_server(tmp_path: Path) -> None:
-    added = loci(tmp_path / "data", "call", "add_memory", ADDED)
+    added = command(tmp_path / "data", "call", "add_memory", ADDED)
     assert (added.returncode, added.stderr) == (0, "")
     [file] = json.loads(added.stdout)["result"]
-    found = loci(tmp_path / "data", "call", "search_memory", '{"parsed_query": "What does the train cost?"}')
+    found = command(tmp_path / "data", "call", "search_memory", '{"parsed_query": "What does the train cost?"}')
     assert json.loads(found.stdout)["result"]["results"][0]["id"] == file["id"]
 
 
@@ -52,7 +56,7 @@ def test_without_a_key_the_server_refuses_and_the_error_says_what_to_do(server: 
     assert "refuses: Show an API key or an access token. Check the URL, and the key" in called.stderr
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "said"),
     [
         (("fetch_memory", '{"memory_ids": ["ds-none"]}'), "MEMORY_NOT_FOUND: There is no file 'ds-none'"),

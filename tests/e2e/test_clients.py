@@ -18,6 +18,7 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.core.version import version
+from tests.support.each import each
 from tests.support.serving import Serving, call, clean_environment, initialize, post, serving
 from tests.surface.files.test_offered import FILES
 from tests.surface.results import structured, texts
@@ -49,8 +50,8 @@ def anyio_backend() -> str:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("path", ["/mcp", "/mcp/", "/mcp/documents", "/mcp/files", "/mcp/tools"])
+@each("mode", MODES)
+@each("path", ["/mcp", "/mcp/", "/mcp/documents", "/mcp/files", "/mcp/tools"])
 async def test_the_sdk_client_reads_over_http(
     server: Serving, entry: str, mode: Literal["legacy", "auto", "2026-07-28"], path: str
 ) -> None:
@@ -69,7 +70,7 @@ async def test_an_endpoint_lists_the_tools_of_its_vertical_and_mcp_lists_all(ser
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("mode", MODES)
+@each("mode", MODES)
 async def test_the_sdk_client_reads_over_stdio(
     data: Path, entry: str, mode: Literal["legacy", "auto", "2026-07-28"]
 ) -> None:
@@ -79,8 +80,8 @@ async def test_the_sdk_client_reads_over_stdio(
         assert structured(await client.call_tool("scratchpad_list", {}))["stats"]["total_entries"] == 1
 
 
-@pytest.mark.parametrize("revision", HANDSHAKES)
-@pytest.mark.parametrize("accept", ["application/json", "application/json, text/event-stream"])
+@each("revision", HANDSHAKES)
+@each("accept", ["application/json", "application/json, text/event-stream"])
 def test_every_older_revision_is_served_in_both_forms(server: Serving, revision: str, accept: str) -> None:
     begun = post(f"{server.url}/mcp", initialize(revision), {"Accept": accept})
     assert begun.message()["result"]["protocolVersion"] == revision
@@ -144,7 +145,7 @@ done
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl on this machine: install curl to run this test")
-@pytest.mark.parametrize("tail", ["", "}", "} \n}"])
+@each("tail", ["", "}", "} \n}"])
 def test_a_client_made_of_curl_and_grep_gets_its_answers(server: Serving, entry: str, tail: str) -> None:
     hello = json.dumps(initialize("2025-03-26"))
     ended = subprocess.run(
@@ -168,7 +169,7 @@ def test_an_event_has_an_event_line_and_one_compact_data_line(server: Serving) -
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@each("mode", ["legacy", "auto"])
 async def test_the_server_names_itself_and_its_version(server: Serving, mode: Literal["legacy", "auto"]) -> None:
     async with Client(f"{server.url}/mcp", mode=mode) as client:
         server_info = client.server_info
@@ -221,18 +222,18 @@ def test_the_answers_of_a_batch_have_a_size(server: Serving, data: Path) -> None
     assert "ask for this one alone" in answers[-1]["error"]["message"]
 
 
-@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
+@each("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
 def test_who_comes_through_a_proxy_is_not_the_person_at_this_machine(server: Serving, header: str) -> None:
     assert post(f"{server.url}/mcp", PING, {header: "192.0.2.1"}).status == 401
 
 
-@pytest.mark.parametrize("path", ["/healthz/", "/blobs/token/"])
+@each("path", ["/healthz/", "/blobs/token/"])
 def test_nothing_redirects_to_the_host_that_was_named(server: Serving, path: str) -> None:
     assert post(f"{server.url}{path}?apikey=secret", b"", method="GET").status == 404
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("mode", MODES)
+@each("mode", MODES)
 async def test_documents_prompts_and_completions_come_over_http(
     server: Serving, data: Path, mode: Literal["legacy", "auto", "2026-07-28"]
 ) -> None:

@@ -10,6 +10,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from tests.support.deno import needs_deno
+from tests.support.each import each
 from tests.support.event_front import event_front
 from tests.support.executors import runner_packages
 from tests.support.serving import clean_environment, serving
@@ -44,7 +45,7 @@ async def at(door: str, data: Path) -> AsyncGenerator[Client]:
                 yield client
 
 
-@pytest.mark.parametrize("door", ["stdio", "http", "lambda"])
+@each("door", ["stdio", "http", "lambda"])
 async def test_code_runs_and_its_state_stays(tmp_path: Path, door: str) -> None:
     async with at(door, tmp_path / "data") as client:
         told = await client.call_tool(

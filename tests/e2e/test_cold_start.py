@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
+
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = """
 import json, runpy, sys
+
+from tests.support.each import each
 runpy.run_path("functions/gateway/handler.py")
 print(json.dumps(list(sys.modules)))
 """
@@ -37,7 +41,7 @@ def test_the_sdk_is_imported_before_ours(loaded: list[str]) -> None:
     assert loaded.index("mcp.server.mcpserver") < loaded.index("loci")
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "loci.code.api",

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from loci.core.identity import LOCAL
+from tests.e2e.conftest import Homes
+from tests.e2e.in_process import loci
 from tests.e2e.test_moving import moved, opened
-from tests.support.serving import loci
+from tests.support.each import each
 
 
 def texts(data: Path) -> dict[str, str]:
@@ -125,20 +127,22 @@ def test_a_vault_comes_without_what_it_excludes(data: Path, tmp_path: Path) -> N
     assert linked(data, "obsidian-home") == {"obsidian-work-plan"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("form", "link"),
     [("absolute", "work/deep/My%20Plan.md"), ("relative", "../deep/My%20Plan.md"), ("shortest", "My%20Plan.md")],
 )
-def test_markdown_links_lead_where_obsidian_leads_them(data: Path, tmp_path: Path, form: str, link: str) -> None:
+def test_markdown_links_lead_where_obsidian_leads_them(new_home: Homes, form: str, link: str) -> None:
+    home = new_home()
+    data = home / "data"
     settings = {"useMarkdownLinks": True, "newLinkFormat": form}
     note = f"# Home\n\n[plan]({link})\n\n```\n[plan]({link})\n```\n"
     files = {"work/day/Home.md": note, "work/deep/My Plan.md": "# Plan\n", "other/Note.md": "# Other\n"}
-    moved(data, "import", vault(tmp_path, settings, **files))
+    moved(data, "import", vault(home, settings, **files))
     assert linked(data, "obsidian-work-day-home") == {"obsidian-work-deep-my-plan"}
     assert f"```\n[plan]({link})\n```" in texts(data)["obsidian/work/day/Home.md"]
 
 
-@pytest.mark.parametrize("expression", ["/(/", "/(a+)+$/", "/\\d/", "/a.b/"])
+@each("expression", ["/(/", "/(a+)+$/", "/\\d/", "/a.b/"])
 def test_a_filter_that_cannot_be_read_is_refused(data: Path, tmp_path: Path, expression: str) -> None:
     ended = loci(data, "import", str(vault(tmp_path, {"userIgnoreFilters": [expression]}, **{"a.md": "# A\n"})))
     assert (ended.returncode, "cannot read" in ended.stderr) == (1, True)
@@ -180,7 +184,7 @@ def test_each_conversation_with_claude_is_a_document(data: Path, tmp_path: Path)
     assert (document.title, document.tags, document.date) == ("Ferry: when?", ("conversation",), "2026-02-14")
 
 
-@pytest.mark.parametrize("odd", [None, {"attachments": ["x"]}, {"content": 5}])
+@each("odd", [None, {"attachments": ["x"]}, {"content": 5}])
 def test_an_export_of_another_shape_is_refused(data: Path, tmp_path: Path, odd: dict[str, Any] | None) -> None:
     other = {"uuid": "odd", "chat_messages": [{"sender": "human", "text": "hi", **(odd or {})}]}
     export = {"chat_messages": 1} if odd is None else [*conversations(), other]

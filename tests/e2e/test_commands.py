@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from loci.core.version import version
-from tests.support.serving import clean_environment, loci
+from tests.e2e.in_process import loci
+from tests.support.each import each
+from tests.support.serving import clean_environment
+from tests.support.serving import loci as command
 from tests.surface.results import written
 
 COMMANDS = [
@@ -37,7 +40,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@each("command", COMMANDS)
 def test_every_command_has_help_and_takes_a_data_folder(data: Path, command: tuple[str, ...]) -> None:
     ended = loci(data, *command, "--help")
     assert ended.returncode == 0
@@ -46,45 +49,34 @@ def test_every_command_has_help_and_takes_a_data_folder(data: Path, command: tup
     assert not data.exists()
 
 
+@pytest.mark.smoke
 def test_the_version_is_printed(data: Path) -> None:
-    assert loci(data, "--version").stdout == f"loci {version()}\n"
+    assert command(data, "--version").stdout == f"loci {version()}\n"
+    assert loci(data, "fly").returncode == 2  # there is no such command
 
 
-def test_a_created_key_is_listed_without_its_text(data: Path) -> None:
+def test_a_key_is_shown_once_listed_without_its_text_and_stays_in_the_list_when_it_is_revoked(data: Path) -> None:
+    assert "Loci shows this key only once" in loci(data, "keys", "create").stdout
     created = json.loads(loci(data, "keys", "create", "laptop", "--json").stdout)
-    [listed] = json.loads(loci(data, "keys", "list", "--json").stdout)
+    *_, listed = json.loads(loci(data, "keys", "list", "--json").stdout)
     assert listed == {name: value for name, value in created.items() if name != "key"}
     assert re.fullmatch(r"loci_[0-9a-f]{12}_[A-Za-z0-9_-]{43}", created["key"])
-
-
-def test_a_key_is_shown_to_people_once(data: Path) -> None:
-    assert "Loci shows this key only once" in loci(data, "keys", "create").stdout
-
-
-def test_a_revoked_key_stays_in_the_list(data: Path) -> None:
-    id = json.loads(loci(data, "keys", "create", "--json").stdout)["id"]
-    assert json.loads(loci(data, "keys", "revoke", id, "--json").stdout)["revoked"]
+    assert "revoked" not in loci(data, "keys", "list").stdout
+    assert json.loads(loci(data, "keys", "revoke", created["id"], "--json").stdout)["revoked"]
     assert "revoked" in loci(data, "keys", "list").stdout
 
 
-def test_revoking_an_unknown_key_says_what_to_do(data: Path) -> None:
+def test_a_key_needs_an_owner_with_both_names_and_one_that_is_unknown_is_told(data: Path) -> None:
+    assert loci(data, "keys", "create", "--tenant", "acme").returncode == 1
     ended = loci(data, "keys", "revoke", "nope")
     assert ended.returncode == 1
     assert ended.stderr == "loci: There is no key nope. List the keys with: loci keys list.\n"
-
-
-def test_an_owner_needs_both_names(data: Path) -> None:
-    assert loci(data, "keys", "create", "--tenant", "acme").returncode == 1
 
 
 def test_the_data_option_wins_over_the_environment(data: Path, tmp_path: Path) -> None:
     loci(data, "keys", "create", "--data", str(tmp_path / "elsewhere"))
     assert not data.exists()
     assert (tmp_path / "elsewhere" / "loci.db").exists()
-
-
-def test_an_unknown_command_is_an_error(data: Path) -> None:
-    assert loci(data, "fly").returncode == 2
 
 
 WITHOUT_BOTO3 = """
@@ -95,7 +87,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("command", [("keys", "list", "--stack", "loci-dev-gateway"), ("search", "x")])
+@each("command", [("keys", "list", "--stack", "loci-dev-gateway"), ("search", "x")])
 def test_without_the_packages_for_aws_a_command_names_the_extra(data: Path, command: tuple[str, ...]) -> None:
     environment = clean_environment(data, LOCI_MODE="aws", LOCI_TABLE="t", LOCI_BUCKET="b")
     ended = subprocess.run(
@@ -168,7 +160,7 @@ def test_commands_about_files_answer_programs_as_the_tools_do(data: Path, tmp_pa
     assert removed == called("delete_memory", **it)
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "code"),
     [
         (("forget", "nothing", "--yes"), "NODE_NOT_FOUND"),
@@ -195,7 +187,7 @@ def test_an_error_for_programs_has_the_shape_of_a_tools_error(
     assert "{" not in loci(data, *command).stdout
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "says"),
     [
         (("events", "--stack", "a", "--url", "https://loci.example.com"), "Give --stack, or the URL, not both"),

@@ -10,6 +10,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from tests.e2e.conftest import Homes
 from tests.support.client_files import (
     CODEX,
     CURSOR,
@@ -23,11 +24,13 @@ from tests.support.client_files import (
     put,
     read,
 )
+from tests.support.each import each
 from tests.support.serving import clean_environment
 
 
-@pytest.mark.parametrize("client", FILES)
-def test_each_client_gets_an_endpoint_in_its_own_words(home: Path, client: str) -> None:
+@each("client", FILES)
+def test_each_client_gets_an_endpoint_in_its_own_words(new_home: Homes, client: str) -> None:
+    home = new_home()
     file, section, entry = FILES[client]
     told = connected(home, client, "--url", "https://loci.example.com", "--key", KEY)
     assert read(home / file) == {section: {"loci": entry}}
@@ -36,8 +39,10 @@ def test_each_client_gets_an_endpoint_in_its_own_words(home: Path, client: str) 
     assert "is connected" in connected(home, client, "--url", URL, LOCI_KEY=KEY)
 
 
-@pytest.mark.parametrize("client", STARTED)
-def test_what_was_written_starts_a_loci_that_answers(home: Path, client: str) -> None:
+@pytest.mark.smoke
+@each("client", STARTED)
+def test_what_was_written_starts_a_loci_that_answers(new_home: Homes, client: str) -> None:
+    home = new_home()
     file, section = STARTED[client]
     connected(home, client, "--data", os.path.relpath(home / "own data"))
     entry = read(home / file)[section]["loci"]
@@ -81,8 +86,9 @@ OTHERS = (
 )
 
 
-@pytest.mark.parametrize("client", FILES)
-def test_no_key_is_shown_neither_an_old_one_nor_one_of_others(home: Path, client: str) -> None:
+@each("client", FILES)
+def test_no_key_is_shown_neither_an_old_one_nor_one_of_others(new_home: Homes, client: str) -> None:
+    home = new_home()
     file, section, _ = FILES[client]
     if file.endswith(".json"):
         put(home, file, OTHERS.replace("@@", section))
@@ -106,8 +112,9 @@ def test_it_says_where_keys_can_still_be_read(home: Path) -> None:
     assert "Others on" not in removed
 
 
-@pytest.mark.parametrize("name", ["VS Code", "vs-code", "Claude Code", "claude_code"])
-def test_a_client_is_known_however_it_is_written(home: Path, name: str) -> None:
+@each("name", ["VS Code", "vs-code", "Claude Code", "claude_code"])
+def test_a_client_is_known_however_it_is_written(new_home: Homes, name: str) -> None:
+    home = new_home()
     assert "is connected" in connected(home, name)
 
 
@@ -132,7 +139,7 @@ def test_the_list_says_which_clients_are_here_and_connected(home: Path) -> None:
     assert "line 1, column 2" in connect(home).stdout
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "problem"),
     [
         (["emacs"], "Loci does not know the file of 'emacs'"),
@@ -143,7 +150,8 @@ def test_the_list_says_which_clients_are_here_and_connected(home: Path) -> None:
         (["claude-desktop", "--url", URL], "under Connectors"),
     ],
 )
-def test_what_cannot_be_written_is_refused(home: Path, arguments: list[str], problem: str) -> None:
+def test_what_cannot_be_written_is_refused(new_home: Homes, arguments: list[str], problem: str) -> None:
+    home = new_home()
     ended = connect(home, *arguments, "--yes")
     assert ended.returncode == 1
     assert problem in ended.stderr

@@ -25,6 +25,7 @@ from tests.attack.doors import uvicorn_door
 from tests.servers.ports import free_port
 from tests.support.client_files import CURSOR, VSCODE, connect, read
 from tests.support.docs import DOCS, blocks_of, lines_of
+from tests.support.each import each
 from tests.support.oauth_client import Program
 from tests.support.oauth_person import Person
 from tests.support.serving import LOCI, clean_environment, loci
@@ -83,13 +84,13 @@ async def connects(served: Served, url: str, headers: Mapping[str, str]) -> set[
         return {one.name for one in (await client.list_tools()).tools}
 
 
-@pytest.mark.parametrize("entry", [one for one in entries() if "url" in one], ids=str)
+@each("entry", [one for one in entries() if "url" in one])
 async def test_an_entry_connects_a_client(served: Served, entry: dict[str, Any]) -> None:
     entry = json.loads(served.filled(json.dumps(entry, ensure_ascii=False)))
     assert "search_documents" in await connects(served, entry["url"], entry.get("headers", {}))
 
 
-@pytest.mark.parametrize("entry", [one for one in entries() if "command" in one], ids=str)
+@each("entry", [one for one in entries() if "command" in one])
 async def test_an_entry_with_a_command_starts_loci(served: Served, entry: dict[str, Any]) -> None:
     assert entry["command"].endswith("/.venv/bin/loci")
     command, *module = LOCI
@@ -99,13 +100,13 @@ async def test_an_entry_with_a_command_starts_loci(served: Served, entry: dict[s
         assert "search_documents" in {one.name for one in (await client.list_tools()).tools}
 
 
-@pytest.mark.parametrize("address", [one.strip() for one in blocks_of(PAGE, "text")])
+@each("address", [one.strip() for one in blocks_of(PAGE, "text")])
 async def test_an_address_to_paste_connects_a_client(served: Served, address: str) -> None:
     found = await connects(served, served.filled(address), {})
     assert found == {"search", "fetch"} if address.endswith("/search") else "search_documents" in found
 
 
-@pytest.mark.parametrize("line", lines_of(PAGE, "claude "))
+@each("line", lines_of(PAGE, "claude "))
 async def test_a_line_for_claude_code_names_what_connects(served: Served, line: str) -> None:
     told = shlex.split(served.filled(line))
     assert told[:6] == ["claude", "mcp", "add", "--transport", "http", "loci"]
@@ -137,7 +138,7 @@ def test_the_lines_for_clients_work(home: Path) -> None:
     assert read(home / CURSOR) == {}
 
 
-@pytest.mark.parametrize("block", blocks_of(PAGE, "toml"))
+@each("block", blocks_of(PAGE, "toml"))
 def test_the_settings_exist(block: str, tmp_path: Path) -> None:
     load_settings({"data": tmp_path, **tomllib.loads(block)})
 

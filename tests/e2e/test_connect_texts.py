@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.conftest import Homes
 from tests.support.client_files import CODEX, CURSOR, FILES, KEY, STARTED, URL, connect, connected, put, read
 from tests.support.client_texts import BARE_JSONS, BROKEN_JSONS, BROKEN_TOMLS, JSONS, REAL, TOMLS
+from tests.support.each import each
 
 
 def texts(jsons: dict[str, str], tomls: dict[str, str]) -> list[Any]:
@@ -26,11 +28,12 @@ def copies(path: Path) -> list[Path]:
     return sorted(path.parent.glob("*.before-loci*"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("client", "text"),
     [*texts(JSONS, TOMLS), *(pytest.param(client, text, id=client) for client, text in REAL.items())],
 )
-def test_only_the_entry_changes_and_goes_again(home: Path, client: str, text: str) -> None:
+def test_only_the_entry_changes_and_goes_again(new_home: Homes, client: str, text: str) -> None:
+    home = new_home()
     file, section = STARTED[client]
     path = put(home, file, text)
     before = read(path)
@@ -50,8 +53,9 @@ def test_only_the_entry_changes_and_goes_again(home: Path, client: str, text: st
     assert copies(path)[0].read_bytes().decode() == text
 
 
-@pytest.mark.parametrize("text", JSONS.values(), ids=JSONS)
-def test_an_entry_goes_alone_if_there_is_no_copy(home: Path, text: str) -> None:
+@each("text", JSONS.values())
+def test_an_entry_goes_alone_if_there_is_no_copy(new_home: Homes, text: str) -> None:
+    home = new_home()
     path = put(home, CURSOR, text.replace("@@", "mcpServers"))
     connected(home, "cursor")
     for copy in copies(path):
@@ -60,8 +64,9 @@ def test_an_entry_goes_alone_if_there_is_no_copy(home: Path, text: str) -> None:
     assert path.read_bytes().decode() == text.replace("@@", "mcpServers")
 
 
-@pytest.mark.parametrize(("client", "text"), texts(BARE_JSONS, {}))
-def test_a_file_without_servers_gets_its_first_and_is_as_it_was_again(home: Path, client: str, text: str) -> None:
+@each(("client", "text"), texts(BARE_JSONS, {}))
+def test_a_file_without_servers_gets_its_first_and_is_as_it_was_again(new_home: Homes, client: str, text: str) -> None:
+    home = new_home()
     file, section = STARTED[client]
     path = put(home, file, text)
     connected(home, client)
@@ -95,15 +100,19 @@ def test_a_file_that_loci_made_is_empty_again(home: Path) -> None:
     assert (home / CURSOR).read_text() == "{}\n"
 
 
-@pytest.mark.parametrize(("rest", "left"), [("", {}), (', "a": 1', {"mcpServers": {}, "a": 1})])
-def test_without_a_copy_an_empty_section_goes_only_if_it_was_all(home: Path, rest: str, left: dict[str, Any]) -> None:
+@each(("rest", "left"), [("", {}), (', "a": 1', {"mcpServers": {}, "a": 1})])
+def test_without_a_copy_an_empty_section_goes_only_if_it_was_all(
+    new_home: Homes, rest: str, left: dict[str, Any]
+) -> None:
+    home = new_home()
     path = put(home, CURSOR, f'{{"mcpServers": {{"loci": {{"url": "{URL}"}}}}{rest}}}')
     connected(home, "cursor", "--remove")
     assert read(path) == left
 
 
-@pytest.mark.parametrize(("client", "text"), broken(BROKEN_JSONS, BROKEN_TOMLS))
-def test_a_broken_file_is_left_alone(home: Path, client: str, text: str) -> None:
+@each(("client", "text"), broken(BROKEN_JSONS, BROKEN_TOMLS))
+def test_a_broken_file_is_left_alone(new_home: Homes, client: str, text: str) -> None:
+    home = new_home()
     path = put(home, STARTED[client][0], text)
     ended = connect(home, client, "--yes")
     assert (ended.returncode, path.read_text()) == (1, text)
@@ -111,27 +120,28 @@ def test_a_broken_file_is_left_alone(home: Path, client: str, text: str) -> None
     assert [one.name for one in path.parent.iterdir() if one.name != "data"] == [path.name]
 
 
-@pytest.mark.parametrize(
-    "text", ["mcp_servers = {}\n", 'mcp_servers = { a = { command = "x" } }\n', "mcp_servers = 5\n"]
-)
-def test_a_section_that_is_one_value_is_named(home: Path, text: str) -> None:
+@each("text", ["mcp_servers = {}\n", 'mcp_servers = { a = { command = "x" } }\n', "mcp_servers = 5\n"])
+def test_a_section_that_is_one_value_is_named(new_home: Homes, text: str) -> None:
+    home = new_home()
     path = put(home, CODEX, text)
     ended = connect(home, "codex", "--yes")
     assert (ended.returncode, path.read_text()) == (1, text)
     assert "Write each of its servers as a table, [mcp_servers.NAME], and try again" in ended.stderr
 
 
-@pytest.mark.parametrize("content", ['{"a": 1}'.encode("utf-16"), b'{"a": "\xff"}'])
-@pytest.mark.parametrize("client", STARTED)
-def test_a_file_that_is_not_utf8_is_left_alone(home: Path, client: str, content: bytes) -> None:
+@each("content", ['{"a": 1}'.encode("utf-16"), b'{"a": "\xff"}'])
+@each("client", STARTED)
+def test_a_file_that_is_not_utf8_is_left_alone(new_home: Homes, client: str, content: bytes) -> None:
+    home = new_home()
     path = put(home, STARTED[client][0], content)
     ended = connect(home, client, "--yes")
     assert (ended.returncode, path.read_bytes()) == (1, content)
     assert "is not in UTF-8" in ended.stderr
 
 
-@pytest.mark.parametrize("client", STARTED)
-def test_a_read_only_file_is_left_alone(home: Path, client: str) -> None:
+@each("client", STARTED)
+def test_a_read_only_file_is_left_alone(new_home: Homes, client: str) -> None:
+    home = new_home()
     path = put(home, STARTED[client][0], REAL[client])
     path.chmod(0o444)
     ended = connect(home, client, "--yes")

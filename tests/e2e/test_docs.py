@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.docs import COMMANDS, DOCS, PAGES
 from tests.support.docs_parts import PARTS, renewed
+from tests.support.each import each
 
 ROOT = DOCS.parent
 
@@ -19,13 +20,13 @@ def test_a_page_made_from_the_program_is_up_to_date(name: str) -> None:
     assert (DOCS / name).read_text("utf-8") == PAGES[name]()
 
 
-@pytest.mark.parametrize("name", PARTS)
+@each("name", PARTS)
 def test_a_part_made_from_data_is_up_to_date(name: str) -> None:
     """Renew it: python -m tests.support.docs."""
     assert (DOCS / name).read_text("utf-8") == renewed(DOCS / name)
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *DOCS.glob("*.md"), *(ROOT / ".github").glob("*.md")])
+@each("page", [ROOT / "README.md", *DOCS.glob("*.md"), *(ROOT / ".github").glob("*.md")])
 def test_every_link_leads_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
         assert target.startswith("https://") or (page.parent / target).exists(), target

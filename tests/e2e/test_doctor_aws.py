@@ -14,6 +14,7 @@ from loci.core.identity import Owner
 from loci.core.settings import load_settings
 from tests.contract.inferences import FUNCTION, handler_on
 from tests.servers.java.nodes import opensearch_node
+from tests.support.each import each
 from tests.support.invoke_api import invoke_api
 from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
 from tests.support.small_models import small_models
@@ -77,7 +78,7 @@ def test_a_model_beside_the_function_is_checked(deployed: Environment, small_mod
     assert "inference" not in found
 
 
-@pytest.mark.parametrize(
+@each(
     ("setting", "name"),
     [
         ("LOCI_TABLE", "table"),

@@ -9,6 +9,7 @@ from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL, Owner
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.ingest.local_files import blob_key
+from tests.support.each import each
 from tests.support.patient import LOSE_RECORD, Patient, empty, patient
 from tests.support.small_models import lay_out_embedder, lay_out_reranker, small_models
 
@@ -152,7 +153,7 @@ def test_passages_without_vectors_are_told_and_can_be_embedded(patient: Patient,
     assert patient.told() == {}
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@each("damage", DAMAGES)
 def test_damaged_vectors_end_every_search_and_can_be_made_anew(patient: Patient, damage: str) -> None:
     patient.sql(damage)
     with pytest.raises(Unavailable, match="The index holds damaged vectors"):

@@ -22,10 +22,12 @@ from loci.mcp.auth.oauth_clients import ONCE_SECONDS
 from loci.mcp.auth.oauth_parts import grants_of
 from loci.mcp.http.application import asgi
 from tests.attack.doors import uvicorn_door
+from tests.e2e.in_process import loci
 from tests.servers.ports import free_port
+from tests.support import serving
 from tests.support.broken_front import Break, Front, Passed, front
+from tests.support.each import each
 from tests.support.event_front import ROOT
-from tests.support.serving import loci
 
 WAY = ["address", "endpoint", "key", "discovery", "registration", "sign-in", "token", "call", "end"]
 SERVER = "/.well-known/oauth-authorization-server"
@@ -110,7 +112,7 @@ def test_a_whole_way_is_walked_and_leaves_no_connection(served: Served) -> None:
     assert max(left) <= time.time() + ONCE_SECONDS
 
 
-@pytest.mark.parametrize("part", ["documents", "files", "tools", "search"])
+@each("part", ["documents", "files", "tools", "search"])
 def test_the_way_to_each_part_is_walked(served: Served, part: str) -> None:
     found = served.walk(url=f"{served.front.url}/mcp/{part}")
     assert [(one["name"], one["state"]) for one in found] == [(name, "ok") for name in WAY]
@@ -154,7 +156,7 @@ BROKEN: dict[str, tuple[Break, str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@each("name", BROKEN)
 def test_the_step_that_fails_is_named_with_what_to_do(served: Served, name: str) -> None:
     breaks, step, what, advice = BROKEN[name]
     found = served.walk(breaks)
@@ -180,7 +182,7 @@ def test_a_key_that_is_not_valid_is_said(served: Served) -> None:
 def test_a_person_signs_in_with_a_browser(served: Served) -> None:
     browser = f"{sys.executable} -m tests.support.signing_browser {served.key} %s"
     arguments = ("doctor", "--json", "--browser", "--url", f"{served.front.url}/mcp")
-    done = loci(served.data, *arguments, BROWSER=browser, PYTHONPATH=str(ROOT))
+    done = serving.loci(served.data, *arguments, BROWSER=browser, PYTHONPATH=str(ROOT))
     found = json.loads(done.stdout)["findings"]
     assert [(one["name"], one["state"]) for one in found] == [(name, "ok") for name in WAY if name != "key"]
     assert f"{served.front.url}/authorize?" in done.stderr
@@ -204,7 +206,7 @@ def test_a_server_whose_clients_are_registered_by_hand_is_a_warning(served: Serv
     assert (last["name"], last["state"]) == ("registration", "warning")
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "step", "advice"),
     [
         ("nonsense", "address", "https://"),
@@ -247,7 +249,7 @@ def test_where_everybody_is_let_in_there_is_nothing_to_sign_in_for(tmp_path: Pat
     ]
 
 
-@pytest.mark.parametrize("options", [["--fix"], ["--stack", "loci-dev"], ["--data", "x"]])
+@each("options", [["--fix"], ["--stack", "loci-dev"], ["--data", "x"]])
 def test_what_does_not_go_together_is_refused(tmp_path: Path, options: list[str]) -> None:
     done = loci(tmp_path, "doctor", "--url", "https://loci.test/mcp", *options)
     assert done.returncode != 0

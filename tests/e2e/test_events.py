@@ -130,6 +130,7 @@ def test_the_command_follows_the_database_of_this_machine(tmp_path: Path) -> Non
     assert (process.returncode, errors) == (0, "")
 
 
+@pytest.mark.smoke
 def test_the_command_follows_a_server_with_a_key(tmp_path: Path) -> None:
     data = tmp_path / "data"
     key = build_app(load_settings({"data": data})).api_keys.create(LOCAL, "test")[1]

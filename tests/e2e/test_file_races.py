@@ -53,7 +53,7 @@ def gate(deployed: Deployed) -> Generator[Gate]:
 
     def wait(event: dict[str, Any], context: object) -> object:
         gate.reached.set()
-        assert gate.open.wait(20)
+        assert gate.open.wait(120)
         return read(event, context)
 
     deployed.api.functions[FUNCTION] = wait

@@ -30,6 +30,7 @@ from loci.sandbox.wall.layers import UNPRIVILEGED
 from tests.attack.doors import lambda_doors
 from tests.contract.file_readers import FUNCTION
 from tests.support.deno import STRONGEST
+from tests.support.each import each
 from tests.support.event_follower import following
 from tests.support.executors import runner_packages
 from tests.support.functions import loaded
@@ -41,6 +42,8 @@ pytestmark = pytest.mark.skipif(
     not STRONGEST >= UNPRIVILEGED,
     reason="this machine has no wall to put around parsers: `loci doctor` says what is missing",
 )
+HIDDEN = {"VisibilityTimeout": "43200"}
+"""No message of one test comes again in a later one, however long these take."""
 PRICES = b"fruit,price\nquince,3\nmedlar,4\n"
 ANN, TOLD = Owner("acme & co", "ann/1"), Owner("acme", "told")
 
@@ -138,7 +141,7 @@ def deployment(models: Path, **more: str) -> Generator[Deployed]:
     with pytest.MonkeyPatch.context() as environment, invoke_api() as api, loopback_aws():
         client: Any = cast("Any", boto3).client
         sqs = client("sqs")
-        queue: str = sqs.create_queue(QueueName="ingest")["QueueUrl"]
+        queue: str = sqs.create_queue(QueueName="ingest", Attributes=HIDDEN)["QueueUrl"]
         aside: str = sqs.create_queue(QueueName="ingest-aside")["QueueUrl"]
         settings = {
             "mode": "aws",
@@ -208,9 +211,7 @@ def test_a_file_that_is_added_again_while_it_waits_is_sent_again(deployed: Deplo
     assert deployed.file("twice.csv").newest.number == 1
 
 
-@pytest.mark.parametrize(
-    "name", ["sent.csv", "mit Umlaut ä & 100%+.csv", ".hidden.csv", "~a.csv", "50%24.csv", "${filename}.csv"]
-)
+@each("name", ["sent.csv", "mit Umlaut ä & 100%+.csv", ".hidden.csv", "~a.csv", "50%24.csv", "${filename}.csv"])
 def test_what_is_sent_with_a_form_is_found_and_the_object_is_gone(deployed: Deployed, name: str) -> None:
     message = deployed.upload(name, PRICES, ANN)
     assert deployed.take(message) == []
@@ -313,7 +314,7 @@ def test_a_form_is_for_one_file_of_its_owner(deployed: Deployed) -> None:
     assert {"key": ticket.fields["key"]} in policy["conditions"]
 
 
-@pytest.mark.parametrize("name", ["${filename}", "a${filename}", "${filename}.csv"])
+@each("name", ["${filename}", "a${filename}", "${filename}.csv"])
 def test_s3_puts_no_other_name_into_the_key_of_a_form(deployed: Deployed, name: str) -> None:
     uploads = deployed.app.files.parts.uploads
     assert uploads is not None

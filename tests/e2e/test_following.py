@@ -12,15 +12,14 @@ from typing import cast
 
 import pytest
 
+from tests.e2e.in_process import loci
 from tests.support.held import indexed, paths
 from tests.support.polling import until
-from tests.support.serving import LOCI, PATIENCE, Serving, call, clean_environment, initialize, loci, post, serving
+from tests.support.serving import LOCI, PATIENCE, Serving, call, clean_environment, initialize, post, serving
 from tests.support.watching import Watching, atomic_save, watching
 from tests.support.words import word_of
 
 BEGUN = "2 unchanged"
-SOON = 15
-"""Seconds on a busy machine. What nothing reports is found by the next sweep only, after 30."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ def test_over_http_a_saved_note_is_found_without_a_command(
     with serving(library) as server:
         until(lambda: said(library, BEGUN))
         save(notes / "plan.md", "# Plan\n\nstrawberry\n")
-        until(lambda: finds(server, "strawberry") == {"notes-plan"}, SOON)
+        until(lambda: finds(server, "strawberry") == {"notes-plan"}, PATIENCE)
         assert server.stop() == 0
     assert not said(library, "Traceback")
 
@@ -98,7 +97,7 @@ def test_over_stdio_a_saved_note_is_found_without_a_command(library: Path, notes
     with over_stdio(library) as client:
         until(lambda: BEGUN in client.log.read_text("utf-8"))
         atomic_save(notes / "plan.md", "# Plan\n\nstrawberry\n")
-        until(lambda: client.finds("strawberry") == {"notes-plan"}, SOON)
+        until(lambda: client.finds("strawberry") == {"notes-plan"}, PATIENCE)
         assert client.process.stdin is not None
         client.process.stdin.close()
         assert client.process.wait(PATIENCE) == 0
@@ -116,7 +115,7 @@ def test_a_folder_that_is_ingested_while_the_server_runs_is_followed(data: Path,
         assert loci(data, "ingest", str(notes)).returncode == 0
         until(lambda: said(data, BEGUN))
         (notes / "new.md").write_text("strawberry")
-        until(lambda: finds(server, "strawberry") == {"notes-new"}, SOON)
+        until(lambda: finds(server, "strawberry") == {"notes-new"}, PATIENCE)
 
 
 def test_one_of_two_servers_follows_and_after_its_kill_the_other_does(library: Path, notes: Path) -> None:
@@ -130,7 +129,7 @@ def test_one_of_two_servers_follows_and_after_its_kill_the_other_does(library: P
             one.process.send_signal(signal.SIGKILL)
             until(lambda: "3 unchanged" in other.log.read_text("utf-8"))
             (notes / "new.md").write_text("raspberry")
-            until(lambda: other.finds("raspberry") == {"notes-new"}, SOON)
+            until(lambda: other.finds("raspberry") == {"notes-new"}, PATIENCE)
 
 
 def test_a_setting_turns_it_off(library: Path, notes: Path) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.serving import clean_environment, loci
+from tests.e2e.in_process import loci
+from tests.support.serving import clean_environment
 
 NOTES = {
     "notes/plan.md": "# The <plan>\n\nSee [[log]] and [[nobody]].\n",

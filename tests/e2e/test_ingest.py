@@ -11,9 +11,13 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.in_process import loci
+from tests.e2e.standing_still import standing_still
+from tests.support.each import each
 from tests.support.held import indexed
 from tests.support.polling import until
-from tests.support.serving import LOCI, call, clean_environment, loci, post, serving
+from tests.support.serving import call, clean_environment, post, serving
+from tests.support.serving import loci as command
 from tests.support.small_models import lay_out_embedder
 
 MANY = 200
@@ -38,19 +42,17 @@ def test_the_numbers_add_up(data: Path, notes: Path) -> None:
     assert told["seen"] == 3
 
 
-def test_people_read_a_summary(data: Path, notes: Path) -> None:
+def test_people_read_a_summary_with_what_failed_and_progress_on_standard_error(data: Path, notes: Path) -> None:
     ended = run(data, "ingest", str(notes))
+    assert (ended.returncode, ended.stderr) == (0, "1 of 2\n2 of 2\n")
     assert ended.stdout == (
         "2 seen: 2 processed, 0 unchanged, 0 failed. 0 removed.\n"
         "2 passages, searchable by words only: no model is installed.\n"
     )
-
-
-def test_progress_goes_to_standard_error(data: Path, notes: Path) -> None:
-    assert run(data, "ingest", str(notes)).stderr == "1 of 2\n2 of 2\n"
-
-
-def test_failed_files_are_listed_and_the_exit_code_is_1(data: Path, notes: Path) -> None:
+    (notes / "plan.md").write_text("---\ntitle: a: b\n---\ntext")
+    ended = run(data, "ingest", str(notes))
+    assert ended.returncode == 0
+    assert "Ingested with a problem:\n  notes/plan.md: line 2: The front matter is broken" in ended.stdout
     with (notes / "huge.md").open("wb") as file:
         file.truncate(20_000_000)
     ended = run(data, "ingest", str(notes))
@@ -58,37 +60,25 @@ def test_failed_files_are_listed_and_the_exit_code_is_1(data: Path, notes: Path)
     assert "Failed:\n  notes/huge.md: " in ended.stdout
 
 
-def test_a_problem_is_listed_and_the_exit_code_is_0(data: Path, notes: Path) -> None:
-    (notes / "plan.md").write_text("---\ntitle: a: b\n---\ntext")
-    ended = run(data, "ingest", str(notes))
-    assert ended.returncode == 0
-    assert "Ingested with a problem:\n  notes/plan.md: line 2: The front matter is broken" in ended.stdout
-
-
-def test_a_name_cannot_command_the_terminal(data: Path, notes: Path) -> None:
+def test_odd_names_neither_command_the_terminal_nor_are_options(data: Path, notes: Path) -> None:
+    (notes / "-x.md").write_text("dash")
+    assert run(data, "ingest", "--", str(notes / "-x.md")).returncode == 0
+    assert indexed(data, "dash") == {"notes-x"}
     (notes / "a\x1b[31m\n.md").write_bytes(b"\xff")
     assert r"notes/a\x1b[31m\n.md: line 1" in run(data, "ingest", str(notes)).stdout
-
-
-def test_a_name_cannot_command_the_terminal_when_it_is_forgotten(data: Path, notes: Path) -> None:
     (notes / "a\x1b[31m\n.md").write_text("text")
     ingested(data, notes)
     assert r"  notes/a\x1b[31m\n.md  (notes-a-31m)" in run(data, "forget", str(notes)).stderr
 
 
-@pytest.mark.parametrize(("path", "says"), [("nowhere", "There is no"), ("models", "nothing to ingest")])
+@each(("path", "says"), [("nowhere", "There is no"), ("models", "nothing to ingest")])
 def test_nothing_to_ingest_is_an_error_of_one_line(data: Path, notes: Path, path: str, says: str) -> None:
     ended = run(data, "ingest", str(notes.parent / path))
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)
     assert says in ended.stderr
 
 
-def test_a_file_name_may_begin_with_a_hyphen(data: Path, notes: Path) -> None:
-    (notes / "-x.md").write_text("dash")
-    assert run(data, "ingest", "--", str(notes / "-x.md")).returncode == 0
-    assert indexed(data, "dash") == {"notes-x"}
-
-
+@pytest.mark.smoke
 def test_a_running_server_sees_at_once_what_a_command_writes(data: Path, notes: Path) -> None:
     with serving(data, LOCI_MODELS=str(data.parent / "models")) as server:
 
@@ -97,7 +87,7 @@ def test_a_running_server_sees_at_once_what_a_command_writes(data: Path, notes: 
             return [row["id"] for row in answer["result"]["structuredContent"]["results"]]
 
         assert answers() == []
-        assert ingested(data, notes)["processed"] == 2
+        assert command(data, "ingest", str(notes)).stdout.startswith("2 seen: 2 processed")
         assert answers() == ["notes-briefs-auth"]
         (notes / "briefs" / "auth.md").write_text("# Login\n\nNothing drops it any more.\n")
         ingested(data, notes)
@@ -105,39 +95,27 @@ def test_a_running_server_sees_at_once_what_a_command_writes(data: Path, notes: 
         (notes / "briefs" / "auth.md").write_text("# Login\n\nSafari again.\n")
         ingested(data, notes)
         assert answers() == ["notes-briefs-auth"]
-        assert run(data, "forget", "notes-briefs-auth", "--yes").returncode == 0
+        assert command(data, "forget", "notes-briefs-auth", "--yes").returncode == 0
         until(lambda: answers() == [])  # the server may have been just writing what it saw in the folder
 
 
-def test_a_folder_is_forgotten_and_its_files_stay(data: Path, notes: Path) -> None:
-    ingested(data, notes)
-    ended = run(data, "forget", str(notes / "briefs"), "--yes", "--json")
-    assert json.loads(ended.stdout) == {"forgotten": ["notes-briefs-auth"]}
-    assert indexed(data, "safari") == set()
-    assert (notes / "briefs" / "auth.md").exists()
-
-
-def test_a_document_is_forgotten_by_its_id(data: Path, notes: Path) -> None:
-    ingested(data, notes)
-    assert run(data, "forget", "notes-plan", "--yes").stdout == "Forgot 1 document.\n"
-    assert (indexed(data, "ship"), indexed(data, "safari")) == (set(), {"notes-briefs-auth"})
-
-
-def test_nothing_is_forgotten_before_somebody_says_yes(data: Path, notes: Path) -> None:
-    ingested(data, notes)
-    ended = run(data, "forget", "notes")
-    assert ended.returncode == 1
-    assert "Loci will remove 2 documents from the index" in ended.stderr
-    assert indexed(data, "safari") == {"notes-briefs-auth"}
-
-
-def test_forgetting_an_unknown_document_names_similar_ones(data: Path, notes: Path) -> None:
+def test_documents_are_forgotten_by_id_and_folder_and_not_before_somebody_says_yes(data: Path, notes: Path) -> None:
     ingested(data, notes)
     ended = run(data, "forget", "notes-plam", "--yes")
     assert (ended.returncode, ended.stderr) == (
         1,
         "loci: Node not found. Did you mean notes-plan, notes-briefs-auth? search_documents returns the current ids.\n",
     )
+    ended = run(data, "forget", "notes")
+    assert ended.returncode == 1
+    assert "Loci will remove 2 documents from the index" in ended.stderr
+    assert indexed(data, "safari") == {"notes-briefs-auth"}
+    assert run(data, "forget", "notes-plan", "--yes").stdout == "Forgot 1 document.\n"
+    assert (indexed(data, "ship"), indexed(data, "safari")) == (set(), {"notes-briefs-auth"})
+    ended = run(data, "forget", str(notes / "briefs"), "--yes", "--json")
+    assert json.loads(ended.stdout) == {"forgotten": ["notes-briefs-auth"]}
+    assert indexed(data, "safari") == set()
+    assert (notes / "briefs" / "auth.md").exists()
 
 
 def test_on_aws_it_says_where_to_upload(data: Path, notes: Path) -> None:
@@ -149,14 +127,11 @@ def test_on_aws_it_says_where_to_upload(data: Path, notes: Path) -> None:
 def kill_on_the_way(data: Path, notes: Path) -> None:
     """Start to ingest the notes, and kill the command before it is done."""
     environment = clean_environment(data, LOCI_MODELS=str(data.parent / "models"))
-    with subprocess.Popen(
-        [*LOCI, "ingest", str(notes)], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stderr is not None
-        for _ in range(random.randint(1, 9)):
-            process.stderr.readline()
-        process.send_signal(signal.SIGKILL)
-    assert process.returncode == -signal.SIGKILL
+    # A line has about ten bytes, and there are ten.
+    room = random.randint(12, 80)
+    with standing_still("ingest", str(notes), environment=environment, room=room) as standing:
+        standing.process.kill()
+    assert standing.process.returncode == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.exhaustive)])
@@ -196,19 +171,15 @@ def test_a_long_note_shows_progress_and_goes_on_after_a_kill(data: Path, notes: 
     lay_out_embedder(data.parent / "models")
     (notes / "long.md").write_text(LONG)
     environment = clean_environment(data, LOCI_MODELS=str(data.parent / "models"))
-    with subprocess.Popen(
-        [*LOCI, "ingest", str(notes)], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stderr is not None
-        said = next(line for line in process.stderr if line.startswith("notes/long.md: "))
-        process.send_signal(signal.SIGKILL)
-    done = re.fullmatch(r"notes/long.md: ([\d,]+) of 1,500 passages\n", said)
-    assert done
+    # "1 of 3", "2 of 3", and then a line of about 37 bytes for some of the passages
+    with standing_still("ingest", str(notes), environment=environment, room=90, said=45) as standing:
+        standing.process.kill()
+        *_, done = re.findall(r"notes/long.md: ([\d,]+) of 1,500 passages\n", standing.rest())
     assert indexed(data, "ferry") == set()
     again = run(data, "ingest", str(notes), "--json")
     told = json.loads(again.stdout)
     assert (told["seen"], told["failed"]) == (3, 0)
-    assert 0 < told["embedded"] <= 1502 - int(done[1].replace(",", ""))
+    assert 0 < told["embedded"] <= 1502 - int(done.replace(",", ""))
     assert indexed(data, "ferry") == {"notes-long"}
     assert "notes/long.md: 1,500 of 1,500 passages\n" in again.stderr
     with sqlite3.connect(data / "loci.db") as connection:

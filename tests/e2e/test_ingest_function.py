@@ -17,6 +17,7 @@ from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
+from tests.support.each import each
 from tests.support.event_front import ROOT
 from tests.support.lambda_worker import Context
 from tests.support.moto_aws import BUCKET, TABLE, moto_aws
@@ -133,7 +134,7 @@ def test_only_the_messages_that_may_work_later_come_again(
     assert failures(capsys) == [("no notice", "BAD_NOTICE"), ("without an index", "INDEX_UNAVAILABLE")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "content", "code"),
     [
         ("uploads/-/local/large.md", b"x" * (MAX_DOCUMENT_BYTES + 1), "FILE_TOO_LARGE"),

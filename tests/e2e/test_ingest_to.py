@@ -14,10 +14,13 @@ import pytest
 from loci.compose import build_app
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
+from tests.e2e.in_process import loci
+from tests.e2e.standing_still import standing_still
 from tests.support.api_events import Version
+from tests.support.each import each
 from tests.support.event_front import event_front
 from tests.support.held import paths
-from tests.support.serving import LOCI, Serving, call, clean_environment, loci, post, serving
+from tests.support.serving import Serving, call, clean_environment, post, serving
 
 NOBODY = "loci_000000000000_0000000000000000000000000000000000000000000"
 
@@ -167,7 +170,7 @@ def test_two_folders_of_one_name_are_refused(there: Server, notes: Path, tmp_pat
     assert (ended.returncode, "would both become notes/ on the server" in ended.stderr) == (1, True)
 
 
-@pytest.mark.parametrize(("key", "says"), [("", "Show an API key"), (NOBODY, "This key is not valid here")])
+@each(("key", "says"), [("", "Show an API key"), (NOBODY, "This key is not valid here")])
 def test_without_a_valid_key_the_server_refuses(there: Server, notes: Path, key: str, says: str) -> None:
     ended = there.run(notes, key=key)
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)
@@ -184,7 +187,7 @@ def test_another_owner_neither_sees_nor_removes_the_documents(there: Server, not
     assert there.paths() == {"notes/briefs/auth.md", "notes/plan.md"}
 
 
-@pytest.mark.parametrize("url", ["ftp://example.com", "nonsense", "https://"])
+@each("url", ["ftp://example.com", "nonsense", "https://"])
 def test_a_bad_url_is_an_error_of_one_line(notes: Path, tmp_path: Path, url: str) -> None:
     ended = loci(tmp_path / "here", "ingest", str(notes), "--to", url)
     assert (ended.returncode, ended.stderr.count("\n"), "is not a URL" in ended.stderr) == (1, 1, True)
@@ -197,16 +200,14 @@ def test_after_an_interruption_the_next_run_sends_only_the_rest(there: Server, n
     for number in range(300):
         (notes / f"{number}.md").write_text(f"# Note {number}\n")
     environment = clean_environment(there.here, LOCI_KEY=there.key)
-    command = [*LOCI, "ingest", str(notes), "--to", f"{there.url}/mcp", "--json"]
-    with subprocess.Popen(
-        command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stderr is not None
-        assert process.stdout is not None
-        process.stderr.readline()
-        process.send_signal(signal.SIGINT)
-        first = json.loads(process.stdout.read())
-    assert process.returncode == 130
+    command = ("ingest", str(notes), "--to", f"{there.url}/mcp", "--json")
+    # One of ten lines, each of about ten bytes.
+    with standing_still(*command, environment=environment, room=15, stdout=subprocess.PIPE) as standing:
+        standing.process.send_signal(signal.SIGINT)
+        standing.rest()
+        assert standing.process.stdout is not None
+        first = json.loads(standing.process.stdout.read())
+    assert standing.process.returncode == 130
     assert first["left"] > 0
     assert first["sent"] + first["left"] == 302
     second = there.told(notes)

@@ -1,6 +1,6 @@
 """People who sign in at an OpenID Connect issuer on the page of Loci, and let a client in: on uvicorn and on AWS."""
 
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from loci.mcp.http.application import asgi
 from tests.attack.doors import lambda_doors, uvicorn_door
 from tests.attack.issuer import issuing
 from tests.servers.ports import free_port
+from tests.support.each import each
 from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
 from tests.support.oauth_client import Program, ThroughDoor
 from tests.support.oauth_person import Person
@@ -58,29 +59,39 @@ class Deployed:
         return Program(f"{self.base}/mcp", Person("", self.issuer.url, transport=self.transport), self.transport)
 
 
-@pytest.fixture(scope="module", params=["uvicorn", "rest", "http"])
-def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Deployed]:
+@pytest.fixture(scope="module")
+def doors(tmp_path_factory: pytest.TempPathFactory) -> Generator[dict[str, Deployed]]:
     """On this machine without a secret at the issuer, and on AWS with one, behind a REST API and an HTTP API."""
-    with issuing(PeopleIssuer) as issuer:
-        told = {"oauth": "built-in", "log_level": "ERROR", "oidc_issuer": issuer.url, "oidc_client_id": CLIENT}
-        if request.param == "uvicorn":
-            port = free_port()
-            told |= {"data": tmp_path_factory.mktemp("oauth"), "public_url": f"http://127.0.0.1:{port}"}
-            app = build_app(load_settings(told))
-            with closing(app), uvicorn_door(asgi(app, on_loopback=True), port) as door:
-                yield Deployed(app, issuer, f"http://127.0.0.1:{door.port}", None)
-            return
-        issuer.secret = SAID
-        told |= {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET}
-        told |= {"public_url": "https://loci.test", "oidc_client_secret_from": "loci-at-the-issuer"}
-        with moto_aws():
+    with issuing(PeopleIssuer) as issuer, issuing(PeopleIssuer) as knowing:
+        port = free_port()
+        told = {"oauth": "built-in", "log_level": "ERROR", "oidc_client_id": CLIENT}
+        own = {"data": tmp_path_factory.mktemp("oauth"), "public_url": f"http://127.0.0.1:{port}"}
+        here = build_app(load_settings({**told, **own, "oidc_issuer": issuer.url}))
+        knowing.secret = SAID
+        own = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET}
+        own |= {"public_url": "https://loci.test", "oidc_client_secret_from": "loci-at-the-issuer"}
+        with closing(here), uvicorn_door(asgi(here, on_loopback=True), port) as door, moto_aws():
             boto3.Session().client("secretsmanager").create_secret(Name="loci-at-the-issuer", SecretString=SAID)  # pyright: ignore[reportUnknownMemberType]
-            app = build_app(load_settings(told))
+            app = build_app(load_settings({**told, **own, "oidc_issuer": knowing.url}))
             with lambda_doors(asgi(app)) as (rest, http):
-                door = rest if request.param == "rest" else http
-                yield Deployed(app, issuer, "https://loci.test", ThroughDoor(door))
+                yield {
+                    "uvicorn": Deployed(here, issuer, f"http://127.0.0.1:{door.port}", None),
+                    "rest": Deployed(app, knowing, "https://loci.test", ThroughDoor(rest)),
+                    "http": Deployed(app, knowing, "https://loci.test", ThroughDoor(http)),
+                }
 
 
+def through_each_door(test: Callable[[Deployed], Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+    """Run a test through each of them in turn, and report all that fail."""
+
+    async def through_one(doors: dict[str, Deployed], door: str) -> None:
+        await test(doors[door])
+
+    through_one.__name__, through_one.__doc__ = test.__name__, test.__doc__
+    return each("door", ["uvicorn", "rest", "http"])(through_one)
+
+
+@through_each_door
 async def test_a_person_signs_in_at_the_issuer_and_lets_a_client_in(deployed: Deployed) -> None:
     program = deployed.program()
     async with program.connected() as client:
@@ -91,6 +102,7 @@ async def test_a_person_signs_in_at_the_issuer_and_lets_a_client_in(deployed: De
     assert (await program.renewed(program.kept.renews)).status_code == 200
 
 
+@through_each_door
 async def test_the_owner_is_the_one_that_a_token_of_the_issuer_names(deployed: Deployed) -> None:
     owner = Owner(deployed.issuer.url, "ann")
     kept = deployed.app.scratchpad.keep(owner, "test", "of Ann")
@@ -107,6 +119,7 @@ async def test_the_owner_is_the_one_that_a_token_of_the_issuer_names(deployed: D
     assert not answer.is_error
 
 
+@through_each_door
 async def test_another_person_is_another_owner(deployed: Deployed) -> None:
     kept = deployed.app.scratchpad.keep(Owner(deployed.issuer.url, "ann"), "test", "of Ann")
     deployed.issuer.who = "bob"
@@ -119,7 +132,7 @@ async def test_another_person_is_another_owner(deployed: Deployed) -> None:
     assert answer.structured_content["error"]["code"] == "SCRATCHPAD_NOT_FOUND"
 
 
-@pytest.mark.parametrize(
+@each(
     ("told", "advice"),
     [
         ({"oidc_client_id": CLIENT, "public_url": "https://loci.test"}, "oidc_issuer"),
@@ -142,7 +155,7 @@ def test_a_sign_in_that_nobody_could_use_safely_is_refused_at_the_start(
         asgi(build_app(load_settings({"data": tmp_path_factory.mktemp("none"), **told})))
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "environment", "issuer"),
     [
         ("oauth", "oidc_issuer", "https://new.example.com"),
@@ -151,11 +164,12 @@ def test_a_sign_in_that_nobody_could_use_safely_is_refused_at_the_start(
     ],
 )
 def test_the_stronger_source_names_the_issuer_under_either_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, environment: str, issuer: str
+    tmp_path: Path, written: str, environment: str, issuer: str
 ) -> None:
     (tmp_path / "config.toml").write_text(f'{written} = "https://old.example.com"')
-    monkeypatch.setenv(f"LOCI_{environment.upper()}", issuer)
-    found = sourced_settings({"data": tmp_path})
+    with pytest.MonkeyPatch.context() as variables:
+        variables.setenv(f"LOCI_{environment.upper()}", issuer)
+        found = sourced_settings({"data": tmp_path})
     assert (found.settings.oauth, found.settings.oidc_issuer) == ("off", issuer)
     assert found.sources["oidc_issuer"] == f"LOCI_{environment.upper()}"
     assert "oauth" not in found.sources

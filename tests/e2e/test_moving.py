@@ -3,6 +3,7 @@
 import json
 import subprocess
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from loci.core.settings import load_settings
 from loci.documents.writing.authoring import EditDraft
 from loci.files.file import FileVersion, file_id
 from loci.workflows.run import Run
-from tests.support.serving import loci
+from tests.e2e.in_process import loci
+from tests.support.serving import loci as command
 
 WRITTEN = "---\ntags: [travel, rail]\n---\n# Ferries\n\nThe ferry to Anholt takes three hours.\n"
 
@@ -53,8 +55,10 @@ def full(data: Path, notes: Path) -> Path:
     return data
 
 
-def moved(data: Path, *arguments: Path | str) -> dict[str, Any]:
-    ended = loci(data, *map(str, arguments), "--json")
+def moved(
+    data: Path, *arguments: Path | str, by: Callable[..., subprocess.CompletedProcess[str]] = loci
+) -> dict[str, Any]:
+    ended = by(data, *map(str, arguments), "--json")
     assert ended.returncode == 0, ended.stderr
     return json.loads(ended.stdout)
 
@@ -88,12 +92,13 @@ def facts(data: Path) -> dict[str, Any]:
 # There and back
 
 
+@pytest.mark.smoke
 def test_everything_comes_back_as_it_was(full: Path, there: Path, archive: Path) -> None:
     before = facts(full)
     assert len(before["documents"]) == 3
     assert [len(one) for one in before["files"].values()] == [2]
-    assert moved(full, "export", archive)["taken"] == {"documents": 3, "deleted": 1, "files": 2}
-    assert moved(there, "import", archive)["taken"] == {"documents": 3, "deleted": 1, "files": 2}
+    assert moved(full, "export", archive, by=command)["taken"] == {"documents": 3, "deleted": 1, "files": 2}
+    assert moved(there, "import", archive, by=command)["taken"] == {"documents": 3, "deleted": 1, "files": 2}
     assert facts(there) == before
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from loci.core.identity import LOCAL
 from loci.documents.writing.authoring import EditDraft
+from tests.e2e.in_process import loci
 from tests.e2e.test_moving import opened
 from tests.support.docs import DOCS
-from tests.support.serving import loci
 
 GRAPH = """\
 {"type":"entity","name":"Ann","entityType":"person","observations":["Likes rail"]}

@@ -52,7 +52,7 @@ def listening(made: Deployed) -> Generator[str]:
         ended.set()
         server.should_exit = True
         for one in threads:
-            one.join(10)
+            one.join(60)
 
 
 def test_laptop_archive_aws_archive_laptop(deployed: Deployed, full: Path, tmp_path: Path) -> None:
@@ -64,19 +64,19 @@ def test_laptop_archive_aws_archive_laptop(deployed: Deployed, full: Path, tmp_p
     before = facts(full)
     key = app.api_keys.create(LOCAL, "mine")[1]
     first, second, back = tmp_path / "first.zip", tmp_path / "second.zip", tmp_path / "back" / "data"
-    counts = moved(full, "export", first)["taken"]
+    counts = moved(full, "export", first, by=loci)["taken"]
     assert counts == {"documents": 3, "deleted": 1, "files": 4}
     with listening(deployed) as url:
         remote: tuple[Any, ...] = ("--key", key)
-        assert moved(full, "import", first, "--to", url, *remote)["taken"] == counts
+        assert moved(full, "import", first, "--to", url, *remote, by=loci)["taken"] == counts
         assert until(lambda: app.files.waiting(LOCAL) == [])
-        assert moved(full, "import", first, "--to", url, *remote)["same"] == counts
+        assert moved(full, "import", first, "--to", url, *remote, by=loci)["same"] == counts
         found = [one.chunk.document for one in app.documents.search(LOCAL, "ferry", limit=5, room=99).ranking.hits]
         assert found == ["kept-ferries"]
         assert deployed.found("quince") == ["prices.csv"]
         [prices] = [one for one in app.files.listed(LOCAL) if one.name == "prices.csv"]
         assert app.files.compare(LOCAL, prices.id).total == 1
-        assert moved(back, "export", second, "--from", url, *remote)["taken"] == counts
-    assert moved(back, "import", second)["taken"] == counts
+        assert moved(back, "export", second, "--from", url, *remote, by=loci)["taken"] == counts
+    assert moved(back, "import", second, by=loci)["taken"] == counts
     assert facts(back) == before
     assert not [one for one in app.arriving.list(LOCAL) if one.startswith("transfer/")]

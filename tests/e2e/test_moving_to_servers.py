@@ -19,7 +19,9 @@ from loci.compose import build_app
 from loci.core.identity import Owner
 from loci.core.settings import load_settings
 from loci.transfer.wire import PIECE
-from tests.support.serving import LOCI, Answer, Serving, clean_environment, loci, post, serving
+from tests.e2e.in_process import loci
+from tests.support.each import each
+from tests.support.serving import LOCI, Answer, Serving, clean_environment, post, serving
 
 LARGE = os.urandom(6_000_000)
 
@@ -190,7 +192,7 @@ def test_an_export_that_was_killed_reads_only_the_rest(there: Server, data: Path
 # Attacks on the route
 
 
-@pytest.mark.parametrize(
+@each(
     "item",
     [
         {"part": "documents", "key": "x", "about": {"path": "../../etc/x.md"}},

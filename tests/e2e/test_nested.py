@@ -7,8 +7,8 @@ import pytest
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
+from tests.e2e.in_process import loci
 from tests.support.polling import until
-from tests.support.serving import loci
 from tests.support.watching import watching
 
 

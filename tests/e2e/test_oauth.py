@@ -2,10 +2,10 @@
 
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -20,6 +20,7 @@ from loci.mcp.http.application import asgi
 from tests.attack.doors import lambda_doors, uvicorn_door
 from tests.servers.ports import free_port
 from tests.support.client_host import ClientHost, client_host
+from tests.support.each import each
 from tests.support.event_front import ROOT
 from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
 from tests.support.oauth_client import CALLBACK, Program, ThroughDoor
@@ -52,24 +53,38 @@ class Deployed:
         return Program(f"{self.base}{path}", self.person(**habits), self.transport)
 
 
-@pytest.fixture(scope="module", params=["uvicorn", "rest", "http"])
-def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Deployed]:
+DOORS = ("uvicorn", "rest", "http")
+
+
+@pytest.fixture(scope="module")
+def doors(tmp_path_factory: pytest.TempPathFactory) -> Generator[dict[str, Deployed]]:
     """On this machine behind uvicorn, and on AWS behind a REST API and an HTTP API."""
-    if request.param == "uvicorn":
-        port = free_port()
-        told = {"data": tmp_path_factory.mktemp("oauth"), "oauth": "built-in", "log_level": "ERROR"}
-        app = build_app(load_settings({**told, "public_url": f"http://127.0.0.1:{port}"}))
-        with uvicorn_door(asgi(app, on_loopback=True), port) as door:
-            yield Deployed(app, f"http://127.0.0.1:{door.port}", None)
-        return
+    port = free_port()
+    told = {"data": tmp_path_factory.mktemp("oauth"), "oauth": "built-in", "log_level": "ERROR"}
+    here = build_app(load_settings({**told, "public_url": f"http://127.0.0.1:{port}"}))
     told = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET, "log_level": "ERROR"}
-    with moto_aws():
+    with uvicorn_door(asgi(here, on_loopback=True), port) as door, moto_aws():
         app = build_app(load_settings({**told, "oauth": "built-in", "public_url": "https://loci.test"}))
         with lambda_doors(asgi(app)) as (rest, http):
-            door = rest if request.param == "rest" else http
-            yield Deployed(app, "https://loci.test", ThroughDoor(door))
+            yield {
+                "uvicorn": Deployed(here, f"http://127.0.0.1:{door.port}", None),
+                "rest": Deployed(app, "https://loci.test", ThroughDoor(rest)),
+                "http": Deployed(app, "https://loci.test", ThroughDoor(http)),
+            }
 
 
+def through_each_door(test: Callable[[Deployed], Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+    """Run a test through each of them in turn, and report all that fail."""
+
+    async def through_one(doors: dict[str, Deployed], door: str) -> None:
+        await test(doors[door])
+
+    through_one.__name__, through_one.__doc__ = test.__name__, test.__doc__
+    return each("door", DOORS)(through_one)
+
+
+@pytest.mark.smoke
+@through_each_door
 async def test_a_client_comes_in_calls_renews_and_ends(deployed: Deployed) -> None:
     program = deployed.program()
     async with program.connected() as client:
@@ -91,6 +106,7 @@ async def test_a_client_comes_in_calls_renews_and_ends(deployed: Deployed) -> No
     assert (await program.renewed(later["refresh_token"])).json()["error"] == "invalid_grant"
 
 
+@through_each_door
 async def test_a_client_renews_by_itself_when_its_token_has_ended(deployed: Deployed) -> None:
     program = deployed.program()
     async with program.connected() as client:
@@ -102,6 +118,7 @@ async def test_a_client_renews_by_itself_when_its_token_has_ended(deployed: Depl
     assert len(program.person.pages) == 1
 
 
+@through_each_door
 async def test_a_person_may_deny_it(deployed: Deployed) -> None:
     program = deployed.program(allows=False)
     with pytest.raises(BaseExceptionGroup) as told:
@@ -111,6 +128,7 @@ async def test_a_person_may_deny_it(deployed: Deployed) -> None:
     assert program.kept.tokens is None
 
 
+@through_each_door
 async def test_a_person_may_allow_less_than_was_asked(deployed: Deployed) -> None:
     program = deployed.program(only=frozenset({"documents:read"}))
     async with program.connected() as client:
@@ -121,6 +139,7 @@ async def test_a_person_may_allow_less_than_was_asked(deployed: Deployed) -> Non
     assert program.kept.tokens.scope == "documents:read"
 
 
+@through_each_door
 async def test_a_key_that_is_revoked_ends_all_that_came_from_it(deployed: Deployed) -> None:
     program = deployed.program()
     async with program.connected():
@@ -132,6 +151,7 @@ async def test_a_key_that_is_revoked_ends_all_that_came_from_it(deployed: Deploy
     assert (await program.renewed(program.kept.renews)).json()["error"] == "invalid_grant"
 
 
+@through_each_door
 async def test_a_known_client_of_the_web_comes_in_again_without_a_question(deployed: Deployed) -> None:
     program = deployed.program()
     program.redirect = "https://client.test/callback"
@@ -143,6 +163,7 @@ async def test_a_known_client_of_the_web_comes_in_again_without_a_question(deplo
     assert len(program.person.pages) == 1
 
 
+@through_each_door
 async def test_a_program_on_the_persons_machine_is_asked_for_each_time(deployed: Deployed) -> None:
     program = deployed.program()
     for _ in range(2):
@@ -152,8 +173,10 @@ async def test_a_program_on_the_persons_machine_is_asked_for_each_time(deployed:
     assert len(program.person.pages) == 2
 
 
-@pytest.mark.parametrize("part", ["/mcp/documents", "/mcp/search"])
-async def test_a_token_for_a_part_is_good_for_that_part_only(deployed: Deployed, part: str) -> None:
+@each("door", DOORS)
+@each("part", ["/mcp/documents", "/mcp/search"])
+async def test_a_token_for_a_part_is_good_for_that_part_only(doors: dict[str, Deployed], door: str, part: str) -> None:
+    deployed = doors[door]
     program = deployed.program(part)
     async with program.connected() as client:
         assert (await client.list_tools()).tools
@@ -161,6 +184,7 @@ async def test_a_token_for_a_part_is_good_for_that_part_only(deployed: Deployed,
     assert (await program.lists(program.kept.access)).status_code == 401
 
 
+@through_each_door
 async def test_the_documents_say_where_everything_is(deployed: Deployed) -> None:
     async with deployed.program().http() as http:
         resource = (await http.get(f"{deployed.base}/.well-known/oauth-protected-resource/mcp")).json()
@@ -177,34 +201,38 @@ async def test_the_documents_say_where_everything_is(deployed: Deployed) -> None
             assert told["token_endpoint"] == f"{issuer}/token"
 
 
-@pytest.fixture
-def known(deployed: Deployed, tmp_path: Path) -> Generator[tuple[Deployed, ClientHost]]:
+@contextmanager
+def known(deployed: Deployed, folder: Path) -> Generator[tuple[Deployed, ClientHost]]:
     """A deployment that is asked by a client of the web, which a document describes."""
-    with client_host(tmp_path) as host:
+    with client_host(folder) as host:
         host.describes(redirect_uris=[CALLBACK])
         app = replace(deployed.app, read_public=host.read)
         if deployed.transport is None:
-            port = urlsplit(deployed.base).port or 0
-            settings = app.settings.model_copy(update={"public_url": f"http://127.0.0.1:{port + 1}"})
-            with uvicorn_door(asgi(replace(app, settings=settings), on_loopback=True), port + 1) as door:
+            port = free_port()
+            settings = app.settings.model_copy(update={"public_url": f"http://127.0.0.1:{port}"})
+            with uvicorn_door(asgi(replace(app, settings=settings), on_loopback=True), port) as door:
                 yield Deployed(app, f"http://127.0.0.1:{door.port}", None), host
         else:
             with lambda_doors(asgi(app)) as (rest, _):
                 yield Deployed(app, deployed.base, ThroughDoor(rest)), host
 
 
-async def test_a_client_with_a_document_need_not_register(known: tuple[Deployed, ClientHost]) -> None:
-    deployed, host = known
-    program = deployed.program()
-    program.client_id_url = host.url
-    async with program.connected() as client:
-        assert not (await client.call_tool("scratchpad_list", {})).is_error
-    assert program.kept.id == host.url
-    [page] = program.person.pages
-    assert "A client of the web" in page
-    assert "It comes from <b>client.example" in page
-    assert (await program.renewed(program.kept.renews)).status_code == 200
-    assert host.asked == ["/client.json"]
+@each("door", ["uvicorn", "rest"])
+async def test_a_client_with_a_document_need_not_register(
+    doors: dict[str, Deployed], tmp_path: Path, door: str
+) -> None:
+    (tmp_path / door).mkdir()
+    with known(doors[door], tmp_path / door) as (deployed, host):
+        program = deployed.program()
+        program.client_id_url = host.url
+        async with program.connected() as client:
+            assert not (await client.call_tool("scratchpad_list", {})).is_error
+        assert program.kept.id == host.url
+        [page] = program.person.pages
+        assert "A client of the web" in page
+        assert "It comes from <b>client.example" in page
+        assert (await program.renewed(program.kept.renews)).status_code == 200
+        assert host.asked == ["/client.json"]
 
 
 def test_codes_and_tokens_never_travel_in_the_open(tmp_path: Path) -> None:

@@ -117,6 +117,7 @@ async def test_a_server_that_is_told_to_end_saves_first(tmp_path: Path, number: 
     assert (result["value"], result["executor"]["state"], result["executor"]["older"]) == ("42", "restored", [])
 
 
+@pytest.mark.smoke
 def test_a_server_over_http_that_is_told_to_end_saves_first(tmp_path: Path) -> None:
     packages = {"LOCI_RUNNER": str(runner_packages())}
     with serving(tmp_path / "data", **packages) as server:

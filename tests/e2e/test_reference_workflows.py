@@ -27,6 +27,7 @@ from mcp_types import (
 
 from tests.servers.upstream.real import node_server
 from tests.support.deno import needs_deno
+from tests.support.each import each
 from tests.support.serving import loci, serving
 
 pytestmark = pytest.mark.anyio
@@ -215,7 +216,7 @@ async def test_a_project_is_analysed(call: Caller) -> None:
     assert analysis["result"] == {"totalFiles": 2, "totalLines": 3, "avgLinesPerFile": 2}
 
 
-@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+@each("mode", ["legacy", "2026-07-28"])
 async def test_a_client_that_shows_pages_only_leads_the_person_to_the_page(
     url: str, folder: Path, monkeypatch: pytest.MonkeyPatch, mode: Literal["legacy", "2026-07-28"]
 ) -> None:

@@ -4,7 +4,6 @@ import json
 import os
 import secrets
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,14 @@ from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.writing.authoring import EditDraft
+from tests.e2e.in_process import loci
+from tests.e2e.standing_still import standing_still
 from tests.servers.java.nodes import opensearch_node
+from tests.support.each import each
 from tests.support.held import indexed
 from tests.support.loopback_aws import loopback_aws
 from tests.support.moto_aws import BUCKET, SECRET, TABLE
-from tests.support.serving import LOCI, call, clean_environment, loci, post, serving
+from tests.support.serving import call, clean_environment, post, serving
 
 MANY = 600
 ANN, BOB = Owner("acme", "ann"), Owner("acme", "bob")
@@ -91,7 +93,7 @@ def test_all_are_those_who_have_documents_also_without_a_key(data: Path, notes: 
     assert loci(data, "reindex", "--all").stdout == "0 rebuilt, 3 were up to date.\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "says"),
     [
         (("--tenant", "acme"), "both a tenant and a subject"),
@@ -111,15 +113,11 @@ def test_a_run_that_was_ended_goes_on_from_there(data: Path, notes: Path, ending
         (notes / f"{number}.md").write_text(f"# Note {number}\n\nstrawberry\n")
     loci(data, "ingest", str(notes))
     lose_index(data)
-    with subprocess.Popen(
-        [*LOCI, "reindex"], env=clean_environment(data), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stderr is not None
-        for _ in range(5):  # of ten lines: more than the first batch is written
-            process.stderr.readline()
-        process.send_signal(ending)
-        process.stderr.read()
-    assert process.returncode == code
+    # Five of ten lines, each of up to eleven bytes: more than the first batch is written.
+    with standing_still("reindex", environment=clean_environment(data), room=60, said=50) as standing:
+        standing.process.send_signal(ending)
+        standing.rest()
+    assert standing.process.returncode == code
     held = len(opened(data).documents.parts.index.documents(LOCAL, COLLECTION))
     [rest] = told(data)
     assert 0 < held < MANY + 2

@@ -6,6 +6,8 @@ import signal
 import socket
 import subprocess
 import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -13,9 +15,12 @@ import pytest
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
+from tests.e2e.conftest import Homes
+from tests.e2e.in_process import loci
 from tests.servers.ports import free_port
+from tests.support.each import each
 from tests.support.polling import until
-from tests.support.serving import LOCI, PATIENCE, call, clean_environment, initialize, loci, post, serving
+from tests.support.serving import LOCI, PATIENCE, call, clean_environment, initialize, post, serving
 from tests.support.small_models import lay_out_embedder
 
 MAPS = Path("/proc/self/maps")
@@ -26,41 +31,70 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
+@pytest.mark.smoke
 def test_the_welcome_names_the_data_folder_and_how_to_connect(data: Path) -> None:
     with serving(data) as server:
         assert str(data) in server.welcome
         assert f"claude mcp add --transport http loci {server.url}/mcp" in server.welcome
         snippet = server.welcome.partition("Other clients:")[2].splitlines()[0]
         assert json.loads(snippet)["mcpServers"]["loci"] == {"type": "http", "url": f"{server.url}/mcp"}
+        answer = post(f"{server.url}/healthz", b"", method="GET")
+    assert (answer.status, json.loads(answer.text)["status"]) == (200, "ok")
 
 
-def test_ctrl_c_ends_it_cleanly(data: Path) -> None:
-    with serving(data) as server:
-        assert server.stop() == 0
-    assert "Traceback" not in (data.parent / "stderr.txt").read_text("utf-8")
+@dataclass(frozen=True)
+class Refusal:
+    """A start that cannot be: what lies in the data folder, what is said, and what the one line says to that."""
+
+    told: str
+    files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    arguments: tuple[str, ...] = ("--port", "0")
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-@pytest.mark.parametrize("broken", [b"\xff" * 64, b"short", b""])
-def test_a_broken_secret_is_one_clear_line(data: Path, broken: bytes) -> None:
+@each(
+    "refusal",
+    [
+        Refusal("{data}/secret holds no secret", {"secret": b"\xff" * 64}),
+        Refusal("{data}/secret holds no secret", {"secret": b"short"}),
+        Refusal("{data}/secret holds no secret", {"secret": b""}),
+        Refusal("A signing secret is not UTF-8", environment={"LOCI_SECRETS": "\udcff" * 64}),
+        Refusal("config.toml is not valid TOML", {"config.toml": b"port = ["}),
+        Refusal("Setting 'log_level'", {"config.toml": b'log_level = "LOUD"'}),
+        Refusal("Setting 'colour': unknown setting", {"config.toml": b"colour = 1"}),
+        Refusal("There is no settings file nowhere.toml", arguments=("--config", "nowhere.toml")),
+        Refusal("is damaged or is no Loci database", {"loci.db": b"no database " * 1000}),
+        Refusal("Setting 'public_url'", environment={"LOCI_PUBLIC_URL": "loci.example.com/mcp"}),
+        Refusal("there is no API key", arguments=("--host", "0.0.0.0", "--port", "0")),
+        Refusal("loci keys create", arguments=("--host", "0.0.0.0", "--port", "0")),
+    ],
+)
+def test_a_start_that_cannot_be_is_one_clear_line(new_home: Homes, refusal: Refusal) -> None:
+    data = new_home() / "data"
     data.mkdir()
-    (data / "secret").write_bytes(broken)
-    ended = loci(data, "serve", "--port", "0")
+    for name, content in refusal.files.items():
+        (data / name).write_bytes(content)
+    ended = loci(data, "serve", *refusal.arguments, **refusal.environment)
+    assert (ended.returncode, ended.stdout) == (1, "")
     [line] = ended.stderr.strip().splitlines()
-    assert ended.returncode == 1
-    assert f"{data / 'secret'} holds no secret" in line
+    assert refusal.told.format(data=data) in line
+    assert "config.toml" in line or "config.toml" not in refusal.files
 
 
-def test_a_secret_that_is_no_text_is_one_clear_line(data: Path) -> None:
-    ended = loci(data, "serve", "--port", "0", LOCI_SECRETS="\udcff" * 64)
+def test_a_data_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    ended = loci(tmp_path / "file" / "data", "serve", "--port", "0")
+    assert (ended.returncode, ended.stdout) == (1, "")
     [line] = ended.stderr.strip().splitlines()
-    assert ended.returncode == 1
-    assert "A signing secret is not UTF-8" in line
+    assert "Cannot write to the data folder" in line
+    assert "--data DIR or LOCI_DATA" in line
 
 
-def test_it_starts_again_on_the_same_data_with_the_same_sessions(data: Path) -> None:
+def test_ctrl_c_ends_it_cleanly_and_it_starts_again_on_the_same_data_with_the_same_sessions(data: Path) -> None:
     with serving(data) as server:
         session = post(f"{server.url}/mcp", initialize("2025-06-18")).headers["Mcp-Session-Id"]
-        server.stop()
+        assert server.stop() == 0
+    assert "Traceback" not in (data.parent / "stderr.txt").read_text("utf-8")
     with serving(data) as server:
         answer = post(f"{server.url}/mcp", call("scratchpad_list"), {"Mcp-Session-Id": session})
     assert answer.status == 200
@@ -72,12 +106,6 @@ def test_two_servers_may_share_a_data_folder(data: Path) -> None:
         session = post(f"{one.url}/mcp", initialize("2025-06-18")).headers["Mcp-Session-Id"]
         post(f"{one.url}/mcp", b"", {"Mcp-Session-Id": session}, method="DELETE")
         assert post(f"{other.url}/mcp", call("scratchpad_list"), {"Mcp-Session-Id": session}).status == 404
-
-
-def test_healthz_answers(data: Path) -> None:
-    with serving(data) as server:
-        answer = post(f"{server.url}/healthz", b"", method="GET")
-    assert (answer.status, json.loads(answer.text)["status"]) == (200, "ok")
 
 
 @pytest.mark.skipif(not MAPS.exists(), reason="what a process has loaded is seen on Linux only")
@@ -100,45 +128,6 @@ def test_a_port_in_use_is_one_clear_line(data: Path) -> None:
     ]
 
 
-def test_a_data_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    ended = loci(tmp_path / "file" / "data", "serve", "--port", "0")
-    assert (ended.returncode, ended.stdout) == (1, "")
-    [line] = ended.stderr.strip().splitlines()
-    assert "Cannot write to the data folder" in line
-    assert "--data DIR or LOCI_DATA" in line
-
-
-@pytest.mark.parametrize(
-    ("config", "told"),
-    [
-        ("port = [", "is not valid TOML"),
-        ('log_level = "LOUD"', "Setting 'log_level'"),
-        ("colour = 1", "Setting 'colour': unknown setting"),
-    ],
-)
-def test_a_corrupt_settings_file_is_one_clear_line(data: Path, config: str, told: str) -> None:
-    data.mkdir()
-    (data / "config.toml").write_text(config)
-    ended = loci(data, "serve", "--port", "0")
-    assert ended.returncode == 1
-    [line] = ended.stderr.strip().splitlines()
-    assert told in line
-    assert "config.toml" in line
-
-
-def test_a_missing_settings_file_is_one_clear_line(data: Path) -> None:
-    [line] = loci(data, "serve", "--config", "nowhere.toml").stderr.strip().splitlines()
-    assert "There is no settings file nowhere.toml" in line
-
-
-def test_a_damaged_database_is_one_clear_line(data: Path) -> None:
-    data.mkdir()
-    (data / "loci.db").write_bytes(b"no database " * 1000)
-    [line] = loci(data, "serve", "--port", "0").stderr.strip().splitlines()
-    assert "is damaged or is no Loci database" in line
-
-
 def test_settings_come_from_the_command_line_before_the_environment_before_the_file(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
@@ -149,13 +138,7 @@ def test_settings_come_from_the_command_line_before_the_environment_before_the_f
     with serving(data, "--host", "127.0.0.4", LOCI_HOST="127.0.0.3", LOCI_MODELS="/environment") as server:
         assert server.url.startswith("http://127.0.0.4:")
         assert "models in /environment" in server.welcome
-
-
-def test_serving_to_a_network_without_any_key_is_refused(data: Path) -> None:
-    ended = loci(data, "serve", "--host", "0.0.0.0", "--port", "0")
-    assert ended.returncode == 1
-    assert "there is no API key" in ended.stderr
-    assert "loci keys create" in ended.stderr
+        assert post(f"{server.url}/mcp", initialize("2025-06-18")).status == 200
 
 
 def test_serving_to_a_network_needs_the_key(data: Path) -> None:
@@ -189,7 +172,8 @@ HELLO = "".join(
 )
 
 
-@pytest.mark.parametrize("arguments", [[], ["--stdio"]])
+@pytest.mark.smoke
+@each("arguments", [[], ["--stdio"]])
 def test_on_a_pipe_it_serves_stdio_and_writes_nothing_else(data: Path, arguments: list[str]) -> None:
     ended = stdio(data, *arguments, stdin=HELLO)
     answers = [json.loads(line) for line in ended.stdout.splitlines()]
@@ -230,7 +214,7 @@ def test_on_a_pipe_with_a_port_it_serves_http(data: Path) -> None:
         process.kill()
 
 
-@pytest.mark.parametrize("kind", ["null", "file"])
+@each("kind", ["null", "file"])
 def test_without_a_pipe_it_serves_http(data: Path, tmp_path: Path, kind: str) -> None:
     source = Path("/dev/null") if kind == "null" else tmp_path / "input"
     if kind == "file":
@@ -251,8 +235,9 @@ def test_without_a_pipe_it_serves_http(data: Path, tmp_path: Path, kind: str) ->
         process.kill()
 
 
-def test_an_invalid_line_gets_an_error_and_does_not_end_stdio(data: Path) -> None:
-    ended = stdio(data, stdin="this is no JSON\n[]\n" + HELLO)
+def test_neither_an_invalid_line_nor_a_senseless_cancellation_ends_stdio(data: Path) -> None:
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": {"no": "id"}}}
+    ended = stdio(data, stdin=f"this is no JSON\n[]\n{json.dumps(cancel)}\n{HELLO}")
     answers = [json.loads(line) for line in ended.stdout.splitlines()]
     assert [answer["error"]["code"] for answer in answers[:2]] == [-32700, -32600]
     assert [answer["id"] for answer in answers] == [None, None, 1, 2]
@@ -292,13 +277,7 @@ def test_ctrl_c_ends_stdio_though_its_input_stays_open(data: Path) -> None:
         assert process.wait(PATIENCE) == -signal.SIGINT
 
 
-def test_a_senseless_cancellation_does_not_end_stdio(data: Path) -> None:
-    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": {"no": "id"}}}
-    ended = stdio(data, stdin=json.dumps(cancel) + "\n" + HELLO)
-    assert [json.loads(line)["id"] for line in ended.stdout.splitlines()] == [1, 2]
-
-
-@pytest.mark.parametrize("arguments", [("keys", "create"), ("keys", "list")])
+@each("arguments", [("keys", "create"), ("keys", "list")])
 def test_a_command_works_on_a_terminal(data: Path, arguments: tuple[str, ...]) -> None:
     ours, terminal = os.openpty()
     with os.fdopen(ours, "rb", buffering=0), os.fdopen(terminal, "wb", buffering=0):
@@ -340,17 +319,7 @@ def test_on_a_terminal_a_call_is_a_line_for_people(data: Path) -> None:
     assert "outcome=ok" in shown
 
 
-def test_another_loopback_address_serves_what_it_prints(data: Path) -> None:
-    with serving(data, "--host", "127.0.0.2") as server:
-        assert post(f"{server.url}/mcp", initialize("2025-06-18")).status == 200
-
-
 def test_a_tilde_in_a_folder_is_the_home_folder(tmp_path: Path) -> None:
     ended = loci(Path("~/memory"), "keys", "create", HOME=str(tmp_path))
     assert ended.returncode == 0
     assert (tmp_path / "memory" / "loci.db").exists()
-
-
-def test_an_invalid_public_url_is_one_clear_line(data: Path) -> None:
-    [line] = loci(data, "serve", "--port", "0", LOCI_PUBLIC_URL="loci.example.com/mcp").stderr.strip().splitlines()
-    assert "Setting 'public_url'" in line

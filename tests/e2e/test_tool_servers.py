@@ -4,7 +4,8 @@ import json
 import sys
 from pathlib import Path
 
-from tests.support.serving import loci, piped
+from tests.e2e.in_process import loci
+from tests.support.serving import piped
 
 ROOT = Path(__file__).parents[2]
 ENTRY = {"command": sys.executable, "args": ["-m", "tests.support.upstream_server"], "cwd": str(ROOT)}

@@ -28,6 +28,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
+@pytest.mark.smoke
 @pytest.mark.anyio
 async def test_it_runs_over_stdio(data: Path) -> None:
     command = StdioServerParameters(command=sys.executable, args=["-m", "loci", "serve"], env=clean_environment(data))
@@ -43,12 +44,12 @@ async def test_it_runs_over_stdio(data: Path) -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("path", ["/mcp", "/mcp/tools"])
-async def test_it_runs_over_http(data: Path, path: str) -> None:
+async def test_it_runs_over_http(data: Path) -> None:
     with serving(data) as server:
-        async with Client(server.url + path) as client:
-            result = await client.call_tool("pml_execute_code", {"code": "throw new Error('no')"})
-    assert texts(result)[0].startswith("CODE_ERROR: Error: no (line 1, column 7).")
+        for path in ("/mcp", "/mcp/tools"):
+            async with Client(server.url + path) as client:
+                result = await client.call_tool("pml_execute_code", {"code": "throw new Error('no')"})
+            assert texts(result)[0].startswith("CODE_ERROR: Error: no (line 1, column 7).")
 
 
 def test_no_cache_switches_the_memory_off(data: Path) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from tests.e2e.in_process import loci
 from tests.support.polling import until
-from tests.support.serving import loci, serving
+from tests.support.serving import serving
 
 JOURNAL = Path(__file__).parents[1] / "servers" / "upstream" / "journal.py"
 Call = Callable[..., Awaitable[dict[str, Any]]]
@@ -105,6 +106,7 @@ def started(data: Path, tasks: list[dict[str, Any]], tmp_path: Path, begins: int
             raise AssertionError(repr(group.exceptions)) from group
 
 
+@pytest.mark.smoke
 def test_a_server_that_starts_goes_on_with_what_the_one_before_it_left(data: Path, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     tasks = [

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.e2e.in_process import loci
 from tests.servers.upstream.real import node_server
 from tests.support.deno import needs_deno
 from tests.support.docs import DOCS
-from tests.support.serving import loci
 
 JOURNAL = Path(__file__).parents[1] / "servers" / "upstream" / "journal.py"
 HUMAN = {"id": "t1", "tool": "journal:deploy", "arguments": {"value": "v2"}, "approve": "human"}

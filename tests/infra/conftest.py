@@ -8,6 +8,7 @@ import pytest
 
 from infra.node import use_packaged_node
 from tests.infra.synthesis import Stacks, assembly, synthesise
+from tests.support.each import each
 
 use_packaged_node()  # before a test imports the CDK
 
@@ -48,6 +49,16 @@ Synthesised = Callable[[str], Stacks]
 FolderOf = Callable[[str], Path]
 
 
+def of_each_stage(test: Callable[[Stacks], None]) -> Callable[..., None]:
+    """Run a test with the stacks of each stage in turn, and report all stages that fail."""
+
+    def of_one(stacks_of: Synthesised, stage: str) -> None:
+        test(stacks_of(stage))
+
+    of_one.__name__, of_one.__doc__ = test.__name__, test.__doc__
+    return each("stage", CHANGES)(of_one)
+
+
 @pytest.fixture(scope="session")
 def folder_of(tmp_path_factory: pytest.TempPathFactory) -> FolderOf:
     """Where a stage is synthesised."""
@@ -70,12 +81,6 @@ def assembly_of_dev(folder_of: FolderOf, stacks_of: Synthesised) -> Path:
     """What the CDK would deploy for `dev`, with the folders that images are built from."""
     stacks_of("dev")
     return assembly(folder_of("dev"))
-
-
-@pytest.fixture(params=CHANGES)
-def stacks(request: pytest.FixtureRequest, stacks_of: Synthesised) -> Stacks:
-    """Each of them in turn."""
-    return stacks_of(request.param)
 
 
 @pytest.fixture

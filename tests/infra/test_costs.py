@@ -8,7 +8,7 @@ import pytest
 from infra.cost_tables import PROFILES, README, tables, with_tables
 from infra.costs import Deployed, UnknownPrice, idle
 from infra.costs_of_use import documents, runs, searches
-from tests.infra.conftest import Synthesised
+from tests.infra.conftest import Synthesised, of_each_stage
 from tests.infra.synthesis import Stacks
 
 
@@ -27,6 +27,7 @@ def test_the_readme_tells_what_the_script_counts(stacks_of: Synthesised) -> None
     assert readme == with_tables(readme, made), "run: make costs"
 
 
+@of_each_stage
 def test_every_resource_of_every_stage_has_a_price(stacks: Stacks) -> None:
     assert sum(idle(deployed(stacks)).values()) > 0
 

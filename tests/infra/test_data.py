@@ -2,15 +2,14 @@
 
 import json
 
-import pytest
-
 from loci.adapters.aws.sandbox.lambda_executors import RENEWED_AFTER
 from loci.code.python import KEPT_SECONDS
 from loci.core.layout import ARRIVING, LEFT_DAYS, TABLE_EXPIRY, TABLE_KEYS
 from loci.mcp.auth.grants import UNUSED_SECONDS
-from tests.infra.conftest import FolderOf, Synthesised
+from tests.infra.conftest import FolderOf, Synthesised, of_each_stage
 from tests.infra.synthesis import Stacks, assembly
 from tests.infra.template import listed, plain
+from tests.support.each import each
 
 TABLE = "AWS::DynamoDB::Table"
 BUCKET = "AWS::S3::Bucket"
@@ -21,11 +20,13 @@ KEY = "AWS::KMS::Key"
 KEPT = {TABLE, BUCKET, SECRET, KEY, DOMAIN, "AWS::Logs::LogGroup"}
 
 
+@of_each_stage
 def test_the_table_has_the_keys_that_the_adapter_uses(stacks: Stacks) -> None:
     schema = {key["KeyType"]: key["AttributeName"] for key in stacks.data.of_type(TABLE)["Table"]["KeySchema"]}
     assert (schema["HASH"], schema["RANGE"]) == TABLE_KEYS
 
 
+@of_each_stage
 def test_records_expire(stacks: Stacks) -> None:
     assert stacks.data.of_type(TABLE)["Table"]["TimeToLiveSpecification"] == {
         "AttributeName": TABLE_EXPIRY,
@@ -33,12 +34,14 @@ def test_records_expire(stacks: Stacks) -> None:
     }
 
 
+@of_each_stage
 def test_the_table_can_be_restored_to_any_second(stacks: Stacks) -> None:
     assert stacks.data.of_type(TABLE)["Table"]["PointInTimeRecoverySpecification"] == {
         "PointInTimeRecoveryEnabled": True
     }
 
 
+@of_each_stage
 def test_everything_is_encrypted_at_rest(stacks: Stacks) -> None:
     for bucket in stacks.data.of_type(BUCKET).values():
         [rule] = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
@@ -47,20 +50,23 @@ def test_everything_is_encrypted_at_rest(stacks: Stacks) -> None:
         assert table["SSESpecification"] == {"SSEEnabled": True}
 
 
+@of_each_stage
 def test_nobody_can_make_a_bucket_public(stacks: Stacks) -> None:
     ways = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
     for bucket in stacks.data.of_type(BUCKET).values():
         assert bucket["PublicAccessBlockConfiguration"] == dict.fromkeys(ways, True)
 
 
-@pytest.mark.parametrize("policy", ["BucketPolicy", "ExecutorsPolicy"])
-def test_the_buckets_answer_over_tls_1_2_only(stacks: Stacks, policy: str) -> None:
-    statements = stacks.data.of_type("AWS::S3::BucketPolicy")[policy]["PolicyDocument"]["Statement"]
-    refused = [statement["Condition"] for statement in statements if statement["Effect"] == "Deny"]
-    assert {"Bool": {"aws:SecureTransport": "false"}} in refused
-    assert {"NumericLessThan": {"s3:TlsVersion": 1.2}} in refused
+@of_each_stage
+def test_the_buckets_answer_over_tls_1_2_only(stacks: Stacks) -> None:
+    for policy in ("BucketPolicy", "ExecutorsPolicy"):
+        statements = stacks.data.of_type("AWS::S3::BucketPolicy")[policy]["PolicyDocument"]["Statement"]
+        refused = [statement["Condition"] for statement in statements if statement["Effect"] == "Deny"]
+        assert {"Bool": {"aws:SecureTransport": "false"}} in refused
+        assert {"NumericLessThan": {"s3:TlsVersion": 1.2}} in refused
 
 
+@of_each_stage
 def test_old_versions_and_broken_uploads_go_away(stacks: Stacks) -> None:
     bucket = stacks.data.of_type(BUCKET)["Bucket"]
     rule, *_ = bucket["LifecycleConfiguration"]["Rules"]
@@ -69,17 +75,20 @@ def test_old_versions_and_broken_uploads_go_away(stacks: Stacks) -> None:
     assert rule["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
 
 
+@of_each_stage
 def test_replaced_objects_of_the_index_go_after_a_day(stacks: Stacks) -> None:
     *_, last = stacks.data.of_type(BUCKET)["Bucket"]["LifecycleConfiguration"]["Rules"]
     rule = {"Prefix": "index/", "NoncurrentVersionExpiration": {"NoncurrentDays": 1}, "Status": "Enabled"}
     assert (last == rule) == (stacks.stage.search == "s3")
 
 
+@of_each_stage
 def test_files_that_were_never_taken_in_go_with_the_messages_about_them(stacks: Stacks) -> None:
     _, rule, *_ = stacks.data.of_type(BUCKET)["Bucket"]["LifecycleConfiguration"]["Rules"]
     assert (rule["Prefix"], rule["ExpirationInDays"]) == ("files-in/", 14)
 
 
+@of_each_stage
 def test_pieces_of_an_import_that_was_never_finished_go_after_a_week(stacks: Stacks) -> None:
     rules = stacks.data.of_type(BUCKET)["Bucket"]["LifecycleConfiguration"]["Rules"]
     [rule] = [one for one in rules if one.get("Prefix") == f"{ARRIVING}/"]
@@ -87,6 +96,7 @@ def test_pieces_of_an_import_that_was_never_finished_go_after_a_week(stacks: Sta
     assert rule["NoncurrentVersionExpiration"] == {"NoncurrentDays": 1}
 
 
+@of_each_stage
 def test_the_key_for_secrets_is_rotated_and_left_to_the_roles(stacks: Stacks) -> None:
     key = stacks.data.one(KEY)
     assert key["EnableKeyRotation"] is True
@@ -94,6 +104,7 @@ def test_the_key_for_secrets_is_rotated_and_left_to_the_roles(stacks: Stacks) ->
     assert stacks.data.read(statement["Principal"]["AWS"]) == "arn:<AWS::Partition>:iam::<AWS::AccountId>:root"
 
 
+@of_each_stage
 def test_the_secret_is_generated(stacks: Stacks) -> None:
     made = stacks.data.one(SECRET)["GenerateSecretString"]
     assert made == {
@@ -104,6 +115,7 @@ def test_the_secret_is_generated(stacks: Stacks) -> None:
     }
 
 
+@of_each_stage
 def test_the_secret_is_rotated_by_its_function_but_not_by_a_deployment(stacks: Stacks) -> None:
     rotation = stacks.data.one(ROTATION)
     assert stacks.data.read(rotation["RotationLambdaARN"]) == "<Rotate.Arn>"
@@ -113,17 +125,19 @@ def test_the_secret_is_rotated_by_its_function_but_not_by_a_deployment(stacks: S
     assert rotation["RotateImmediatelyOnUpdate"] is False
 
 
+@of_each_stage
 def test_only_secrets_manager_may_call_the_rotation_and_only_for_this_secret(stacks: Stacks) -> None:
     permission = stacks.data.one("AWS::Lambda::Permission")
     assert permission["Principal"] == "secretsmanager.amazonaws.com"
     assert stacks.data.read(permission["SourceArn"]) == "<Secret>"
 
 
+@of_each_stage
 def test_the_rotation_waits_until_it_may_be_called(stacks: Stacks) -> None:
     assert "RotateRotation" in map(plain, listed(stacks.data.whole(ROTATION)["DependsOn"]))
 
 
-@pytest.mark.parametrize(("stage", "policy"), [("dev", "Delete"), ("prod", "Retain"), ("local", "Delete")])
+@each(("stage", "policy"), [("dev", "Delete"), ("prod", "Retain"), ("local", "Delete")])
 def test_what_keeps_something_outlives_its_stack_in_prod_only(stacks_of: Synthesised, stage: str, policy: str) -> None:
     found = {
         name: (resource["DeletionPolicy"], resource["UpdateReplacePolicy"])
@@ -134,6 +148,7 @@ def test_what_keeps_something_outlives_its_stack_in_prod_only(stacks_of: Synthes
     assert found == dict.fromkeys(found, (policy, policy))
 
 
+@of_each_stage
 def test_executors_files_have_no_versions_and_are_gone_after_eight_days(stacks: Stacks) -> None:
     bucket = stacks.data.of_type(BUCKET)["Executors"]
     [rule] = bucket["LifecycleConfiguration"]["Rules"]
@@ -148,6 +163,7 @@ def test_an_executor_ends_before_its_files_do() -> None:
     assert most_days <= 8
 
 
+@of_each_stage
 def test_what_runs_write_is_limited_and_expires(stacks: Stacks) -> None:
     table = stacks.data.of_type(TABLE)["RunRows"]
     schema = {key["KeyType"]: key["AttributeName"] for key in table["KeySchema"]}
@@ -166,7 +182,7 @@ def test_a_deployment_can_stop_to_run_code(stacks_of: Synthesised) -> None:
     assert exports[0] == exports[1]
 
 
-@pytest.mark.parametrize(("stage", "protected"), [("dev", False), ("prod", True), ("local", False)])
+@each(("stage", "protected"), [("dev", False), ("prod", True), ("local", False)])
 def test_the_data_of_prod_is_protected_from_the_deletion_of_its_stack(
     folder_of: FolderOf, stacks_of: Synthesised, stage: str, protected: bool
 ) -> None:
@@ -180,16 +196,17 @@ def test_the_data_of_prod_is_protected_from_the_deletion_of_its_stack(
     assert found == {name: protected and name == f"loci-{stage}-data" for name in found}
 
 
-@pytest.mark.parametrize(("stage", "protected"), [("dev", True), ("prod", True), ("local", False)])
+@each(("stage", "protected"), [("dev", True), ("prod", True), ("local", False)])
 def test_the_table_is_protected_in_every_account(stacks_of: Synthesised, stage: str, protected: bool) -> None:
     assert stacks_of(stage).data.of_type(TABLE)["Table"]["DeletionProtectionEnabled"] is protected
 
 
+@of_each_stage
 def test_there_is_a_domain_where_the_stage_wants_one(stacks: Stacks) -> None:
     assert len(stacks.data.of_type(DOMAIN)) == (stacks.stage.search == "domain")
 
 
-@pytest.mark.parametrize("stage", ["dev", "prod"])
+@each("stage", ["dev", "prod"])
 def test_the_domain_is_encrypted_and_takes_signed_requests_only(stacks_of: Synthesised, stage: str) -> None:
     domain = stacks_of(stage).data.one(DOMAIN)
     assert domain["EngineVersion"] == "OpenSearch_2.19"

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.infra.docker_context import copies, ignored, laid_out, patterns
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "path", "out"),
     [
         ("**", "file", True),

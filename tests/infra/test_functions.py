@@ -5,9 +5,10 @@ import re
 import pytest
 
 from loci.core.settings import PREFIX, Settings
-from tests.infra.conftest import Synthesised
+from tests.infra.conftest import Synthesised, of_each_stage
 from tests.infra.synthesis import Stacks
 from tests.infra.template import Resource, Template
+from tests.support.each import each
 
 FUNCTION = "AWS::Lambda::Function"
 NEW_ACCOUNT = 10
@@ -27,11 +28,13 @@ def functions(stacks: Stacks) -> dict[str, tuple[Template, Resource]]:
     }
 
 
+@of_each_stage
 def test_the_functions_are_those_that_the_stage_needs(stacks: Stacks) -> None:
     isolated = stacks.stage.isolated.keys()
     assert {name.lower() for name in functions(stacks)} == stacks.stage.functions.keys() - isolated
 
 
+@of_each_stage
 def test_every_function_but_the_image_runs_on_the_interpreter_that_its_layers_are_for(stacks: Stacks) -> None:
     for name, (template, function) in functions(stacks).items():
         assert function["Architectures"] == [stacks.stage.architecture]
@@ -43,6 +46,7 @@ def test_every_function_but_the_image_runs_on_the_interpreter_that_its_layers_ar
         assert layers == (set() if name == "Rotate" else {"<Dependencies>", "<Product>", *model})
 
 
+@of_each_stage
 def test_every_function_writes_json_into_a_log_that_ends(stacks: Stacks) -> None:
     for name, (template, function) in functions(stacks).items():
         log = f"{name}Log"
@@ -51,6 +55,7 @@ def test_every_function_writes_json_into_a_log_that_ends(stacks: Stacks) -> None
         assert template.of_type("AWS::Logs::LogGroup")[log] == {"RetentionInDays": stacks.stage.log_days}
 
 
+@of_each_stage
 def test_no_log_outlives_its_stack_but_where_the_stage_retains(stacks: Stacks) -> None:
     """A log that stays keeps its name, and the next deployment fails because that exists: so none has a name of ours.
 
@@ -65,6 +70,7 @@ def test_no_log_outlives_its_stack_but_where_the_stage_retains(stacks: Stacks) -
                 assert resource["Properties"]["RetentionInDays"] == stacks.stage.log_days
 
 
+@of_each_stage
 def test_every_function_has_a_log_of_its_template_and_shares_it_with_no_other(stacks: Stacks) -> None:
     """Lambda itself creates a log that nothing deletes for a function that has none."""
     for template in stacks.templates.values():
@@ -75,7 +81,7 @@ def test_every_function_has_a_log_of_its_template_and_shares_it_with_no_other(st
         assert len(set(logs)) == len(logs)
 
 
-@pytest.mark.parametrize("name", ["dev", "words only", "words", "no code", "no search"])
+@each("name", ["dev", "words only", "words", "no code", "no search"])
 def test_dev_works_in_a_new_account(stacks_of: Synthesised, name: str) -> None:
     """It has 10 concurrent executions, of which none can be reserved: AWS leaves at least so many to all functions."""
     stacks = stacks_of(name)
@@ -91,11 +97,13 @@ def test_dev_works_in_a_new_account(stacks_of: Synthesised, name: str) -> None:
     assert ingesting + waiting + RUN_OF_CODE <= NEW_ACCOUNT
 
 
+@of_each_stage
 def test_every_function_is_traced(stacks: Stacks) -> None:
     for _, function in functions(stacks).values():
         assert function["TracingConfig"] == {"Mode": "Active"}
 
 
+@of_each_stage
 def test_every_function_has_the_size_of_its_stage(stacks: Stacks) -> None:
     for name, (_, function) in functions(stacks).items():
         size = stacks.stage.functions[name.lower()]
@@ -104,6 +112,7 @@ def test_every_function_has_the_size_of_its_stage(stacks: Stacks) -> None:
         assert function.get("ReservedConcurrentExecutions") == size.reserved_concurrency
 
 
+@of_each_stage
 def test_every_variable_is_a_setting_of_loci(stacks: Stacks) -> None:
     known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
     for _, function in functions(stacks).values():
@@ -120,7 +129,7 @@ def test_an_errand_outlasts_every_run(dev: Stacks) -> None:
     assert functions(dev)["Errand"][1]["Timeout"] > max(run["Timeout"] for run in runs)
 
 
-@pytest.mark.parametrize("name", ["Gateway", "Errand", "Ingest", "Connect", "Workflow"])
+@each("name", ["Gateway", "Errand", "Ingest", "Connect", "Workflow"])
 def test_loci_accepts_what_a_function_is_told(dev: Stacks, name: str) -> None:
     template, function = functions(dev)[name]
     told = {
@@ -131,7 +140,7 @@ def test_loci_accepts_what_a_function_is_told(dev: Stacks, name: str) -> None:
     assert (settings.mode, settings.auth) == ("aws", "required")
 
 
-@pytest.mark.parametrize("name", ["Gateway", "Errand", "Ingest"])
+@each("name", ["Gateway", "Errand", "Ingest"])
 def test_who_uses_documents_is_told_where_things_are(dev: Stacks, name: str) -> None:
     template, function = functions(dev)[name]
     variables = {name: template.read(value) for name, value in function["Environment"]["Variables"].items()}
@@ -140,7 +149,7 @@ def test_who_uses_documents_is_told_where_things_are(dev: Stacks, name: str) -> 
     assert found == ["<Table>", "<Bucket>", "https://<Domain.DomainEndpoint>", "loci-dev-inference"]
 
 
-@pytest.mark.parametrize("name", ["Gateway", "Ingest"])
+@each("name", ["Gateway", "Ingest"])
 def test_who_uses_documents_is_told_that_the_index_is_in_the_bucket(stacks_of: Synthesised, name: str) -> None:
     stacks = stacks_of("in the bucket")
     _, function = functions(stacks)[name]
@@ -150,6 +159,7 @@ def test_who_uses_documents_is_told_that_the_index_is_in_the_bucket(stacks_of: S
     assert stacks.data.of_type("AWS::OpenSearchService::Domain") == {}
 
 
+@of_each_stage
 def test_only_who_signs_knows_where_the_signing_secret_is(stacks: Stacks) -> None:
     told = {
         name: template.read(function["Environment"]["Variables"]["LOCI_SECRETS_FROM"])
@@ -165,7 +175,7 @@ def test_without_a_model_nobody_is_told_of_one(stacks_of: Synthesised) -> None:
         assert "LOCI_INFERENCE_FUNCTION" not in function.get("Environment", {}).get("Variables", {})
 
 
-@pytest.mark.parametrize("name", ["Gateway", "Ingest"])
+@each("name", ["Gateway", "Ingest"])
 def test_who_uses_documents_is_told_where_the_model_of_its_layer_is(solo: Stacks, name: str) -> None:
     _, function = functions(solo)[name]
     variables = function["Environment"]["Variables"]

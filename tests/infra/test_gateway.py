@@ -3,14 +3,13 @@
 import json
 from typing import Any
 
-import pytest
-
 from infra.distribution import ADDRESS_HEADER
 from loci.core.identity import LOCAL
 from loci.documents.ingest.uploads import upload_prefix
-from tests.infra.conftest import CERTIFICATE, Synthesised
+from tests.infra.conftest import CERTIFICATE, Synthesised, of_each_stage
 from tests.infra.synthesis import Stacks
 from tests.infra.template import plain
+from tests.support.each import each
 
 STAGE = "AWS::ApiGateway::Stage"
 METHOD = "AWS::ApiGateway::Method"
@@ -32,6 +31,7 @@ def edge(stacks: Stacks) -> dict[str, Any]:
     return stacks.gateway.one(DISTRIBUTION)["DistributionConfig"]
 
 
+@of_each_stage
 def test_every_path_and_method_goes_to_the_gateway(stacks: Stacks) -> None:
     methods = stacks.gateway.of_type(METHOD).values()
     paths = {stacks.gateway.read(method["ResourceId"]) for method in methods}
@@ -41,18 +41,21 @@ def test_every_path_and_method_goes_to_the_gateway(stacks: Stacks) -> None:
     assert all("<Gateway.Arn>" in stacks.gateway.read(method["Integration"]["Uri"]) for method in methods)
 
 
+@of_each_stage
 def test_the_api_is_regional_and_waits_as_long_as_the_stage_says(stacks: Stacks) -> None:
     methods = stacks.gateway.of_type(METHOD).values()
     assert stacks.gateway.one("AWS::ApiGateway::RestApi")["EndpointConfiguration"] == {"Types": ["REGIONAL"]}
     assert {method["Integration"]["TimeoutInMillis"] for method in methods} == {stacks.stage.gateway.timeout_s * 1000}
 
 
+@of_each_stage
 def test_only_the_api_may_call_the_gateway(stacks: Stacks) -> None:
     permissions = stacks.gateway.of_type("AWS::Lambda::Permission").values()
     callers = {permission["Principal"] for permission in permissions}
     assert callers == {"apigateway.amazonaws.com"} | ({"*"} if stacks.stage.localstack else set())
 
 
+@of_each_stage
 def test_the_stage_throttles(stacks: Stacks) -> None:
     [setting] = stacks.gateway.one(STAGE)["MethodSettings"]
     assert (setting["HttpMethod"], setting["ResourcePath"]) == ("*", OVERALL)
@@ -60,6 +63,7 @@ def test_the_stage_throttles(stacks: Stacks) -> None:
     assert setting["ThrottlingBurstLimit"] == stacks.stage.throttle.burst
 
 
+@of_each_stage
 def test_the_access_log_is_json_without_query_or_headers(stacks: Stacks) -> None:
     logged = json.loads(stacks.gateway.one(STAGE)["AccessLogSetting"]["Format"])
     assert logged["path"] == "$context.path"
@@ -68,11 +72,13 @@ def test_the_access_log_is_json_without_query_or_headers(stacks: Stacks) -> None
     assert not [value for value in logged.values() if "query" in value.lower() or "header" in value.lower()]
 
 
+@of_each_stage
 def test_the_api_keeps_no_log_of_what_was_asked(stacks: Stacks) -> None:
     [setting] = stacks.gateway.one(STAGE)["MethodSettings"]
     assert (setting["LoggingLevel"], setting["DataTraceEnabled"]) == ("OFF", False)
 
 
+@of_each_stage
 def test_a_page_can_read_what_the_api_answers_itself(stacks: Stacks) -> None:
     answers = stacks.gateway.of_type("AWS::ApiGateway::GatewayResponse").values()
     assert {answer["ResponseType"] for answer in answers} == {"DEFAULT_4XX", "DEFAULT_5XX"}
@@ -88,14 +94,14 @@ def test_the_api_is_deployed_with_its_own_answers(dev: Stacks) -> None:
     assert {"ApiRefused", "ApiFailed"} <= set(waits)
 
 
-@pytest.mark.parametrize("stage", ["dev", "prod"])
+@each("stage", ["dev", "prod"])
 def test_the_firewall_keeps_no_samples_of_what_was_asked(stacks_of: Synthesised, stage: str) -> None:
     acl = stacks_of(stage).gateway.one(ACL)
     seen = [part["VisibilityConfig"]["SampledRequestsEnabled"] for part in (acl, *acl["Rules"])]
     assert not any(seen)
 
 
-@pytest.mark.parametrize("stage", ["dev", "prod"])
+@each("stage", ["dev", "prod"])
 def test_the_firewall_stands_at_the_api(stacks_of: Synthesised, stage: str) -> None:
     template = stacks_of(stage).gateway
     association = template.one("AWS::WAFv2::WebACLAssociation")
@@ -112,7 +118,7 @@ def test_without_cloudfront_the_rate_counts_by_address(dev: Stacks) -> None:
     }
 
 
-@pytest.mark.parametrize("stage", ["solo", "local"])
+@each("stage", ["solo", "local"])
 def test_a_stage_can_do_without_firewall_and_cloudfront(stacks_of: Synthesised, stage: str) -> None:
     template = stacks_of(stage).gateway
     kinds = {resource["Type"].split("::")[1] for resource in template.resources.values()}
@@ -121,7 +127,7 @@ def test_a_stage_can_do_without_firewall_and_cloudfront(stacks_of: Synthesised, 
     assert setting["ThrottlingRateLimit"] > 0
 
 
-@pytest.mark.parametrize("stage", ["dev", "prod"])
+@each("stage", ["dev", "prod"])
 def test_the_rate_counts_by_key_too_wherever_it_comes_from(stacks_of: Synthesised, stage: str) -> None:
     stacks = stacks_of(stage)
     for header in ("authorization", "x-api-key"):
@@ -178,11 +184,12 @@ def test_cloudfront_outwaits_the_api(prod: Stacks) -> None:
     assert origin["CustomOriginConfig"]["OriginReadTimeout"] > prod.stage.gateway.timeout_s
 
 
+@of_each_stage
 def test_cloudfront_is_where_the_stage_wants_it(stacks: Stacks) -> None:
     assert len(stacks.gateway.of_type(DISTRIBUTION)) == stacks.stage.edge
 
 
-@pytest.mark.parametrize(
+@each(
     ("stage", "address"),
     [
         ("dev", f"{API}/dev"),
@@ -201,9 +208,7 @@ def test_the_gateway_and_the_outputs_name_the_address_that_clients_see(
     assert f" {address}/mcp " in template.output("Connect")
 
 
-@pytest.mark.parametrize(
-    ("stage", "header"), [("lets clients in", ADDRESS_HEADER), ("prod", ADDRESS_HEADER), ("dev", None)]
-)
+@each(("stage", "header"), [("lets clients in", ADDRESS_HEADER), ("prod", ADDRESS_HEADER), ("dev", None)])
 def test_registrations_count_by_the_viewers_address(stacks_of: Synthesised, stage: str, header: str | None) -> None:
     variables = stacks_of(stage).gateway.one("AWS::Lambda::Function")["Environment"]["Variables"]
     assert variables.get("LOCI_ADDRESS_HEADER") == header
@@ -219,7 +224,7 @@ def test_a_domain_of_ones_own_comes_with_its_certificate_and_a_new_tls(stacks_of
 OUTPUTS = {"Endpoint", "Connect", "CreateKey", "Function", "Table", "Bucket"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("stage", "more"),
     [
         ("dev", {"Upload", "ExecutorBucket"}),
@@ -241,6 +246,7 @@ def test_uploads_go_below_the_owner_that_a_key_without_names_has(dev: Stacks) ->
     assert dev.gateway.output("Upload") == f"s3://<Bucket>/{upload_prefix(LOCAL)}"
 
 
+@of_each_stage
 def test_the_function_has_an_address_of_its_own_on_localstack_only(stacks: Stacks) -> None:
     assert len(stacks.gateway.of_type(URL)) == stacks.stage.localstack
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.infra.synthesis import assembly, synthesise
+from tests.support.each import each
 from tests.support.serving import clean_environment
 
 OTHERS: dict[str, object] = {
@@ -62,13 +63,12 @@ def test_it_is_built_of_its_handler_its_lock_and_the_product(context: Path) -> N
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("program", "said"),
     [
         (["-m", "loci.cli.models", "list"], "bge-small-en-v1.5"),
         (["-c", "import handler; print(handler.lambda_handler({'ask': 'models'}, None))"], "{'embedder': None"),
     ],
-    ids=["the models' command", "the handler"],
 )
 def test_what_is_run_in_it_needs_nothing_that_is_left_out(
     context: Path, tmp_path: Path, program: list[str], said: str

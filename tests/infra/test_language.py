@@ -1,5 +1,6 @@
 """A language model on AWS: what serves tool calls may invoke it and no other, and read the key of one that has one."""
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -7,17 +8,21 @@ from typing import Any, cast
 
 import pytest
 
+from tests.infra.conftest import CHANGES, Synthesised
 from tests.infra.synthesis import Stacks, synthesise
 from tests.infra.template import listed
+from tests.support.each import each
 
 HERE = "<AWS::Region>:<AWS::AccountId>"
 FOUNDATION = "arn:<AWS::Partition>:bedrock:{}::foundation-model/{}"
 OWN = "arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/abc"
 KEY = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:openai-AbCdEf"
+OF_ANOTHER = {"language_model": "openai:gpt-5-mini", "language_model_key_from": KEY}
+WithSettings = Callable[..., Stacks]
 
 
 # A run of code calls tools, too, and the ingestion has summaries written.
-SERVING = pytest.mark.parametrize("stack", ["gateway", "errand", "ingest"])
+SERVING = each("stack", ["gateway", "errand", "ingest"])
 
 
 @cache
@@ -26,9 +31,22 @@ def stacks(settings: frozenset[tuple[str, str]]) -> Stacks:
         return synthesise(Path(folder), "dev", {"settings": dict(settings)})
 
 
-def statements(stack: str, action: str, **settings: str) -> list[tuple[list[str], object]]:
+@pytest.fixture
+def with_settings(stacks_of: Synthesised) -> WithSettings:
+    """The stacks of `dev` with these settings: some of them are among the stages of all tests."""
+
+    def of(**settings: str) -> Stacks:
+        for name in ("dev", "language model"):
+            if CHANGES[name][1].get("settings", {}) == settings:
+                return stacks_of(name)
+        return stacks(frozenset(settings.items()))
+
+    return of
+
+
+def statements(made: Stacks, stack: str, action: str) -> list[tuple[list[str], object]]:
     """What the stack's function may do by this action: the resources, and under which condition."""
-    template = stacks(frozenset(settings.items())).templates[stack]
+    template = made.templates[stack]
     return [
         ([template.read(one) for one in listed(statement["Resource"])], statement.get("Condition"))
         for _, statement in template.statements()
@@ -37,7 +55,7 @@ def statements(stack: str, action: str, **settings: str) -> list[tuple[list[str]
 
 
 @SERVING
-@pytest.mark.parametrize(
+@each(
     ("model", "expected"),
     [
         (
@@ -64,29 +82,30 @@ def statements(stack: str, action: str, **settings: str) -> list[tuple[list[str]
             ],
         ),
     ],
-    ids=["a model", "a profile across regions", "a profile of one's own"],
 )
 def test_what_serves_tool_calls_may_invoke_the_model_of_the_stage(
-    stack: str, model: str, expected: list[tuple[list[str], object]]
+    with_settings: WithSettings, stack: str, model: str, expected: list[tuple[list[str], object]]
 ) -> None:
-    found = statements(stack, "bedrock:InvokeModel", language_model=f"bedrock:{model}")
+    made = with_settings(language_model=f"bedrock:{model}", embedder="all-MiniLM-L6-v2")
+    found = statements(made, stack, "bedrock:InvokeModel")
     assert [(sorted(resources), condition) for resources, condition in found] == expected
 
 
 @SERVING
-def test_without_a_model_of_bedrock_nothing_may_be_invoked(stack: str) -> None:
-    assert statements(stack, "bedrock:InvokeModel", language_model="openai:gpt-5-mini") == []
+def test_without_a_model_of_bedrock_nothing_may_be_invoked(with_settings: WithSettings, stack: str) -> None:
+    assert statements(with_settings(**OF_ANOTHER), stack, "bedrock:InvokeModel") == []
 
 
 @SERVING
-def test_what_serves_tool_calls_may_read_the_key_of_the_model(stack: str) -> None:
-    settings = {"language_model": "openai:gpt-5-mini", "language_model_key_from": KEY}
-    [(resources, _)] = statements(stack, "secretsmanager:GetSecretValue", **settings)
+def test_what_serves_tool_calls_may_read_the_key_of_the_model(with_settings: WithSettings, stack: str) -> None:
+    [(resources, _)] = statements(with_settings(**OF_ANOTHER), stack, "secretsmanager:GetSecretValue")
     assert set(resources) - {"<Secret>"} == {KEY}
 
 
-@pytest.mark.parametrize("settings", [{}, {"language_model": "openai:gpt-5-mini"}], ids=["none", "a model"])
-def test_the_ingestion_may_count_tokens_if_there_is_a_model(settings: dict[str, str]) -> None:
-    [(_, condition)] = statements("ingest", "dynamodb:PutItem", **settings)
+@each("settings", [{}, OF_ANOTHER])
+def test_the_ingestion_may_count_tokens_if_there_is_a_model(
+    with_settings: WithSettings, settings: dict[str, str]
+) -> None:
+    [(_, condition)] = statements(with_settings(**settings), "ingest", "dynamodb:PutItem")
     kinds = cast("Any", condition)["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]
     assert ("*#language_tokens" in kinds) is bool(settings)

@@ -13,10 +13,11 @@ import pytest
 from infra.costs import ASSUMED, Deployed, idle
 from loci.core.telemetry import Telemetry
 from tests.e2e.test_lambda import HANDLER, OPEN, PROGRAM, asks
-from tests.infra.conftest import Synthesised
+from tests.infra.conftest import Synthesised, of_each_stage
 from tests.infra.synthesis import Stacks
 from tests.infra.template import listed
 from tests.support.api_events import event
+from tests.support.each import each
 from tests.support.serving import PATIENCE, call, clean_environment
 
 TOOLS = Path(__file__).resolve().parents[1] / "surface" / "tools.json"
@@ -33,7 +34,7 @@ def alarms(stacks: Stacks) -> dict[str, dict[str, Any]]:
     return stacks.operations.of_type(ALARM)
 
 
-@pytest.mark.parametrize(
+@each(
     ("stage", "functions", "more"),
     [
         (
@@ -125,6 +126,7 @@ def test_the_alarms_watch_every_request_that_a_role_may_send_to_a_table(prod: St
     assert watched == allowed
 
 
+@of_each_stage
 def test_a_saved_query_shows_the_figures_of_each_tool_of_clients_and_of_code(stacks: Stacks) -> None:
     if stacks.stage.localstack:
         return
@@ -177,7 +179,7 @@ def test_without_an_address_there_is_still_a_topic_to_subscribe_to(dev: Stacks) 
     assert dev.operations.output("AlarmTopic") == "<Alarms>"
 
 
-@pytest.mark.parametrize("stage", ["dev", "prod"])
+@each("stage", ["dev", "prod"])
 def test_the_budget_is_the_stages(stacks_of: Synthesised, stage: str) -> None:
     stacks = stacks_of(stage)
     budget = stacks.operations.one("AWS::Budgets::Budget")["Budget"]

@@ -11,6 +11,7 @@ from tests.infra.conftest import RESTORED, FolderOf, Synthesised
 from tests.infra.synthesis import STAGES, Stacks, assembly
 from tests.infra.template import Template
 from tests.infra.test_roles import allowed
+from tests.support.each import each
 
 README = Path(__file__).resolve().parents[2] / "infra" / "README.md"
 CREATED = ("AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::SecretsManager::Secret", "AWS::KMS::Key")
@@ -26,7 +27,7 @@ def test_no_table_bucket_key_or_secret_is_created(restored: Stacks) -> None:
     assert created == {"Executors", "RunRows"}  # what runs leave is not worth a backup
 
 
-@pytest.mark.parametrize("stack", ["errand", "gateway", "ingest", "connect", "workflows"])
+@each("stack", ["errand", "gateway", "ingest", "connect", "workflows"])
 def test_the_queue_and_the_secret_are_there_before_who_uses_them(
     restored: Stacks, folder_of: FolderOf, stack: str
 ) -> None:
@@ -40,7 +41,7 @@ def variables(template: Template) -> dict[str, object]:
     return function["Environment"]["Variables"]
 
 
-@pytest.mark.parametrize("stack", ["gateway", "ingest", "connect", "workflows"])
+@each("stack", ["gateway", "ingest", "connect", "workflows"])
 def test_the_functions_use_what_the_stage_names(restored: Stacks, stack: str) -> None:
     found = variables(restored.templates[stack])
     assert (found["LOCI_TABLE"], found["LOCI_BUCKET"]) == (RESTORED["table"], RESTORED["bucket"])
@@ -58,7 +59,7 @@ def test_that_secret_is_rotated_as_a_new_one_would_be(restored: Stacks) -> None:
     assert restored.data.one("AWS::SecretsManager::RotationSchedule")["SecretId"] == RESTORED["secret"]
 
 
-@pytest.mark.parametrize("stack", ["gateway", "ingest", "connect", "workflows"])
+@each("stack", ["gateway", "ingest", "connect", "workflows"])
 def test_the_roles_reach_what_the_stage_names_and_nothing_else(restored: Stacks, stack: str) -> None:
     [of_function] = [
         may for role, may in allowed(restored.templates[stack]).items() if role not in {"<RunRole>", "<MachineRole>"}
@@ -87,7 +88,7 @@ def test_another_lets_pages_send_to_it(restored: Stacks) -> None:
     assert rule["AllowedMethods"] == ["POST"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "complaint"),
     [
         ({"table": "a/b"}, "existing.table: String should match"),

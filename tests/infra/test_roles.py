@@ -3,6 +3,7 @@
 from typing import Any
 
 from infra.stage import Stage
+from tests.infra.conftest import of_each_stage
 from tests.infra.sandbox import INTERFACES
 from tests.infra.synthesis import Stacks
 from tests.infra.template import Template, listed
@@ -103,6 +104,7 @@ def _conditions(statement: dict[str, Any]) -> str:
     )
 
 
+@of_each_stage
 def test_the_rotation_may_touch_its_secret_and_its_log(stacks: Stacks) -> None:
     assert allowed(stacks.data) == {"<RotateRole>": ROTATE}
 
@@ -143,6 +145,7 @@ def starting(stage: Stage) -> dict[str, tuple[str, ...]]:
     return {"states:SendTaskSuccess states:StartExecution": (machine,)}
 
 
+@of_each_stage
 def test_the_gateway_may_use_the_stores_the_index_the_models_the_secret_and_its_log(stacks: Stacks) -> None:
     found = allowed(stacks.gateway)["<GatewayRole>"]
     errand = ["errand"] if stacks.stage.sandbox else []
@@ -152,6 +155,7 @@ def test_the_gateway_may_use_the_stores_the_index_the_models_the_secret_and_its_
     assert found == expected | starting(stacks.stage)
 
 
+@of_each_stage
 def test_an_errand_may_run_code_too_and_lend_a_role(stacks: Stacks) -> None:
     if not stacks.stage.sandbox:
         assert "errand" not in stacks.templates
@@ -174,6 +178,7 @@ def test_an_errand_may_run_code_too_and_lend_a_role(stacks: Stacks) -> None:
     )
 
 
+@of_each_stage
 def test_a_workflow_may_do_what_an_errand_may(stacks: Stacks) -> None:
     log = {"logs:CreateLogStream logs:PutLogEvents": ("<WorkflowLog.Arn>",)}
     told = {"sqs:SendMessage": (queue(stacks.stage),)} if stacks.stage.searches else {}
@@ -190,6 +195,7 @@ def test_a_workflow_may_do_what_an_errand_may(stacks: Stacks) -> None:
     assert allowed(stacks.workflows)["<WorkflowRole>"] == expected
 
 
+@of_each_stage
 def test_the_machine_may_invoke_its_function_and_write_its_log(stacks: Stacks) -> None:
     assert allowed(stacks.workflows)["<MachineRole>"] == {
         "lambda:InvokeFunction": ("<Workflow.Arn>",),
@@ -197,6 +203,7 @@ def test_the_machine_may_invoke_its_function_and_write_its_log(stacks: Stacks) -
     }
 
 
+@of_each_stage
 def test_what_reaches_tool_servers_may_read_them_open_their_secrets_and_keep_their_lists(stacks: Stacks) -> None:
     assert allowed(stacks.connect) == {"<ConnectRole>": CONNECT}
 
@@ -205,10 +212,12 @@ def test_nothing_is_asked_again_that_failed(dev: Stacks) -> None:
     assert dev.connect.one("AWS::Lambda::EventInvokeConfig")["MaximumRetryAttempts"] == 0
 
 
+@of_each_stage
 def test_what_reaches_tool_servers_is_in_no_network(stacks: Stacks) -> None:
     assert "VpcConfig" not in stacks.connect.one("AWS::Lambda::Function")
 
 
+@of_each_stage
 def test_no_other_role_may_use_the_key(stacks: Stacks) -> None:
     may = {name for name, one in stacks.templates.items() if "kms:" in str([each for _, each in one.statements()])}
     assert may == {"connect", "data"}
@@ -235,6 +244,7 @@ def test_what_is_lent_to_runs_reaches_rows_of_the_table(dev: Stacks) -> None:
     assert lenders == {"<ErrandRole.Arn>", "<WorkflowRole.Arn>"}
 
 
+@of_each_stage
 def test_the_ingestion_may_use_the_stores_the_index_the_models_its_queue_and_its_log(stacks: Stacks) -> None:
     if not stacks.stage.searches:
         assert "ingest" not in stacks.templates
@@ -257,6 +267,7 @@ def test_the_inference_may_write_its_log(dev: Stacks) -> None:
     assert allowed(dev.inference) == {"<InferenceRole>": INFERENCE}
 
 
+@of_each_stage
 def test_no_statement_allows_every_action_of_a_service(stacks: Stacks) -> None:
     for template in stacks.templates.values():
         for resource, statement in template.statements():
@@ -264,6 +275,7 @@ def test_no_statement_allows_every_action_of_a_service(stacks: Stacks) -> None:
                 assert not [action for action in listed(statement["Action"]) if "*" in action], resource
 
 
+@of_each_stage
 def test_no_statement_but_those_for_traces_and_networks_allows_every_resource(stacks: Stacks) -> None:
     for template in stacks.templates.values():
         for resource, statement in template.statements():
@@ -273,6 +285,7 @@ def test_no_statement_but_those_for_traces_and_networks_allows_every_resource(st
                 assert set(statement["Action"]) in [traces, set(INTERFACES), *own]
 
 
+@of_each_stage
 def test_each_role_is_one_services_own(stacks: Stacks) -> None:
     trusted = {
         name: role["AssumeRolePolicyDocument"]["Statement"][0]["Principal"]
@@ -286,6 +299,7 @@ def test_each_role_is_one_services_own(stacks: Stacks) -> None:
     assert trusted == {**functions, **logs, **machine}
 
 
+@of_each_stage
 def test_only_api_gateways_role_for_logs_has_a_policy_of_aws(stacks: Stacks) -> None:
     for template in stacks.templates.values():
         for name, role in template.of_type("AWS::IAM::Role").items():

@@ -10,6 +10,7 @@ from tests.infra.conftest import Synthesised
 from tests.infra.sandbox import INTERFACES
 from tests.infra.synthesis import Stacks
 from tests.infra.template import listed
+from tests.support.each import each
 
 FUNCTION = "AWS::Lambda::Function"
 HERE = "<AWS::Region>.<AWS::URLSuffix>"
@@ -108,7 +109,7 @@ def test_the_queue_of_failed_errands_is_encrypted_and_takes_requests_over_tls_on
     assert (refused["Effect"], refused["Condition"]) == ("Deny", {"Bool": {"aws:SecureTransport": "false"}})
 
 
-@pytest.mark.parametrize(("stage", "reserved"), [("dev", None), ("prod", 50)])
+@each(("stage", "reserved"), [("dev", None), ("prod", 50)])
 def test_errands_take_no_room_from_requests(stacks_of: Synthesised, stage: str, reserved: int | None) -> None:
     errand = stacks_of(stage).errand.one(FUNCTION)
     assert errand.get("ReservedConcurrentExecutions") == reserved
@@ -133,9 +134,7 @@ def contexts(assembly_of_dev: Path) -> dict[str, Path]:
     return {Path(one["dockerFile"]).parent.name: assembly_of_dev / one["directory"] for one in sources}
 
 
-@pytest.mark.parametrize(
-    ("function", "lock"), [("run_python", "runner.lock"), ("run_deno", "deno.lock"), ("extract", "readers.lock")]
-)
+@each(("function", "lock"), [("run_python", "runner.lock"), ("run_deno", "deno.lock"), ("extract", "readers.lock")])
 def test_an_image_is_built_of_its_handler_its_lock_and_the_programs(
     contexts: dict[str, Path], function: str, lock: str
 ) -> None:

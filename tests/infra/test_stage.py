@@ -11,6 +11,7 @@ import infra.stage
 from infra.stage import BadStage, Stage, read_stage
 from tests.infra.conftest import CERTIFICATE
 from tests.infra.synthesis import STAGES
+from tests.support.each import each
 
 ID = "https://id.example.com"
 MODEL = "all-MiniLM-L6-v2"
@@ -20,7 +21,7 @@ def changed(**changes: object) -> dict[str, Any]:
     return {"dev": {**STAGES["dev"], **changes}}
 
 
-@pytest.mark.parametrize("name", STAGES)
+@each("name", STAGES)
 def test_every_stage_that_is_shipped_can_be_read(name: str) -> None:
     assert read_stage(name, STAGES).name == name
 
@@ -31,13 +32,13 @@ def test_a_stage_is_like_another_but_for_what_it_says_itself() -> None:
     assert words == dev.model_copy(update={"name": "words", "inference": None, "sandbox": None, "extract": None})
 
 
-@pytest.mark.parametrize("other", ["nobody", "words", "mine", 1])
+@each("other", ["nobody", "words", "mine", 1])
 def test_a_stage_is_like_one_that_is_there_and_whole(other: object) -> None:
     with pytest.raises(BadStage, match="like: it must name a stage"):
         read_stage("mine", {**STAGES, "mine": {"like": other}})
 
 
-@pytest.mark.parametrize("without", ["sandbox", ["sandboxes"], [1]])
+@each("without", ["sandbox", ["sandboxes"], [1]])
 def test_a_stage_can_only_be_without_what_the_other_has(without: object) -> None:
     with pytest.raises(BadStage, match="without: it must be a list of keys of a stage"):
         read_stage("mine", {**STAGES, "mine": {"like": "dev", "without": without}})
@@ -48,7 +49,7 @@ def test_a_stage_like_another_may_say_more() -> None:
     assert (mine.sandbox, mine.budget_usd) == (None, 7)
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "complaint"),
     [
         ({"edgee": True}, "edgee: Extra inputs are not permitted"),

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.infra.conftest import Synthesised
+from tests.infra.conftest import Synthesised, of_each_stage
 from tests.infra.synthesis import Refused, Stacks, synthesise
 from tests.infra.template import Resource, references
+from tests.support.each import each
 
 if TYPE_CHECKING:
     from aws_cdk import App
@@ -36,7 +37,7 @@ def test_each_stage_has_its_stacks(stacks_of: Synthesised) -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("stage", "lacks"),
     [
         ("no search", {"ingest", "inference"}),
@@ -51,12 +52,13 @@ def test_what_nothing_is_done_for_is_left_out(stacks_of: Synthesised, stage: str
     assert set(stacks_of(stage).templates) == whole - lacks
 
 
+@of_each_stage
 def test_no_template_goes_round_in_a_circle(stacks: Stacks) -> None:
     for template in stacks.templates.values():
         assert cycle(template.resources) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "way",
     [
         {"Properties": {"Url": {"Fn::Join": ["", [{"Ref": "Api"}]]}}},
@@ -75,6 +77,7 @@ def test_a_finding_that_nobody_acknowledged_ends_the_synthesis(tmp_path: Path) -
         synthesise(tmp_path, "dev", {}, also=_with_an_open_topic)
 
 
+@of_each_stage
 def test_no_resource_is_made_by_a_function_of_the_cdk(stacks: Stacks) -> None:
     for template in stacks.templates.values():
         kinds = {resource["Type"] for resource in template.resources.values()}

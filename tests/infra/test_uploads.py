@@ -1,12 +1,11 @@
 """What happens to uploads: told to a queue, tried for an hour, put aside."""
 
-import pytest
-
 from infra.stage import IngestSize
 from loci.adapters.aws.upload_queue import RESERVE, SHORTEST
 from tests.infra.conftest import Synthesised
 from tests.infra.synthesis import Stacks
 from tests.infra.template import listed
+from tests.support.each import each
 
 QUEUE = "AWS::SQS::Queue"
 BUCKET = "AWS::S3::Bucket"
@@ -19,7 +18,7 @@ def test_the_bucket_tells_eventbridge_and_nobody_else(dev: Stacks) -> None:
     assert told == {"EventBridgeConfiguration": {"EventBridgeEnabled": True}}
 
 
-@pytest.mark.parametrize(("stage", "origin"), [("dev", "*"), ("own domain", "https://loci.example.com")])
+@each(("stage", "origin"), [("dev", "*"), ("own domain", "https://loci.example.com")])
 def test_pages_may_post_to_the_bucket_and_read_nothing_else(stacks_of: Synthesised, stage: str, origin: str) -> None:
     [rule] = stacks_of(stage).data.of_type(BUCKET)["Bucket"]["CorsConfiguration"]["CorsRules"]
     assert rule == {"AllowedMethods": ["POST"], "AllowedOrigins": [origin]}
@@ -43,7 +42,7 @@ def test_the_queue_gets_what_is_written_and_removed_below_uploads(dev: Stacks) -
     assert not target.keys() & {"Input", "InputPath", "InputTransformer"}
 
 
-@pytest.mark.parametrize("queue", ["Uploads", "UploadsAside"])
+@each("queue", ["Uploads", "UploadsAside"])
 def test_only_the_rule_may_send(dev: Stacks, queue: str) -> None:
     policies = dev.data.of_type("AWS::SQS::QueuePolicy")
     statements = policies[f"{queue}Policy"]["PolicyDocument"]["Statement"]
@@ -88,14 +87,14 @@ def test_the_ingestion_is_told_where_it_puts_things_aside(dev: Stacks) -> None:
     assert dev.ingest.read(told) == f"https://sqs.<AWS::Region>.<AWS::URLSuffix>/<AWS::AccountId>/{name}"
 
 
-@pytest.mark.parametrize("stage", ["dev", "prod"])
+@each("stage", ["dev", "prod"])
 def test_no_more_are_taken_in_at_once_than_the_stage_says(stacks_of: Synthesised, stage: str) -> None:
     stacks = stacks_of(stage)
     assert isinstance(stacks.stage.ingest, IngestSize)
     assert stacks.ingest.one(MAPPING)["ScalingConfig"] == {"MaximumConcurrency": stacks.stage.ingest.at_once}
 
 
-@pytest.mark.parametrize("stage", ["no search", "local"])
+@each("stage", ["no search", "local"])
 def test_without_an_index_nobody_is_told_of_uploads(stacks_of: Synthesised, stage: str) -> None:
     data = stacks_of(stage).data
     assert data.of_type(QUEUE) == {}
@@ -103,6 +102,6 @@ def test_without_an_index_nobody_is_told_of_uploads(stacks_of: Synthesised, stag
     assert not data.of_type(BUCKET)["Bucket"].keys() & {"NotificationConfiguration", "CorsConfiguration"}
 
 
-@pytest.mark.parametrize("stage", ["dev", "prod", "local"])
+@each("stage", ["dev", "prod", "local"])
 def test_the_ingestion_has_time_to_begin_with_its_first_message(stacks_of: Synthesised, stage: str) -> None:
     assert stacks_of(stage).stage.ingest.timeout_s >= 2 * (SHORTEST + RESERVE)

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from loci.workflows.slice import LEASE_SECONDS
+from tests.infra.conftest import CHANGES, Synthesised, of_each_stage
 from tests.infra.synthesis import Stacks
+from tests.support.each import each
 from tests.support.workflow_machine import definition
 
 MACHINE = "AWS::StepFunctions::StateMachine"
@@ -104,8 +106,9 @@ def test_a_slice_that_crashed_is_tried_again_after_its_lease(made: dict[str, Any
     assert "States.Timeout" in again["ErrorEquals"]
 
 
-def test_a_slice_has_longer_than_its_function(made: dict[str, Any], stacks: Stacks) -> None:
-    assert states(made)["Advance"]["TimeoutSeconds"] > stacks.stage.workflow.timeout_s
+@each("stage", CHANGES)
+def test_a_slice_has_longer_than_its_function(made: dict[str, Any], stacks_of: Synthesised, stage: str) -> None:
+    assert states(made)["Advance"]["TimeoutSeconds"] > stacks_of(stage).stage.workflow.timeout_s
 
 
 def test_a_slice_that_crashes_for_good_reaches_the_run_and_then_the_alarm(made: dict[str, Any]) -> None:
@@ -122,6 +125,7 @@ def test_a_pause_ends_when_the_run_says_so(made: dict[str, Any]) -> None:
     assert pause["Catch"][0] == {"ErrorEquals": ["States.Timeout"], "ResultPath": "$.failed", "Next": "Advance"}
 
 
+@of_each_stage
 def test_the_stack_has_that_machine_and_gives_it_its_function(stacks: Stacks) -> None:
     machine = stacks.workflows.one(MACHINE)
     assert machine["StateMachineType"] == "STANDARD"
@@ -131,6 +135,7 @@ def test_the_stack_has_that_machine_and_gives_it_its_function(stacks: Stacks) ->
     assert deployed == definition({})
 
 
+@of_each_stage
 def test_its_log_has_no_data_and_it_is_encrypted_and_traced(stacks: Stacks) -> None:
     machine = stacks.workflows.one(MACHINE)
     logged = machine["LoggingConfiguration"]
@@ -141,6 +146,7 @@ def test_its_log_has_no_data_and_it_is_encrypted_and_traced(stacks: Stacks) -> N
     assert machine["TracingConfiguration"] == {"Enabled": True}
 
 
+@of_each_stage
 def test_the_gateway_is_told_of_the_machine(stacks: Stacks) -> None:
     [function] = stacks.gateway.of_type("AWS::Lambda::Function").values()
     told = stacks.gateway.read(function["Environment"]["Variables"]["LOCI_WORKFLOW_MACHINE"])

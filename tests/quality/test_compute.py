@@ -9,6 +9,7 @@ import pytest
 
 from tests.quality.compute import SNIPPETS, asked, told
 from tests.quality.tables import computations_in, differences
+from tests.support.each import each
 from tests.support.executors import runner_packages
 
 READ = "import pandas as pd\nrows = pd.read_csv(get_memory_path('ds-rain-and-sun', 'rain and sun.csv'))\n"
@@ -22,7 +23,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.mark.parametrize(
+@each(
     ("expected", "printed", "is_right"),
     [
         ("1.50", "@x[1.50]", True),
@@ -60,7 +61,7 @@ async def test_what_is_not_right_is_counted_and_told(tmp_path: Path) -> None:
     assert others[3:] == ["  4 is wrong: there is no snippet q4.py"]
 
 
-@pytest.mark.parametrize("snippet", sorted(SNIPPETS.glob("q*.py")), ids=lambda file: file.stem)
+@each("snippet", sorted(SNIPPETS.glob("q*.py")))
 def test_a_snippet_reads_a_table_and_writes_no_answer_down(snippet: Path) -> None:
     tree = ast.parse(snippet.read_text("utf-8"))
     called = [node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]

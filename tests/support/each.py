@@ -19,7 +19,7 @@ class _Row(Protocol):
     marks: Sequence[object]
 
 
-def each(names: str | Sequence[str], rows: Iterable[object]) -> Callable[[Test], Test]:
+def each(names: str | Sequence[str], rows: Iterable[Sequence[object] | object]) -> Callable[[Test], Test]:
     """Run a test with every row, on one set of fixtures, and report all rows that fail.
 
     It is written as `pytest.mark.parametrize` is. Parametrize where each row needs fixtures of its own.

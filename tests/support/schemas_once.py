@@ -1,14 +1,21 @@
 """The schemas of a tool are computed once in a process: tests make the same tools for every app, at 10 ms each."""
 
 import inspect
+import json
 from collections.abc import Callable
 from typing import Any
 
+from mcp.client.session import ClientSession
 from mcp.server.mcpserver.tools import Tool
 
 
 def schemas_once() -> None:
-    """Let tools of one name and signature share what the SDK computes of them."""
+    """Let tools, and clients, share what the SDK computes of the same schemas."""
+    _tools_once()
+    _validators_once()
+
+
+def _tools_once() -> None:
     made: dict[tuple[str | None, str, str], Tool] = {}
     compute = Tool.from_function
 
@@ -24,3 +31,16 @@ def schemas_once() -> None:
         return made[key].model_copy(update={**given, "fn": fn})
 
     Tool.from_function = classmethod(from_function)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _validators_once() -> None:
+    made: dict[str, Any] = {}
+    compute: Callable[..., Any] = getattr(ClientSession, "_output_schema_validator")  # noqa: B009 (it is private)
+
+    def validator(self: ClientSession, name: str, output_schema: dict[str, Any]) -> Any:
+        key = json.dumps(output_schema)
+        if key not in made:
+            made[key] = compute(self, name, output_schema)
+        return made[key]
+
+    ClientSession._output_schema_validator = validator  # pyright: ignore[reportPrivateUsage]

@@ -2,7 +2,6 @@
 
 import shutil
 import tempfile
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,36 +13,11 @@ from tests.servers import shared
 
 TOGETHER = {
     "tests/contract/s3_index/test_environments.py": "LocalStack",
-    "tests/contract/s3_index/test_folds.py": "LocalStack",
     "tests/deployed/": "LocalStack",
     "tests/servers/localstack/": "LocalStack",
     "tests/infra/": "CDK",
 }
 """Folders whose tests share what takes long to make, as a deployment does: one worker takes all that share it."""
-SECONDS = {
-    "LocalStack": 3.0,
-    "CDK": 0.1,
-    "tests/attack/test_generated_routes.py": 10.0,
-    "tests/attack/test_imports_at_once.py": 5.0,
-    "tests/attack/test_large_": 5.0,
-    "tests/attack/test_stalls.py": 5.0,
-    "tests/contract/test_writing_crash.py": 4.0,
-    "tests/e2e/test_following.py": 6.0,
-    "tests/e2e/test_python.py": 10.0,
-    "tests/layers/test_wheel.py": 10.0,
-    "tests/unit/documents/test_large_": 5.0,
-    "tests/attack/sandbox/": 0.3,
-    "tests/contract/sandbox/": 1.0,
-    "tests/contract/": 0.2,
-    "tests/e2e/": 1.0,
-    "tests/layers/": 2.5,
-    "tests/servers/": 2.0,
-    "tests/surface/": 0.2,
-    "tests/unit/code/": 0.5,
-    "tests/unit/linear/": 2.5,
-    "tests/unit/sandbox/": 0.2,
-}
-"""About what a test takes. Long modules begin first, so that none is left over for one worker at the end."""
 FOLDER = pytest.StashKey[Path]()
 
 
@@ -64,20 +38,7 @@ class Units(LoadScopeScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Units | None:
     if config.getoption("dist") != "loadscope":
         return None
-    config.option.loadscopereorder = False  # else by the number of tests, whatever they take
     return Units(config, log)
-
-
-@pytest.hookimpl(trylast=True)  # after what was not asked for has been taken out
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if hasattr(config, "workerinput"):
-        tests = Counter(unit_of(item.nodeid) for item in items)
-        seconds = {unit: count * _each(unit) for unit, count in tests.items()}
-        items.sort(key=lambda item: -seconds[unit_of(item.nodeid)])
-
-
-def _each(unit: str) -> float:
-    return next((seconds for begin, seconds in SECONDS.items() if unit.startswith(begin)), 0.05)
 
 
 def pytest_configure(config: pytest.Config) -> None:

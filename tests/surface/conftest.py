@@ -96,13 +96,14 @@ def mode() -> Mode:
 @pytest.fixture
 def connect(app: App, mode: Mode) -> Connect:
     """A client at an endpoint of the app, with more tools if a test brings some."""
+    own = tool_families(app)
 
     @asynccontextmanager
     async def connected(
         surface: Surface = "all", extra: tuple[LociTool | ToolFamily, ...] = ()
     ) -> AsyncGenerator[Client, None]:
         more = [one if isinstance(one, ToolFamily) else family_of(one) for one in extra]
-        async with Client(build_server(app, surface, [*tool_families(app), *more]), mode=mode) as client:
+        async with Client(build_server(app, surface, [*own, *more]), mode=mode) as client:
             yield client
 
     return connected

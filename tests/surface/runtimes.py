@@ -6,6 +6,7 @@ import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL
+from tests.support.vault.library import vault_library
 
 RUNTIMES = ["embedded", *(pytest.param(name, marks=pytest.mark.aws) for name in ("opensearch", "s3"))]
 WITHOUT_SEARCH = [
@@ -27,3 +28,13 @@ def take_in(app: App, folder: Path) -> None:
     for document in app.documents.parts.library.documents(LOCAL):
         if document.path.startswith(f"{folder.name}/") and document.path not in files:
             app.documents.parts.library.remove_upload(LOCAL, document.path)
+
+
+def vault_by_words(folders: pytest.TempPathFactory) -> App:
+    """The whole vault without a model, which takes seconds: made once, for tests that only read it."""
+    if not _VAULTS:
+        _VAULTS.append(vault_library(folders.mktemp("vault"), with_model=False))
+    return _VAULTS[0]
+
+
+_VAULTS: list[App] = []

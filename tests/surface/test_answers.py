@@ -12,7 +12,8 @@ from loci.app import App
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.mcp.tool import BUDGET, LociTool, loci_tool
-from tests.surface.conftest import Connect
+from tests.support.each import each
+from tests.surface.conftest import Connect, on_both
 from tests.surface.results import structured, texts
 
 pytestmark = pytest.mark.anyio
@@ -92,7 +93,7 @@ async def test_a_bare_array_is_one_text(connect: Connect) -> None:
     assert structured(result) == {"result": edges(2)}
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "arguments"),
     [
         ("pml_hits", {"count": 300}),
@@ -113,6 +114,7 @@ async def test_the_head_of_a_large_answer_fits_and_is_valid(
     assert texts(result)[1] == f"Results cached. Use scratchpad_read('{id}') for full output"
 
 
+@on_both
 async def test_the_whole_of_a_large_answer_is_in_the_scratchpad(connect: Connect) -> None:
     async with connect(extra=EXTRA) as client:
         head = structured(await client.call_tool("pml_hits", {"count": 300}))
@@ -169,7 +171,7 @@ async def test_an_unknown_tool_is_an_error_that_lists_the_known_ones(connect: Co
     assert "scratchpad_read" in texts(result)[0]
 
 
-@pytest.mark.parametrize("spelling", ["pml:hits", "pml_hits", "hits"])
+@each("spelling", ["pml:hits", "pml_hits", "hits"])
 async def test_a_call_may_use_any_spelling_of_the_name(connect: Connect, spelling: str) -> None:
     async with connect(extra=EXTRA) as client:
         assert structured(await client.call_tool(spelling, {"count": 1})) == hits(1).model_dump()

@@ -15,6 +15,7 @@ from loci.core.identity import Owner
 from loci.mcp.auth.oauth_parts import grants_of
 from tests.support.given_grants import granted
 from tests.support.moto_aws import BUCKET, TABLE
+from tests.surface.conftest import on_both
 
 ANN, BOB = Owner("acme", "ann"), Owner("acme", "bob")
 STACK = "loci-test-gateway"
@@ -56,6 +57,7 @@ def test_no_client_is_connected_at_first(terminal: Terminal) -> None:
     assert json.loads(terminal.run("list", "--json").stdout) == []
 
 
+@on_both
 def test_each_connection_says_who_may_do_what(terminal: Terminal) -> None:
     granted(terminal.app, ANN, ["documents:read"])
     granted(terminal.app, BOB, ["files:read", "files:write"])
@@ -66,6 +68,7 @@ def test_each_connection_says_who_may_do_what(terminal: Terminal) -> None:
     assert line.split() == [one["id"], one["created"], *["acme/ann", "A", "client", "(client.test)", "documents:read"]]
 
 
+@on_both
 def test_a_connection_ends_and_the_others_go_on(terminal: Terminal) -> None:
     ended, goes_on = granted(terminal.app, ANN), granted(terminal.app, BOB)
     first, second = sorted(terminal.connections(), key=whose)

@@ -9,6 +9,7 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.mcp.server import build_server
+from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.ferries import BREAD, BRIEF, DEBRIEF, HARBOUR, MOON, NOTES, ROLLS
 from tests.surface.results import call, failed, structured, written
@@ -32,7 +33,7 @@ def ids(cluster: dict[str, Any]) -> set[str]:
     return {one["id"] for one in cluster["documents"]}
 
 
-@pytest.mark.parametrize("method", ["louvain", "label_propagation"])
+@each("method", ["louvain", "label_propagation"])
 async def test_documents_are_grouped_by_what_they_are_about(connect: Connect, method: str) -> None:
     found = await clusters(connect, method=method)
     assert [ids(one) for one in found["clusters"]] == [{BRIEF, DEBRIEF, HARBOUR}, {BREAD, ROLLS}]

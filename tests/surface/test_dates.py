@@ -12,6 +12,7 @@ import pytest
 from loci.app import App
 from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL
+from tests.support.each import each
 from tests.support.vault.write import vault_notes
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, written
@@ -79,7 +80,7 @@ async def test_a_search_in_a_time_says_how_many_documents_say_no_date(connect: C
 
 
 @pytest.mark.usefixtures("notes")
-@pytest.mark.parametrize(
+@each(
     ("date_range", "found"),
     [
         ("March 2024", {"a.md"}),

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from loci.app import App
+from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, structured, texts, written
 from tests.surface.runtimes import RUNTIMES, take_in
@@ -21,7 +22,7 @@ def notes(app: App, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("notes")
-@pytest.mark.parametrize(
+@each(
     ("arguments", "listed"),
     [
         ({"depth": 1}, ["vault/"]),

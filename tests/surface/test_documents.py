@@ -6,6 +6,7 @@ import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL, Owner
+from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, structured, texts, written
 from tests.surface.runtimes import RUNTIMES, take_in
@@ -96,7 +97,7 @@ async def test_an_explanation_is_given_on_request(connect: Connect) -> None:
 
 
 @pytest.mark.usefixtures("notes")
-@pytest.mark.parametrize("query", ["-cookie", '"cookie" OR (NEAR', "cookie* AND", "cookie " * 5000, "\x00cookie"])
+@each("query", ["-cookie", '"cookie" OR (NEAR', "cookie* AND", "cookie " * 5000, "\x00cookie"])
 async def test_what_looks_like_syntax_is_words(connect: Connect, query: str) -> None:
     [best, *_] = (await call(connect, "search_documents", query=query))["results"]
     assert best["id"] == "notes-debriefs-2026-02-03-login"
@@ -141,7 +142,7 @@ async def test_a_time_that_cannot_be_read_says_how_to_write_one(connect: Connect
 
 
 @pytest.mark.usefixtures("notes")
-@pytest.mark.parametrize(
+@each(
     ("arguments", "found"),
     [
         ({"tags": ["auth"]}, {"notes-briefs-2026-01-10-login", "notes-debriefs-2026-02-03-login"}),

@@ -9,6 +9,7 @@ from loci.app import App
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
+from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, written
 from tests.surface.runtimes import RUNTIMES, WITHOUT_SEARCH, take_in
@@ -26,8 +27,8 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x10\x08\x06\0\0\0\x1f\xf3\
 
 
 def bring(app: App, folder: Path, name: str, content: bytes, *, is_alone: bool = False) -> None:
-    """Write `notes/NAME` and have it ingested: read here, or brought to the upload address."""
-    file = written(folder / "notes", {name: ""} if is_alone else {"kept.md": "Kept.", name: ""}) / name
+    """Write the note into the folder and have that ingested: read here, or brought to the upload address."""
+    file = written(folder, {name: ""} if is_alone else {"kept.md": "Kept.", name: ""}) / name
     file.write_bytes(content)
     with suppress(Refused):  # of an upload; an ingest of a folder goes on
         take_in(app, file.parent)
@@ -38,7 +39,7 @@ def bring(app: App, folder: Path, name: str, content: bytes, *, is_alone: bool =
 async def test_utf_16_with_a_mark_is_found_and_read(
     app: App, connect: Connect, tmp_path: Path, codec: str, mark: bytes
 ) -> None:
-    bring(app, tmp_path, "b.md", mark + NOTE.encode(codec))
+    bring(app, tmp_path / "notes", "b.md", mark + NOTE.encode(codec))
     [found] = (await call(connect, "search_documents", query="Stahl"))["results"]
     assert (found["preview"], found["heading"], found["snippet"]) == ("Brücken", "Brücken > Neue", "Aus Stahl.")
     read = await call(connect, "read_node_content", id=found["id"])
@@ -51,7 +52,7 @@ async def test_utf_16_with_a_mark_is_found_and_read(
 async def test_utf_16_stays_utf_16_when_tools_write(
     app: App, connect: Connect, tmp_path: Path, codec: str, mark: bytes
 ) -> None:
-    bring(app, tmp_path, "b.md", mark + NOTE.encode(codec))
+    bring(app, tmp_path / "notes", "b.md", mark + NOTE.encode(codec))
     edit = {"mode": "edit", "old": "🌉 aus Stein", "new": "Brücke aus Granit"}
     await call(connect, "write_document", path="notes/b.md", **edit)
     await call(connect, "inject_tags", file_path="notes/b.md", tags=["fluss"])
@@ -76,46 +77,48 @@ UNREADABLE = {
     "large.md": (b"word " * (MAX_DOCUMENT_BYTES // 5 + 1), "FILE_TOO_LARGE", "10 MB"),
 }
 TOOLS: dict[str, dict[str, object]] = {
-    "read_node_content": {"id": "notes/{}"},
-    "explore_links": {"id": "notes/{}"},
-    "graph_neighbors": {"id": "notes/{}"},
-    "inject_tags": {"file_path": "notes/{}", "tags": ["a"]},
-    "write_document": {"path": "notes/{}", "content": "Text."},
-    "move_document": {"path": "notes/{}", "to": "notes/new.md"},
-    "delete_document": {"path": "notes/{}", "expected_hash": "0" * 64},
+    "read_node_content": {"id": "{}"},
+    "explore_links": {"id": "{}"},
+    "graph_neighbors": {"id": "{}"},
+    "inject_tags": {"file_path": "{}", "tags": ["a"]},
+    "write_document": {"path": "{}", "content": "Text."},
+    "move_document": {"path": "{}", "to": "{}.new.md"},
+    "delete_document": {"path": "{}", "expected_hash": "0" * 64},
 }
 
 
 @without_search
-@pytest.mark.parametrize("name", UNREADABLE)
-@pytest.mark.parametrize("is_alone", [False, True])
+@each("name", UNREADABLE)
+@each("is_alone", [False, True])
 async def test_a_file_that_is_no_text_is_refused_by_every_tool_with_the_reason(
     app: App, connect: Connect, tmp_path: Path, name: str, is_alone: bool
 ) -> None:
     content, code, reason = UNREADABLE[name]
-    bring(app, tmp_path, name, content, is_alone=is_alone)
+    folder = tmp_path / f"{name.removesuffix('.md')}-{'alone' if is_alone else 'among-others'}"
+    path = f"{folder.name}/{name}"
+    bring(app, folder, name, content, is_alone=is_alone)
     for tool, arguments in TOOLS.items():
-        named = {key: value.format(name) if isinstance(value, str) else value for key, value in arguments.items()}
+        named = {key: value.format(path) if isinstance(value, str) else value for key, value in arguments.items()}
         said = await failed(connect, tool, **named)
         assert said.startswith(f"{code}: "), (tool, said)
-        assert f"notes/{name}" in said, (tool, said)
+        assert path in said, (tool, said)
         assert reason in said, (tool, said)
-    assert (tmp_path / "notes" / name).read_bytes() == content
+    assert (folder / name).read_bytes() == content
 
 
 @here
-@pytest.mark.parametrize("name", UNREADABLE)
+@each("name", UNREADABLE)
 async def test_the_ingest_of_a_folder_names_the_file_and_the_reason(app: App, tmp_path: Path, name: str) -> None:
     content, _, reason = UNREADABLE[name]
-    folder = written(tmp_path / "notes", {"kept.md": "Kept."})
+    folder = written(tmp_path / name, {"kept.md": "Kept."})
     (folder / name).write_bytes(content)
     [failure] = app.documents.ingest(LOCAL, [str(folder)]).failed
-    assert failure.path == f"notes/{name}"
+    assert failure.path == f"{name}/{name}"
     assert reason in failure.reason
 
 
 @both
-@pytest.mark.parametrize("name", UNREADABLE)
+@each("name", UNREADABLE)
 async def test_an_upload_that_is_no_text_is_refused_with_the_reason(app: App, connect: Connect, name: str) -> None:
     content, code, reason = UNREADABLE[name]
     with pytest.raises(Refused) as refused:
@@ -128,9 +131,9 @@ async def test_an_upload_that_is_no_text_is_refused_with_the_reason(app: App, co
 
 @without_search
 async def test_the_reason_is_gone_when_the_file_is_a_text(app: App, connect: Connect, tmp_path: Path) -> None:
-    bring(app, tmp_path, "a.md", PNG)
+    bring(app, tmp_path / "notes", "a.md", PNG)
     assert (await failed(connect, "read_node_content", id="notes/a.md")).startswith("NOT_TEXT: ")
-    bring(app, tmp_path, "a.md", b"A strawberry.")
+    bring(app, tmp_path / "notes", "a.md", b"A strawberry.")
     read = await call(connect, "read_node_content", id="notes/a.md")
     assert read["result"] == "A strawberry."
     await call(connect, "delete_document", path="notes/a.md", expected_hash=read["hash"])
@@ -139,7 +142,7 @@ async def test_the_reason_is_gone_when_the_file_is_a_text(app: App, connect: Con
 
 @without_search
 async def test_the_reason_is_gone_when_the_file_is(app: App, connect: Connect, tmp_path: Path) -> None:
-    bring(app, tmp_path, "a.md", PNG)
+    bring(app, tmp_path / "notes", "a.md", PNG)
     (tmp_path / "notes" / "a.md").unlink()
     app.documents.parts.library.remove_upload(LOCAL, "notes/a.md")  # as the notice of its deletion does
     take_in(app, tmp_path / "notes")

@@ -96,8 +96,9 @@ async def test_only_as_many_searches_run_at_once_as_there_are_threads_for_them(
     app: App, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The others wait. If all ran, a write beside them would get its share of a core among dozens."""
+    threads = max(2, cores())
     running = most = 0
-    counting = threading.Lock()
+    counting = threading.Condition()
     search = Documents.search
 
     def watched(*args: Any, **kwargs: Any) -> Any:
@@ -105,7 +106,9 @@ async def test_only_as_many_searches_run_at_once_as_there_are_threads_for_them(
         with counting:
             running += 1
             most = max(most, running)
-        time.sleep(0.05)
+            counting.notify_all()
+            counting.wait_for(lambda: most >= threads, 60)
+        time.sleep(0.05)  # one more would come now, and be counted
         try:
             return search(*args, **kwargs)
         finally:
@@ -115,4 +118,4 @@ async def test_only_as_many_searches_run_at_once_as_there_are_threads_for_them(
     monkeypatch.setattr(Documents, "search", watched)
     async with connect() as client:
         await asyncio.gather(*(client.call_tool("search_documents", {"query": "a word"}) for _ in range(24)))
-    assert most == max(2, cores())
+    assert most == threads

@@ -8,6 +8,7 @@ import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL
+from tests.support.each import each
 from tests.support.vault.write import BOM, Note, vault_notes
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed
@@ -66,7 +67,7 @@ def kinds() -> list[Note]:
     ]
 
 
-@pytest.mark.parametrize("note", kinds(), ids=lambda note: note.path.replace("/", "-"))
+@each("note", (pytest.param(note, id=note.path) for note in kinds()))
 async def test_only_the_named_text_changes_and_undo_brings_every_byte_back(
     connect: Connect, vault: Vault, note: Note
 ) -> None:

@@ -22,6 +22,7 @@ from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
 from loci.mcp.tool import loci_tool
+from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.results import call, structured, texts, written
 from tests.surface.runtimes import take_in
@@ -85,7 +86,7 @@ def is_head_without_id(answer: Any, said: str) -> None:
 
 
 @embedded
-@pytest.mark.parametrize("how", ["full", "closed"])
+@each("how", ["full", "closed"])
 async def test_a_search_does_not_fail_because_it_cannot_be_kept(
     app: App, connect: Connect, tmp_path: Path, how: str
 ) -> None:
@@ -127,7 +128,7 @@ async def test_a_disk_that_is_really_full_takes_no_answer_away(tmp_path: Path) -
 
 
 @embedded
-@pytest.mark.parametrize("how", ["full", "closed"])
+@each("how", ["full", "closed"])
 async def test_a_long_answer_comes_without_a_disk(app: App, connect: Connect, how: str) -> None:
     async with connect(extra=(loci_tool(report, title="Report"),)) as client:
         with without_disk(app, how):
@@ -166,8 +167,8 @@ def clients(app: App) -> Iterator[Clients]:
 
 
 @on_aws
-@pytest.mark.parametrize("failing", ["s3.PutObject", "dynamodb.PutItem", "dynamodb.GetItem"])
-@pytest.mark.parametrize(("fail", "said"), [(throttle, "ThrottlingException"), (unplug, "cannot be reached")])
+@each("failing", ["s3.PutObject", "dynamodb.PutItem", "dynamodb.GetItem"])
+@each(("fail", "said"), [(throttle, "ThrottlingException"), (unplug, "cannot be reached")])
 async def test_a_store_that_fails_takes_no_answer_away(
     connect: Connect, clients: Clients, failing: str, fail: Any, said: str
 ) -> None:

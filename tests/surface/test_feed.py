@@ -17,6 +17,7 @@ from loci.mcp.http.application import asgi
 from loci.mcp.http.body import LARGEST
 from tests.attack.doors import lambda_doors
 from tests.attack.wire import Answer, Ask
+from tests.support.each import each
 from tests.support.moto_aws import BUCKET
 from tests.surface.runtimes import RUNTIMES
 
@@ -142,7 +143,7 @@ def test_the_list_says_how_much_goes_over_the_wire_and_where_else_it_can_go(feed
     assert (page["largest"], page["uploads"]) == (LARGEST, uploads)
 
 
-@pytest.mark.parametrize(
+@each(
     "batch",
     [
         {"put": [{"path": "a.md"}]},
@@ -162,7 +163,7 @@ def test_what_is_no_batch_is_refused_as_a_whole(feed: Feed, batch: dict[str, obj
     assert (answer.status, json.loads(answer.body)["error"]["code"]) == (400, "BAD_REQUEST")
 
 
-@pytest.mark.parametrize("query", ["", "?under=", "?under=/"])
+@each("query", ["", "?under=", "?under=/"])
 @pytest.mark.parametrize("app", ["embedded"], indirect=True)
 def test_a_list_is_of_one_name(feed: Feed, query: str) -> None:
     assert feed(query).status == 400

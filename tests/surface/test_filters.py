@@ -6,6 +6,7 @@ import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL
+from tests.support.each import each
 from tests.support.small_models import lay_out_embedder
 from tests.support.vault.write import vault_notes
 from tests.surface.conftest import Connect
@@ -47,7 +48,7 @@ async def test_only_what_is_below_the_folder_is_found(connect: Connect) -> None:
 
 
 @pytest.mark.usefixtures("notes")
-@pytest.mark.parametrize(
+@each(
     ("properties", "paths"),
     [
         ({"status": "done"}, ["home/boats.md", "work/boats.md", "work/plans/pier.md"]),
@@ -74,7 +75,7 @@ async def test_a_folder_a_property_and_a_time_are_asked_for_together(connect: Co
 
 
 @pytest.mark.usefixtures("notes")
-@pytest.mark.parametrize(
+@each(
     ("properties", "told"),
     [
         ({"status": "dnoe"}, "No document has status: dnoe in its front matter. Values of status: done"),

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -155,7 +156,16 @@ async def test_a_failed_run_of_python_has_what_it_printed(desk: Desk) -> None:
 
 async def test_a_long_run_of_python_is_read_later(hasty: Desk) -> None:
     id = (await hasty.told("create_memory_code_runner"))["result"]["executor_id"]
-    told = await hasty.told("run_memory_code", executor_id=id, code="import time\ntime.sleep(2)\n'done'")
+    errand, goes_on = hasty.api.functions[ERRAND], threading.Event()
+
+    def held(event: dict[str, Any], context: object) -> object:
+        goes_on.wait(60)
+        return errand(event, context)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(hasty.api.functions, ERRAND, held)
+        told = await hasty.told("run_memory_code", executor_id=id, code="'done'")
+    goes_on.set()
     assert (told["status"], told["result"]) == ("running", None)
     assert hasty.entry(told["scratchpad_id"])["result"]["value"] == "'done'"
 

@@ -15,6 +15,7 @@ from loci.documents.document import UNPARSED
 from loci.documents.writing.write_journal import WriteJournal
 from loci.mcp.module import tool_families
 from loci.mcp.server import build_server
+from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.results import call, structured, texts, written
 from tests.surface.runtimes import RUNTIMES
@@ -26,7 +27,7 @@ STUCK = "# Never\n\nstrawberry never\n"
 
 
 @pytest.mark.parametrize("app", RUNTIMES, indirect=True)
-@pytest.mark.parametrize("name", KNOWN)
+@each("name", KNOWN)
 async def test_what_has_stopped_a_server_is_written_and_found(app: App, connect: Connect, name: str) -> None:
     text = f"{repeated(*KNOWN[name])(SIZE)}\n\nstrawberry\n"
     made = await call(connect, "write_document", path="notes/a.md", content=text)
@@ -34,6 +35,7 @@ async def test_what_has_stopped_a_server_is_written_and_found(app: App, connect:
     assert [one["id"] for one in found["results"]] == [made["id"]]
     [document] = app.documents.parts.library.documents(LOCAL)
     assert document.problems == ()
+    app.documents.parts.library.remove(LOCAL, [document])
 
 
 @pytest.fixture

@@ -10,8 +10,10 @@ from loci.app import App
 from loci.core.identity import LOCAL
 from loci.core.json import JsonObject
 from loci.mcp.tool import LociTool, loci_tool
+from loci.scratchpad import api as scratchpad
 from loci.scratchpad.api import MOST_ENTRIES, Scratchpad
-from tests.surface.conftest import Connect
+from tests.support.each import each
+from tests.surface.conftest import Connect, on_both
 from tests.surface.results import call, structured, texts, written
 from tests.surface.runtimes import RUNTIMES, take_in
 
@@ -140,6 +142,7 @@ async def test_equal_calls_that_only_read_are_one_entry(app: App, connect: Conne
     assert len(app.blobs.list(LOCAL, "scratchpad/")) == 3
 
 
+@on_both
 async def test_each_result_of_a_tool_that_writes_is_kept(app: App, connect: Connect) -> None:
     async with connect(extra=tools(writes=True)) as client:
         ids = [structured(await client.call_tool("changing", {"subject": "x"}))["scratchpad_id"] for _ in range(3)]
@@ -187,19 +190,22 @@ async def test_a_list_of_ten_thousand_entries_is_short_and_counts_them_all(app: 
 
 
 @pytest.mark.parametrize("app", ["embedded"], indirect=True)
-async def test_there_are_ten_thousand_entries_at_most(app: App) -> None:
-    pad = Scratchpad(app.records, app.blobs, lambda: 1.0, capacity=MOST_ENTRIES * 10)
-    for n in range(MOST_ENTRIES):
+async def test_there_are_ten_thousand_entries_at_most(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MOST_ENTRIES == 10_000
+    most = 100
+    monkeypatch.setattr(scratchpad, "MOST_ENTRIES", most)
+    pad = Scratchpad(app.records, app.blobs, lambda: 1.0, capacity=most * 10)
+    for n in range(most):
         value: JsonObject = {"tool": "x", "size_bytes": 1, "kept_at": n, "used_at": n}
         app.records.put(LOCAL, "scratchpad", f"{n:012x}", value, durable=False)
     newest = pad.keep(LOCAL, "x", "y")
     kept = {one.id for one in pad.list(LOCAL)}
     assert newest.id in kept
-    assert f"{MOST_ENTRIES - 1:012x}" in kept
-    assert len(kept) <= MOST_ENTRIES
+    assert f"{most - 1:012x}" in kept
+    assert len(kept) <= most
 
 
-@pytest.mark.parametrize("limit", [0, -1, 1001, "many"])
+@each("limit", [0, -1, 1001, "many"])
 async def test_a_senseless_limit_of_the_list_is_refused(connect: Connect, limit: object) -> None:
     async with connect() as client:
         answer = await client.call_tool("scratchpad_list", {"limit": limit})

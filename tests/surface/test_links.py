@@ -7,6 +7,7 @@ import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL
+from tests.support.each import each
 from tests.support.link_corpus import lay_out, link_corpus
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, written
@@ -48,7 +49,7 @@ async def test_all_outgoing_links_come_with_their_evidence(connect: Connect) -> 
 
 
 @pytest.mark.usefixtures("notes")
-@pytest.mark.parametrize("relation", ["implements", "IMPLEMENTS"])
+@each("relation", ["implements", "IMPLEMENTS"])
 async def test_a_relation_chooses_links(connect: Connect, relation: str) -> None:
     [edge] = await explore(connect, id=PLAYBOOK, relation=relation)
     assert edge["target"] == BRIEF

@@ -17,7 +17,8 @@ from loci.mcp.tool import OWN_TOOLS, SURFACES, Surface, loci_tool
 from loci.mcp.tool_catalog import ToolCatalog, family_of
 from loci.mcp.tool_names import WIRE
 from loci.tools.module import INSTRUCTIONS as TOOLS
-from tests.surface.conftest import Connect
+from tests.support.each import each
+from tests.surface.conftest import Connect, on_both
 
 pytestmark = pytest.mark.anyio
 SNAPSHOT = Path(__file__).with_name("tools.json")
@@ -28,6 +29,7 @@ def sent_bytes(value: object) -> int:
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
 
 
+@on_both
 async def test_the_listing_is_the_one_that_was_agreed(connect: Connect) -> None:
     """Renew it on purpose: python -m tests.surface.renew."""
     async with connect() as client:
@@ -123,7 +125,7 @@ async def test_a_client_is_given_the_instructions_which_are_short_enough_for_eve
 
 
 @asked_for
-@pytest.mark.parametrize(
+@each(
     ("begin", "said"),
     [
         ("- search_documents: your default", ["was learned", "was solved", "related work", "met before"]),

@@ -10,6 +10,7 @@ from mcp_types import CallToolResult
 
 from loci.app import App
 from loci.mcp.tool import BUDGET, as_text
+from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, structured, texts
 from tests.surface.runtimes import WITHOUT_SEARCH, take_in
@@ -37,14 +38,11 @@ LONG_ONES = ["long.md", "long-crlf.md", "one-line.md", "no-words.md", "quotes.md
 
 
 @pytest.fixture
-def notes(app: App, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """All documents, or only the one that the test is about."""
+def notes(app: App, tmp_path: Path) -> Path:
     folder = tmp_path / "notes"
     folder.mkdir()
-    asked = getattr(request.node, "callspec").params.get("name")  # noqa: B009
-    written = {**NOTES, "latin1.md": "# Café\n\nété\n".encode("latin-1")}
-    for name in [asked] if asked in written else written:
-        (folder / name).write_bytes(written[name])
+    for name, content in {**NOTES, "latin1.md": "# Café\n\nété\n".encode("latin-1")}.items():
+        (folder / name).write_bytes(content)
     take_in(app, folder)
     return folder
 
@@ -68,7 +66,7 @@ async def parts(connect: Connect, name: str, **arguments: object) -> list[dict[s
 
 
 @pytest.mark.usefixtures("notes")
-@pytest.mark.parametrize("name", EXACT)
+@each("name", EXACT)
 async def test_every_byte_is_read_as_it_is_in_the_file(connect: Connect, name: str) -> None:
     read = await parts(connect, f"notes/{name}")
     assert "".join(one["result"] for one in read).encode() == NOTES[name]
@@ -77,7 +75,7 @@ async def test_every_byte_is_read_as_it_is_in_the_file(connect: Connect, name: s
 
 
 @pytest.mark.usefixtures("notes")
-@pytest.mark.parametrize("name", LONG_ONES)
+@each("name", LONG_ONES)
 async def test_a_long_document_comes_in_parts_that_fit_and_keep_their_fields(connect: Connect, name: str) -> None:
     first = await answered(connect, path=f"notes/{name}")
     about = structured(first)
@@ -127,8 +125,8 @@ async def test_a_line_that_never_fits_is_cut_by_characters_and_what_is_after_it_
 
 
 @pytest.mark.usefixtures("notes")
-@pytest.mark.parametrize("name", ["long.md", "one-line.md", "no-words.md"])
-@pytest.mark.parametrize("most", [1, 50, 700])
+@each("name", ["long.md", "one-line.md", "no-words.md"])
+@each("most", [1, 50, 700])
 async def test_max_tokens_holds_however_long_a_line_is(app: App, connect: Connect, name: str, most: int) -> None:
     answer = structured(await answered(connect, id=f"notes/{name}", start_line=1, max_tokens=most))
     [tokens] = app.documents.parts.embedder.count([answer["result"]])
@@ -155,7 +153,7 @@ async def test_bytes_that_are_not_utf_8_are_shown_as_such_and_the_answer_says_so
 
 
 @pytest.mark.usefixtures("notes")
-@pytest.mark.parametrize("name", [*(one for one in EXACT if one not in [*LONG_ONES, "empty.md"]), "latin1.md"])
+@each("name", [*(one for one in EXACT if one not in [*LONG_ONES, "empty.md"]), "latin1.md"])
 async def test_to_write_back_what_was_read_changes_no_byte(connect: Connect, name: str) -> None:
     read = structured(await answered(connect, path=f"notes/{name}"))
     arguments = {"path": read["id"], "mode": "replace", "content": read["result"], "expected_hash": read["hash"]}
@@ -182,7 +180,7 @@ async def test_a_document_is_named_by_its_file(app: App, connect: Connect, notes
 
 
 @pytest.mark.usefixtures("notes")
-@pytest.mark.parametrize("name", ["notes/no-ende.md", "/elsewhere/notes/no-end.md", "notes/../notes/no-end.md"])
+@each("name", ["notes/no-ende.md", "/elsewhere/notes/no-end.md", "notes/../notes/no-end.md"])
 async def test_a_path_that_is_none_is_told_with_the_nearest_id(connect: Connect, name: str) -> None:
     for tool in ("read_node_content", "explore_links", "graph_neighbors"):
         said = await failed(connect, tool, path=name)

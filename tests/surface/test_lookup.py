@@ -15,6 +15,7 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
+from tests.support.each import each
 from tests.support.vault.write import vault_notes
 from tests.surface.conftest import Connect
 from tests.surface.results import structured, texts
@@ -101,9 +102,7 @@ async def test_a_long_file_is_read_to_its_end(app: App, connect: Connect) -> Non
     assert len(parts) > 2
 
 
-@pytest.mark.parametrize(
-    "id", ["x", "document:", "document:nothing", "file:ds-00", "file:ds-00~1@2", "document:a~1", "file:\0", "🦊"]
-)
+@each("id", ["x", "document:", "document:nothing", "file:ds-00", "file:ds-00~1@2", "document:a~1", "file:\0", "🦊"])
 async def test_an_id_that_names_nothing_is_an_error_that_says_what_to_do(connect: Connect, id: str) -> None:
     async with connect("search") as client:
         result = await client.call_tool("fetch", {"id": id})

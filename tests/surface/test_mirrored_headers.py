@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import pytest
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
 from pydantic import Field
 
@@ -17,6 +16,7 @@ from loci.mcp.tool import Surface, loci_tool
 from loci.mcp.tool_catalog import family_of
 from tests.attack.doors import lambda_doors
 from tests.attack.wire import Ask
+from tests.support.each import each
 
 NEWEST = "2026-07-28"
 META = {
@@ -35,7 +35,7 @@ def with_where(app: Host, surface: Surface) -> LociServer:
     return build_server(app, surface, [*tool_families(app), family_of(loci_tool(where, title="Where"))])
 
 
-@pytest.mark.parametrize(("header", "status"), [("north", 200), ("south", 400)])
+@each(("header", "status"), [("north", 200), ("south", 400)])
 def test_a_header_that_says_something_else_is_refused(tmp_path: Path, header: str, status: int) -> None:
     app = build_app(load_settings({"data": tmp_path, "auth": "open", "allowed_hosts": "api.example.com"}))
     params = {"name": "where", "arguments": {"region": "north"}, "_meta": META}

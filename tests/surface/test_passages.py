@@ -1,6 +1,7 @@
 """What an agent reads of a search: whole passages first, with the lines around them, and never more than its room."""
 
 import json
+import shutil
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,11 @@ from loci.core.identity import LOCAL_CALLER
 from loci.core.json import Json
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
+from tests.support.each import each
 from tests.support.stub_model import stub_model
-from tests.support.vault.library import vault_library
 from tests.surface.conftest import Connect
 from tests.surface.results import call, structured, texts, written
-from tests.surface.runtimes import RUNTIMES, take_in
+from tests.surface.runtimes import RUNTIMES, take_in, vault_by_words
 
 pytestmark = pytest.mark.anyio
 on_every_index = pytest.mark.parametrize("app", RUNTIMES, indirect=True)
@@ -134,7 +135,7 @@ LINES = {
 
 
 @embedded
-@pytest.mark.parametrize("kind", LINES)
+@each("kind", LINES)
 async def test_an_answer_fits_whatever_it_finds(app: App, connect: Connect, tmp_path: Path, kind: str) -> None:
     line = LINES[kind]
     title = line.replace("\t", " ").strip() * 20
@@ -143,9 +144,10 @@ async def test_an_answer_fits_whatever_it_finds(app: App, connect: Connect, tmp_
     notes = {
         f"{name}/{name} {number:03}.md": f"---\ntitle: {json.dumps(title)}\ntags: [{TAG}]\n---\n"
         + f"# {title}\n\n## {line * 9}\n\n"
-        + f"ferry {line} {number}.\n\n" * (number + 1)
+        + f"ferry {line} {number}.\n\n" * (number % 14 + 1)
         for number in range(70)
     }
+    shutil.rmtree(tmp_path / "notes", ignore_errors=True)  # the row before
     take_in(app, written(tmp_path / "notes", notes))
     async with connect("documents") as client:
         for limit in (1, 3, 5, 8, 20, 50, 100):
@@ -196,7 +198,7 @@ async def test_an_answer_that_a_model_read_fits(tmp_path: Path, letter: str) -> 
 
 @pytest.fixture(scope="module")
 def vault(tmp_path_factory: pytest.TempPathFactory) -> App:
-    return vault_library(tmp_path_factory.mktemp("vault"), with_model=False)
+    return vault_by_words(tmp_path_factory)
 
 
 async def test_answers_of_a_vault_fit_and_hold_whole_passages(vault: App) -> None:

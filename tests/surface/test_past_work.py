@@ -7,6 +7,7 @@ import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL
+from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.results import call, written
 
@@ -69,14 +70,13 @@ async def test_five_come_where_five_were_asked_for(connect: Connect) -> None:
     assert all(id.startswith("notes-migrations-") for id in ids)
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "meant"),
     [
         ("What lessons did OAuth teach us about Safari?", DEBRIEF),
         ("How was it solved that Safari does not keep the cookie?", DEBRIEF),
         ("Have we done OAuth before?", BRIEF),
     ],
-    ids=["lessons", "solutions", "before"],
 )
 async def test_a_question_about_past_work_is_answered_by_one_search(connect: Connect, asked: str, meant: str) -> None:
     assert meant in (await found(connect, asked))[:3]

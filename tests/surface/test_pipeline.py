@@ -16,6 +16,7 @@ from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
 from loci.search.inference import EmbeddingModel
+from tests.support.each import each
 from tests.support.small_models import EMBEDDER, RERANKER, lay_out_embedder, small_models
 from tests.support.stub_model import Fails, Hangs, Reply, Says, StubModel, stub_model
 from tests.surface.results import structured, texts
@@ -56,7 +57,7 @@ def library(folder: Path, models: Path, **settings: object) -> App:
     """Loci with notes that all have the question's words, each in other company."""
     app = build_app(load_settings({"data": folder / "data", "models": models, "rerank_seconds": 20, **settings}))
     notes = folder / "notes"
-    notes.mkdir()
+    notes.mkdir(parents=True)
     for number in range(NOTES):
         word = "abcdefghij"[number % 10] * (1 + number // 10)
         (notes / f"{number:02}.md").write_text(
@@ -213,16 +214,15 @@ async def test_a_language_model_orders_and_explains(reading: App, stub: StubMode
     assert {row["snippet"] for row in found["results"][:5]} == {"is what to search"}
 
 
-@pytest.mark.parametrize(
+@each(
     "reply",
     [Fails(500, "server_error"), Says("not JSON"), Says('{"order": "all"}'), Hangs()],
-    ids=["fails", "talks", "misses the schema", "hangs"],
 )
 async def test_without_its_answer_the_search_is_the_reranker_s(
     tmp_path: Path, small_models: Path, provider: dict[str, object], stub: StubModel, reply: Reply
 ) -> None:
     seconds = 1 if isinstance(reply, Hangs) else 25
-    app = library(tmp_path, small_models, language_model_seconds=seconds, **provider)
+    app = library(tmp_path / str(id(reply)), small_models, language_model_seconds=seconds, **provider)
     before = await search(without_language_model(app))
     stub.will(Says("not JSON"))
     await search(app)  # its client is made: on a busy machine that may take longer than it then waits

@@ -12,6 +12,7 @@ from loci.mcp.prompts import CALLED_TOOL
 from loci.mcp.server import build_server
 from loci.mcp.tool import SURFACES
 from loci.mcp.tool_catalog import ToolCatalog
+from tests.support.each import each
 from tests.surface.conftest import Connect
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
@@ -52,7 +53,7 @@ async def test_each_has_a_title_and_one_described_argument(connect: Connect) -> 
             assert argument.description
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 async def test_it_has_the_topic_and_calls_for_tools_that_are_there(app: App, connect: Connect, name: str) -> None:
     async with connect("documents") as client:
         [argument] = next(one for one in (await client.list_prompts()).prompts if one.name == name).arguments or []
@@ -96,7 +97,7 @@ async def test_arguments_of_unknown_prompts_have_no_completions(connect: Connect
     assert found.completion.values == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "argument", "said"),
     [
         ("session_start", "topic", ['"… lessons learned", limit=5', "apply it to the task"]),
@@ -111,7 +112,7 @@ async def test_a_session_begins_with_the_search_of_the_reference(
     assert [one for one in said if one not in text] == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "when"),
     [
         ("debrief", ["not trivial", "a surprise", "a pattern that helped", "a dead end", "more than half an hour"]),

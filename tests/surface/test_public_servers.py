@@ -10,6 +10,7 @@ from loci.core.errors import LociError, Refused
 from loci.core.identity import LOCAL
 from loci.tools.tool_list import SERVER
 from tests.support.connecting import Connecting, connecting
+from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.results import structured
 from tests.surface.tools.conftest import upstream
@@ -24,7 +25,7 @@ def function(app: App) -> Iterator[Connecting]:
         yield function
 
 
-@pytest.mark.parametrize(
+@each(
     ("entry", "why"),
     [
         ({"command": "npx", "args": ["-y", "server"]}, "Loci starts no programs on AWS"),

@@ -17,6 +17,7 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
+from tests.support.each import each
 from tests.support.executors import runner_packages
 from tests.support.polling import until
 from tests.surface.results import structured, texts
@@ -113,7 +114,7 @@ async def test_it_is_python_3(python: App) -> None:
         assert (await run(one, await created(one), "import sys\nprint(sys.version_info[0])"))["stdout"] == "3\n"
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@each("package", PACKAGES)
 async def test_a_package_can_be_imported(python: App, package: str) -> None:
     async with client(python) as one:
         answer = await run(one, await created(one), f"import {package}\nprint({package}.__name__)")
@@ -163,12 +164,12 @@ HALVES = {
 }
 
 
-@pytest.mark.parametrize("code", HALVES.values(), ids=HALVES)
+@each("code", HALVES.values())
 async def test_half_a_character_anywhere_in_a_run_can_be_sent(python: App, code: str) -> None:
     async with client(python) as one:
         id = await created(one)
-        for each in (code, "1"):
-            answer = await one.call_tool("run_memory_code", {"executor_id": id, "code": each})
+        for run_now in (code, "1"):
+            answer = await one.call_tool("run_memory_code", {"executor_id": id, "code": run_now})
             json.dumps([structured(answer), *texts(answer)], ensure_ascii=False).encode()
 
 

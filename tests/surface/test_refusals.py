@@ -14,6 +14,7 @@ from mcp_types import EmptyResult, Request
 from loci.app import App
 from loci.compose import build_app
 from loci.mcp.server import build_server
+from tests.support.each import each
 from tests.support.small_models import EMBEDDER, lay_out_embedder
 from tests.support.vault.write import vault_notes
 from tests.surface.conftest import Connect
@@ -21,9 +22,10 @@ from tests.surface.results import call, failed, structured, texts, written
 from tests.surface.runtimes import take_in
 
 pytestmark = pytest.mark.anyio
+NONE: dict[str, object] = {}
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "arguments", "said"),
     [
         ("search_documents", {"query": "x", "top_k": 3}, "'top_k'. Did you mean limit? The arguments are query, "),
@@ -52,13 +54,13 @@ async def test_an_unknown_method_of_grouping_is_told_the_methods_in_plain_words(
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-@pytest.mark.parametrize(
+@each(
     ("method", "params", "code", "said"),
     [
-        ("prompts/get", {"arguments": {}}, -32602, ": Field required. Give the `name` of a prompt; prompts/list"),
-        ("tools/call", {"arguments": {}}, -32602, ": Field required. Give the `name` of a tool; tools/list lists"),
-        ("documents/search", {}, -32601, "there is no method 'documents/search'. "),
-        ("tool/list", {}, -32601, "Did you mean tools/list? The methods are tools/list, "),
+        ("prompts/get", {"arguments": NONE}, -32602, ": Field required. Give the `name` of a prompt; prompts/list"),
+        ("tools/call", {"arguments": NONE}, -32602, ": Field required. Give the `name` of a tool; tools/list lists"),
+        ("documents/search", NONE, -32601, "there is no method 'documents/search'. "),
+        ("tool/list", NONE, -32601, "Did you mean tools/list? The methods are tools/list, "),
         ("search_documents", {"query": "x"}, -32601, "but a tool of that name. Send tools/call with "),
     ],
 )

@@ -13,6 +13,7 @@ from loci.core.identity import LOCAL
 from loci.core.json import Json
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
+from tests.support.each import each
 from tests.support.stub_model import Fails, Hangs, Reply, Says, StubModel, stub_model
 from tests.surface.ferries import NOTES
 from tests.surface.results import structured, texts, written
@@ -101,8 +102,9 @@ async def test_a_tag_is_a_label_already(app: App, stub: StubModel) -> None:
     assert stub.requests == []
 
 
-@pytest.mark.parametrize("reply", FAILURES, ids=NAMES)
+@each("reply", FAILURES)
 async def test_without_its_answer_the_rules_write(app: App, stub: StubModel, reply: Reply) -> None:
+    stub.requests.clear()
     stub.will(reply)
     assert await gaps(app) == await gaps(without(app))
     assert await clusters(app) == await clusters(without(app))

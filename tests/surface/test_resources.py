@@ -11,6 +11,7 @@ from mcp_types import PromptReference, ResourceTemplateReference, TextResourceCo
 from loci.app import App
 from loci.core.identity import Owner
 from loci.documents.resources import LISTED
+from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.ferries import BRIEF, DEBRIEF, HARBOUR, NOTES
 from tests.surface.results import call, written
@@ -92,9 +93,7 @@ async def test_the_documents_of_a_copy_that_say_no_date_are_listed_last(
     assert [row["id"] for row in rows[:2]] == [DEBRIEF, BRIEF]
 
 
-@pytest.mark.parametrize(
-    "uri", ["documents/notes-harbor", f"documents/{quote('../secret', safe='')}", "tags/none", "x"]
-)
+@each("uri", ["documents/notes-harbor", f"documents/{quote('../secret', safe='')}", "tags/none", "x"])
 async def test_what_is_not_there_is_an_invalid_parameter(connect: Connect, uri: str) -> None:
     async with connect("documents") as client:
         with pytest.raises(MCPError) as failed:

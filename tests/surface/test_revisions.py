@@ -17,6 +17,7 @@ from loci.mcp.http.application import asgi
 from tests.attack.doors import UvicornDoor, uvicorn_door
 from tests.attack.wire import MODERN, Ask, initialize, legacy, modern, rpc
 from tests.support.deno import needs_deno
+from tests.support.each import each
 from tests.support.executors import runner_packages
 from tests.surface.ferries import BREAD, BRIEF, DEBRIEF, HARBOUR, NOTES
 
@@ -279,7 +280,7 @@ def said(message: Mapping[str, Any]) -> object:
     return steady(result)
 
 
-@pytest.mark.parametrize("name", REQUESTS)
+@each("name", REQUESTS)
 def test_the_answer_is_the_same_in_every_revision(answers: Answers, name: str) -> None:
     newest = said(answers[MODERN][name])
     for revision in HANDSHAKE_PROTOCOL_VERSIONS:

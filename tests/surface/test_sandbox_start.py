@@ -23,6 +23,7 @@ from loci.mcp.server import build_server
 from tests.contract.executors import FUNCTION as RUN_PYTHON
 from tests.contract.sandboxes import FUNCTION as RUN_DENO
 from tests.support.deno import needs_deno
+from tests.support.each import each
 from tests.support.executors import runner_packages
 from tests.support.functions import FUNCTIONS
 from tests.support.invoke_api import InvokeApi, invoke_api
@@ -219,13 +220,15 @@ CAUSES = {
 }
 
 
-@pytest.mark.parametrize("name", [RUN_PYTHON, RUN_DENO])
-@pytest.mark.parametrize("cause", CAUSES)
+@each("name", [RUN_PYTHON, RUN_DENO])
+@each("cause", CAUSES)
 async def test_the_caller_and_the_log_say_why_nothing_runs(
     gateway: Gateway, cause: str, name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     broken, why = CAUSES[cause]
-    with broken(name, tmp_path) as handler:
+    folder = tmp_path / f"{cause}-{name}"
+    folder.mkdir()
+    with broken(name, folder) as handler:
         gateway.put(name, handler)
         for _ in range(2):  # the second finds a machine that has failed before
             result = await gateway.two_and_two(name)
@@ -239,8 +242,8 @@ async def test_the_caller_and_the_log_say_why_nothing_runs(
     assert all(why in reason for reason in reasons)
 
 
-@pytest.mark.parametrize("error", ["EPERM", "ENOSYS"])
-@pytest.mark.parametrize("name", [RUN_PYTHON, RUN_DENO])
+@each("error", ["EPERM", "ENOSYS"])
+@each("name", [RUN_PYTHON, RUN_DENO])
 async def test_code_runs_where_signals_at_a_parents_end_and_handles_on_processes_are_refused(
     gateway: Gateway, name: str, error: str, tmp_path: Path
 ) -> None:
@@ -264,7 +267,7 @@ async def test_an_executor_that_is_signalled_by_its_id_is_still_ended(gateway: G
         assert structured(again)["result"]["value"] == "4"
 
 
-@pytest.mark.parametrize("name", [RUN_PYTHON, RUN_DENO])
+@each("name", [RUN_PYTHON, RUN_DENO])
 async def test_code_that_ends_its_machine_is_no_start_that_failed(
     gateway: Gateway, name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

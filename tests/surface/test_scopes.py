@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Generator, Iterable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -18,6 +18,7 @@ from loci.mcp.http.application import asgi
 from tests.attack.doors import Door, lambda_doors, uvicorn_door
 from tests.attack.wire import Answer, Ask, call, legacy, modern, rpc
 from tests.support.deno import needs_deno
+from tests.support.each import each
 from tests.support.given_grants import granted
 from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
 from tests.surface.tools.conftest import upstream
@@ -43,6 +44,7 @@ SEVERAL = [
 SCRATCHPAD = {"scratchpad_read", "scratchpad_list"}
 """Each of its entries needs what the tool needs whose result it is."""
 INSUFFICIENT = "INSUFFICIENT_SCOPE"
+NONE: dict[str, object] = {}
 HERE = (("Host", "127.0.0.1"),)
 
 
@@ -52,19 +54,20 @@ class Served:
 
     app: App
     door: Door
+    tokens: dict[tuple[str, ...], str] = field(default_factory=dict[tuple[str, ...], str])
 
     def ask(self, ask: Ask, *scopes: str) -> Answer:
-        token = granted(self.app, ANN, scopes).access
+        token = self.tokens.get(scopes) or self.tokens.setdefault(scopes, granted(self.app, ANN, scopes).access)
         return self.door.ask(ask.having("Authorization", f"Bearer {token}"))
 
     def call(self, tool: str, arguments: dict[str, object], *scopes: str) -> Answer:
         return self.ask(legacy(call(tool, arguments)), *scopes)
 
 
-@pytest.fixture(scope="module", params=["embedded", "aws"])
+@pytest.fixture(scope="module")
 def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
     more = {"oauth": "built-in", "public_url": "https://loci.test", "log_level": "ERROR"}
-    if request.param == "embedded":
+    if getattr(request, "param", "embedded") == "embedded":
         folder = tmp_path_factory.mktemp("scopes")
         app = build_app(load_settings({**more, "data": folder, "models": folder / "models"}))
         with closing(app), uvicorn_door(asgi(app, on_loopback=True)) as door:
@@ -78,7 +81,7 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             yield Served(app, rest)
 
 
-on_this_machine = pytest.mark.parametrize("served", ["embedded"], indirect=True, scope="module")
+on_both_doors = pytest.mark.parametrize("served", ["embedded", "aws"], indirect=True, scope="module")
 
 
 def all_but(*scopes: str) -> list[str]:
@@ -96,7 +99,7 @@ def listed(served: Served, *scopes: str, path: str = "/mcp") -> set[str]:
     return {one["name"] for one in served.ask(legacy(rpc("tools/list")).at(path), *scopes).message["result"]["tools"]}
 
 
-@pytest.mark.parametrize("scope", NEEDED)
+@each("scope", NEEDED)
 def test_a_client_sees_the_tools_that_it_may_call(served: Served, scope: str) -> None:
     passes_on = {"pml_call_tool"} if scope.startswith("tools:") else set[str]()
     assert listed(served, scope) == {*NEEDED[scope].split(), *passes_on, *SCRATCHPAD}
@@ -117,7 +120,8 @@ def test_who_comes_with_a_key_sees_all_tools(served: Served) -> None:
         assert {one["name"] for one in answer} == listed(served, *SCOPES, path=path)
 
 
-@pytest.mark.parametrize("path", ["/mcp", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search"])
+@each("path", ["/mcp", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search"])
+@on_both_doors
 def test_a_challenge_names_the_scopes_that_the_endpoint_needs(served: Served, path: str) -> None:
     challenge = served.door.ask(legacy(rpc("tools/list")).at(path)).header("www-authenticate") or ""
     named = re.search(r' scope="([^"]+)"', challenge)
@@ -132,22 +136,23 @@ def test_a_challenge_names_the_scopes_that_the_endpoint_needs(served: Served, pa
         assert not all_are_needed or listed(served, *fewer, path=path) < listed(served, *scopes, path=path)
 
 
-@pytest.mark.parametrize(("scope", "tool"), ONE)
+@each(("scope", "tool"), ONE)
 def test_a_tool_needs_its_scope(served: Served, scope: str, tool: str) -> None:
     assert served.call(tool, {}, *all_but(scope)).tool_code == INSUFFICIENT
 
 
-@pytest.mark.parametrize(("scope", "tool"), ONE)
+@each(("scope", "tool"), ONE)
 def test_a_tool_needs_no_other_scope(served: Served, scope: str, tool: str) -> None:
     assert served.call(tool, {"limit": "none"}, scope).tool_code != INSUFFICIENT
 
 
-@pytest.mark.parametrize(("scopes", "tool"), SEVERAL)
+@each(("scopes", "tool"), SEVERAL)
 def test_some_tools_need_several(served: Served, scopes: tuple[str, ...], tool: str) -> None:
     for one in scopes:
         assert served.call(tool, {}, *all_but(one)).tool_code == INSUFFICIENT
 
 
+@on_both_doors
 def test_a_kept_result_needs_what_its_tool_needs(served: Served) -> None:
     owner = Owner("acme", "of kept results")
     pad = served.app.scratchpad
@@ -168,7 +173,6 @@ def test_a_kept_result_needs_what_its_tool_needs(served: Served) -> None:
     assert asked("scratchpad_read", id="0" * 12).tool_code == "SCRATCHPAD_NOT_FOUND"
 
 
-@on_this_machine
 def test_what_is_too_large_for_an_answer_is_read_with_the_scopes_of_its_tool(served: Served) -> None:
     key = served.app.api_keys.create(ANN, "all")[1]
     for number in range(8):
@@ -181,7 +185,6 @@ def test_what_is_too_large_for_an_answer_is_read_with_the_scopes_of_its_tool(ser
     assert served.call("scratchpad_read", {"id": id}, *all_but("documents:read")).tool_code == INSUFFICIENT
 
 
-@on_this_machine
 def test_each_part_is_looked_up_as_it_is_allowed(served: Served) -> None:
     owner = Owner("acme", "who allows a part")
     served.app.documents.parts.library.add(owner, "ferry.md", b"# Ferry\n\nThe ferry leaves at eight.\n")
@@ -210,6 +213,7 @@ def test_a_lookup_says_which_scope_it_lacks(served: Served) -> None:
         assert f"{tool} needs documents:read or files:read," in said(tool, {}, *all_but("documents:read", "files:read"))
 
 
+@on_both_doors
 def test_the_refusal_says_what_to_do(served: Served) -> None:
     said = served.call("search_documents", {"query": "x"}, "files:read").message["result"]["content"][0]["text"]
     assert said == (
@@ -226,14 +230,15 @@ def test_a_resource_needs_the_scope_of_its_part(served: Served) -> None:
     assert not [one for one in shown if one["uri"].startswith("loci://documents/")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("method", "params", "scope"),
     [
-        ("tasks/get", {}, "workflows:read"),
-        ("tasks/cancel", {}, "workflows:write"),
-        ("tasks/update", {"inputResponses": {}}, "approvals:write"),
+        ("tasks/get", NONE, "workflows:read"),
+        ("tasks/cancel", NONE, "workflows:write"),
+        ("tasks/update", {"inputResponses": NONE}, "approvals:write"),
     ],
 )
+@on_both_doors
 def test_a_task_needs_the_scope_of_workflows(served: Served, method: str, params: dict[str, Any], scope: str) -> None:
     ask = modern(method, {"taskId": "none", **params}).having("Mcp-Name", "none")
     told = json.loads(ask.body)
@@ -247,6 +252,7 @@ def test_a_task_needs_the_scope_of_workflows(served: Served, method: str, params
     assert INSUFFICIENT not in json.dumps(served.ask(ask, scope).message)
 
 
+@on_both_doors
 def test_the_route_for_documents_needs_their_scopes(served: Served) -> None:
     ask = Ask(headers=(("Host", "127.0.0.1"),), method="GET", target="/documents?under=notes")
     assert INSUFFICIENT.encode() in served.ask(ask, *all_but("documents:read")).body
@@ -259,14 +265,14 @@ def test_the_route_for_documents_needs_their_scopes(served: Served) -> None:
 WRITES = [one for one in SCOPES if one.endswith(":write") and not one.startswith("approvals")]
 
 
-@pytest.mark.parametrize("missing", READS)
+@each("missing", READS)
 def test_to_list_everything_needs_every_scope_to_read(served: Served, missing: str) -> None:
     ask = Ask(headers=(("Host", "127.0.0.1"),), method="GET", target="/transfer")
     assert INSUFFICIENT.encode() in served.ask(ask, *all_but(missing)).body
     assert served.ask(ask, *READS).status == 200
 
 
-@pytest.mark.parametrize("missing", WRITES)
+@each("missing", WRITES)
 def test_to_take_anything_in_needs_every_scope_to_write(served: Served, missing: str) -> None:
     headers = (("Host", "127.0.0.1"), ("Content-Type", "application/json"))
     end = Ask(b'{"end": true}', headers, target="/transfer")
@@ -274,13 +280,12 @@ def test_to_take_anything_in_needs_every_scope_to_write(served: Served, missing:
     assert served.ask(end, *READS, *WRITES).status == 200
 
 
-@pytest.mark.parametrize("page", ["/ui/graph", "/ui/files", "/ui/consent?wish=x"])
+@each("page", ["/ui/graph", "/ui/files", "/ui/consent?wish=x"])
 def test_no_page_opens_with_such_a_token(served: Served, page: str) -> None:
     ask = Ask(headers=(("Host", "127.0.0.1"),), method="GET", target=page)
     assert served.ask(ask, *SCOPES).status in (403, 404)
 
 
-@on_this_machine
 def test_a_tool_of_another_server_needs_write_unless_it_changes_nothing(served: Served) -> None:
     served.app.tools.add(ANN, "shop", upstream())
     served.app.tools.ask(ANN, "shop")
@@ -298,7 +303,6 @@ def test_a_tool_of_another_server_needs_write_unless_it_changes_nothing(served: 
 
 
 @needs_deno
-@on_this_machine
 def test_code_calls_only_what_its_client_may_call(served: Served) -> None:
     call = "await loci.search_documents({query: 'x'})"
     code = f"let said = 'found'; try {{ {call} }} catch (error) {{ said = error.code }}; said"
@@ -311,7 +315,6 @@ def test_code_calls_only_what_its_client_may_call(served: Served) -> None:
     assert result("documents:read") == "found"
 
 
-@on_this_machine
 def test_a_workflow_calls_only_what_its_client_may_call(served: Served) -> None:
     task: dict[str, Any] = {"id": "t1", "tool": "search_documents", "arguments": {"query": "x"}}
 
@@ -329,7 +332,6 @@ def test_a_workflow_calls_only_what_its_client_may_call(served: Served) -> None:
 
 
 @needs_deno
-@on_this_machine
 def test_a_workflow_runs_code_only_for_a_client_that_may(served: Served) -> None:
     task: dict[str, Any] = {"id": "t1", "type": "code_execution", "code": "1 + 1", "arguments": {}}
 
@@ -341,7 +343,6 @@ def test_a_workflow_runs_code_only_for_a_client_that_may(served: Served) -> None
     assert INSUFFICIENT not in said("tools:write")
 
 
-@on_this_machine
 def test_a_client_adds_nothing_to_a_workflow_that_may_do_more(served: Served) -> None:
     tasks: list[dict[str, Any]] = [
         {"id": "t1", "tool": "list_directory_structure", "arguments": {}},

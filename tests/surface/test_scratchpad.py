@@ -12,13 +12,15 @@ from loci.core.errors import NotFound
 from loci.core.identity import LOCAL, Owner
 from loci.mcp.server import build_server
 from loci.scratchpad.api import Scratchpad
-from tests.surface.conftest import Connect
+from tests.support.each import each
+from tests.surface.conftest import Connect, on_both
 from tests.surface.results import structured, texts
 
 pytestmark = pytest.mark.anyio
 TEXT = 'Grüße, 世界 🌍\n{"quoted": "\\"yes\\""}\n' * 50
 
 
+@on_both
 async def test_a_kept_result_is_read_back_exactly(app: App, connect: Connect) -> None:
     entry = app.scratchpad.keep(LOCAL, "search_documents", TEXT)
     async with connect() as client:
@@ -47,7 +49,7 @@ async def test_an_unknown_id_is_an_error_that_says_what_to_do(connect: Connect) 
     assert structured(result)["error"]["code"] == "SCRATCHPAD_NOT_FOUND"
 
 
-@pytest.mark.parametrize("id", ["", "../../../secret", "a" * 2000, "ABCDEF012345", "0123456789a\x00", "é" * 12])
+@each("id", ["", "../../../secret", "a" * 2000, "ABCDEF012345", "0123456789a\x00", "é" * 12])
 async def test_an_id_of_no_entry_reaches_nothing(connect: Connect, id: str) -> None:
     async with connect() as client:
         result = await client.call_tool("scratchpad_read", {"id": id})
@@ -80,7 +82,7 @@ async def test_behind_the_end_there_is_an_empty_piece(app: App, connect: Connect
     assert structured(result) == {"result": "", "offset": 3, "total": 3, "next_offset": None}
 
 
-@pytest.mark.parametrize("arguments", [{"offset": -1}, {"limit": 0}, {"limit": "many"}, {"offset": 1.5}])
+@each("arguments", [{"offset": -1}, {"limit": 0}, {"limit": "many"}, {"offset": 1.5}])
 async def test_a_senseless_range_is_refused(app: App, connect: Connect, arguments: dict[str, object]) -> None:
     entry = app.scratchpad.keep(LOCAL, "x", "abc")
     async with connect() as client:
@@ -88,7 +90,7 @@ async def test_a_senseless_range_is_refused(app: App, connect: Connect, argument
     assert structured(result)["error"]["code"] == "INVALID_PARAMS"
 
 
-@pytest.mark.parametrize("unit", ["x", '"', "\x01", "世"])
+@each("unit", ["x", '"', "\x01", "世"])
 async def test_a_piece_fits_into_a_lambda_answer_and_says_where_to_read_on(
     app: App, connect: Connect, unit: str
 ) -> None:
@@ -132,6 +134,7 @@ async def test_an_empty_scratchpad_lists_nothing(connect: Connect) -> None:
     assert listing["stats"]["total_entries"] == 0
 
 
+@on_both
 async def test_another_owners_entries_do_not_exist(app: App, connect: Connect) -> None:
     entry = app.scratchpad.keep(Owner("other", "owner"), "x", "secret")
     async with connect() as client:
@@ -141,6 +144,7 @@ async def test_another_owners_entries_do_not_exist(app: App, connect: Connect) -
     assert listing["entries"] == []
 
 
+@on_both
 async def test_the_least_recently_used_entry_makes_room(app: App) -> None:
     ticks = iter(range(1, 1000))
     pad = Scratchpad(app.records, app.blobs, lambda: float(next(ticks)), capacity=320)
@@ -166,6 +170,7 @@ async def test_reading_needs_an_id(connect: Connect) -> None:
     assert texts(result)[0].startswith("INVALID_PARAMS: id: Field required")
 
 
+@on_both
 async def test_an_entry_outlives_a_restart(app: App) -> None:
     entry = app.scratchpad.keep(LOCAL, "x", "kept")
     restarted = build_app(app.settings)
@@ -210,6 +215,7 @@ async def test_a_promised_entry_says_that_it_is_still_to_come(app: App, connect:
     assert texts(late) == ["here it is"]
 
 
+@on_both
 async def test_a_promise_that_was_not_kept_is_told_as_such(app: App, connect: Connect) -> None:
     id = app.scratchpad.promise(LOCAL, "x", -1)
     async with connect() as client:

@@ -21,8 +21,9 @@ from loci.core.lazy import Lazy
 from loci.core.settings import load_settings
 from loci.documents.api import Documents
 from loci.documents.parts import document_parts
+from loci.mcp import lambda_handler
 from loci.mcp.http.application import asgi
-from loci.mcp.lambda_handler import SPARE, keep_alive
+from loci.mcp.lambda_handler import keep_alive
 from loci.search.adapters import SearchAdapters
 from tests.contract.inferences import FUNCTION, handler_on
 from tests.support.api_events import Request, event
@@ -36,6 +37,10 @@ from tests.support.small_models import small_models
 __all__ = ["small_models"]
 SECONDS = 2.0
 """Of a request here. Behind the API it has 24."""
+SPARE = 20.0
+"""What a function has beyond that. It is 6 in truth: too little for a machine that is busy with other tests."""
+PATIENT = 6.0
+"""Of one whose words are searched in what a silent model leaves."""
 Ask = Callable[..., Any]
 
 
@@ -74,6 +79,11 @@ class Handler:
 def on_aws(tmp_path: Path, **settings: object) -> App:
     told = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET, "models": tmp_path, **settings}
     return build_app(load_settings(told))
+
+
+@pytest.fixture(autouse=True)
+def _much_spare(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lambda_handler, "SPARE", SPARE)
 
 
 @pytest.fixture
@@ -160,7 +170,7 @@ def test_throttled_models_leave_a_search_its_words(searching: App, inference: In
     if not at_first:
         search(searching, 20.0)  # the models are known for a minute
     inference.throttled.add(FUNCTION)
-    ran = search(searching)
+    ran = search(searching, 20.0)
     assert {stage for stage, (it_ran, _) in ran.items() if it_ran} == {"words"}
     for stage in ("vector", "rerank"):
         assert "TooManyRequestsException" in ran[stage][1]
@@ -175,7 +185,7 @@ def test_failing_models_leave_a_search_its_words(searching: App, inference: Invo
         raise MemoryError("out of it")
 
     inference.functions[FUNCTION] = fails
-    ran = search(searching)
+    ran = search(searching, 20.0)
     assert {stage for stage, (it_ran, _) in ran.items() if it_ran} == {"words"}
     assert "out of it" in ran["vector"][1]
     assert "out of it" in ran["rerank"][1]
@@ -188,15 +198,15 @@ def test_silent_models_leave_a_search_its_words(searching: App, inference: Invok
     over = threading.Event()
 
     def waits(*_: object) -> bool:
-        return over.wait(30)
+        return over.wait(60)
 
     inference.functions[FUNCTION] = waits
     try:
-        ran = search(searching)
+        ran = search(searching, PATIENT)
     finally:
         over.set()
     assert {stage for stage, (it_ran, _) in ran.items() if it_ran} == {"words"}
     waited = re.search(r"took longer than ([\d.]+) s", ran["vector"][1])
     assert waited
-    assert float(waited[1]) <= 1.5  # 5/8 of what was left
+    assert float(waited[1]) <= PATIENT * 5 / 8  # of what was left
     assert "did not answer a moment ago" in ran["rerank"][1]

@@ -16,6 +16,7 @@ from loci.compose import build_app
 from loci.core.settings import Settings
 from loci.mcp.server import build_server
 from tests.support.deno import needs_deno
+from tests.support.each import each
 from tests.support.executors import runner_packages
 from tests.surface.results import structured
 
@@ -87,17 +88,18 @@ async def error_of(settings: dict[str, Any], tool: str, code: str) -> dict[str, 
     return structured(result)["error"]
 
 
-@pytest.mark.parametrize("tool", ["run_memory_code", "pml_execute_code"])
-@pytest.mark.parametrize("cause", BROKEN)
+@each("tool", ["run_memory_code", "pml_execute_code"])
+@each("cause", BROKEN)
 async def test_the_caller_and_the_log_say_why_nothing_runs(
     tool: str, cause: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     spoil, why = BROKEN[cause]
-    runner, deno = tmp_path / "runner" / "bin" / "python", tmp_path / "deno"
+    folder = tmp_path / f"{cause} {tool}"
+    runner, deno = folder / "runner" / "bin" / "python", folder / "deno"
     runner.parent.mkdir(parents=True)
     spoil(runner, runner_packages() / "bin" / "python")
     spoil(deno, find_deno(None))
-    told = {"data": tmp_path / "data", "models": tmp_path / "models", "runner": tmp_path / "runner", "deno": deno}
+    told = {"data": folder / "data", "models": folder / "models", "runner": folder / "runner", "deno": deno}
     error = await error_of(told, tool, "2 + 2")
     assert error["code"] == "SANDBOX_START"
     assert why in error["message"]

@@ -18,7 +18,7 @@ from tests.support.vault.library import vault_library
 from tests.support.vault.write import Note, vault_notes
 from tests.surface.conftest import Connect
 from tests.surface.results import call, structured
-from tests.surface.runtimes import RUNTIMES, take_in
+from tests.surface.runtimes import RUNTIMES, take_in, vault_by_words
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +31,9 @@ EVERY = 40
 @pytest.fixture(scope="module", params=["words", pytest.param("model", marks=pytest.mark.exhaustive)])
 def vault(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> App:
     """The whole vault, with a small model and without one. The model needs a minute for it."""
-    return vault_library(tmp_path_factory.mktemp("vault"), with_model=request.param == "model")
+    if request.param == "words":
+        return vault_by_words(tmp_path_factory)
+    return vault_library(tmp_path_factory.mktemp("vault"), with_model=True)
 
 
 @pytest.fixture

@@ -11,19 +11,22 @@ from mcp import Client
 from loci.app import App
 from loci.mcp.server import build_server
 from loci.search.words import index_words
+from tests.support.each import each
 from tests.support.small_models import lay_out_embedder
 from tests.support.vault.library import vault_library
 from tests.support.vault.write import vault_notes
 from tests.surface.conftest import Connect
 from tests.surface.results import call, structured, written
-from tests.surface.runtimes import RUNTIMES, take_in
+from tests.surface.runtimes import RUNTIMES, take_in, vault_by_words
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(scope="module", params=["words", pytest.param("model", marks=pytest.mark.exhaustive)])
 def vault(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> App:
-    return vault_library(tmp_path_factory.mktemp("vault"), with_model=request.param == "model")
+    if request.param == "words":
+        return vault_by_words(tmp_path_factory)
+    return vault_library(tmp_path_factory.mktemp("vault"), with_model=True)
 
 
 @pytest.fixture
@@ -51,7 +54,7 @@ def notes_with(word: str) -> set[str]:
     return {f"vault/{note.path}" for note in vault_notes() if wanted in index_words(note.content.decode("utf-8-sig"))}
 
 
-@pytest.mark.parametrize("word", ["notiz", "fenster", "vorher"])
+@each("word", ["notiz", "fenster", "vorher"])
 async def test_whoever_asks_for_a_hundred_finds_all_that_have_the_word(client: Client, word: str) -> None:
     having = notes_with(word)
     assert 60 < len(having) < 100

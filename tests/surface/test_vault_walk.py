@@ -8,10 +8,10 @@ from mcp import Client
 
 from loci.app import App
 from loci.mcp.server import build_server
-from tests.support.vault.library import vault_library
 from tests.support.vault.words import LANGUAGES
 from tests.support.vault.write import Note, vault_notes
 from tests.surface.results import structured, texts
+from tests.surface.runtimes import vault_by_words
 
 pytestmark = pytest.mark.anyio
 ANSWER_BYTES = 16 * 1024
@@ -19,7 +19,7 @@ ANSWER_BYTES = 16 * 1024
 
 @pytest.fixture(scope="module")
 def vault(tmp_path_factory: pytest.TempPathFactory) -> App:
-    return vault_library(tmp_path_factory.mktemp("vault"), with_model=False)
+    return vault_by_words(tmp_path_factory)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from loci.core.stores import RecordStore
 from loci.documents.catalog import Catalog
 from loci.documents.graph.graph import build_graph
 from loci.documents.ingest.local_files import blob_key
+from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed
 from tests.surface.runtimes import RUNTIMES, take_in
@@ -114,7 +115,7 @@ NAMES = ["login", "Log In", "index", "readme", "2026-01-02 login brief", "login 
 TITLES = ["Login", "log-in", "Index", "Something else", "readme"]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@each("seed", range(4))
 async def test_the_links_of_a_write_are_those_of_the_graph(connect: Connect, notes: App, seed: int) -> None:
     """Beside the tools, somebody else adds and removes documents from time to time."""
     choice, catalog = random.Random(seed), notes.documents.parts.catalog

@@ -8,6 +8,7 @@ import pytest
 
 from loci.adapters.aws.lambda_tool_servers import _first  # pyright: ignore[reportPrivateUsage]
 from loci.core.giving_up import GivingUp
+from tests.support.each import each
 
 
 def test_who_waits_is_told_once() -> None:
@@ -31,10 +32,10 @@ def test_nobody_waits_for_a_function_whose_call_is_given_up() -> None:
         _first(call, None, given_up)
 
 
-@pytest.mark.parametrize("given_up", [None, GivingUp()])
+@each("given_up", [None, GivingUp()])
 def test_an_answer_comes_as_before(given_up: GivingUp | None) -> None:
     call = Future[dict[str, Any]]()
     threading.Timer(0.05, lambda: call.set_result({"result": 1})).start()
-    assert _first(call, 10, given_up) == {"result": 1}
+    assert _first(call, 60, given_up) == {"result": 1}
     with pytest.raises(TimeoutError):
         _first(Future(), 0.01, given_up)

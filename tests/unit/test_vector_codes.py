@@ -15,6 +15,7 @@ from loci.adapters.local.vector_codes import code_bytes, code_of
 from loci.adapters.local.word_tables import make_words
 from loci.core.identity import Owner
 from tests.contract.indexes import MODEL, NOTES, by_vector, embedding, find, vector
+from tests.support.each import each
 
 ANN = Owner("acme", "ann")
 OLD_CHUNK = """
@@ -24,7 +25,7 @@ VALUES (?, 1, ?, ?, ?, ?, 1, 1, 'a.md', 'A', '[]', ?, ?, 'text', 'river')
 """
 
 
-@pytest.mark.parametrize("dimensions", [8, 100, 384])
+@each("dimensions", [8, 100, 384])
 def test_a_code_tells_the_signs_and_which_numbers_are_great(dimensions: int) -> None:
     numbers = np.random.default_rng(1).standard_normal(dimensions)
     stored = (numbers / np.linalg.norm(numbers)).astype("<f2")

@@ -4,9 +4,8 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-import pytest
-
 from tests.attack.oauth.flow import CHALLENGE, ISSUER, Flow, challenge_of, error, shown
+from tests.support.each import each
 
 MANY = 8
 TIMES = 5
@@ -50,7 +49,7 @@ def test_what_was_revoked_while_it_was_renewed_stays_revoked(flow: Flow, ann: st
                 assert flow.uses(token).status == 401
 
 
-@pytest.mark.parametrize("verifier", ["a", "a" * 42, "a" * 129, "\u00fc" * 43, "a b" * 20, "a" * 42 + "="])
+@each("verifier", ["a", "a" * 42, "a" * 129, "\u00fc" * 43, "a b" * 20, "a" * 42 + "="])
 def test_a_verifier_that_could_be_guessed_is_refused(flow: Flow, ann: str, verifier: str) -> None:
     client = flow.client()
     code = flow.code(client, ann, code_challenge=challenge_of(verifier))
@@ -64,7 +63,7 @@ def test_a_challenge_without_a_method_is_no_plain_one(flow: Flow, ann: str) -> N
     assert flow.exchange(client, code).status == 200
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "expected"),
     [
         *(({"response_mode": one}, "invalid_request") for one in ("fragment", "form_post", "query.jwt", "web_message")),
@@ -80,9 +79,7 @@ def test_a_wish_that_loci_does_not_know_is_shown(flow: Flow, changed: dict[str, 
     assert shown(flow.authorize(flow.client(), **changed)) == expected
 
 
-@pytest.mark.parametrize(
-    "more", [{"prompt": "none"}, {"request_uri": "https://evil.test/r"}, {"state": "\U0001f600" * 2048}]
-)
+@each("more", [{"prompt": "none"}, {"request_uri": "https://evil.test/r"}, {"state": "\U0001f600" * 2048}])
 def test_what_loci_does_not_know_otherwise_changes_nothing(flow: Flow, ann: str, more: dict[str, str | None]) -> None:
     wish = flow.wish(flow.client(), **more)
     answer = flow.page(wish, flow.cookie(ann))

@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from tests.attack.oauth.flow import (
     CHALLENGE,
     ISSUER,
@@ -12,6 +10,7 @@ from tests.attack.oauth.flow import (
     error,
     shown,
 )
+from tests.support.each import each
 
 
 def test_a_code_that_comes_twice_ends_its_tokens(flow: Flow, ann: str) -> None:
@@ -25,7 +24,7 @@ def test_a_code_that_comes_twice_ends_its_tokens(flow: Flow, ann: str) -> None:
     assert error(flow.renew(client, tokens["refresh_token"])) == "invalid_grant"
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "expected"),
     [
         ({"code_verifier": "w" * 64}, "invalid_grant"),
@@ -56,7 +55,7 @@ def test_a_code_of_one_client_is_not_injected_into_another(flow: Flow, ann: str)
     assert flow.exchange(mine, code).status == 200
 
 
-@pytest.mark.parametrize(
+@each(
     "changed",
     [
         {"code_challenge_method": "plain"},

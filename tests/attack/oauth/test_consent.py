@@ -4,8 +4,6 @@ import json
 import re
 from urllib.parse import urlencode
 
-import pytest
-
 from loci.core.identity import SYSTEM
 from loci.core.scopes import SCOPES
 from loci.mcp.auth.oauth_clients import KIND
@@ -22,6 +20,7 @@ from tests.attack.oauth.flow import (
     shown,
 )
 from tests.attack.wire import Ask
+from tests.support.each import each
 
 SCOPE = re.compile(r'name="scope" value="([^"]+)"')
 
@@ -34,7 +33,7 @@ def test_no_other_site_sends_the_form(flow: Flow, ann: str) -> None:
         assert flow.door.ask(ask).status == 403
 
 
-@pytest.mark.parametrize("form", ["", "x", "eyJ3IjoieCJ9.AAAA"])
+@each("form", ["", "x", "eyJ3IjoieCJ9.AAAA"])
 def test_the_form_needs_the_token_of_its_page(flow: Flow, ann: str, form: str) -> None:
     cookie, wish = flow.cookie(ann), flow.wish(flow.client())
     assert flow.decide(wish, cookie, form, "files:read").status == 403

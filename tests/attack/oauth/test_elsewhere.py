@@ -8,6 +8,7 @@ from loci.core.scopes import SCOPES
 from tests.attack.conftest import ANN
 from tests.attack.oauth.flow import FORM_TYPE, HERE, HOST, ISSUER, Flow
 from tests.attack.wire import Answer, Ask, rpc
+from tests.support.each import each
 
 ENDPOINTS = ("/mcp", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search")
 MOVING = ("/documents", "/transfer")
@@ -73,7 +74,7 @@ def test_no_answer_may_be_kept(flow: Flow) -> None:
         assert "no-store" in (answer.header("cache-control") or ""), (target, answer)
 
 
-@pytest.mark.parametrize("document", ["oauth-protected-resource/mcp", "oauth-authorization-server"])
+@each("document", ["oauth-protected-resource/mcp", "oauth-authorization-server"])
 def test_a_page_of_another_site_reads_the_way_in(flow: Flow, document: str) -> None:
     sent = ("Access-Control-Request-Method", "GET"), ("Access-Control-Request-Headers", "mcp-protocol-version")
     page = ("Host", HOST), ("Origin", "https://app.test")
@@ -83,7 +84,7 @@ def test_a_page_of_another_site_reads_the_way_in(flow: Flow, document: str) -> N
         assert answer.header("access-control-allow-headers") == "MCP-Protocol-Version"
 
 
-@pytest.mark.parametrize("path", ENDPOINTS[1:])
+@each("path", ENDPOINTS[1:])
 def test_a_token_for_a_part_is_good_at_that_part_only(flow: Flow, ann: str, path: str) -> None:
     token = token_for(flow, ann, path, *SCOPES)
     assert shown(flow, path, bearer(token)).status == 200
@@ -116,9 +117,9 @@ def test_a_key_is_no_cookie(flow: Flow, ann: str) -> None:
             refused(shown(flow, target, ("Cookie", f"{name}={ann}")), 401)
 
 
-@pytest.mark.parametrize("ended", ["key", "grant", "token"])
-def test_what_has_ended_has_ended_everywhere_at_once(flow: Flow, ann: str, ended: str) -> None:
-    client = flow.client()
+@each("ended", ["key", "grant", "token"])
+def test_what_has_ended_has_ended_everywhere_at_once(flow: Flow, ended: str) -> None:
+    client, ann = flow.client(), flow.app.api_keys.create(ANN, "ann")[1]
     tokens = flow.exchange(client, flow.code(client, ann, *SCOPES)).message
     cookie = flow.cookie(ann)
     if ended == "key":

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Generator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from tests.attack.doors import lambda_doors, uvicorn_door
 from tests.attack.issuer import issuing, new_rsa_key, signed
 from tests.attack.oauth.flow import HERE, HOST, ISSUER, Flow, error, parameters
 from tests.attack.wire import Answer, Ask
+from tests.support.each import each
 from tests.support.people_issuer import CLIENT, PeopleIssuer
 
 SAID = "the-secret-of-loci"
@@ -72,17 +73,32 @@ def session_in(answer: Answer) -> str | None:
     return next((one.partition(";")[0] for one in given if one.startswith("loci_visit=")), None)
 
 
-@pytest.fixture(scope="module", params=["uvicorn", "rest"])
-def browser(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Browser]:
+@pytest.fixture(scope="module")
+def people() -> Generator[PeopleIssuer]:
+    """Where all people sign in."""
     with issuing(PeopleIssuer) as issuer:
         issuer.secret = SAID
-        with closing(_app(issuer, tmp_path_factory.mktemp("sign-in"))) as app:
-            if request.param == "uvicorn":
-                with uvicorn_door(asgi(app, on_loopback=True)) as door:
-                    yield Browser(Flow(app, door), issuer)
-            else:
-                with lambda_doors(asgi(app)) as (rest, _):
-                    yield Browser(Flow(app, rest), issuer)
+        yield issuer
+
+
+@pytest.fixture(scope="module", params=["uvicorn", "rest"])
+def browser(
+    request: pytest.FixtureRequest, people: PeopleIssuer, tmp_path_factory: pytest.TempPathFactory
+) -> Generator[Browser]:
+    with closing(_app(people, tmp_path_factory.mktemp("sign-in"))) as app:
+        if request.param == "uvicorn":
+            with uvicorn_door(asgi(app, on_loopback=True)) as door:
+                yield Browser(Flow(app, door), people)
+        else:
+            with lambda_doors(asgi(app)) as (rest, _):
+                yield Browser(Flow(app, rest), people)
+
+
+@contextmanager
+def served(issuer: PeopleIssuer, data: Path, **others: object) -> Generator[Browser]:
+    """A browser and a deployment of its own."""
+    with closing(_app(issuer, data, **others)) as app, uvicorn_door(asgi(app)) as door:
+        yield Browser(Flow(app, door), issuer)
 
 
 def _app(issuer: PeopleIssuer, data: Path, **others: object) -> App:
@@ -92,12 +108,12 @@ def _app(issuer: PeopleIssuer, data: Path, **others: object) -> App:
 
 
 @pytest.fixture(autouse=True)
-def as_it_should_be(browser: Browser) -> Generator[None]:
+def as_it_should_be(people: PeopleIssuer) -> Generator[None]:
     """Whatever a test changed at the issuer is changed back."""
-    browser.issuer.behave()
-    browser.issuer.secret = SAID
+    people.behave()
+    people.secret = SAID
     yield
-    browser.issuer.pages = {}
+    people.pages = {}
 
 
 def refused(browser: Browser, answer: Answer, *, asked: int | None = None) -> str:
@@ -134,7 +150,7 @@ def test_what_a_browser_keeps_is_for_no_script_and_no_other_host(browser: Browse
     assert {"HttpOnly", "Secure", "SameSite=Lax", "Max-Age=600"} == attributes
 
 
-@pytest.mark.parametrize("state", ["", "x", None])
+@each("state", ["", "x", None])
 def test_an_answer_without_its_state_is_forged(browser: Browser, state: str | None) -> None:
     begun, used = browser.begin(), len(browser.issuer.used)
     fields = {**browser.answered(begun), "state": state or ""}
@@ -149,7 +165,7 @@ def test_an_answer_to_another_browser_signs_nobody_in(browser: Browser) -> None:
     refused(browser, browser.back(browser.answered(others), mine.cookie), asked=used)
 
 
-@pytest.mark.parametrize("cookie", ["", "loci_sign_in=x", "loci_sign_in=eyJzdGF0ZSI6IngifQ.AAAA"])
+@each("cookie", ["", "loci_sign_in=x", "loci_sign_in=eyJzdGF0ZSI6IngifQ.AAAA"])
 def test_a_browser_that_has_begun_nothing_is_not_signed_in(browser: Browser, cookie: str) -> None:
     """Nobody signs somebody else in as themselves."""
     used = len(browser.issuer.used)
@@ -171,7 +187,7 @@ def test_a_sign_in_that_took_too_long_begins_again(browser: Browser, monkeypatch
     refused(browser, browser.back(browser.answered(begun), begun.cookie))
 
 
-@pytest.mark.parametrize("issuer", ["https://evil.test", "", None])
+@each("issuer", ["https://evil.test", "", None])
 def test_an_answer_of_another_issuer_is_mixed_up(browser: Browser, issuer: str | None) -> None:
     begun, used = browser.begin(), len(browser.issuer.used)
     fields = {**browser.answered(begun), "iss": issuer or ""}
@@ -200,7 +216,7 @@ def test_an_answer_counts_once(browser: Browser) -> None:
     refused(browser, browser.back(fields, begun.cookie))
 
 
-@pytest.mark.parametrize("twice", ["code", "state", "iss"])
+@each("twice", ["code", "state", "iss"])
 def test_a_field_that_comes_twice_is_not_read(browser: Browser, twice: str) -> None:
     begun, used = browser.begin(), len(browser.issuer.used)
     fields = browser.answered(begun)
@@ -225,7 +241,7 @@ WRONG_CLAIMS: dict[str, dict[str, object]] = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG_CLAIMS)
+@each("name", WRONG_CLAIMS)
 def test_an_id_token_that_is_not_for_this_sign_in_names_nobody(browser: Browser, name: str) -> None:
     browser.issuer.changed = WRONG_CLAIMS[name]
     begun = browser.begin()
@@ -245,7 +261,7 @@ FORGED: dict[str, Forge] = {
 }
 
 
-@pytest.mark.parametrize("name", FORGED)
+@each("name", FORGED)
 def test_a_forged_id_token_names_nobody(browser: Browser, name: str) -> None:
     begun = browser.begin()
     claims = browser.issuer.claims(aud=CLIENT, nonce=begun.asked["nonce"])
@@ -273,23 +289,23 @@ def test_a_wrong_secret_is_said(browser: Browser) -> None:
     assert "oidc_client_id" in refused(browser, browser.back(browser.answered(begun), begun.cookie))
 
 
-def test_a_secret_goes_where_the_issuer_reads_it(browser: Browser, tmp_path: Path) -> None:
-    browser.issuer.methods = ["client_secret_post"]
-    with closing(_app(browser.issuer, tmp_path)) as app, uvicorn_door(asgi(app)) as door:
-        assert Browser(Flow(app, door), browser.issuer).signed_in()
+def test_a_secret_goes_where_the_issuer_reads_it(people: PeopleIssuer, tmp_path: Path) -> None:
+    people.methods = ["client_secret_post"]
+    with served(people, tmp_path) as browser:
+        assert browser.signed_in()
 
 
-@pytest.mark.parametrize("name", ["authorization_endpoint", "token_endpoint"])
-@pytest.mark.parametrize("where", ["http://192.0.2.1/x", "ftp://127.0.0.1/x", "javascript:alert(1)", "", 5])
+@each("name", ["authorization_endpoint", "token_endpoint"])
+@each("where", ["http://192.0.2.1/x", "ftp://127.0.0.1/x", "javascript:alert(1)", "", 5])
 def test_nothing_goes_to_an_address_that_others_could_read(
-    browser: Browser, tmp_path: Path, name: str, where: object
+    people: PeopleIssuer, tmp_path: Path, name: str, where: object
 ) -> None:
-    document = json.loads(urlopen(f"{browser.issuer.url}{DISCOVERY}").read())
-    browser.issuer.pages = {DISCOVERY: json.dumps(document | {name: where}).encode()}
-    with closing(_app(browser.issuer, tmp_path)) as app, uvicorn_door(asgi(app)) as door:
-        fresh = Browser(Flow(app, door), browser.issuer)
+    people.pages = {}
+    document = json.loads(urlopen(f"{people.url}{DISCOVERY}").read())
+    people.pages = {DISCOVERY: json.dumps(document | {name: where}).encode()}
+    with served(people, tmp_path) as fresh:
         if name == "authorization_endpoint":
-            answer = door.ask(Ask(headers=HERE, method="GET", target="/ui/issuer"))
+            answer = fresh.flow.door.ask(Ask(headers=HERE, method="GET", target="/ui/issuer"))
         else:
             begun = fresh.begin()
             answer = fresh.back(fresh.answered(begun), begun.cookie)
@@ -297,11 +313,11 @@ def test_nothing_goes_to_an_address_that_others_could_read(
     assert session_in(answer) is None
 
 
-@pytest.mark.parametrize("page", [b"<html>", b"[]", b"{}", b'{"issuer": "https://evil.test"}', b"[" * 100_000])
-def test_an_issuer_that_describes_another_is_not_asked(browser: Browser, tmp_path: Path, page: bytes) -> None:
-    browser.issuer.pages = {DISCOVERY: page}
-    with closing(_app(browser.issuer, tmp_path)) as app, uvicorn_door(asgi(app)) as door:
-        answer = door.ask(Ask(headers=HERE, method="GET", target="/ui/issuer"))
+@each("page", [b"<html>", b"[]", b"{}", b'{"issuer": "https://evil.test"}', b"[" * 100_000])
+def test_an_issuer_that_describes_another_is_not_asked(people: PeopleIssuer, tmp_path: Path, page: bytes) -> None:
+    people.pages = {DISCOVERY: page}
+    with served(people, tmp_path) as browser:
+        answer = browser.flow.door.ask(Ask(headers=HERE, method="GET", target="/ui/issuer"))
     assert (answer.status, answer.header("location")) == (503, None)
     assert "sign in with a key" in answer.body.decode()
 
@@ -315,7 +331,7 @@ def test_the_secret_follows_no_redirect(browser: Browser) -> None:
     assert "/elsewhere" not in browser.issuer.asked
 
 
-@pytest.mark.parametrize(
+@each(
     "to",
     ["https://evil.test", "//evil.test", "consent?wish=x&y=z", "approve", "../mcp", "javascript:alert(1)", 'x"><b>'],
 )
@@ -346,32 +362,30 @@ def test_an_id_token_is_no_access_token(browser: Browser) -> None:
     assert browser.flow.uses(token).status == 401
 
 
-def test_who_lacks_a_scope_that_every_token_must_have_is_not_signed_in(browser: Browser, tmp_path: Path) -> None:
-    with closing(_app(browser.issuer, tmp_path, oidc_scopes="loci.use")) as app, uvicorn_door(asgi(app)) as door:
-        strict = Browser(Flow(app, door), browser.issuer)
+def test_who_lacks_a_scope_that_every_token_must_have_is_not_signed_in(people: PeopleIssuer, tmp_path: Path) -> None:
+    with served(people, tmp_path, oidc_scopes="loci.use") as strict:
         begun = strict.begin()
         assert begun.asked["scope"] == "openid loci.use"
-        browser.issuer.answered = {"scope": "openid"}
+        people.answered = {"scope": "openid"}
         assert "loci.use" in refused(strict, strict.back(strict.answered(begun), begun.cookie))
-        browser.issuer.answered = {"scope": "openid loci.use"}
+        people.answered = {"scope": "openid loci.use"}
         assert strict.signed_in()
 
 
-def test_what_came_from_the_issuer_ends_with_it(browser: Browser, tmp_path: Path) -> None:
+def test_what_came_from_the_issuer_ends_with_it(people: PeopleIssuer, tmp_path: Path) -> None:
     """Where nobody signs in there any more, sessions, consents and connections of its people are over."""
-    with closing(_app(browser.issuer, tmp_path)) as app, uvicorn_door(asgi(app)) as door:
-        before = Browser(Flow(app, door), browser.issuer)
+    with served(people, tmp_path) as before:
         cookie, client = before.signed_in(), before.flow.client()
         wish = before.flow.wish(client)
         decided = before.flow.decide(wish, cookie, before.flow.form(wish, cookie), "files:read")
         tokens = json.loads(before.flow.exchange(client, parameters(decided.header("location") or "")["code"]).body)
         assert before.flow.uses(tokens["access_token"]).status == 200
-    with closing(_app(browser.issuer, tmp_path, oidc_client_id=None)) as app, uvicorn_door(asgi(app)) as door:
-        after = Flow(app, door)
+    with served(people, tmp_path, oidc_client_id=None) as browser:
+        after = browser.flow
         assert after.uses(tokens["access_token"]).status == 401
         assert error(after.renew(client, tokens["refresh_token"])) == "invalid_grant"
         assert "sign-in" in (after.page(after.wish(client), cookie).header("location") or "")
-        assert door.ask(Ask(headers=HERE, method="GET", target="/ui/issuer")).status == 404
+        assert after.door.ask(Ask(headers=HERE, method="GET", target="/ui/issuer")).status == 404
 
 
 def test_neither_secret_nor_code_nor_token_is_in_the_log(browser: Browser, capfd: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from tests.attack.oauth.flow import (
     shown,
 )
 from tests.attack.wire import Ask
+from tests.support.each import each
 
 
 def test_an_address_cannot_register_without_end(flow: Flow) -> None:
@@ -44,7 +45,7 @@ def test_behind_a_proxy_each_viewer_is_counted(flow: Flow) -> None:
         assert registers("198.51.100.8") == 201
 
 
-@pytest.mark.parametrize(
+@each(
     "told",
     [
         {"redirect_uris": []},
@@ -62,7 +63,7 @@ def test_a_registration_that_asks_for_something_else_is_refused(flow: Flow, told
     assert (answer.status, error(answer)) == (400, "invalid_client_metadata")
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff", b'{"redirect_uris": ' + b"[" * 200, b"x" * 70_000])
+@each("body", [b"", b"[]", b"{", b"\xff", b'{"redirect_uris": ' + b"[" * 200, b"x" * 70_000])
 def test_a_registration_that_is_no_small_json_is_refused(flow: Flow, body: bytes) -> None:
     headers = (("Host", HOST), ("Content-Type", "application/json"))
     answer = flow.door.ask(Ask(body, headers, target="/register"))
@@ -88,7 +89,7 @@ def test_nothing_secret_is_in_the_log(flow: Flow, ann: str, capfd: pytest.Captur
         assert secret not in told
 
 
-@pytest.mark.parametrize(
+@each(
     "id",
     [
         "https://127.0.0.1/client.json",

@@ -1,7 +1,5 @@
 """Open redirects and mix-up (RFC 9700, 4.1, 4.4, 4.7, 4.11): where a browser is sent, and what it brings there."""
 
-import pytest
-
 from tests.attack.oauth.flow import (
     ISSUER,
     REDIRECT,
@@ -10,9 +8,10 @@ from tests.attack.oauth.flow import (
     parameters,
     shown,
 )
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     "redirect",
     [
         "https://evil.test/callback",
@@ -37,7 +36,7 @@ def test_a_browser_goes_only_where_the_client_has_registered(flow: Flow, redirec
     assert shown(flow.authorize(flow.client(), redirect_uri=redirect)) == "invalid_request"
 
 
-@pytest.mark.parametrize(
+@each(
     ("registered", "asked"),
     [
         ("http://127.0.0.1:1/callback", "http://127.0.0.1:2/other"),
@@ -53,7 +52,7 @@ def test_only_the_port_of_loopback_may_differ(flow: Flow, registered: str, asked
     assert shown(flow.authorize(flow.client(registered), redirect_uri=asked)) == "invalid_request"
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "expected"),
     [
         ({"response_type": "token"}, "unsupported_response_type"),
@@ -73,7 +72,7 @@ def test_an_unknown_client_is_shown_as_text_only(flow: Flow) -> None:
     assert "default-src 'none'" in (answer.header("content-security-policy") or "")
 
 
-@pytest.mark.parametrize("redirect", ["javascript:alert(1)", "data:text/html,x", "http://evil.test/", "https://a;b/c"])
+@each("redirect", ["javascript:alert(1)", "data:text/html,x", "http://evil.test/", "https://a;b/c"])
 def test_nobody_registers_a_redirect_that_harms_the_person(flow: Flow, redirect: str) -> None:
     answer = flow.register(redirect)
     assert (answer.status, error(answer)) == (400, "invalid_redirect_uri")

@@ -3,8 +3,6 @@
 import base64
 from urllib.parse import urlencode
 
-import pytest
-
 from tests.attack.oauth.flow import (
     CHALLENGE,
     FORM_TYPE,
@@ -17,9 +15,10 @@ from tests.attack.oauth.flow import (
     shown,
 )
 from tests.attack.wire import Ask, legacy
+from tests.support.each import each
 
 
-@pytest.mark.parametrize("name", ["client_id", "redirect_uri", "code_challenge", "scope", "state", "resource"])
+@each("name", ["client_id", "redirect_uri", "code_challenge", "scope", "state", "resource"])
 def test_a_parameter_of_the_browser_comes_once(flow: Flow, name: str) -> None:
     client = flow.client()
     fields = [("response_type", "code"), ("client_id", client), ("code_challenge", CHALLENGE), (name, "x"), (name, "y")]
@@ -27,7 +26,7 @@ def test_a_parameter_of_the_browser_comes_once(flow: Flow, name: str) -> None:
     assert shown(flow.door.ask(ask)) == "invalid_request"
 
 
-@pytest.mark.parametrize("name", ["grant_type", "client_id", "code", "code_verifier", "redirect_uri"])
+@each("name", ["grant_type", "client_id", "code", "code_verifier", "redirect_uri"])
 def test_a_parameter_of_a_form_comes_once(flow: Flow, name: str) -> None:
     body = urlencode([("grant_type", "authorization_code"), (name, "x"), (name, "y")]).encode()
     answer = flow.door.ask(Ask(body, (("Host", HOST), FORM_TYPE), target="/token"))
@@ -71,9 +70,7 @@ def test_no_host_that_a_request_names_gets_into_the_documents(flow: Flow) -> Non
     assert f'resource_metadata="{ISSUER}/.well-known/oauth-protected-resource/mcp"' in challenge
 
 
-@pytest.mark.parametrize(
-    "kind", ["implicit", "password", "client_credentials", "urn:ietf:params:oauth:grant-type:jwt-bearer"]
-)
+@each("kind", ["implicit", "password", "client_credentials", "urn:ietf:params:oauth:grant-type:jwt-bearer"])
 def test_no_other_grant_is_given(flow: Flow, kind: str) -> None:
     answer = flow.post("/token", {"grant_type": kind, "client_id": flow.client(), "username": "ann", "assertion": "x"})
     assert (answer.status, error(answer)) == (400, "unsupported_grant_type")

@@ -3,12 +3,11 @@
 import html
 import json
 
-import pytest
-
 from tests.attack.oauth.flow import Flow, error, parameters, shown
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     "redirect",
     [
         *(
@@ -42,7 +41,7 @@ def test_a_redirect_that_could_be_read_in_two_ways_is_not_registered(flow: Flow,
     assert (answer.status, error(answer)) == (400, "invalid_redirect_uri")
 
 
-@pytest.mark.parametrize(
+@each(
     ("redirect", "leads_to"),
     [
         ("https://Client.TEST/cb", "https://client.test/cb?"),
@@ -66,7 +65,7 @@ def test_who_names_a_redirect_as_it_was_registered_gets_a_token(
     assert flow.exchange(client, parameters(away)["code"], redirect_uri=redirect).status == 200
 
 
-@pytest.mark.parametrize(
+@each(
     ("registered", "asked"),
     [
         ("http://127.0.0.1/cb", "http://127.0.0.1:5/cb#"),
@@ -90,9 +89,7 @@ def test_nothing_else_is_the_same_redirect(flow: Flow, registered: str, asked: s
     assert shown(flow.authorize(flow.client(registered), redirect_uri=asked)) == "invalid_request"
 
 
-@pytest.mark.parametrize(
-    "name", ["</b><script>alert(1)</script>", "\u202eedualC", "a\nIt comes from claude.ai", "\U000e0041\u200b"]
-)
+@each("name", ["</b><script>alert(1)</script>", "\u202eedualC", "a\nIt comes from claude.ai", "\U000e0041\u200b"])
 def test_no_name_is_more_than_a_name(flow: Flow, ann: str, name: str) -> None:
     client = json.loads(flow.register("https://client.test/cb", client_name=name).body)["client_id"]
     page = flow.page(flow.wish(client, redirect_uri=None), flow.cookie(ann)).body.decode()

@@ -5,8 +5,6 @@ import json
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
@@ -21,6 +19,7 @@ from tests.attack.oauth.flow import (
     error,
 )
 from tests.attack.wire import call, legacy
+from tests.support.each import each
 
 
 def test_a_stolen_refresh_token_ends_with_its_grant(flow: Flow, ann: str) -> None:
@@ -132,8 +131,8 @@ def test_another_client_revokes_nothing(flow: Flow, ann: str) -> None:
     assert flow.uses(token).status == 200
 
 
-@pytest.mark.parametrize("which", ["access_token", "refresh_token"])
-@pytest.mark.parametrize("hint", ["access_token", "refresh_token", "saml2", ""])
+@each("which", ["access_token", "refresh_token"])
+@each("hint", ["access_token", "refresh_token", "saml2", ""])
 def test_a_revoked_token_takes_the_other_with_it(flow: Flow, ann: str, which: str, hint: str) -> None:
     client = flow.client()
     tokens = flow.tokens(client, ann)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 COUNTED = "counted"
 """The property of a test that has tried attacks elsewhere: what to `count`."""
+TRIED = "tried"
+"""That of a test of many attacks, for each: its name, how it ended (`outcomes.Ended`), and what was told of it."""
 BEGINNING, END = "<!-- attacks -->\n", "<!-- /attacks -->"
 CODE = {"deno": "TypeScript", "python": "Python"}
 WALLS = {

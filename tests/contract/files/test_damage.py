@@ -8,6 +8,7 @@ import pytest
 
 from loci.core.errors import Refused
 from tests.contract.files.readers import Read, reader_in
+from tests.support.each import each
 from tests.support.files import workbooks
 
 BOOK = workbooks.xlsx(("Costs", [["City", "Cost"], ["Berlin", 40]]))
@@ -30,7 +31,7 @@ def _bomb() -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "content", "code"),
     [
         ("a.xlsx", b"", "FILE_EMPTY"),
@@ -55,13 +56,13 @@ def test_what_cannot_be_read_is_refused_with_its_reason(read: Read, name: str, c
     assert caught.value.code == code
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.pdf", "a.bin", "a"])
+@each("name", ["a.csv", "a.pdf", "a.bin", "a"])
 def test_the_content_says_what_a_file_is(read: Read, name: str) -> None:
     reading = read(name, BOOK)
     assert (reading.format, reading.sheets) == ("xlsx", ("Costs",))
 
 
-@pytest.mark.parametrize("name", ["a.xlsx", "a.csv"])
+@each("name", ["a.xlsx", "a.csv"])
 def test_of_too_many_rows_the_first_are_read_and_the_rest_is_told(read: Read, name: str) -> None:
     rows = [["Name", "Sum"], *([f"n{n}", n] for n in range(2000))]
     content = workbooks.xlsx(("S", rows))

@@ -10,11 +10,15 @@ from loci.sandbox.wall.layers import UNPRIVILEGED
 from tests.contract.file_readers import FUNCTION, Readers, function
 from tests.contract.stores import ANN, BOB
 from tests.support.deno import STRONGEST
+from tests.support.each import each
 
-pytestmark = pytest.mark.skipif(
-    not STRONGEST >= UNPRIVILEGED,
-    reason="this machine has no wall to put around parsers: `loci doctor` says what is missing",
-)
+pytestmark = [
+    pytest.mark.aws,
+    pytest.mark.skipif(
+        not STRONGEST >= UNPRIVILEGED,
+        reason="this machine has no wall to put around parsers: `loci doctor` says what is missing",
+    ),
+]
 PRICES = b"fruit,price\napple,3\npear,4\n"
 
 
@@ -63,7 +67,7 @@ def test_if_lambda_has_no_room_another_try_may_help(hosted: Readers, monkeypatch
         hosted.api.throttled.remove(FUNCTION)
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [None, {}, {"packed": "?"}, packed_answer({}), packed_answer({"ended": 3}), packed_answer({"read": 7})],
 )
@@ -81,7 +85,7 @@ def test_a_machine_that_says_nonsense_costs_its_file_only(
         hosted.reader.read(ANN, "files/prices", "prices.csv")
 
 
-@pytest.mark.parametrize(
+@each(
     ("why", "told"),
     [("Task timed out after 240.00 seconds", "too long"), ("Runtime.OutOfMemory", "too much memory")],
 )

@@ -7,6 +7,7 @@ import pytest
 from loci.core.errors import Refused
 from loci.files.reading import Reading, TextSection
 from tests.contract.files.conftest import Read
+from tests.support.each import each
 from tests.support.files import hostile, office, papers
 from tests.support.files.encrypted_xls import encrypted_xls
 
@@ -26,15 +27,15 @@ def text_of(reading: Reading) -> str:
     return "\n".join(one.text for one in reading.sections if isinstance(one, TextSection))
 
 
-@pytest.mark.parametrize("entities", [hostile.LAUGHS, hostile.FETCHED], ids=["laughs", "fetched"])
-@pytest.mark.parametrize("name", hostile.PARTS)
+@each("entities", [hostile.LAUGHS, hostile.FETCHED])
+@each("name", hostile.PARTS)
 def test_a_file_that_defines_entities_is_refused(read: Read, name: str, entities: str) -> None:
     error = refused(read, name, hostile.with_entities(name, entities))
     assert error.code == "FILE_DAMAGED"
     assert "entit" in str(error)
 
 
-@pytest.mark.parametrize("entities", [hostile.LAUGHS, hostile.FETCHED], ids=["laughs", "fetched"])
+@each("entities", [hostile.LAUGHS, hostile.FETCHED])
 def test_no_entity_of_a_page_is_expanded_or_fetched(read: Read, entities: str) -> None:
     page = f"<!DOCTYPE w [{entities}]><html><body><p>&a8; words</p></body></html>"
     text = text_of(read("a.html", page.encode()))
@@ -43,7 +44,7 @@ def test_no_entity_of_a_page_is_expanded_or_fetched(read: Read, entities: str) -
     assert len(text) < 100
 
 
-@pytest.mark.parametrize("content", [hostile.BOOK, office.report()], ids=["xlsx", "docx"])
+@each("content", [pytest.param(hostile.BOOK, id="xlsx"), pytest.param(office.report(), id="docx")])
 def test_a_directory_with_sizes_that_are_too_small_is_refused(read: Read, content: bytes) -> None:
     assert refused(read, "a.xlsx", hostile.with_sizes(content, 10)).code == "FILE_DAMAGED"
 
@@ -52,7 +53,7 @@ def test_a_directory_with_sizes_that_are_too_large_costs_nothing(read: Read) -> 
     assert read("a.xlsx", hostile.with_sizes(hostile.BOOK, 0xFFFFFFF0)).tables[0].rows == (("Berlin", "40"),)
 
 
-@pytest.mark.parametrize("part", [hostile.SHEET, "xl/sharedStrings.xml", "xl/worksheets/_rels/sheet1.xml.rels"])
+@each("part", [hostile.SHEET, "xl/sharedStrings.xml", "xl/worksheets/_rels/sheet1.xml.rels"])
 def test_a_workbook_that_unpacks_to_too_much_is_refused(read: Read, part: str) -> None:
     assert refused(read, "a.xlsx", hostile.bomb(part)).code == "FILE_TOO_LARGE"
 
@@ -61,7 +62,7 @@ def test_parts_that_lie_over_each_other_are_refused(read: Read) -> None:
     assert refused(read, "a.xlsx", hostile.overlapping()).code == "FILE_DAMAGED"
 
 
-@pytest.mark.parametrize("content", [DEEP, b"[" * 5000 + b"]" * 5000], ids=["near", "far"])
+@each("content", [DEEP, b"[" * 5000 + b"]" * 5000])
 def test_json_that_is_nested_too_deeply_says_so(read: Read, content: bytes) -> None:
     assert "nested too deeply" in str(refused(read, "a.json", content))
 
@@ -72,7 +73,7 @@ def test_a_page_that_is_nested_too_deeply_says_so(read: Read) -> None:
     assert (text_of(reading), len(reading.remarks)) == ("Above", 1)
 
 
-@pytest.mark.parametrize("name", ["a.xls", "a.xlsx", "a.txt"])
+@each("name", ["a.xls", "a.xlsx", "a.txt"])
 def test_a_workbook_with_a_password_says_so(read: Read, name: str) -> None:
     content = AGILE.read_bytes() if name == "a.xlsx" else encrypted_xls("sesame")
     error = refused(read, name, content)
@@ -83,8 +84,8 @@ def test_a_table_with_a_zero_byte_says_where(read: Read) -> None:
     assert "byte 5 is zero" in str(refused(read, "a.csv", b"a,b\n\0,2\n"))
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("name", ["a.txt", "a.md", "a", "a.html"])
+@each("encoding", ["utf-16-le", "utf-16-be"])
+@each("name", ["a.txt", "a.md", "a", "a.html"])
 def test_a_text_in_utf_16_without_its_mark_is_read(read: Read, name: str, encoding: str) -> None:
     text = "<html><body><p>Ann buys tickets</p></body></html>" if name == "a.html" else "Ann buys tickets"
     assert text_of(read(name, text.encode(encoding))) == "Ann buys tickets"
@@ -94,7 +95,7 @@ def test_a_table_in_utf_16_without_its_mark_is_read(read: Read) -> None:
     assert read("a.csv", "City,Cost\nBerlin,40\n".encode("utf-16-le")).tables[0].rows == (("Berlin", "40"),)
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "format"),
     [
         (b"City,Cost\nBerlin,40\n", "txt"),
@@ -103,7 +104,6 @@ def test_a_table_in_utf_16_without_its_mark_is_read(read: Read) -> None:
         (hostile.BOOK, "xlsx"),
         (papers.drawn(papers.line("Words")), "pdf"),
     ],
-    ids=["txt", "html", "json", "xlsx", "pdf"],
 )
 def test_a_name_without_an_ending_leaves_it_to_the_content(read: Read, content: bytes, format: str) -> None:
     assert read("notes", content).format == format

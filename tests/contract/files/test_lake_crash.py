@@ -17,6 +17,7 @@ from loci.files.ingest import COLLECTION
 from loci.files.lake import FOLDER, content_key, reading_key
 from loci.files.versions import PAST
 from tests.support.dying import DiedError, Life, dying_files
+from tests.support.each import each
 
 OLD, NEW = b"# Trip\n\nThe train costs 40 euros.\n", b"# Trip\n\nThe plane costs 90 euros.\n"
 MOST_WRITES = 40
@@ -49,11 +50,11 @@ def assert_in_order(app: App, owner: Owner) -> None:
     assert not list(lake.being_removed(owner))
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["before a write", "after a write"])
+@each("after", [False, True])
 def test_a_new_version_is_there_or_not_at_all_wherever_the_process_died(app: App, after: bool) -> None:
     outcomes: list[str] = []
     for number in range(1, MOST_WRITES):
-        owner = Owner("acme", f"add {number}")
+        owner = Owner("acme", f"add {number} {after}")
         app.files.add(owner, "trip.md", OLD)
         try:
             dying_files(app, Life(number, after)).add(owner, "trip.md", NEW)
@@ -78,11 +79,11 @@ def test_a_new_version_is_there_or_not_at_all_wherever_the_process_died(app: App
     assert set(outcomes) == {"version 1", "version 2"}
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["before a write", "after a write"])
+@each("after", [False, True])
 def test_a_removed_file_is_there_whole_or_gone_wherever_the_process_died(app: App, after: bool) -> None:
     gone = 0
     for number in range(1, MOST_WRITES):
-        owner = Owner("acme", f"remove {number}")
+        owner = Owner("acme", f"remove {number} {after}")
         app.files.add(owner, "trip.md", OLD)
         file = app.files.add(owner, "trip.md", NEW)
         try:

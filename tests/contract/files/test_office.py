@@ -5,6 +5,7 @@ import pytest
 from loci.core.errors import Refused
 from loci.files.reading import Reading, TextSection
 from tests.contract.files.conftest import Read
+from tests.support.each import each
 from tests.support.files import office, papers
 
 
@@ -16,21 +17,16 @@ def _said(reading: Reading) -> list[tuple[str, str]]:
     return [(" > ".join(one.heading), one.text) for one in _texts(reading)]
 
 
-def test_a_document_has_its_paragraphs_under_their_headings(read: Read) -> None:
-    assert _said(read("a.docx", office.report())) == [
+def test_a_document_has_its_paragraphs_under_their_headings_and_its_tables(read: Read) -> None:
+    reading = read("a.docx", office.report())
+    assert _said(reading) == [
         ("Harbour report", "The harbour was dredged in May."),
         ("Harbour report > Costs", "- Dredging"),
         ("Harbour report > Costs", "Table 1: Costs of trips"),
         ("Outlook", "Next year brings a new quay."),
     ]
-
-
-def test_paragraphs_of_a_document_count_as_its_lines(read: Read) -> None:
-    assert [one.first_line for one in _texts(read("a.docx", office.report()))] == [2, 4, 5, 8]
-
-
-def test_a_table_of_a_document_has_its_caption_and_cells(read: Read) -> None:
-    [table] = read("a.docx", office.report()).tables
+    assert [one.first_line for one in _texts(reading)] == [2, 4, 5, 8], "paragraphs count as lines"
+    [table] = reading.tables
     assert [list(table.header), *map(list, table.rows)] == papers.CITIES
     assert table.title == "Table 1: Costs of trips"
 
@@ -74,7 +70,7 @@ def test_deleted_words_are_not_read(read: Read) -> None:
     assert _said(read("a.docx", office.word(body))) == [("", "Kept new")]
 
 
-@pytest.mark.parametrize("part", [office.MAIN, "word/styles.xml"])
+@each("part", [office.MAIN, "word/styles.xml"])
 def test_a_part_that_defines_entities_is_refused(read: Read, part: str) -> None:
     entities = "".join(f'<!ENTITY a{at} "{f"&a{at - 1};" * 10 if at else "ha"}">' for at in range(9))
     bomb = f"<!DOCTYPE w [{entities}]><w:document {office.NAMES}><w:body><w:p/>&a8;</w:body></w:document>"
@@ -100,22 +96,19 @@ def test_a_document_that_unpacks_to_too_much_is_refused(read: Read) -> None:
     assert refused.value.code == "FILE_TOO_LARGE"
 
 
-def test_slides_have_their_titles_texts_and_notes(read: Read) -> None:
+def test_slides_have_their_titles_texts_and_notes_and_are_the_places_of_their_tables(read: Read) -> None:
     reading = read("a.pptx", office.slides())
     assert [(one.slide, *said) for one, said in zip(_texts(reading), _said(reading), strict=True)] == [
         (1, "Harbour plans", "Dredge the basin"),
         (1, "Harbour plans > Notes", "Mention the tide tables"),
         (3, "", "Lighthouse keeper wanted"),
     ]
-
-
-def test_a_table_on_a_slide_has_the_slide_as_its_place(read: Read) -> None:
-    [table] = read("a.pptx", office.slides()).tables
+    [table] = reading.tables
     assert (table.slide, table.title) == (2, "Costs")
     assert [list(table.header), *map(list, table.rows)] == papers.CITIES
 
 
-def test_a_page_has_its_blocks_with_their_lines(read: Read) -> None:
+def test_a_page_has_its_blocks_with_their_lines_its_tables_and_nothing_that_is_hidden(read: Read) -> None:
     reading = read("a.html", office.PAGE.encode())
     assert [(one.first_line, *said) for one, said in zip(_texts(reading), _said(reading), strict=True)] == [
         (2, "", "Harbour news"),
@@ -124,22 +117,12 @@ def test_a_page_has_its_blocks_with_their_lines(read: Read) -> None:
         (7, "Harbour news > Dredging", "- Cranes"),
     ]
     assert reading.figures == 1
-
-
-def test_scripts_and_what_is_hidden_are_not_read(read: Read) -> None:
-    text = str(_said(read("a.html", office.PAGE.encode())))
-    assert "secret script" not in text
-    assert "Never shown" not in text
-    assert "color: red" not in text
-
-
-def test_a_table_of_a_page_has_its_caption_and_its_cells_in_their_columns(read: Read) -> None:
-    [table] = read("a.html", office.PAGE.encode()).tables
+    [table] = reading.tables
     assert (table.title, table.header) == ("Costs of trips", ("City", "Year", "Cost"))
     assert table.rows == (("Berlin", "2024", "40"), ("", "2023", "55"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("head", "encoding"),
     [
         ("", "utf-8"),

@@ -15,6 +15,7 @@ from loci.core.errors import Refused
 from loci.files.extract import pdf, program
 from loci.files.reading import Reading, TextSection
 from tests.contract.files.conftest import Read
+from tests.support.each import each
 from tests.support.files import papers
 
 ENCRYPTED = Path(papers.__file__).with_name("encrypted")
@@ -38,7 +39,7 @@ def test_each_paragraph_has_its_page_and_box(read: Read) -> None:
     assert second.box == pytest.approx((300 / 595, 730 / 842, 405 / 595, 745 / 842), abs=0.02)
 
 
-@pytest.mark.parametrize("degrees", [0, 90, 180, 270])
+@each("degrees", [0, 90, 180, 270])
 def test_a_turned_page_has_boxes_as_it_is_shown(read: Read, degrees: int) -> None:
     [section] = _texts(read("a.pdf", papers.turned(degrees)))
     assert section.text == "Turned page about the harbour"
@@ -62,7 +63,7 @@ def test_columns_that_are_drawn_row_by_row_are_read_one_after_the_other(read: Re
     assert text.index("left19") < text.index("right0")
 
 
-def test_a_ruled_table_has_its_title_its_header_and_its_cells(read: Read) -> None:
+def test_a_ruled_table_has_its_title_its_header_and_its_cells_below_its_heading(read: Read) -> None:
     reading = read("a.pdf", papers.table())
     [table] = reading.tables
     assert [list(table.header), *map(list, table.rows)] == papers.CITIES
@@ -71,16 +72,16 @@ def test_a_ruled_table_has_its_title_its_header_and_its_cells(read: Read) -> Non
     text = _text(reading)
     assert "Berlin" not in text
     assert text.index("Costs of trips") < text.index("After the table")
+    assert {one.heading for one in _texts(reading)} == {("Travel",)}
 
 
-@pytest.mark.parametrize(
+@each(
     "commands",
     [
         [("INNERGRID", (0, 0), (-1, -1), 1, colors.black)],
         [("BOX", (0, 0), (-1, -1), 1, colors.black), ("INNERGRID", (0, 0), (-1, -1), 0.25, colors.grey)],
         [("LINEAFTER", (0, 0), (-2, -1), 1, colors.black), ("LINEBELOW", (0, 0), (-1, 0), 1, colors.black)],
     ],
-    ids=["open sides", "thin rules", "rules after columns and below the header"],
 )
 def test_a_table_is_found_however_it_is_ruled(read: Read, commands: list[tuple[object, ...]]) -> None:
     [table] = read("a.pdf", papers.table(style=TableStyle(commands))).tables  # pyright: ignore[reportArgumentType]
@@ -103,17 +104,15 @@ def test_a_frame_around_text_is_no_table(read: Read) -> None:
     assert (reading.tables, _text(reading)) == ((), "Framed words about tides")
 
 
-def test_a_heading_stands_above_what_follows_it(read: Read) -> None:
-    texts = _texts(read("a.pdf", papers.table()))
-    assert [one.heading for one in texts] == [("Travel",)] * len(texts)
-
-
-def test_a_word_that_was_cut_at_the_end_of_a_line_is_whole(read: Read) -> None:
-    assert "the infrastructure of" in _text(read("a.pdf", papers.hyphenated()))
-
-
-def test_chinese_lines_are_joined_without_a_space(read: Read) -> None:
-    assert "百分之十二" in _text(read("a.pdf", papers.chinese()))
+@each(
+    ("content", "words"),
+    [
+        pytest.param(papers.hyphenated(), "the infrastructure of", id="a word that was cut at the end of a line"),
+        pytest.param(papers.chinese(), "百分之十二", id="Chinese lines, joined without a space"),
+    ],
+)
+def test_what_was_broken_into_lines_is_whole(read: Read, content: bytes, words: str) -> None:
+    assert words in _text(read("a.pdf", content))
 
 
 def test_a_line_that_runs_upwards_is_a_paragraph_of_its_own(read: Read) -> None:
@@ -121,14 +120,16 @@ def test_a_line_that_runs_upwards_is_a_paragraph_of_its_own(read: Read) -> None:
     assert "This margin runs upwards" in texts
 
 
-@pytest.mark.parametrize("bits", [40, 128])
-def test_a_pdf_that_is_encrypted_with_an_empty_password_is_read(read: Read, bits: int) -> None:
-    assert _text(read("a.pdf", papers.encrypted("", bits))) == "A secret about lighthouses"
-
-
-@pytest.mark.parametrize("name", ["aes128", "aes256"])
-def test_a_pdf_that_qpdf_encrypted_with_an_empty_password_is_read(read: Read, name: str) -> None:
-    content = (ENCRYPTED / f"{name}.pdf").read_bytes()
+@each(
+    "content",
+    [
+        pytest.param(papers.encrypted("", 40), id="40 bits"),
+        pytest.param(papers.encrypted("", 128), id="128 bits"),
+        pytest.param((ENCRYPTED / "aes128.pdf").read_bytes(), id="128 bits of AES by qpdf"),
+        pytest.param((ENCRYPTED / "aes256.pdf").read_bytes(), id="256 bits of AES by qpdf"),
+    ],
+)
+def test_a_pdf_that_is_encrypted_with_an_empty_password_is_read(read: Read, content: bytes) -> None:
     assert b"/Encrypt" in content
     assert _text(read("a.pdf", content)) == "A secret about lighthouses"
 
@@ -140,18 +141,6 @@ def test_only_so_many_pages_are_read(tmp_path: Path) -> None:
     reading = Reading.model_validate(json.loads(answer.read_text("utf-8"))["reading"])
     assert [one.text for one in _texts(reading)] == ["Number 0", "Number 1"]
     assert (reading.pages, reading.remarks) == (5, ("Only the first 2 of 5 pages were read",))
-
-
-def test_a_pdf_with_a_password_says_so(read: Read) -> None:
-    with pytest.raises(Refused, match="has a password") as refused:
-        read("a.pdf", papers.encrypted("sesame", 128))
-    assert refused.value.code == "FILE_ENCRYPTED"
-
-
-def test_a_damaged_pdf_says_so(read: Read) -> None:
-    with pytest.raises(Refused, match="damaged") as refused:
-        read("a.pdf", b"%PDF-1.7\n" + b"\0garbage" * 500)
-    assert refused.value.code == "FILE_DAMAGED"
 
 
 def test_a_cut_pdf_never_takes_the_reader_down(read: Read) -> None:
@@ -193,7 +182,7 @@ def test_a_picture_of_text_is_read_by_tesseract_where_it_is_installed(read: Read
     assert any("Page 2 read from a picture by tesseract" in one for one in reading.remarks)
 
 
-@pytest.mark.parametrize(("on_aws", "way_out"), [(False, "Install tesseract"), (True, "Loci on AWS reads no pictures")])
+@each(("on_aws", "way_out"), [(False, "Install tesseract"), (True, "Loci on AWS reads no pictures")])
 def test_without_tesseract_a_scan_says_what_would_read_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_aws: bool, way_out: str
 ) -> None:
@@ -210,8 +199,15 @@ def test_without_tesseract_a_scan_says_what_would_read_it(
         assert ("Install" in answer) is not on_aws
 
 
-def test_a_pdf_without_text_says_what_would_read_it(read: Read) -> None:
-    with pytest.raises(Refused, match="has no text") as refused:
-        read("a.pdf", papers.drawn(_blank))
-    assert refused.value.code == "NO_TEXT"
-    assert "ocrmypdf" in str(refused.value)
+@each(
+    ("content", "said", "code"),
+    [
+        (papers.encrypted("sesame", 128), "has a password", "FILE_ENCRYPTED"),
+        (b"%PDF-1.7\n" + b"\0garbage" * 500, "damaged", "FILE_DAMAGED"),
+        (papers.drawn(_blank), "has no text.*ocrmypdf", "NO_TEXT"),
+    ],
+)
+def test_a_pdf_that_cannot_be_read_says_why(read: Read, content: bytes, said: str, code: str) -> None:
+    with pytest.raises(Refused, match=said) as refused:
+        read("a.pdf", content)
+    assert refused.value.code == code

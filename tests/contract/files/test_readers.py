@@ -13,9 +13,10 @@ from loci.core.errors import NotFound, Refused
 from loci.files.reading import TableSection
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.wall.layers import UNPRIVILEGED
-from tests.contract.file_readers import ADAPTERS, Readers
+from tests.contract.file_readers import ADAPTERS, PARAMETERS, Readers
 from tests.contract.stores import ANN, BOB
 from tests.support.deno import STRONGEST
+from tests.support.each import each
 
 pytestmark = pytest.mark.skipif(
     not STRONGEST >= UNPRIVILEGED,
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.skipif(
 PRICES = b"fruit,price\napple,3\npear,4\n"
 
 
-@pytest.fixture(scope="module", params=ADAPTERS)
+@pytest.fixture(scope="module", params=PARAMETERS)
 def readers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Readers]:
     with ADAPTERS[request.param](tmp_path_factory.mktemp("readers")) as made:
         yield made
@@ -45,7 +46,7 @@ def test_a_name_cannot_become_code(readers: Readers) -> None:
     assert len(reading.sections) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "content", "code"),
     [("empty.csv", b"", "FILE_EMPTY"), ("photo.xlsx", b"GIF89a\0", "FILE_TYPE"), ("b.pdf", b"%PDF-1.7\n", None)],
 )
@@ -69,8 +70,8 @@ def test_a_damaged_workbook_does_not_keep_the_next_file_from_being_read(readers:
     assert readers.reader.read(ANN, "files/prices", "prices.csv").sections
 
 
-@pytest.mark.parametrize("times", [1, 2])
-@pytest.mark.parametrize("moment", ["before it is asked", "while it reads"])
+@each("times", [1, 2])
+@each("moment", ["before it is asked", "while it reads"])
 def test_a_process_that_something_else_ends_is_tried_once_more(
     readers: Readers, monkeypatch: pytest.MonkeyPatch, moment: str, times: int
 ) -> None:

@@ -15,6 +15,7 @@ from loci.files.cutting import cut
 from loci.files.locators import locator_of
 from loci.files.reading import Reading
 from tests.contract.files.conftest import Read
+from tests.support.each import each
 from tests.support.files.archives import unpacked
 
 pytestmark = pytest.mark.models
@@ -75,7 +76,7 @@ def _status(read: Read, path: Path, expected: str) -> str:
     return f"okay, {reading.pages} pages" if reading.pages else "okay"
 
 
-@pytest.mark.parametrize("project", sorted(STATUSES))
+@each("project", sorted(STATUSES))
 def test_every_file_of_a_project_gets_its_true_status(read: Read, folder: Path, project: str) -> None:
     expected = STATUSES[project]
     assert {name: _status(read, folder / project / name, expected[name]) for name in expected} == expected
@@ -90,7 +91,7 @@ def readings(read: Read, folder: Path) -> dict[str, Reading]:
     return {name: read("a.pdf", (folder / name).read_bytes()) for name in {place.file for place in PLACES}}
 
 
-@pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place.file.rpartition('/')[2]}: {place.words}")
+@each("place", [pytest.param(place, id=f"{place.file}: {place.words}") for place in PLACES])
 def test_a_passage_has_its_true_place(readings: dict[str, Reading], place: Place) -> None:
     chunks = cut("ds-1", "a.pdf", readings[place.file], lambda texts: [len(one) // 4 for one in texts])
     found = [locator_of(one.path.rpartition("#")[2]) for one in chunks if place.words in one.text]

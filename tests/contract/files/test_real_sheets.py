@@ -14,6 +14,7 @@ import pytest
 from loci.core.errors import Refused
 from loci.files.reading import Reading
 from tests.contract.files.conftest import Read
+from tests.support.each import each
 from tests.support.files.archives import unpacked
 
 pytestmark = pytest.mark.models
@@ -46,7 +47,7 @@ def _cells(reading: Reading) -> list[str]:
     return [f"{sheet} {count}" for sheet, count in found.items()] if reading.sheets else [f"{found.total()} cells"]
 
 
-@pytest.mark.parametrize("project", sorted(STATUSES))
+@each("project", sorted(STATUSES))
 def test_every_file_of_a_project_gets_its_true_status(read: Read, folder: Path, project: str) -> None:
     expected = STATUSES[project]
     assert {name: _status(read, folder / project / name) for name in expected} == expected

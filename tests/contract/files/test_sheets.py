@@ -10,6 +10,7 @@ from loci.files.cutting import cut
 from loci.files.locators import cell_range, locator_of
 from loci.files.reading import Reading, TableSection, TextSection
 from tests.contract.files.readers import Read, reader_in
+from tests.support.each import each
 from tests.support.files import workbooks
 
 CITIES = [["City", "Cost"], ["Berlin", 40], ["Rome", 55]]
@@ -40,7 +41,7 @@ def _cell(reading: Reading, sheet: str, place: str) -> str:
     return ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "content"),
     [
         ("a.xlsx", workbooks.xlsx(("Costs", CITIES))),
@@ -106,7 +107,7 @@ def test_values_are_shown_as_the_sheet_shows_them(read: Read) -> None:
     assert row == ("2026-05-01", "2026-05-01 13:05:00", "30:00:00", "25.6%", "TRUE", "0.3")
 
 
-@pytest.mark.parametrize(
+@each(
     ("format", "text"),
     [
         ("0%", "25.6%"),
@@ -189,7 +190,7 @@ def test_charts_are_figures_and_hidden_and_empty_sheets_are_named(read: Read) ->
     assert _cell(reading, "Secret", "A2") == "heron"
 
 
-@pytest.mark.parametrize(
+@each(
     ("encoding", "word"),
     [
         ("cp1252", "Café"),

@@ -1,6 +1,5 @@
 """What every `DocumentIndex` finds: by words, by vectors, as many as asked for, and only what fits."""
 
-import numpy as np
 import pytest
 
 from loci.core.identity import Owner
@@ -19,8 +18,10 @@ from tests.contract.indexes import (
     embedding,
     find,
     put,
+    someone,
     vector,
 )
+from tests.support.each import each
 
 # Words
 
@@ -31,13 +32,9 @@ def scores(index: DocumentIndex, owner: Owner, *words: str) -> dict[str, float]:
     return {one.chunk: one.bm25 for one in found if one.bm25 is not None}
 
 
-def test_a_chunk_is_found_by_one_of_its_words(index: DocumentIndex, ann: Owner) -> None:
+def test_a_chunk_is_found_by_one_of_its_words_and_by_no_other(index: DocumentIndex, ann: Owner) -> None:
     put(index, ann, chunk("a#0", "horses cross the river"), chunk("b#0", "stones in a garden"))
     assert by_words(find(index, ann, "river")) == ["a#0"]
-
-
-def test_a_word_that_no_chunk_has_finds_nothing(index: DocumentIndex, ann: Owner) -> None:
-    put(index, ann, chunk("a#0", "horses cross the river"))
     assert find(index, ann, "riverbed") == []
 
 
@@ -76,12 +73,7 @@ def test_what_only_the_vector_finds_has_the_exact_score_of_its_words(index: Docu
     assert candidate(found, "b#0").bm25 == pytest.approx(alone.bm25, rel=1e-5)  # pyright: ignore[reportUnknownMemberType]
 
 
-def test_what_the_vector_finds_without_any_of_the_words_has_no_score_of_words(index: DocumentIndex, ann: Owner) -> None:
-    put(index, ann, chunk("a#0", "a river", SOUTH_WEST), chunk("b#0", "stones in a garden", EAST))
-    assert candidate(find(index, ann, "river", vector(1, 0)), "b#0").bm25 is None
-
-
-@pytest.mark.parametrize(
+@each(
     ("text", "question"),
     [
         ("东京的天气很好", "天气"),
@@ -100,9 +92,8 @@ def test_what_the_vector_finds_without_any_of_the_words_has_no_score_of_words(in
         ("don't panic", "dont"),
     ],
 )
-def test_what_our_words_say_is_one_word_is_found_as_one(
-    index: DocumentIndex, ann: Owner, text: str, question: str
-) -> None:
+def test_what_our_words_say_is_one_word_is_found_as_one(index: DocumentIndex, text: str, question: str) -> None:
+    ann = someone()
     put(index, ann, chunk("a#0", text), chunk("b#0", "nothing of the kind"))
     assert by_words(find(index, ann, question)) == ["a#0"]
 
@@ -131,27 +122,24 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("word", HOSTILE)
+@each("word", HOSTILE)
 def test_no_word_is_syntax(index: DocumentIndex, ann: Owner, word: str) -> None:
-    put(index, ann, chunk("a#0", "riverbeds of stones"))
+    if not index.documents(ann, NOTES):
+        put(index, ann, chunk("a#0", "riverbeds of stones"))
     assert index.candidates(ann, NOTES, [word], None, limit=10, where=Where()) == []
 
 
-def test_an_operator_among_the_words_changes_nothing_for_the_others(index: DocumentIndex, ann: Owner) -> None:
+@each(
+    "words",
+    [
+        pytest.param(["river", "AND", '"', "NOT", "\x00"], id="operators"),
+        pytest.param(["x" * 65536, "river"], id="a word of 64 kilobytes"),
+        pytest.param(["river", *(f"w{number}" for number in range(5000))], id="thousands of words"),
+    ],
+)
+def test_odd_words_change_nothing_for_the_others(index: DocumentIndex, words: list[str]) -> None:
+    ann = someone()
     put(index, ann, chunk("a#0", "river"), chunk("b#0", "garden"))
-    found = index.candidates(ann, NOTES, ["river", "AND", '"', "NOT", "\x00"], None, limit=10, where=Where())
-    assert by_words(found) == ["a#0"]
-
-
-def test_a_word_of_64_kilobytes_finds_nothing_and_harms_nothing(index: DocumentIndex, ann: Owner) -> None:
-    put(index, ann, chunk("a#0", "river"))
-    found = index.candidates(ann, NOTES, ["x" * 65536, "river"], None, limit=10, where=Where())
-    assert by_words(found) == ["a#0"]
-
-
-def test_of_thousands_of_words_the_first_count(index: DocumentIndex, ann: Owner) -> None:
-    put(index, ann, chunk("a#0", "river"))
-    words = ["river", *(f"w{number}" for number in range(5000))]
     assert by_words(index.candidates(ann, NOTES, words, None, limit=10, where=Where())) == ["a#0"]
 
 
@@ -171,13 +159,6 @@ def test_an_owner_without_documents_finds_nothing(index: DocumentIndex, ann: Own
 def test_the_nearest_come_first(index: DocumentIndex, ann: Owner) -> None:
     put(index, ann, chunk("a#0", "a", NORTH), chunk("b#0", "b", SOUTH_WEST), chunk("c#0", "c", EAST))
     assert by_vector(find(index, ann, near=vector(3, 1))) == ["c#0", "a#0", "b#0"]
-
-
-def test_none_is_passed_over(index: DocumentIndex, ann: Owner) -> None:
-    directions = np.random.default_rng(1).standard_normal((300, 8)).tolist()
-    put(index, ann, *[chunk(f"{n:03}#0", "a", embedding(*one)) for n, one in enumerate(directions)])
-    for n in range(0, 300, 23):
-        assert by_vector(find(index, ann, near=vector(*directions[n]), limit=1)) == [f"{n:03}#0"]
 
 
 def test_the_cosine_is_exact(index: DocumentIndex, ann: Owner) -> None:
@@ -206,19 +187,17 @@ def test_a_chunk_without_an_embedding_is_not_near_anything(index: DocumentIndex,
     assert candidate(found, "a#0").cosine is None
 
 
-@pytest.mark.parametrize(
-    "values", [(1, 0), (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)], ids=["as long", "longer"]
+@each(
+    "values",
+    [pytest.param((1, 0), id="as long"), pytest.param((1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), id="longer")],
 )
-def test_vectors_of_two_models_are_never_compared(index: DocumentIndex, ann: Owner, values: tuple[int, ...]) -> None:
+def test_vectors_of_two_models_are_never_compared(index: DocumentIndex, values: tuple[int, ...]) -> None:
+    ann = someone()
     put(index, ann, chunk("a#0", "river", EAST), chunk("b#0", "river", embedding(*values, model=OTHER_MODEL)))
     found = find(index, ann, "river", vector(1, 0))
     assert by_vector(found) == ["a#0"]
     assert candidate(found, "b#0").cosine is None
     assert by_vector(find(index, ann, "river", vector(*values, model=OTHER_MODEL))) == ["b#0"]
-
-
-def test_a_vector_of_a_model_that_no_chunk_knows_finds_nothing(index: DocumentIndex, ann: Owner) -> None:
-    put(index, ann, chunk("a#0", "river", EAST))
     assert find(index, ann, near=vector(1, 0, model="unknown@0")) == []
 
 
@@ -232,16 +211,11 @@ def test_each_leg_gives_exactly_as_many_as_are_asked_for(index: DocumentIndex, a
     assert by_vector(found) == [f"{n:02}#0" for n in range(7)]
 
 
-def test_ties_go_by_chunk_id_in_both_legs(index: DocumentIndex, ann: Owner) -> None:
+def test_ties_go_by_chunk_id_in_both_legs_and_the_last_are_left_out(index: DocumentIndex, ann: Owner) -> None:
     shuffled = [(7 * n) % 20 for n in range(20)]
     put(index, ann, *[chunk(f"{n:02}#0", "river", EAST) for n in shuffled])
     found = find(index, ann, "river", vector(1, 0))
     assert by_words(found) == by_vector(found) == [f"{n:02}#0" for n in range(20)]
-
-
-def test_of_equals_the_words_leave_out_the_last_by_id(index: DocumentIndex, ann: Owner) -> None:
-    shuffled = [(7 * n) % 20 for n in range(20)]
-    put(index, ann, *[chunk(f"{n:02}#0", "river") for n in shuffled])
     assert by_words(find(index, ann, "river", limit=3)) == ["00#0", "01#0", "02#0"]
 
 
@@ -255,7 +229,7 @@ MARKED = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("where", "fitting"),
     [
         (Where(any_tags=("red",)), {"red", "both"}),
@@ -278,8 +252,9 @@ MARKED = {
     ],
 )
 def test_both_legs_give_only_what_fits(index: DocumentIndex, ann: Owner, where: Where, fitting: set[str]) -> None:
-    for document, marks in MARKED.items():
-        put(index, ann, chunk(f"{document}#0", "river", EAST), marks=marks)
+    if not index.documents(ann, NOTES):
+        for document, marks in MARKED.items():
+            put(index, ann, chunk(f"{document}#0", "river", EAST), marks=marks)
     found = find(index, ann, "river", vector(1, 0), where=where)
     assert set(by_words(found)) == set(by_vector(found)) == {f"{document}#0" for document in fitting}
 

@@ -20,9 +20,11 @@ from tests.contract.indexes import (
     embedding,
     find,
     put,
+    someone,
     vector,
 )
 from tests.contract.stores import at_once
+from tests.support.each import each
 
 # Owners and collections
 
@@ -50,7 +52,7 @@ def test_a_collection_reaches_nothing_of_another(index: DocumentIndex, ann: Owne
     assert index.counts(ann, NOTES).chunks == 1
 
 
-@pytest.mark.parametrize("subject", ['"', "' OR 1=1 --", '" OR scope:_1', "*", "_1", "a\x00b", "..", "a b", "é", "%"])
+@each("subject", ['"', "' OR 1=1 --", '" OR scope:_1', "*", "_1", "a\x00b", "..", "a b", "é", "%"])
 def test_no_owners_name_is_syntax(index: DocumentIndex, ann: Owner, subject: str) -> None:
     put(index, ann, chunk("a#0", "river", EAST))
     other = Owner(ann.subject, subject)
@@ -60,8 +62,9 @@ def test_no_owners_name_is_syntax(index: DocumentIndex, ann: Owner, subject: str
     assert by_words(found) == by_vector(found) == ["b#0"]
 
 
-@pytest.mark.parametrize("collection", ['"', "' OR 1=1 --", "*", "note", "notes ", "NOTES", "", "a\x00b", "notes/a"])
-def test_no_collections_name_is_syntax(index: DocumentIndex, ann: Owner, collection: str) -> None:
+@each("collection", ['"', "' OR 1=1 --", "*", "note", "notes ", "NOTES", "", "a\x00b", "notes/a"])
+def test_no_collections_name_is_syntax(index: DocumentIndex, collection: str) -> None:
+    ann = someone()
     put(index, ann, chunk("a#0", "river", EAST))
     assert find(index, ann, "river", vector(1, 0), collection=collection) == []
     put(index, ann, chunk("b#0", "river", EAST), collection=collection)
@@ -106,15 +109,13 @@ def test_removing_what_is_not_there_is_no_error(index: DocumentIndex, ann: Owner
     assert index.counts(ann, NOTES).documents == 1
 
 
-def test_a_vector_that_comes_later_is_found(index: DocumentIndex, ann: Owner) -> None:
+def test_a_vector_that_comes_later_is_found_and_that_of_a_new_model_replaces_it(
+    index: DocumentIndex, ann: Owner
+) -> None:
     put(index, ann, chunk("a#0", "river"))
     assert find(index, ann, near=vector(1, 0)) == []
     put(index, ann, chunk("a#0", "river", EAST))
     assert by_vector(find(index, ann, near=vector(1, 0))) == ["a#0"]
-
-
-def test_vectors_of_a_new_model_replace_those_of_the_old(index: DocumentIndex, ann: Owner) -> None:
-    put(index, ann, chunk("a#0", "river", EAST))
     put(index, ann, chunk("a#0", "river", embedding(0, 1, model=OTHER_MODEL)))
     assert find(index, ann, near=vector(1, 0)) == []
     assert by_vector(find(index, ann, near=vector(1, 0, model=OTHER_MODEL))) == ["a#0"]
@@ -140,12 +141,9 @@ def test_a_chunk_comes_back_whole(index: DocumentIndex, ann: Owner) -> None:
     kept = Chunk(*where, ("Ö > é", ""), 1, 99, text, "abc", "žluť river", embedding(3, 4))
     put(index, ann, kept, chunk("dir/a.md#1", "other"))
     assert index.chunks(ann, NOTES, ["dir/a.md#0"]) == {"dir/a.md#0": kept}
-
-
-def test_a_chunk_without_heading_words_or_vector_comes_back_whole(index: DocumentIndex, ann: Owner) -> None:
-    kept = Chunk("a#0", "a", "", "", (), 1, 1, "", "", "")
-    put(index, ann, kept)
-    assert index.chunks(ann, NOTES, ["a#0"]) == {"a#0": kept}
+    bare = Chunk("a#0", "a", "", "", (), 1, 1, "", "", "")  # without heading, words or vector
+    put(index, ann, bare)
+    assert index.chunks(ann, NOTES, ["a#0"]) == {"a#0": bare}
 
 
 def test_only_the_chunks_that_are_there_come_back(index: DocumentIndex, ann: Owner) -> None:
@@ -182,6 +180,7 @@ def test_documents_and_chunks_are_counted_and_who_embedded_them(index: DocumentI
 
 
 def test_documents_are_listed_with_their_numbers_of_chunks(index: DocumentIndex, ann: Owner, bob: Owner) -> None:
+    assert index.documents(ann, NOTES) == {}
     put(index, ann, chunk("a#0", "one", EAST), chunk("a#1", "two"), chunk("b#0", "three"))
     put(index, ann, chunk("c#0", "four"), collection="files")
     put(index, bob, chunk("d#0", "five"))
@@ -198,10 +197,6 @@ def test_documents_are_counted_among_those_that_are_named(index: DocumentIndex, 
     named = ["a", "elsewhere", "his", "none", "a", *(f"none{number}" for number in range(1_200))]
     assert index.documents(ann, NOTES, named) == {"a": 2}
     assert index.documents(ann, NOTES, []) == {}
-
-
-def test_who_has_no_documents_gets_an_empty_list(index: DocumentIndex, ann: Owner) -> None:
-    assert index.documents(ann, NOTES) == {}
 
 
 # Many at once

@@ -10,7 +10,8 @@ from loci.core.identity import Owner
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedding
 from loci.search.ranking import TagsAndDate, Where
-from tests.contract.indexes import NOTES, OTHER_MODEL, Chunk, chunk, embedding, find, put
+from tests.contract.indexes import NOTES, OTHER_MODEL, Chunk, chunk, embedding, find, put, someone
+from tests.support.each import each
 
 PASSAGES = 500
 A_DOCUMENT = 20
@@ -61,18 +62,16 @@ def with_vectors(index: DocumentIndex, bob: Owner) -> None:
     put(index, bob, *passages(["word1 word40"] * PASSAGES, near))
 
 
-@pytest.mark.parametrize("write", [same_words, one_word, other_words, come_and_gone, with_vectors])
-@pytest.mark.parametrize("gated", [False, True], ids=["", "as in a large library"])
+@each("write", [same_words, one_word, other_words, come_and_gone, with_vectors])
+@each("fewest", [pytest.param(bm25.FEWEST_GATED, id=""), pytest.param(0, id="as in a large library")])
 def test_what_another_owner_writes_changes_no_bit_of_my_scores(
     index: DocumentIndex,
-    ann: Owner,
-    bob: Owner,
     write: Callable[[DocumentIndex, Owner], None],
-    gated: bool,
+    fewest: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if gated:
-        monkeypatch.setattr(bm25, "FEWEST_GATED", 0)
+    monkeypatch.setattr(bm25, "FEWEST_GATED", fewest)
+    ann, bob = someone(), someone()
     put(index, ann, *library(1), marks=TagsAndDate(("red",)))
     before = scores(index, ann)
     assert all(any(bm25 for _, _, bm25 in found) for found in before)

@@ -29,11 +29,11 @@ def checked(writer: TextModel, records: RecordStore, clock: Clock, most_tokens: 
     return CheckedModel(writer, DailyAllowance(records, most_tokens, clock))
 
 
-def ask(model: LanguageModel, prompt: str = "Which colour?", seconds: float = 5.0) -> JsonObject:
+def ask(model: LanguageModel, prompt: str = "Which colour?", seconds: float = 60.0) -> JsonObject:
     return model.complete(prompt, SCHEMA, seconds=seconds, most_tokens=200)
 
 
-def refused(model: LanguageModel, seconds: float = 5.0) -> Unavailable:
+def refused(model: LanguageModel, seconds: float = 60.0) -> Unavailable:
     with pytest.raises(Unavailable) as raised:
         ask(model, seconds=seconds)
     return raised.value

@@ -13,7 +13,6 @@ from loci.core.stores import RecordStore
 from loci.search.language_model import LanguageModel
 from tests.contract.language.asking import BEDROCK_MODEL, KEY, checked
 from tests.contract.stores import Clock, in_folder
-from tests.support.moto_aws import credentials
 from tests.support.stub_model import StubModel, stub_model
 
 
@@ -38,6 +37,8 @@ def openai(served: StubModel) -> Iterator[OpenAiModel]:
 
 @pytest.fixture(scope="module")
 def bedrock(served: StubModel) -> Iterator[BedrockModel]:
+    from tests.support.moto_aws import credentials  # `make test` needs no boto3
+
     with pytest.MonkeyPatch.context() as environment:
         credentials(environment)
         environment.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", served.url)
@@ -46,14 +47,14 @@ def bedrock(served: StubModel) -> Iterator[BedrockModel]:
         clients.bedrock.close()
 
 
-@pytest.fixture(params=["openai", "bedrock"])
+@pytest.fixture(params=["openai", pytest.param("bedrock", marks=pytest.mark.aws)])
 def writer(request: pytest.FixtureRequest) -> TextModel:
     return request.getfixturevalue(request.param)
 
 
 @pytest.fixture
 def kept(tmp_path: Path, clock: Clock) -> RecordStore:
-    return in_folder(tmp_path).records
+    return in_folder(tmp_path, clock).records
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """What a day's tokens promise: nobody spends more, and what was not spent is not counted."""
 
+import json
+
 import pytest
 
 from loci.adapters.language_model.allowance import DailyAllowance
@@ -11,30 +13,30 @@ from loci.core.stores import RecordStore
 from loci.search.language_model import LanguageModel
 from tests.contract.language.asking import DAY, FITS, ask, checked, refused, spent
 from tests.contract.stores import Clock, at_once
-from tests.support.stub_model import TOKENS, Fails, Hangs, Says, StubModel
+from tests.support.each import each
+from tests.support.stub_model import TOKENS, Fails, Hangs, Reply, Says, StubModel
 
 
 class TestTheAllowance:
-    def test_counts_what_an_answer_cost(self, model: LanguageModel, stub: StubModel, kept: RecordStore) -> None:
-        stub.says(FITS)
-        ask(model)
-        ask(model)
-        assert spent(kept) == 2 * TOKENS
-
-    def test_counts_an_answer_that_did_not_fit(self, model: LanguageModel, stub: StubModel, kept: RecordStore) -> None:
-        stub.will(Says("no JSON"))
-        refused(model)
-        assert spent(kept) == 2 * TOKENS
-
-    def test_counts_a_refusal(self, model: LanguageModel, stub: StubModel, kept: RecordStore) -> None:
-        stub.will(Says("no", ends="refused"))
-        refused(model)
-        assert spent(kept) == TOKENS
-
-    def test_counts_nothing_for_an_error(self, model: LanguageModel, stub: StubModel, kept: RecordStore) -> None:
-        stub.will(Fails(500, "InternalServerException"))
-        refused(model)
-        assert spent(kept) == 0
+    @each(
+        ("reply", "cost", "is_answer"),
+        [
+            pytest.param(Says(json.dumps(FITS)), TOKENS, True, id="an answer"),
+            pytest.param(Says("no JSON"), 2 * TOKENS, False, id="an answer that did not fit, twice"),
+            pytest.param(Says("no", ends="refused"), TOKENS, False, id="a refusal"),
+            pytest.param(Fails(500, "InternalServerException"), 0, False, id="an error"),
+        ],
+    )
+    def test_counts_what_was_answered(
+        self, model: LanguageModel, stub: StubModel, kept: RecordStore, reply: Reply, cost: int, is_answer: bool
+    ) -> None:
+        before = spent(kept)
+        stub.will(reply)
+        if is_answer:
+            assert ask(model) == FITS
+        else:
+            refused(model)
+        assert spent(kept) - before == cost
 
     def test_counts_the_most_where_no_answer_came(
         self, model: LanguageModel, stub: StubModel, kept: RecordStore

@@ -12,11 +12,11 @@ from loci.core.errors import LociError, Misconfigured, Unavailable
 from loci.core.stores import RecordStore
 from tests.contract.language.asking import FITS, KEY, SCHEMA, checked, refused
 from tests.contract.stores import Clock
-from tests.support.moto_aws import moto_aws
+from tests.support.each import each
 from tests.support.stub_model import Fails, Gives, StubModel
 
 
-@pytest.mark.parametrize(
+@each(
     "reply",
     [
         Fails(401, "invalid_api_key", f"Incorrect API key provided: {KEY}"),
@@ -25,7 +25,6 @@ from tests.support.stub_model import Fails, Gives, StubModel
         Gives(KEY.encode()),
         Gives(b"", 302, {"Location": f"http://127.0.0.1:1/{KEY}"}),
     ],
-    ids=["its message", "its code", "an error's body", "an answer's body", "a redirect"],
 )
 def test_the_key_is_in_no_error_and_in_no_log_though_the_server_repeats_it(
     openai: OpenAiModel,
@@ -35,6 +34,7 @@ def test_the_key_is_in_no_error_and_in_no_log_though_the_server_repeats_it(
     caplog: pytest.LogCaptureFixture,
     reply: Fails | Gives,
 ) -> None:
+    stub.requests.clear()
     stub.will(reply)
     model = checked(openai, kept, clock)
     with caplog.at_level(logging.DEBUG):
@@ -53,7 +53,7 @@ def test_a_key_that_is_wrong_says_which_setting_to_correct(
     )
 
 
-@pytest.mark.parametrize("key", [f"{KEY} x", f"{KEY}\nX: y", f"{KEY}é", f"{KEY}\0"])
+@each("key", [f"{KEY} x", f"{KEY}\nX: y", f"{KEY}é", f"{KEY}\0"])
 def test_a_key_that_no_header_can_hold_is_refused_unseen(key: str) -> None:
     with pytest.raises(Misconfigured) as raised:
         OpenAiModel("m", "http://127.0.0.1:1/v1", key)
@@ -63,7 +63,7 @@ def test_a_key_that_no_header_can_hold_is_refused_unseen(key: str) -> None:
 def test_a_key_may_end_with_the_line_end_of_its_file(stub: StubModel) -> None:
     model = OpenAiModel("m", stub.url, f"{KEY}\n")
     stub.says(FITS)
-    model.write("?", SCHEMA, seconds=5, most_tokens=10)
+    model.write("?", SCHEMA, seconds=60, most_tokens=10)
     model.close()
     assert stub.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
@@ -71,12 +71,15 @@ def test_a_key_may_end_with_the_line_end_of_its_file(stub: StubModel) -> None:
 def test_a_key_is_not_needed(stub: StubModel) -> None:
     model = OpenAiModel("m", stub.url)
     stub.says(FITS)
-    model.write("?", SCHEMA, seconds=5, most_tokens=10)
+    model.write("?", SCHEMA, seconds=60, most_tokens=10)
     model.close()
     assert "authorization" not in stub.requests[0].headers
 
 
+@pytest.mark.aws
 def test_a_key_in_a_secret_is_read_with_the_first_question_and_again_when_it_is_refused(stub: StubModel) -> None:
+    from tests.support.moto_aws import moto_aws  # `make test` needs no boto3
+
     with moto_aws():
         clients = Clients()
         secret = clients.secretsmanager.create_secret(Name="language", SecretString="sk-old")["ARN"]
@@ -84,15 +87,18 @@ def test_a_key_in_a_secret_is_read_with_the_first_question_and_again_when_it_is_
         clients.secretsmanager.put_secret_value(SecretId=secret, SecretString=f"{KEY}\n")
         stub.will(Fails(401, "invalid_api_key"))
         with pytest.raises(Unavailable):
-            model.write("?", SCHEMA, seconds=5, most_tokens=10)
+            model.write("?", SCHEMA, seconds=60, most_tokens=10)
         clients.secretsmanager.put_secret_value(SecretId=secret, SecretString="sk-new")
         stub.says(FITS)
-        model.write("?", SCHEMA, seconds=5, most_tokens=10)
+        model.write("?", SCHEMA, seconds=60, most_tokens=10)
         model.close()
     assert [asked.headers["authorization"] for asked in stub.requests] == [f"Bearer {KEY}", "Bearer sk-new"]
 
 
+@pytest.mark.aws
 def test_a_secret_that_is_missing_or_no_key_says_what_to_correct(stub: StubModel) -> None:
+    from tests.support.moto_aws import moto_aws
+
     said: list[str] = []
     with moto_aws():
         clients = Clients()
@@ -101,7 +107,7 @@ def test_a_secret_that_is_missing_or_no_key_says_what_to_correct(stub: StubModel
                 clients.secretsmanager.create_secret(Name=name, SecretString=text)
             model = OpenAiModel("m", stub.url, partial(read_key, name, clients, "LOCI_LANGUAGE_MODEL_KEY_FROM"))
             with pytest.raises(Unavailable) as raised:
-                model.write("?", SCHEMA, seconds=5, most_tokens=10)
+                model.write("?", SCHEMA, seconds=60, most_tokens=10)
             said += [raised.value.resolution]
             assert not [each for each in _texts(raised.value) if KEY in each]
     assert said == ["Correct LOCI_LANGUAGE_MODEL_KEY_FROM", "Store it in the secret without spaces"]

@@ -3,13 +3,12 @@
 import gzip
 import json
 
-import pytest
-
 from loci.adapters.language_model.openai import OpenAiModel
 from loci.core.stores import RecordStore
 from loci.search.language_model import too_slow
 from tests.contract.language.asking import FITS, KEY, SCHEMA, ask, checked, refused, spent
 from tests.contract.stores import Clock, at_once
+from tests.support.each import each
 from tests.support.stub_model import Gives, Hangs, StubModel
 
 
@@ -22,7 +21,7 @@ def test_a_server_that_is_not_there_is_no_answer(kept: RecordStore, clock: Clock
 class TestOpenAi:
     def test_is_asked_for_an_answer_by_the_schema(self, openai: OpenAiModel, stub: StubModel) -> None:
         stub.says(FITS)
-        openai.write("?", SCHEMA, seconds=5, most_tokens=10)
+        openai.write("?", SCHEMA, seconds=60, most_tokens=10)
         asked = stub.requests[0]
         assert asked.path == "/v1/chat/completions"
         assert asked.body == {
@@ -66,7 +65,7 @@ class TestOpenAi:
         model = checked(openai, kept, clock)
         assert at_once(16, lambda _: ask(model)) == [FITS] * 16
 
-    @pytest.mark.parametrize("url", ["no-url", "ftp://127.0.0.1/v1", "http://", "http://[::1"])
+    @each("url", ["no-url", "ftp://127.0.0.1/v1", "http://", "http://[::1"])
     def test_at_no_address_says_which_setting_to_check(self, kept: RecordStore, clock: Clock, url: str) -> None:
         model = checked(OpenAiModel("m", url, KEY), kept, clock)
         assert "LOCI_LANGUAGE_MODEL_URL" in refused(model).resolution

@@ -37,12 +37,13 @@ from tests.contract.s3_index.objects import (
     objects_in_bucket,
 )
 from tests.contract.stores import at_once
+from tests.support.each import each
 from tests.support.moto_aws import BUCKET
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
 
-pytestmark = pytest.mark.usefixtures("bucket")
+pytestmark = [pytest.mark.aws, pytest.mark.usefixtures("bucket")]
 WORDS = ("river", "garden", "stone", "engine", "window", "paper", "horse", "winter", "bridge", "lantern")
 
 
@@ -187,8 +188,8 @@ def test_a_lost_race_repeats(tmp_path: Path, ann: Owner) -> None:
     here.wire.before = overtaken
     put(here.index, ann, chunk("here#0", "river", EAST))
     wanted = {"a#0", "here#0", "there1#0", "there2#0", "there3#0"}
-    for each in (here, there):
-        assert set(by_words(find(each.index, ann, "river"))) == wanted
+    for one in (here, there):
+        assert set(by_words(find(one.index, ann, "river"))) == wanted
     assert here.wire.count("PUT") == 1 + 4
 
 
@@ -205,8 +206,8 @@ def test_a_fold_that_is_overtaken_leaves_the_index_as_it_was(tmp_path: Path, ann
     with folding_often(1):
         put(here.index, ann, chunk("here#0", "river"))
     put(here.index, ann, chunk("last#0", "river"))
-    for each in (here, there, environment(tmp_path / "third")):
-        assert set(by_words(find(each.index, ann, "river"))) == {"here#0", "there#0", "last#0"}
+    for one in (here, there, environment(tmp_path / "third")):
+        assert set(by_words(find(one.index, ann, "river"))) == {"here#0", "there#0", "last#0"}
 
 
 def test_a_search_that_meets_a_fold_reads_the_new_base(here: Environment, there: Environment, ann: Owner) -> None:
@@ -244,9 +245,9 @@ def test_hits_and_scores_are_the_laptops(tmp_path: Path, ann: Owner, fold_at: in
     for number in range(40):
         question = " ".join([*rare.choices(WORDS, k=3), f"rare{rare.randrange(300)}"])
         where = Where(any_tags=("late",)) if number % 3 == 0 else Where()
-        each = [_all(index, ann, question, near[number], where) for index in (laptop, here, there)]
-        assert each[0]
-        assert each[0] == each[1] == each[2]
+        found = [_all(index, ann, question, near[number], where) for index in (laptop, here, there)]
+        assert found[0]
+        assert found[0] == found[1] == found[2]
 
 
 def _all(index: SqliteIndex | S3Index, owner: Owner, question: str, near: list[float], where: Where) -> list[Candidate]:
@@ -327,9 +328,7 @@ def test_an_older_version_that_somebody_restored_counts(here: Environment, there
     assert by_words(find(here.index, ann, "river")) == by_words(find(there.index, ann, "river")) == ["a#0"]
 
 
-@pytest.mark.parametrize(
-    "content", [b"loci-index-2\n" + bytes(40), b"", b"loci-index-1\n" + bytes(64) + b"\x00\x00\x00\x02no"]
-)
+@each("content", [b"loci-index-2\n" + bytes(40), b"", b"loci-index-1\n" + bytes(64) + b"\x00\x00\x00\x02no"])
 def test_changes_that_cannot_be_read_say_what_to_do(here: Environment, ann: Owner, content: bytes) -> None:
     _s3().put_object(Bucket=BUCKET, Key=f"index/{ann.key}/changes", Body=content)
     with pytest.raises(Misconfigured, match="loci reindex --stack"):

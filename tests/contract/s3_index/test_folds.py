@@ -19,7 +19,12 @@ from tests.contract.s3_index.objects import (
 )
 from tests.support.moto_aws import BUCKET
 
-pytestmark = pytest.mark.usefixtures("bucket")
+# Which conditions S3 takes, the tests of several environments check on LocalStack, too.
+pytestmark = [
+    pytest.mark.aws,
+    pytest.mark.usefixtures("bucket"),
+    pytest.mark.parametrize("bucket", ["moto"], indirect=True),
+]
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event
 
 import pytest
@@ -13,7 +13,8 @@ from loci.code.python_run import ExecutorNow, Ran, RunFailure, Stored, Value
 from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.sandbox.wall.layers import UNPRIVILEGED
-from tests.contract.executors import ADAPTERS, Place
+from tests.contract import executors
+from tests.contract.executors import Place
 from tests.contract.stores import ANN, BOB, CLOCK, START
 from tests.support.deno import STRONGEST
 from tests.support.polling import until
@@ -23,6 +24,8 @@ pytestmark = pytest.mark.skipif(
     reason="this machine has no wall to put around code: `loci doctor` says what is missing",
 )
 UNTIL = START + 86_400
+SECONDS = 10
+"""For each run: one that has no end only sleeps so long."""
 READS_AS_OURS = """
 class Odd:
     def __reduce__(self): raise ValueError("it would make the saved state larger than 50 MB")
@@ -42,10 +45,12 @@ class Files:
         return self.files[owner, id]
 
 
-@pytest.fixture(scope="module", params=ADAPTERS)
+@pytest.fixture(scope="module", params=executors.ADAPTERS)
 def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with ADAPTERS[request.param](tmp_path_factory.mktemp("executors")) as made:
-        yield made
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(executors, "BOUNDS", replace(executors.BOUNDS, seconds=SECONDS))
+        with executors.ADAPTERS[request.param](tmp_path_factory.mktemp("executors")) as made:
+            yield made
 
 
 def ran(place: Place, id: str, code: str, owner: Owner = ANN, files: Files | None = None) -> Ran:
@@ -56,16 +61,6 @@ def printed(place: Place, id: str, code: str, files: Files | None = None) -> str
     done = ran(place, id, code, files=files)
     assert not isinstance(done.outcome, RunFailure), done.outcome
     return done.stdout
-
-
-def after_a_crash(place: Place, saved: str, unsaved: str, asked: str) -> tuple[Ran, Ran]:
-    """The run after which the process was killed, and the next one. What the first code set is saved."""
-    id = place.executors.open(ANN)
-    ran(place, id, saved)
-    place.move()
-    before = ran(place, id, unsaved)
-    place.crash()
-    return before, ran(place, id, asked)
 
 
 def test_code_prints_and_has_a_value(place: Place) -> None:
@@ -84,11 +79,50 @@ def test_a_run_goes_on_where_the_last_one_ended(place: Place) -> None:
     assert set(done.condition.kept) >= {"frame", "twice"}
 
 
-def test_after_a_crash_variables_are_there_or_lost_by_name(place: Place) -> None:
-    id = place.executors.open(ANN)
-    first = ran(place, id, "x = 1\ny = 2")
+CRASHES = {
+    "some": ("x = 1\nfor i in range(700): globals()[f'v{i}'] = i", "v698 = 'new'; y = 2", "x"),
+    "very many": (
+        "x = 1\nfor i in range(5000): globals()[f'v{i}'] = i",
+        "x = 2; v4999 = 'new'; y = 2",
+        "'y' in globals()",
+    ),
+    "older": (
+        "import math\nx = 1\nlist_ = [1]\nsame = 5\ntext = 'a' * 2000\nminus = -1",
+        "x = 2\nlist_.append(2)\nminus = -2",
+        "(x, list_, same, minus)",
+    ),
+    "unchanged": ("import math\nx = 1\nword = 'w'", "print(x, word, math.pi)", "x"),
+    "none": ("", "x = 1\ny = 2", "x + y"),
+}
+"""What is saved, what runs after that, and what is asked for after the crash that follows."""
+
+
+@dataclass(frozen=True)
+class Around:
+    """An executor, and its runs before and after its process was lost."""
+
+    id: str
+    before: Ran
+    after: Ran
+
+
+@pytest.fixture(scope="module")
+def crashed(place: Place) -> dict[str, Around]:
+    """One crash for all of them: to start anew takes long."""
+    ids = {name: place.executors.open(ANN) for name, (saved, *_) in CRASHES.items() if saved}
+    for name, id in ids.items():
+        ran(place, id, CRASHES[name][0])
+    place.move()
+    ids |= {name: place.executors.open(ANN) for name in CRASHES if name not in ids}
+    before = {name: ran(place, ids[name], unsaved) for name, (_, unsaved, _) in CRASHES.items()}
     place.crash()
-    second = ran(place, id, "x + y")
+    return {
+        name: Around(ids[name], before[name], ran(place, ids[name], asked)) for name, (*_, asked) in CRASHES.items()
+    }
+
+
+def test_after_a_crash_variables_are_there_or_lost_by_name(crashed: dict[str, Around]) -> None:
+    first, second = crashed["none"].before, crashed["none"].after
     if first.condition.unsaved is None:
         assert (second.outcome, second.condition.state, second.condition.lost) == (Value("int", "3"), "restored", ())
         return
@@ -97,17 +131,15 @@ def test_after_a_crash_variables_are_there_or_lost_by_name(place: Place) -> None
     assert "`lost` names" in second.outcome.resolution
 
 
-def test_after_a_crash_what_was_set_since_the_last_saving_is_lost_by_name(place: Place) -> None:
-    many = "x = 1\nfor i in range(700): globals()[f'v{i}'] = i"
-    before, after = after_a_crash(place, many, "v698 = 'new'; y = 2", "x")
+def test_after_a_crash_what_was_set_since_the_last_saving_is_lost_by_name(crashed: dict[str, Around]) -> None:
+    before, after = crashed["some"].before, crashed["some"].after
     assert (after.outcome, after.condition.state) == (Value("int", "1"), "restored")
     lost = [one.name for one in after.condition.lost]
     assert (lost, after.condition.older) == ((["y"], ("v698",)) if before.condition.unsaved else ([], ()))
 
 
-def test_after_a_crash_of_more_variables_than_can_be_named_some_may_be_lost(place: Place) -> None:
-    many = "x = 1\nfor i in range(5000): globals()[f'v{i}'] = i"
-    before, after = after_a_crash(place, many, "x = 2; v4999 = 'new'; y = 2", "'y' in globals()")
+def test_after_a_crash_of_more_variables_than_can_be_named_some_may_be_lost(crashed: dict[str, Around]) -> None:
+    before, after = crashed["very many"].before, crashed["very many"].after
     lost = [one.name for one in after.condition.lost]
     if before.condition.unsaved is None:
         assert (after.outcome, lost, after.condition.older) == (Value("bool", "True"), [], ())
@@ -116,65 +148,82 @@ def test_after_a_crash_of_more_variables_than_can_be_named_some_may_be_lost(plac
     assert (len(after.condition.kept), after.condition.kept[-1]) == (4001, MORE)
 
 
-def test_after_a_crash_what_is_older_than_it_was_is_named(place: Place) -> None:
-    id = place.executors.open(ANN)
-    ran(place, id, "import math\nx = 1\nlist_ = [1]\nsame = 5\ntext = 'a' * 2000\nminus = -1")
-    place.move()
-    before = ran(place, id, "x = 2\nlist_.append(2)\nminus = -2")
-    place.crash()
-    after = ran(place, id, "(x, list_, same, minus)")
+def test_after_a_crash_what_is_older_than_it_was_is_named(place: Place, crashed: dict[str, Around]) -> None:
+    before, after = crashed["older"].before, crashed["older"].after
     if before.condition.unsaved is None:
         assert (after.outcome, after.condition.older) == (Value("tuple", "(2, [1, 2], 5, -2)"), ())
         return
     assert (after.outcome, after.condition.state) == (Value("tuple", "(1, [1], 5, -1)"), "restored")
     assert sorted(after.condition.older) == ["list_", "minus", "x"]
     assert set(after.condition.older) <= set(after.condition.kept)
-    wrong = ran(place, id, "1 / 0")
+    wrong = ran(place, crashed["older"].id, "1 / 0")
     assert wrong.condition.older == ()
 
 
-def test_what_has_not_changed_since_it_was_saved_is_not_older(place: Place) -> None:
-    _, after = after_a_crash(place, "import math\nx = 1\nword = 'w'", "print(x, word, math.pi)", "x")
+def test_what_has_not_changed_since_it_was_saved_is_not_older(crashed: dict[str, Around]) -> None:
+    after = crashed["unchanged"].after
     assert (after.condition.state, after.condition.older, after.condition.lost) == ("restored", (), ())
 
 
-def test_names_with_underscores_are_saved(place: Place) -> None:
-    names = ("__doc__", "__dunder__", "__name", "__private", "_hidden")
-    id = place.executors.open(ANN)
-    first = ran(place, id, "\n".join(f"{name} = {at}" for at, name in enumerate(names)))
+DUNDERS = ("__doc__", "__dunder__", "__name", "__private", "_hidden")
+UNSAVABLE = ("_gen", "__gen", "_")
+FILES = "{0}.mkdir('below')\nopen('below/a.txt', 'w').write('kept')\n{0}.symlink('/etc', 'link')"
+MOVES = {
+    "underscores": ("\n".join(f"{name} = {at}" for at, name in enumerate(DUNDERS)), f"[{', '.join(DUNDERS)}]"),
+    "unsavable": ("\n".join(f"{name} = (i for i in [])" for name in UNSAVABLE), "1"),
+    "functions": ("numbers = list(range(5))\ndef total(): return sum(numbers)\ngen = (x for x in numbers)", "total()"),
+    "reads as ours": (f"{READS_AS_OURS}\nx = 1", "x"),
+    # No variable is left that would have to be saved, too.
+    "files": (FILES.format("__import__('os')"), "print(open('below/a.txt').read())"),
+    "forgotten": ("x = 1", "print('x' in globals())"),
+}
+"""What runs before and after a move."""
+
+
+@pytest.fixture(scope="module")
+def moved(place: Place) -> dict[str, Around]:
+    """One move for all of them."""
+    ids = {name: place.executors.open(ANN) for name in MOVES}
+    before = {name: ran(place, ids[name], code) for name, (code, _) in MOVES.items()}
+    place.executors.forget(ANN, ids["forgotten"])
     place.move()
-    second = ran(place, id, f"[{', '.join(names)}]")
-    assert (second.outcome, sorted(second.condition.kept)) == (Value("list", "[0, 1, 2, 3, 4]"), [*names])
+    return {name: Around(ids[name], before[name], ran(place, ids[name], code)) for name, (_, code) in MOVES.items()}
+
+
+def test_names_with_underscores_are_saved(moved: dict[str, Around]) -> None:
+    first, second = moved["underscores"].before, moved["underscores"].after
+    assert (second.outcome, sorted(second.condition.kept)) == (Value("list", "[0, 1, 2, 3, 4]"), [*DUNDERS])
     assert first.condition.state == "new"
 
 
-def test_names_with_underscores_that_cannot_be_saved_are_named(place: Place) -> None:
-    names = ("_gen", "__gen", "_")
-    id = place.executors.open(ANN)
-    ran(place, id, "\n".join(f"{name} = (i for i in [])" for name in names))
-    place.move()
-    assert {one.name for one in ran(place, id, "1").condition.lost} >= {*names}
+def test_names_with_underscores_that_cannot_be_saved_are_named(moved: dict[str, Around]) -> None:
+    assert {one.name for one in moved["unsavable"].after.condition.lost} >= {*UNSAVABLE}
 
 
-def test_its_variables_outlive_its_process(place: Place) -> None:
-    id = place.executors.open(ANN)
-    ran(place, id, "numbers = list(range(5))\ndef total(): return sum(numbers)\ngen = (x for x in numbers)")
-    place.move()
-    done = ran(place, id, "total()")
+def test_its_variables_outlive_its_process(place: Place, moved: dict[str, Around]) -> None:
+    done = moved["functions"].after
     assert done.outcome == Value("int", "10")
     assert done.condition.state == "restored"
     assert set(done.condition.kept) >= {"numbers", "total"}
     assert [one.name for one in done.condition.lost] == ["gen"]
-    assert printed(place, id, "print(total())") == "10\n"
+    assert printed(place, moved["functions"].id, "print(total())") == "10\n"
 
 
-def test_an_error_of_the_code_that_reads_as_ours_keeps_nothing_from_being_saved(place: Place) -> None:
-    id = place.executors.open(ANN)
-    ran(place, id, f"{READS_AS_OURS}\nx = 1")
-    place.move()
-    done = ran(place, id, "x")
+def test_an_error_of_the_code_that_reads_as_ours_keeps_nothing_from_being_saved(moved: dict[str, Around]) -> None:
+    done = moved["reads as ours"].after
     assert (done.outcome, done.condition.state) == (Value("int", "1"), "restored")
     assert [one.name for one in done.condition.lost] == ["odd"]
+
+
+def test_its_files_outlive_its_process(moved: dict[str, Around]) -> None:
+    done = moved["files"].after
+    assert (done.stdout, done.condition.lost, done.condition.unsaved) == ("kept\n", (), None)
+
+
+def test_nothing_is_left_of_one_that_is_forgotten(moved: dict[str, Around]) -> None:
+    done = moved["forgotten"].after
+    assert not isinstance(done.outcome, RunFailure), done.outcome
+    assert done.stdout == "False\n"
 
 
 def test_what_code_raises_is_told_and_variables_stay(place: Place) -> None:
@@ -198,7 +247,7 @@ def test_a_run_that_ends_its_process_says_what_is_lost(place: Place) -> None:
 
 def test_code_without_end_is_interrupted_and_variables_stay(place: Place) -> None:
     id = place.executors.open(ANN)
-    done = ran(place, id, "x = 1\nwhile True: pass")
+    done = ran(place, id, "import time\nx = 1\nwhile True: time.sleep(0.01)")
     assert isinstance(done.outcome, RunFailure)
     assert done.outcome.code == "SANDBOX_TIMEOUT"
     assert printed(place, id, "print(x)") == "1\n"
@@ -215,15 +264,6 @@ def test_files_that_code_writes_are_told(place: Place) -> None:
     done = ran(place, id, "open('table.csv', 'w').write('a,b')")
     assert [(one.name, one.size_bytes) for one in done.files] == [("table.csv", 3)]
     assert printed(place, id, "print(open('table.csv').read())") == "a,b\n"
-
-
-def test_its_files_outlive_its_process(place: Place) -> None:
-    id = place.executors.open(ANN)
-    makes = "{0}.mkdir('below')\nopen('below/a.txt', 'w').write('kept')\n{0}.symlink('/etc', 'link')"
-    ran(place, id, makes.format("__import__('os')"))  # no variable is left that would have to be saved, too
-    place.move()
-    done = ran(place, id, "print(open('below/a.txt').read())")
-    assert (done.stdout, done.condition.lost, done.condition.unsaved) == ("kept\n", (), None)
 
 
 def test_a_stored_file_is_read_by_its_id(place: Place) -> None:
@@ -250,14 +290,6 @@ def test_another_owners_executor_has_none_of_its_variables(place: Place) -> None
     assert printed(place, id, "print(secret)") == "1\n"
 
 
-def test_nothing_is_left_of_one_that_is_forgotten(place: Place) -> None:
-    id = place.executors.open(ANN)
-    ran(place, id, "x = 1")
-    place.executors.forget(ANN, id)
-    place.move()
-    assert printed(place, id, "print('x' in globals())") == "False\n"
-
-
 def test_an_executor_is_seen_from_outside(place: Place) -> None:
     id = place.executors.open(ANN)
     assert (place.executors.look(ANN, id).state, place.executors.look(ANN, id).variables) == ("new", ())
@@ -282,7 +314,7 @@ def test_a_run_is_seen_while_it_goes_on(place: Place) -> None:
 
     class Waits(Files):
         def read(self, owner: Owner, id: str) -> Stored:
-            assert goes_on.wait(30)
+            assert goes_on.wait(60)
             return super().read(owner, id)
 
     files = Waits({(ANN, "ds-1"): Stored("a.csv", "v1", b"a\n")})

@@ -21,6 +21,7 @@ from loci.sandbox.lambda_host.function_answer import packed_answer
 from loci.sandbox.supervisor.exchange import Bounds
 from tests.contract.sandboxes import KEY, ROLE
 from tests.contract.stores import ANN, CLOCK, START
+from tests.support.each import each
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.loopback_aws import loopback_aws
 from tests.support.moto_aws import BUCKET, RUN_TABLE, TABLE
@@ -68,7 +69,7 @@ def test_a_run_answers_although_its_rows_cannot_be_removed(api: InvokeApi) -> No
     assert ended.value == 4
 
 
-@pytest.mark.parametrize("failing", ["s3.ListObjectsV2", "s3.DeleteObject", "dynamodb.PutItem"])
+@each("failing", ["s3.ListObjectsV2", "s3.DeleteObject", "dynamodb.PutItem"])
 def test_a_run_of_python_answers_although_it_cannot_be_recorded_or_tidied(api: InvokeApi, failing: str) -> None:
     clients = Clients()
     service, _ = failing.split(".")

@@ -15,7 +15,7 @@ from loci.sandbox.lambda_host import questions
 from loci.sandbox.lambda_host.questions import open_line
 from loci.sandbox.lambda_host.run_rows import LentCredentials, RowsLocation, TableRows
 from tests.contract.sandboxes import ROLE
-from tests.contract.stores import CLOCK, START, Clock
+from tests.contract.stores import START, Clock
 from tests.servers.java.nodes import dynamodb_local
 from tests.support.loopback_aws import loopback_aws
 from tests.support.moto_aws import RUN_TABLE, create_table, credentials
@@ -166,6 +166,5 @@ def test_each_loan_has_rows_of_its_own(lender: Lender) -> None:
 
 
 @pytest.fixture
-def clock() -> Iterator[Clock]:
-    yield CLOCK
-    CLOCK.now = START
+def clock() -> Clock:
+    return Clock()

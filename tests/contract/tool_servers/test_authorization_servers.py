@@ -14,6 +14,7 @@ from loci.tools.authorization_request import AuthorizationRequest
 from loci.tools.ports import LoginFailed
 from loci.tools.tool_server import Endpoint
 from tests.support.authorization_server import METADATA, RESOURCE, Answer, Protected, consent, protected
+from tests.support.each import each
 
 REDIRECT = "http://127.0.0.1:7/callback"
 SERVERS = HttpAuthorizationServers(only_public=False)
@@ -43,15 +44,9 @@ def test_a_server_is_protected_as_it_publishes(server: Protected) -> None:
     protection = found(server)
     assert protection.server.issuer == server.issuer
     assert (protection.resource, protection.scope) == (server.url, "read")
-
-
-def test_rights_that_are_asked_for_take_the_place_of_those_that_the_server_wants(server: Protected) -> None:
-    assert found(server, scope="write").scope == "write"
-
-
-def test_a_refresh_token_is_asked_for_where_it_is_a_right_of_its_own(server: Protected) -> None:
+    assert found(server, scope="write").scope == "write"  # rights that are asked for take the place of these
     server.wrong[METADATA] = {"scopes_supported": ["read", "offline_access"]}
-    assert found(server).scope == "read offline_access"
+    assert found(server).scope == "read offline_access"  # a refresh token is a right of its own here
 
 
 def test_without_metadata_of_the_server_that_of_its_own_origin_counts(server: Protected) -> None:
@@ -61,7 +56,7 @@ def test_without_metadata_of_the_server_that_of_its_own_origin_counts(server: Pr
     assert found(server).server.issuer == origin
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "wrong", "said"),
     [
         (RESOURCE, {"resource": "https://other.example/mcp"}, "says that it is another"),
@@ -80,7 +75,7 @@ def test_without_metadata_of_the_server_that_of_its_own_origin_counts(server: Pr
 def test_metadata_that_cannot_be_trusted_is_refused(
     server: Protected, path: str, wrong: dict[str, object], said: str
 ) -> None:
-    server.wrong[path] = wrong
+    server.wrong = {METADATA: {}, RESOURCE: {}} | {path: wrong}
     with pytest.raises(LoginFailed, match=said):
         found(server)
 
@@ -155,7 +150,7 @@ def test_a_server_that_registers_nobody_says_what_to_do(server: Protected) -> No
     assert "--client-id" in caught.value.resolution
 
 
-@pytest.mark.parametrize(
+@each(
     "answer",
     [
         always(400, {"error": "invalid_redirect_uri", "error_description": "No\x1b[31m loopback"}),
@@ -172,7 +167,7 @@ def test_a_registration_that_is_of_no_use_is_refused(server: Protected, answer: 
     assert str(caught.value).isprintable()
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "said", "error"),
     [
         (always(400, {"error": "invalid_grant", "error_description": "Gone\x1b[2J"}), "invalid_grant", "invalid_grant"),

@@ -3,6 +3,7 @@
 import pytest
 
 from loci.adapters.tool_servers.circuit import Circuit
+from tests.support.each import each
 
 
 class Clock:
@@ -17,7 +18,7 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.mark.parametrize(("failures", "pause"), [(0, 0), (1, 0), (2, 1), (3, 2), (4, 15), (5, 60), (6, 300), (9, 300)])
+@each(("failures", "pause"), [(0, 0), (1, 0), (2, 1), (3, 2), (4, 15), (5, 60), (6, 300), (9, 300)])
 def test_the_pause_grows_with_the_failures_in_a_row(clock: Clock, failures: int, pause: float) -> None:
     circuit = Circuit(clock)
     for _ in range(failures):

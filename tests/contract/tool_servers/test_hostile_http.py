@@ -12,6 +12,7 @@ from loci.tools.ports import ToolServerError
 from loci.tools.tool_server import Endpoint, ToolServer
 from tests.servers.ports import free_port
 from tests.servers.upstream.hostile_http import HostileHttp, hostile_http
+from tests.support.each import each
 from tests.support.polling import until
 
 
@@ -72,7 +73,7 @@ def test_a_header_that_cannot_be_sent_is_not_quoted(connections: Connections, ho
     assert "cret" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "said"),
     [
         ("huge", "its answer has more than 10 MB"),
@@ -99,7 +100,7 @@ def test_a_bad_answer_fails_no_other_call(
     assert slow.result() == {"content": []}
 
 
-@pytest.mark.parametrize("tool", ["slow", "endless"])
+@each("tool", ["slow", "endless"])
 def test_an_answer_that_does_not_come_holds_up_no_other_call(
     connections: Connections, hostile: HostileHttp, tool: str
 ) -> None:

@@ -17,9 +17,11 @@ from loci.tools.asks import error_to_json
 from loci.tools.configuration import Configured, Entry
 from loci.tools.ports import ToolServerError
 from tests.contract.stores import ANN, BOB
+from tests.support.each import each
 from tests.support.invoke_api import LARGEST, InvokeApi, invoke_api
 from tests.support.moto_aws import CONNECT
 
+pytestmark = pytest.mark.aws
 NOTES = Configured("notes", Entry.model_validate({"url": "https://notes.example/mcp"}))
 
 
@@ -57,11 +59,11 @@ def test_the_time_of_the_request_limits_that_of_the_call(api: InvokeApi, servers
     with within(20):
         servers.call(ANN, NOTES, "read", {})
         servers.call(ANN, NOTES, "read", {}, seconds=2)
-    assert 10 < api.events[0]["seconds"] < 19.01
+    assert 0 < api.events[0]["seconds"] < 19.01
     assert api.events[1]["seconds"] == 2
 
 
-@pytest.mark.parametrize(
+@each(
     "error",
     [
         ToolServerError("The tool server notes failed: no licence", "Buy one", details={"retry_after_seconds": 3}),
@@ -123,7 +125,7 @@ def test_a_function_whose_time_ends_is_a_server_that_gave_no_answer(api: InvokeA
 
 def test_a_call_that_outlasts_its_request_ends_with_it(api: InvokeApi, servers: LambdaToolServers) -> None:
     done = threading.Event()
-    api.functions[CONNECT] = lambda _, __: done.wait(30)
+    api.functions[CONNECT] = lambda _, __: done.wait(300)
     with within(0.3):
         told = raised(servers)
     done.set()

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from loci.tools.ports import ToolServerError
 from loci.tools.tool_server import Endpoint, Program, ToolServer
 from tests.servers.upstream.certificate import certificate
 from tests.servers.upstream.hostile_http import hostile_http
+from tests.support.each import each
 
 PRIVATE = (
     "0.0.0.0",
@@ -80,30 +81,27 @@ def careful() -> Iterator[Connections]:
     made.close()
 
 
-@pytest.mark.parametrize("address", PRIVATE)
+@each("address", PRIVATE)
 def test_an_address_inside_is_not_public(address: str) -> None:
     assert not is_public(address)
 
 
-@pytest.mark.parametrize("address", PUBLIC)
+@each("address", PUBLIC)
 def test_an_address_on_the_internet_is_public(address: str) -> None:
     assert is_public(address)
 
 
-@pytest.mark.parametrize(
-    "host", ["localhost", "127.0.0.1", "127.1", "2130706433", "0x7f000001", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0"]
-)
+@each("host", ["localhost", "127.0.0.1", "127.1", "2130706433", "0x7f000001", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0"])
 def test_a_name_of_this_machine_is_refused(careful: Connections, host: str) -> None:
     with pytest.raises(ToolServerError, match="its address is not public"):
         careful.tools(LOCAL, ToolServer("far", Endpoint(f"https://{host}/mcp")))
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "169.254.169.254", "::1", "10.0.0.7", "::ffff:127.0.0.1"])
-def test_a_name_that_resolves_to_an_address_inside_is_refused(
-    careful: Connections, monkeypatch: pytest.MonkeyPatch, address: str
-) -> None:
+@each("address", ["127.0.0.1", "169.254.169.254", "::1", "10.0.0.7", "::ffff:127.0.0.1"])
+def test_a_name_that_resolves_to_an_address_inside_is_refused(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", Resolver(["1.1.1.1", address]))
-    with pytest.raises(ToolServerError, match="its address is not public"):
+    knows_of_no_failures = closing(Connections(only_public=True))
+    with knows_of_no_failures as careful, pytest.raises(ToolServerError, match="its address is not public"):
         careful.tools(LOCAL, ToolServer("far", Endpoint("https://cats.example/mcp")))
 
 
@@ -124,14 +122,10 @@ def test_a_name_that_changes_its_address_after_the_check_leads_nowhere_else(
     assert connected == [("1.1.1.1", 443)]
 
 
-def test_only_https_is_allowed(careful: Connections) -> None:
-    with pytest.raises(ToolServerError, match="only servers with an https address"):
-        careful.tools(LOCAL, ToolServer("far", Endpoint("http://1.1.1.1/mcp")))
-
-
-def test_no_program_is_started(careful: Connections) -> None:
-    with pytest.raises(ToolServerError, match="only servers with an https address"):
-        careful.tools(LOCAL, ToolServer("near", Program("true")))
+def test_only_https_is_allowed_and_no_program_is_started(careful: Connections) -> None:
+    for server in (ToolServer("far", Endpoint("http://1.1.1.1/mcp")), ToolServer("near", Program("true"))):
+        with pytest.raises(ToolServerError, match="only servers with an https address"):
+            careful.tools(LOCAL, server)
 
 
 @pytest.mark.parametrize(("host", "is_trusted"), [("cats.example", True), ("dogs.example", False)])

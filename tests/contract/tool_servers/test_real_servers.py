@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,14 @@ from loci.tools.tool_server import Program, ToolServer
 from tests.servers.upstream.real import everything, everything_over_http, loci, node_server
 
 
-@pytest.fixture(params=["stdio", "http"])
+@pytest.fixture(scope="module")
+def connections() -> Iterator[Connections]:
+    """One for all: each of these servers is started once."""
+    with closing(Connections()) as made:
+        yield made
+
+
+@pytest.fixture(scope="module", params=["stdio", "http"])
 def server(request: pytest.FixtureRequest) -> Iterator[ToolServer]:
     if request.param == "stdio":
         yield everything()
@@ -32,39 +40,25 @@ def test_a_server_lists_its_tools(connections: Connections, server: ToolServer) 
 def test_a_tool_answers(connections: Connections, server: ToolServer) -> None:
     result = connections.call(LOCAL, server, "echo", {"message": "héllo"})
     assert result["content"] == [{"type": "text", "text": "Echo: héllo"}]
-
-
-def test_an_image_comes_as_the_server_sent_it(connections: Connections, server: ToolServer) -> None:
+    assert connections.call(LOCAL, server, "echo", {})["isError"] is True  # a failed tool is a result
     result = connections.call(LOCAL, server, "get-tiny-image", {})
     assert isinstance(result["content"], list)
     image = next(block for block in result["content"] if isinstance(block, dict) and block["type"] == "image")
     assert image["mimeType"] == "image/png"
 
 
-def test_progress_is_passed_on(connections: Connections, server: ToolServer) -> None:
+def test_progress_is_passed_on_in_the_thread_that_waits(connections: Connections, server: ToolServer) -> None:
     heard: list[tuple[float, float | None]] = []
-    connections.call(
-        LOCAL,
-        server,
-        "trigger-long-running-operation",
-        {"duration": 0.3, "steps": 3},
-        progress=lambda done, total, _: heard.append((done, total)),
-    )
-    assert heard == [(1, 3), (2, 3), (3, 3)]
-
-
-def test_progress_is_told_in_the_thread_that_waits(connections: Connections, server: ToolServer) -> None:
     threads: set[threading.Thread] = set()
 
-    def told(*_: float | str | None) -> None:
+    def told(done: float, total: float | None, _: str | None) -> None:
+        heard.append((done, total))
         threads.add(threading.current_thread())
 
-    connections.call(LOCAL, server, "trigger-long-running-operation", {"duration": 0.1, "steps": 1}, progress=told)
+    arguments: dict[str, Json] = {"duration": 0.3, "steps": 3}
+    connections.call(LOCAL, server, "trigger-long-running-operation", arguments, progress=told)
+    assert heard == [(1, 3), (2, 3), (3, 3)]
     assert threads == {threading.current_thread()}
-
-
-def test_a_failed_tool_is_a_result(connections: Connections, server: ToolServer) -> None:
-    assert connections.call(LOCAL, server, "echo", {})["isError"] is True
 
 
 def test_files_are_read_through_a_server(connections: Connections, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from tests.support.polling import until
 from tests.support.workflow_machine import Machine
 from tests.surface.workflows.conftest import Flow, task
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["aws"], indirect=True)]
+pytestmark = [pytest.mark.aws, pytest.mark.anyio, pytest.mark.parametrize("app", ["aws"], indirect=True)]
 
 
 class Short:

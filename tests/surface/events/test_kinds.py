@@ -8,7 +8,7 @@ import pytest
 from loci.app import App
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL
-from tests.surface.conftest import Connect
+from tests.surface.conftest import Connect, on_both
 from tests.surface.events.conftest import Follow
 from tests.surface.runtimes import take_in
 from tests.surface.workflows.conftest import Flow, flow, journal_server, machine, task
@@ -31,6 +31,7 @@ async def test_a_call_is_told_with_the_sizes_of_its_arguments(connect: Connect, 
     assert "no-such-entry" not in json.dumps(told)
 
 
+@on_both
 async def test_each_step_of_a_workflow_is_told(flow: Flow, follow: Follow) -> None:
     with follow(query="?kinds=workflow") as follower:
         follower.begun()
@@ -81,7 +82,6 @@ async def test_a_tool_server_is_told_when_it_comes_and_goes(flow: Flow, follow: 
     assert (up["server"], up["state"], up["tools"]) == ("gone", "up", len(tools))
 
 
-@pytest.mark.parametrize("app", ["embedded"], indirect=True)
 async def test_a_file_is_told_while_it_is_read(app: App, connect: Connect, follow: Follow) -> None:
     with follow(query="?kinds=ingestion") as follower:
         follower.begun()
@@ -94,7 +94,6 @@ async def test_a_file_is_told_while_it_is_read(app: App, connect: Connect, follo
     assert "euros" not in "".join(follower.raw)
 
 
-@pytest.mark.parametrize("app", ["embedded"], indirect=True)
 async def test_a_folder_of_documents_is_told_with_its_counts(app: App, follow: Follow, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()

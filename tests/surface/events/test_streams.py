@@ -14,11 +14,12 @@ from loci.events import stream as stream_module
 from loci.events import streams as streams_module
 from tests.attack.doors import Door, UvicornDoor, on_the_wire
 from tests.attack.wire import Ask, Headers
+from tests.support.each import each
 from tests.support.event_follower import following
 from tests.support.polling import until
+from tests.surface.conftest import on_both
 from tests.surface.events.conftest import ANN, BOB, HOST, Follow
 
-on_this_machine = pytest.mark.parametrize("app", ["embedded"], indirect=True)
 Key = Callable[[Owner], Headers]
 
 
@@ -53,6 +54,7 @@ def test_nobody_sees_the_events_of_somebody_else(app: App, follow: Follow) -> No
     assert [told["tool"] for told in bob.of("call")] == ["bobs", "last"]
 
 
+@on_both
 def test_who_comes_back_goes_on_behind_the_last_event(app: App, follow: Follow) -> None:
     with follow(ANN) as first:
         first.begun()
@@ -106,7 +108,7 @@ def test_an_id_of_a_log_that_is_gone_is_said_to_be_and_what_there_is_comes(app: 
     assert [one.kind for one in follower.seen[:2]] == ["missed", "call"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "said"),
     [
         ("?kinds=call,foo", "call, workflow, approval, ingestion, server"),
@@ -122,13 +124,13 @@ def test_a_request_that_cannot_be_is_refused_with_what_could(door: Door, key: Ke
     assert (status, said in text) == (400, True), text
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "HEAD"])
+@each("method", ["POST", "PUT", "DELETE", "HEAD"])
 def test_events_are_only_read(door: Door, key: Key, method: str) -> None:
     answer = door.ask(Ask(b"", key(ANN), method, "/events"))
     assert (answer.status, answer.header("allow")) == (405, "GET")
 
 
-@pytest.mark.parametrize("path", ["/events", "/ui/events"])
+@each("path", ["/events", "/ui/events"])
 def test_without_a_good_credential_nobody_is_let_in(door: Door, key: Key, path: str) -> None:
     key(ANN)
     for headers in ((HOST,), (HOST, ("Authorization", "Bearer loci_wrong")), (HOST, ("Cookie", "loci_visit=x"))):
@@ -174,7 +176,6 @@ def test_a_name_cannot_begin_another_event(app: App, follow: Follow) -> None:
     assert "999.9" not in {one.id for one in follower.seen}
 
 
-@on_this_machine
 def test_a_stream_ends_when_its_key_is_revoked(app: App, door: Door, key: Key, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream_module, "BEAT_SECONDS", 0.1)
     headers = key(ANN)
@@ -185,7 +186,6 @@ def test_a_stream_ends_when_its_key_is_revoked(app: App, door: Door, key: Key, m
         follower.wait(lambda one: 401 in one.statuses)
 
 
-@on_this_machine
 def test_a_stream_that_is_idle_gives_a_sign_of_life(door: Door, key: Key, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream_module, "BEAT_SECONDS", 0.1)
     with following(door, key(ANN)) as follower:
@@ -193,7 +193,6 @@ def test_a_stream_that_is_idle_gives_a_sign_of_life(door: Door, key: Key, monkey
     assert follower.statuses == [200]
 
 
-@on_this_machine
 def test_an_owner_has_only_so_many_streams(app: App, door: Door, key: Key, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams_module, "MOST_OPEN", 1)
     with following(door, key(ANN)) as follower:
@@ -211,7 +210,6 @@ def test_an_owner_has_only_so_many_streams(app: App, door: Door, key: Key, monke
     assert until(is_free)
 
 
-@on_this_machine
 def test_a_reader_who_does_not_read_keeps_nobody_waiting(app: App, door: Door, key: Key) -> None:
     assert isinstance(door, UvicornDoor)
     with socket.socket() as slow:
@@ -235,7 +233,6 @@ def test_a_reader_who_does_not_read_keeps_nobody_waiting(app: App, door: Door, k
                 found += line.startswith(b"data:")
 
 
-@on_this_machine
 def test_streams_end_when_the_server_stops(app: App, door: Door, key: Key) -> None:
     with following(door, key(ANN)) as follower:
         follower.begun()

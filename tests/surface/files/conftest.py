@@ -9,6 +9,9 @@ from loci.mcp.http.application import asgi
 from tests.attack.doors import Door, lambda_doors, uvicorn_door
 from tests.surface.files.visitors import ANN, BOB, Visitor
 
+on_s3_too = pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)
+"""As `on_both`, with an index on AWS."""
+
 
 @pytest.fixture
 def door(app: App) -> Generator[Door]:

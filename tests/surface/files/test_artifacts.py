@@ -1,4 +1,4 @@
-"""Code in the runner sees the lake, and what it makes goes back there with its lineage. On this machine and on AWS."""
+"""Code in the runner sees the lake, and what it makes goes back there with its lineage."""
 
 from collections.abc import Generator
 from typing import Any
@@ -11,6 +11,7 @@ from loci.app import App
 from loci.core.identity import LOCAL, Owner
 from loci.mcp.server import build_server
 from tests.support.computing import computing
+from tests.surface.conftest import on_both
 from tests.surface.results import structured, texts
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +32,7 @@ open('large.md', 'w').write('x' * (2 << 20))
 """
 
 
-@pytest.fixture(scope="module", params=["embedded", "aws"])
+@pytest.fixture(scope="module", params=["embedded"])
 def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[App]:
     """Loci with the runner's packages, which stores artifacts of one megabyte."""
     with computing(request.param, tmp_path_factory, artifact_mb=1) as app:
@@ -92,6 +93,7 @@ async def test_code_does_not_see_another_owners_file(app: App) -> None:
     assert "MEMORY_NOT_FOUND" in structured(answer)["error"]["message"]
 
 
+@on_both
 async def test_a_file_that_code_made_is_stored_with_its_lineage(app: App) -> None:
     file = app.files.add(LOCAL, "trip.md", NOTES)
     id, code = await executor(app), COUNT.format(id=file.id)

@@ -15,6 +15,7 @@ from loci.core.settings import load_settings
 from loci.files.file import StoredFile
 from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
 from tests.surface.conftest import Connect
+from tests.surface.files.conftest import on_s3_too
 from tests.surface.files.searches import add, names, search
 from tests.surface.results import structured, texts
 
@@ -26,7 +27,7 @@ LATER = "# Timetable\n\nThe ferry to Kos leaves at noon.\n"
 MARCH, APRIL, MAY = "2026-03-10T08:00:00Z", "2026-04-10T08:00:00Z", "2026-05-10T08:00:00Z"
 
 
-@pytest.fixture(params=["embedded", "s3"])
+@pytest.fixture(params=["embedded"])
 def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App]:
     """Loci, which keeps one older version of each file."""
     settings: dict[str, object] = {"models": tmp_path / "models", "file_versions": 1}
@@ -63,6 +64,7 @@ def shown(answer: dict[str, Any]) -> list[tuple[str, int, str, list[int]]]:
     return [(name, number, passage["text"], passage["locator"]["lines"]) for name, number, passage in found]
 
 
+@on_s3_too
 async def test_the_passage_of_then_is_found_with_its_place_of_then(connect: Connect, app: App) -> None:
     fares(app)
     answer = await search(connect, "how much is the ferry to Kos", as_of="2026-04-01")

@@ -16,6 +16,7 @@ from loci.files.ingest import COLLECTION
 from loci.files.lake import KIND, content_key, reading_key
 from loci.search.ranking import TagsAndDate
 from tests.support.damage import GARBAGE, damage
+from tests.support.each import each
 
 TEXT = b"Ann buys the tickets.\n"
 
@@ -63,7 +64,7 @@ def test_blobs_of_no_file_are_deleted(app: App, file: StoredFile) -> None:
     assert_mended(app)
 
 
-@pytest.mark.parametrize("content", [None, b"", b"no gzip"])
+@each("content", [None, b"", b"no gzip"])
 def test_a_damaged_reading_is_read_again(app: App, file: StoredFile, content: bytes | None) -> None:
     key = reading_key(file.id, file.newest.sha256)
     if content is None:
@@ -114,7 +115,7 @@ def test_a_file_that_cannot_be_read_is_told_with_the_reason(app: App) -> None:
     assert told(app)["lake"] == ("warning", "1 of 1 file could not be read: empty.md")
 
 
-@pytest.mark.parametrize("garbage", GARBAGE[:5])
+@each("garbage", GARBAGE[:5])
 def test_a_damaged_record_is_mended_from_content_and_index(app: App, tmp_path: Path, garbage: str) -> None:
     file = app.files.add(LOCAL, "trip.md", TEXT)
     damage(tmp_path, LOCAL, KIND, file.id, garbage)

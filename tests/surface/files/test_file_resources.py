@@ -9,10 +9,11 @@ from mcp_types import ResourceTemplateReference, TextResourceContents
 from loci.app import App
 from loci.core.identity import LOCAL, Owner
 from loci.files.resources import LISTED
+from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.files.searches import add
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)]
+pytestmark = pytest.mark.anyio
 TEMPLATE = ResourceTemplateReference(uri="loci://files/{id}")
 
 
@@ -45,7 +46,7 @@ async def test_a_file_is_read_as_its_facts(connect: Connect, app: App) -> None:
     assert "presigned_url" not in facts
 
 
-@pytest.mark.parametrize("uri", ["loci://files/ds-none", "loci://files/", "loci://files/..%2Fx"])
+@each("uri", ["loci://files/ds-none", "loci://files/", "loci://files/..%2Fx"])
 async def test_a_file_that_is_not_there_is_an_invalid_parameter(connect: Connect, uri: str) -> None:
     async with connect("files") as client:
         with pytest.raises(MCPError) as failed:

@@ -5,12 +5,14 @@ import pytest
 from loci.app import App
 from loci.core.identity import LOCAL
 from tests.surface.conftest import Connect
+from tests.surface.files.conftest import on_s3_too
 from tests.surface.results import structured
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)]
+pytestmark = pytest.mark.anyio
 NOTES = "# Trip\nThe train to Berlin costs 40 euros.\n\n## Next\nAnn buys the tickets.\n"
 
 
+@on_s3_too
 async def test_a_text_is_found_in_the_same_turn_with_its_lines(connect: Connect) -> None:
     async with connect("files") as client:
         [added] = structured(await client.call_tool("add_memory", {"name": "trip.md", "text": NOTES}))["result"]
@@ -33,6 +35,7 @@ async def test_the_overview_counts_files_by_the_types_of_the_reference(connect: 
     assert (sample["name"], sample["type"], sample["format"]) == ("trip.md", "txt_file", "md")
 
 
+@on_s3_too
 async def test_a_removed_file_is_gone_everywhere(connect: Connect, app: App) -> None:
     async with connect("files") as client:
         [added] = structured(await client.call_tool("add_memory", {"name": "trip.md", "text": NOTES}))["result"]

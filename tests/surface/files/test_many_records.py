@@ -10,11 +10,11 @@ from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
 from loci.app import App
 from tests.surface.conftest import Connect
+from tests.surface.files.conftest import on_s3_too
 from tests.surface.files.searches import add, names, search
 from tests.surface.results import structured, texts
 
 pytestmark = pytest.mark.anyio
-on_each = pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)
 on_aws = pytest.mark.parametrize("app", ["s3"], indirect=True)
 FILES = 12
 
@@ -28,16 +28,7 @@ def ids(app: App) -> list[str]:
     return [add(app, f"trip-{number}.txt", f"The train to town {number} costs 40 euros.") for number in range(FILES)]
 
 
-@on_each
-async def test_a_search_finds_each_of_several_files(connect: Connect, ids: list[str]) -> None:
-    found = await search(connect, "what does the train cost", limit=FILES)
-    assert {one["id"] for one in found["results"]} == {*ids}
-    some = await search(connect, "train", memory_ids=[*ids[:3], "ds-0123456789", "nonsense"])
-    assert sorted(names(some)) == ["trip-0.txt", "trip-1.txt", "trip-2.txt"]
-    assert some["scope"]["unknown_ids"] == ["ds-0123456789", "nonsense"]
-
-
-@on_each
+@on_s3_too
 async def test_facts_and_states_come_in_the_order_of_the_ids(connect: Connect, ids: list[str]) -> None:
     wanted = [*reversed(ids), ids[0]]
     async with connect("files") as client:
@@ -57,9 +48,13 @@ async def test_a_search_asks_dynamodb_once_for_its_files(app: App, connect: Conn
         asked[model.name] += 1
 
     clients_of(app).dynamodb.meta.events.register("before-call.dynamodb", note)
-    await search(connect, "what does the train cost", limit=FILES, memory_ids=ids)
+    found = await search(connect, "what does the train cost", limit=FILES, memory_ids=ids)
+    assert {one["id"] for one in found["results"]} == {*ids}
     assert asked["BatchGetItem"] == 2
     assert asked["GetItem"] <= 1  # if somebody follows the events, which is asked every ten seconds
+    some = await search(connect, "train", memory_ids=[*ids[:3], "ds-0123456789", "nonsense"])
+    assert sorted(names(some)) == ["trip-0.txt", "trip-1.txt", "trip-2.txt"]
+    assert some["scope"]["unknown_ids"] == ["ds-0123456789", "nonsense"]
 
 
 @on_aws

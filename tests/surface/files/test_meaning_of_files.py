@@ -18,6 +18,7 @@ from tests.attack.doors import uvicorn_door
 from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
 from tests.support.small_models import EMBEDDER, RERANKER, lay_out_embedder, lay_out_reranker
 from tests.surface.conftest import Connect
+from tests.surface.files.conftest import on_s3_too
 from tests.surface.files.searches import add, names, search
 from tests.surface.files.visitors import Visitor
 from tests.surface.results import structured
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.anyio
 ON_AWS = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET, "search": "s3"}
 
 
-@pytest.fixture(params=["embedded", "s3"])
+@pytest.fixture(params=["embedded"])
 def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App]:
     """Loci with the real model if the test is marked so; else with a random one."""
     if request.node.get_closest_marker("models"):
@@ -48,6 +49,7 @@ def embedded(app: App, **texts: str) -> None:
         app.files.parts.ingest.embed(LOCAL, add(app, f"{name}.txt", text))
 
 
+@on_s3_too
 async def test_the_rewritten_query_decides_if_the_words_leave_files_equal(connect: Connect, app: App) -> None:
     a, b = "memory memory memory memory is here", "search search search search is here"
     embedded(app, a=a, b=b)
@@ -61,7 +63,7 @@ async def test_a_cross_encoder_changes_no_level(tmp_path: Path) -> None:
     lay_out_embedder(tmp_path / "models")
     lay_out_reranker(tmp_path / "models")
     levels: list[dict[str, str]] = []
-    for seconds in (0.0, 10.0):
+    for seconds in (0.0, 20.0):
         told: dict[str, object] = {"embedder": EMBEDDER, "reranker": RERANKER, "rerank_seconds": seconds}
         app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models", **told}))
         embedded(app, boat="The boat to Kos leaves at noon", tram="The tram", bus="A bus leaves when it is full")
@@ -76,7 +78,7 @@ async def test_a_cross_encoder_changes_no_level(tmp_path: Path) -> None:
 def test_the_page_tells_the_rank_of_each_file_after_each_stage(app: App, tmp_path: Path) -> None:
     embedded(app, boat="The boat to Kos leaves at noon", tram="The tram", bus="A bus leaves when it is full")
     lay_out_reranker(tmp_path / "models")
-    reading = build_app(app.settings.model_copy(update={"reranker": RERANKER, "rerank_seconds": 10.0}))
+    reading = build_app(app.settings.model_copy(update={"reranker": RERANKER, "rerank_seconds": 20.0}))
     with contextlib.closing(reading), uvicorn_door(asgi(reading)) as door:
         found = Visitor(reading, door, LOCAL).json("/search?q=when+does+the+boat+to+Kos+leave")
     why = [one["explain"] for one in found["results"]]

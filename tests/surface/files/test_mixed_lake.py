@@ -1,4 +1,4 @@
-"""A workbook, a PDF and two texts in one lake, through the tools, on this machine and on AWS."""
+"""A workbook, a PDF and two texts in one lake, through the tools."""
 
 import datetime
 from collections.abc import Generator
@@ -13,6 +13,7 @@ from loci.app import App
 from loci.core.identity import LOCAL
 from loci.mcp.server import build_server
 from tests.support.computing import computing
+from tests.support.each import each
 from tests.support.files import papers
 from tests.support.files.workbooks import xlsx
 from tests.surface.results import call_files, structured
@@ -60,7 +61,7 @@ class MixedLake:
         return (await self.call("query_table", memory_id=self.ids["costs.xlsx"], sql=sql))["result"]["rows"]
 
 
-@pytest.fixture(scope="module", params=["embedded", "aws"])
+@pytest.fixture(scope="module", params=["embedded"])
 def lake(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[MixedLake]:
     files = {
         "costs.xlsx": xlsx(("Fares", FARES), then=two_tables),
@@ -167,7 +168,8 @@ async def test_results_have_a_text_about_their_file_and_are_counted(lake: MixedL
     assert all(words[one["name"]] in one["summary"] for one in answer["results"])
 
 
-@pytest.mark.parametrize(
+@pytest.mark.parametrize("lake", ["embedded", "aws"], indirect=True)
+@each(
     ("question", "name", "label"),
     [
         ("fare to Rhodes", "costs.xlsx", "Fares!A1:B3"),
@@ -209,7 +211,7 @@ async def test_tables_of_two_sheets_are_joined(lake: MixedLake) -> None:
     assert await lake.rows('SELECT route, "地区" FROM t1 JOIN t2 ON price = "Sales May"') == [["Rhodes", "上海"]]
 
 
-@pytest.mark.parametrize("sql", ["SELECT Region FROM t2", "SELECT * FROM sales"])
+@each("sql", ["SELECT Region FROM t2", "SELECT * FROM sales"])
 async def test_a_mistake_names_the_tables_and_columns_that_there_are(lake: MixedLake, sql: str) -> None:
     error = await lake.error("query_table", memory_id=lake.ids["costs.xlsx"], sql=sql)
     assert error["code"] == "SQL_ERROR"

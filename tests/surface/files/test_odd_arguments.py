@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 from loci.app import App
+from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.files.searches import add, names, search
 from tests.surface.results import structured, texts
 from tests.surface.runtimes import RUNTIMES
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", RUNTIMES, indirect=True)]
+pytestmark = pytest.mark.anyio
 ODD_IDS = ["", "\0", "ds-\0", "x" * 5000, "../..", "ds-%", "é" * 400, "a/b", "\u202eds"]
 OUTSIDE_TIME = ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00", "2026-13-01", "now", "\0"]
 ODD_TEXTS = ["\0", "x" * 100_000, "costs OR (", '"', "NEAR(", "*", "' OR 1=1 --", "的", "?!"]
@@ -45,6 +46,7 @@ async def test_a_time_outside_the_calendar_is_told(connect: Connect) -> None:
             assert await failed(connect, "search_memory", parsed_query="costs", **{field: time}) == "BAD_TIME"
 
 
+@pytest.mark.parametrize("app", RUNTIMES, indirect=True)
 async def test_a_question_is_words_whatever_signs_it_has(connect: Connect, app: App) -> None:
     add(app, "ferry.md", "The ferry costs 12 euros.")
     for text in ODD_TEXTS:
@@ -52,14 +54,13 @@ async def test_a_question_is_words_whatever_signs_it_has(connect: Connect, app: 
             assert (await search(connect, query))["status"] in ("ok", "empty")
 
 
-@pytest.mark.parametrize(
+@each(
     "fields",
     [
         {"bm25_keywords": "ferry"},
         {"named_entities": "ferry", "bm25_keywords": None, "bm25_cleaned_query": None},
         {"bm25_cleaned_query": ["ferry", "costs"]},
     ],
-    ids=str,
 )
 async def test_a_part_of_a_question_may_be_a_text_a_list_or_null(
     connect: Connect, app: App, fields: dict[str, object]

@@ -3,6 +3,7 @@
 import pytest
 from mcp_types import Tool
 
+from tests.support.each import each
 from tests.surface.conftest import Connect
 
 pytestmark = pytest.mark.anyio
@@ -28,7 +29,7 @@ async def test_the_endpoint_of_everything_lists_them_too(connect: Connect) -> No
     assert set(await listed(connect)) >= FILES
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "words"),
     [
         ("get_memorylake_metadata", "which files there are: how many of each type"),
@@ -41,7 +42,7 @@ async def test_a_description_says_what_the_tool_is_for(connect: Connect, tool: s
     assert words in ((await listed(connect, "files"))[tool].description or "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "words"),
     [
         ("bm25_cleaned_query", ["without stop words", "punctuation", "extra spaces"]),

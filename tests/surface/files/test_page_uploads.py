@@ -10,16 +10,14 @@ from loci.mcp.http.application import asgi
 from loci.web import file_routes
 from tests.attack.doors import Door, lambda_doors
 from tests.attack.wire import Ask
+from tests.support.each import each
 from tests.support.files.sheets import workbook
 from tests.surface.files.visitors import ANN, HOST, Visitor
 
-on_both = pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)
-embedded = pytest.mark.parametrize("app", ["embedded"], indirect=True)
 on_aws = pytest.mark.parametrize("app", ["s3"], indirect=True)
 OWN = ("Origin", "http://loci.test")
 
 
-@embedded
 def test_a_file_of_the_page_is_sent_where_the_answer_says(door: Door, ann: Visitor) -> None:
     ticket = json.loads(ann.announce("trip.md", 6, OWN).body)
     assert (ticket["method"], ticket["url"][:9]) == ("PUT", "../files/")
@@ -28,7 +26,6 @@ def test_a_file_of_the_page_is_sent_where_the_answer_says(door: Door, ann: Visit
     assert [one["name"] for one in ann.json("/list")["files"]] == ["trip.md"]
 
 
-@embedded
 def test_another_page_sends_no_file_even_if_it_knows_the_url(door: Door, ann: Visitor) -> None:
     ticket = json.loads(ann.announce("trip.md", 6).body)
     foreign = (HOST, ("Origin", "https://evil.test"))
@@ -55,8 +52,7 @@ def test_a_deployment_that_reads_no_files_says_that_it_takes_none(ann: Visitor) 
     assert b'"uploads":false' in ann.get("/ui/files").body
 
 
-@on_both
-@pytest.mark.parametrize(
+@each(
     "header",
     [
         ("Origin", "https://evil.test"),
@@ -69,27 +65,21 @@ def test_another_page_announces_no_file(ann: Visitor, header: tuple[str, str]) -
     assert ann.announce("trip.md", 6, header).status == 403
 
 
-@on_both
-@pytest.mark.parametrize(
-    ("name", "bytes", "code"), [("", 1, "BAD_FILE"), ("a", 0, "BAD_FILE"), ("a\nb", 1, "BAD_NAME")]
-)
+@each(("name", "bytes", "code"), [("", 1, "BAD_FILE"), ("a", 0, "BAD_FILE"), ("a\nb", 1, "BAD_NAME")])
 def test_what_is_no_file_is_refused(ann: Visitor, name: str, bytes: int, code: str) -> None:
     answer = ann.announce(name, bytes)
     assert (answer.status, json.loads(answer.body)["error"]["code"]) == (400, code)
 
 
-@on_both
 def test_a_file_that_is_too_large_is_refused_before_it_is_sent(app: App, ann: Visitor) -> None:
     answer = ann.announce("large.pdf", (app.settings.file_mb << 20) + 1)
     assert (answer.status, json.loads(answer.body)["error"]["code"]) == (400, "FILE_TOO_LARGE")
 
 
-@on_both
 def test_an_announcement_has_4_kib_at_most(ann: Visitor) -> None:
     assert ann.announce("x" * file_routes.LARGEST_ANNOUNCEMENT, 1).status == 413
 
 
-@embedded
 def test_the_tables_of_a_workbook_are_told_with_their_cells(app: App, ann: Visitor) -> None:
     costs = {"Costs": [["Month", "Cost"], ["May", 12], ["June", 13]]}
     id = app.files.add(ANN, "costs.xlsx", workbook(costs), wait=None).id

@@ -1,4 +1,4 @@
-"""The page of files: the JSON that it asks for, who gets it, and how files come in by it; on both runtimes."""
+"""The page of files: the JSON that it asks for, who gets it, and how files come in by it."""
 
 import json
 from urllib.parse import quote, unquote, urlencode
@@ -9,9 +9,8 @@ from loci.app import App
 from loci.web import file_facts, file_routes
 from tests.attack.doors import Door
 from tests.attack.wire import Ask
+from tests.surface.files.conftest import on_s3_too
 from tests.surface.files.visitors import ANN, HOST, Visitor
-
-pytestmark = pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)
 
 
 def add(app: App, name: str, text: str) -> str:
@@ -118,6 +117,7 @@ def test_the_passages_of_an_older_version_are_there(app: App, ann: Visitor) -> N
     assert ann.get(f"/ui/files/{id}/passages?version=7").status == 404
 
 
+@on_s3_too
 def test_the_download_has_the_content_and_the_name(app: App, door: Door, ann: Visitor) -> None:
     id = add(app, "grüße <b>.md", "# Hello")
     answer = ann.get(f"/ui/files/{id}/content")

@@ -11,7 +11,7 @@ from tests.support.files import office, papers
 from tests.surface.conftest import Connect
 from tests.surface.results import structured
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(autouse=True)

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from loci.app import App
+from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.files.searches import add, names, search
 
-on_both = pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)
 pytestmark = pytest.mark.anyio
 NOISE = ("的", "了", "吗", "呢", "是", "在", "有", "和", "与", "或", "什么", "怎么", "如何", "为什么", "哪里", "哪个")
 
@@ -21,7 +21,6 @@ async def fields(connect: Connect) -> dict[str, Any]:
     return tool.input_schema["properties"]["parsed_query"]["anyOf"][0]["properties"]
 
 
-@pytest.mark.parametrize("app", ["embedded"], indirect=True)
 async def test_the_five_fields_are_texts_and_lists_of_texts(fields: dict[str, Any]) -> None:
     assert {name: one["type"] for name, one in fields.items()} == {
         "bm25_cleaned_query": "string",
@@ -33,7 +32,6 @@ async def test_the_five_fields_are_texts_and_lists_of_texts(fields: dict[str, An
     assert {one["items"]["type"] for one in fields.values() if "items" in one} == {"string"}
 
 
-@on_both
 async def test_all_five_fields_make_one_question(connect: Connect, app: App) -> None:
     add(app, "boat.txt", "The boat to Hamburg leaves at noon")
     answer = await search(
@@ -49,7 +47,6 @@ async def test_all_five_fields_make_one_question(connect: Connect, app: App) -> 
     assert (names(answer), answer["match"]) == (["boat.txt"], "strong")
 
 
-@on_both
 async def test_an_entity_among_the_boosts_outweighs_two_other_words(connect: Connect, app: App) -> None:
     add(app, "boat.txt", "The boat leaves the harbour at night")
     add(app, "city.txt", "Hamburg is a city in the north with bridges")
@@ -59,8 +56,7 @@ async def test_an_entity_among_the_boosts_outweighs_two_other_words(connect: Con
     assert names(await search(connect, query))[0] == "city.txt"
 
 
-@on_both
-@pytest.mark.parametrize("word", NOISE)
+@each("word", NOISE)
 async def test_chinese_stop_words_and_question_words_change_nothing(connect: Connect, app: App, word: str) -> None:
     add(app, "a.txt", "航班延误因为大雾")
     add(app, "b.txt", f"大雾{word}城市")
@@ -69,8 +65,7 @@ async def test_chinese_stop_words_and_question_words_change_nothing(connect: Con
     assert await search(connect, f"航班{word}延误") == plain
 
 
-@on_both
-@pytest.mark.parametrize("word", ["和平", "目的地", "了解", "存在"])
+@each("word", ["和平", "目的地", "了解", "存在"])
 async def test_a_chinese_word_with_such_a_character_in_it_is_found(connect: Connect, app: App, word: str) -> None:
     add(app, "a.txt", f"大家都知道{word}很重要")
     add(app, "b.txt", "航班延误因为大雾")

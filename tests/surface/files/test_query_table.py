@@ -1,4 +1,4 @@
-"""`query_table`: SQL about the tables of a stored file, on this machine and on AWS."""
+"""`query_table`: SQL about the tables of a stored file."""
 
 from collections.abc import Generator, Sequence
 from typing import Any
@@ -13,6 +13,8 @@ from loci.files.file import file_id
 from loci.files.reading import Reading, TableSection
 from loci.mcp.server import build_server
 from tests.support.computing import computing
+from tests.support.each import each
+from tests.surface.conftest import on_both
 from tests.surface.results import structured, texts
 
 pytestmark = pytest.mark.anyio
@@ -30,7 +32,7 @@ SALES = TableSection(
 LARGE = TableSection(sheet="Large", header=("n", "text"), rows=tuple((str(n), f"row {n} " * 5) for n in range(3000)))
 
 
-@pytest.fixture(scope="module", params=["embedded", "aws"])
+@pytest.fixture(scope="module", params=["embedded"])
 def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[App]:
     """Loci with the runner's packages. On AWS its machine is in this process."""
     with computing(request.param, tmp_path_factory) as app:
@@ -106,7 +108,8 @@ async def test_a_mistake_says_what_is_wrong_and_which_tables_there_are(app: App)
     assert structured(answer)["tables"][0]["name"] == "t1"
 
 
-@pytest.mark.parametrize(
+@on_both
+@each(
     "sql",
     [
         "SELECT * FROM read_csv('/etc/passwd')",

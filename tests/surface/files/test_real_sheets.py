@@ -11,6 +11,7 @@ from loci.app import App
 from loci.core.identity import LOCAL
 from loci.files.locators import cell_range, cells_in
 from tests.support.computing import computing
+from tests.support.each import each
 from tests.support.files.archives import unpacked
 from tests.surface.results import call_files
 
@@ -46,7 +47,7 @@ def in_cells(passage: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("place", CELLS, ids=lambda one: f"{one['sheet']}!{one['cell']}")
+@each("place", [pytest.param(one, id=f"{one['sheet']}!{one['cell']}") for one in CELLS])
 async def test_a_cell_is_found_at_its_true_place_and_can_be_cited(app: App, place: dict[str, str]) -> None:
     id = stored(app, place["file"])
     asked: dict[str, object] = {"parsed_query": place["question"], "memory_ids": [id], "sheet": place["sheet"]}
@@ -65,7 +66,7 @@ def _has(cells: str, row: int, column: int) -> bool:
     return top <= row <= bottom and left <= column <= right
 
 
-@pytest.mark.parametrize(
+@each(
     ("file", "sheet", "sql", "rows"),
     [
         (EXONERATIONS, "Sheet1", "SELECT count(*) FROM {t} WHERE state = 'TN'", [[16]]),

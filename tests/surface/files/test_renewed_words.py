@@ -24,7 +24,6 @@ def age(app: App, id: str) -> None:
     parts.lake.change(LOCAL, id, lambda one: one.read_as(replace(one.newest, words_version=1)) if one.current else one)
 
 
-@pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)
 async def test_a_number_beside_letters_is_found_in_a_file_that_was_read_before(connect: Connect, app: App) -> None:
     id = add(app, "report.md", "Revenue of FY2018 was good.")
     age(app, id)

@@ -4,11 +4,13 @@ import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL
+from tests.support.each import each
 from tests.surface.conftest import Connect
+from tests.surface.files.conftest import on_s3_too
 from tests.surface.files.searches import add, names, search
 from tests.surface.results import structured, texts
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)]
+pytestmark = pytest.mark.anyio
 
 
 # The question
@@ -29,7 +31,7 @@ async def test_keywords_find_by_words_that_the_cleaned_query_lacks(connect: Conn
         assert names(await search(connect, query | {"bm25_keywords": [word]}))[0] == first
 
 
-@pytest.mark.parametrize("field", ["named_entities", "bm25_boost_keywords"])
+@each("field", ["named_entities", "bm25_boost_keywords"])
 async def test_entities_and_boosts_weigh_more_than_other_words(connect: Connect, app: App, field: str) -> None:
     add(app, "boat.txt", "The boat to Hamburg")
     add(app, "train.txt", "The train to Berlin")
@@ -131,6 +133,7 @@ async def test_the_scope_is_several_files_and_is_said_again(connect: Connect, ap
     assert answer["scope"] == {"memory_ids": [a, b, "ds-0"], "unknown_ids": ["ds-0"], "says": "2 of 3 named files"}
 
 
+@on_s3_too
 async def test_when_it_was_added_limits_a_search(connect: Connect, app: App) -> None:
     add(app, "a.txt", "walrus")
     assert names(await search(connect, "walrus", added_since="2020-01-01", added_until="2999-01-01")) == ["a.txt"]

@@ -12,7 +12,7 @@ from tests.surface.conftest import Connect
 from tests.surface.files.searches import add, names, search
 from tests.surface.results import texts
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,8 @@
 """Generated files with known places: what `search_memory` shows at limit 5 holds the answer, and says truly where."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pytest
 
@@ -9,9 +10,10 @@ from loci.app import App
 from loci.core.identity import LOCAL
 from tests.support.files.sheets import workbook
 from tests.surface.conftest import Connect
-from tests.surface.files.searches import add, search
+from tests.surface.files.searches import add
+from tests.surface.results import structured
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+pytestmark = pytest.mark.anyio
 SHARE = 0.9
 PLACES = ("Berlin", "Oslo", "Quito", "Lagos", "Hanoi", "Perth", "Turin", "Basel", "Dakar", "Lima")
 THINGS = ("bridge", "museum", "harbour", "station", "theatre", "library", "stadium", "garden", "tower", "market")
@@ -23,6 +25,13 @@ def ended(app: App) -> Iterator[None]:
     """No process that reads files outlives its test."""
     yield
     app.close()
+
+
+async def answers(connect: Connect, questions: Iterable[str]) -> list[dict[str, Any]]:
+    """What the tool answers to each of them, at limit 5."""
+    async with connect("files") as client:
+        asked = [await client.call_tool("search_memory", {"parsed_query": one, "limit": 5}) for one in questions]
+    return [structured(one)["result"] for one in asked]
 
 
 async def test_the_shown_lines_of_texts_hold_the_answer(connect: Connect, app: App) -> None:
@@ -38,8 +47,7 @@ async def test_the_shown_lines_of_texts_hold_the_answer(connect: Connect, app: A
             asked.append((f"how much was paid for the {thing} of {place}", f"{place}.txt", cost, line))
         add(app, f"{place}.txt", "\n".join(lines))
     held = 0
-    for question, name, cost, line in asked:
-        answer = await search(connect, question, limit=5)
+    for (_, name, cost, line), answer in zip(asked, await answers(connect, [one[0] for one in asked]), strict=True):
         for found in answer["results"]:
             places = [one["locator"]["lines"] for one in found["passages"] if cost in one["text"]]
             if found["name"] == name and places:
@@ -59,8 +67,7 @@ async def test_the_shown_cells_of_workbooks_hold_the_answer(connect: Connect, ap
             asked.append((f"coins for the {thing} in {year} in {place}", f"{place}.xlsx", str(coins), at + 2))
         app.files.add(LOCAL, f"{place}.xlsx", workbook({"Costs": [("thing", "year", "coins"), *rows]}))
     held = 0
-    for question, name, coins, row in asked:
-        answer = await search(connect, question, limit=5)
+    for (_, name, coins, row), answer in zip(asked, await answers(connect, [one[0] for one in asked]), strict=True):
         for found in answer["results"]:
             places = [one["locator"]["cells"] for one in found["passages"] if coins in one["text"]]
             if found["name"] == name and places:

@@ -10,6 +10,7 @@ from loci.files import cutting
 from loci.files.file import StoredFile
 from loci.files.scope import COLLECTION
 from loci.files.stages import Stage
+from tests.support.each import each
 from tests.support.executors import runner_packages
 from tests.support.files import papers
 from tests.support.polling import until
@@ -20,10 +21,8 @@ from tests.surface.results import structured, texts
 pytestmark = pytest.mark.anyio
 SEEN = ("報告\u30002026.md", "11\u202f30.md", "क्\u200dष.md", "👨\u200d👩\u200d👧.md", "a\u00a0b.md")
 HIDDEN = (*(f"a{one}b.md" for one in "\n\0\u202e\u2066\u2028\u200b"), "..", " ", f"{'é' * 150}.md")
-on_both = pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)
 
 
-@on_both
 async def test_a_version_that_cannot_be_read_leaves_the_one_before_it_found(connect: Connect, app: App) -> None:
     [first] = await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.")
     [second] = await call(connect, "add_memory", name="trip.md", text=" \n")
@@ -38,13 +37,11 @@ async def test_a_version_that_cannot_be_read_leaves_the_one_before_it_found(conn
     assert (back["status"], back["version"]) == ("okay", 1)
 
 
-@on_both
 async def test_the_same_content_again_changes_nothing(connect: Connect) -> None:
     [first] = await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.")
     assert await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.") == [first]
 
 
-@on_both
 async def test_a_heading_without_text_below_it_is_found(connect: Connect) -> None:
     text = "# Trip\n\n## Tickets\n\n## Hotels\n\n### Berlin\nAdler\n\n# Ferry to Kos\n"
     [file] = await call(connect, "add_memory", name="plan.md", text=text)
@@ -54,14 +51,12 @@ async def test_a_heading_without_text_below_it_is_found(connect: Connect) -> Non
     assert file["num_chunks"] == 3
 
 
-@on_both
 async def test_the_two_ways_to_write_an_accent_are_one_name(connect: Connect) -> None:
     [first] = await call(connect, "add_memory", name="cafe\u0301.md", text="Ann drinks tea.")
     [second] = await call(connect, "add_memory", name="../caf\u00e9.md", text="Ann drinks coffee.")
     assert (first["id"], first["name"], second["version"]) == (second["id"], "caf\u00e9.md", 2)
 
 
-@on_both
 async def test_names_of_all_scripts_are_kept_and_hidden_signs_are_refused(connect: Connect) -> None:
     for name in SEEN:
         [file] = await call(connect, "add_memory", name=name, text="Ann drinks tea.")
@@ -72,14 +67,12 @@ async def test_names_of_all_scripts_are_kept_and_hidden_signs_are_refused(connec
         assert texts(answer)[0].startswith("BAD_NAME"), ascii(name)
 
 
-@on_both
 async def test_all_files_that_are_not_read_are_told_if_none_is_named(connect: Connect) -> None:
     await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.")
     [empty] = await call(connect, "add_memory", name="empty.md", text=" ")
     assert await call(connect, "ingestion_status") == [empty]
 
 
-@on_both
 async def test_nothing_is_removed_if_one_of_the_ids_is_unknown(connect: Connect, app: App) -> None:
     [file] = await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.")
     async with connect("files") as client:
@@ -89,7 +82,6 @@ async def test_nothing_is_removed_if_one_of_the_ids_is_unknown(connect: Connect,
     assert [one.id for one in app.files.listed(LOCAL)] == [file["id"]]
 
 
-@pytest.mark.parametrize("app", ["embedded"], indirect=True)
 async def test_a_pdf_whose_name_ends_in_txt_is_read_as_one(connect: Connect, app: App) -> None:
     file = app.files.add(LOCAL, "ports.txt", papers.drawn(papers.line("The lighthouse keeper")), wait=60)
     found = await call(connect, "search_memory", parsed_query="lighthouse keeper")
@@ -98,7 +90,6 @@ async def test_a_pdf_whose_name_ends_in_txt_is_read_as_one(connect: Connect, app
     assert file.newest.format == "pdf"
 
 
-@pytest.mark.parametrize("app", ["embedded"], indirect=True)
 async def test_a_picture_whose_name_ends_in_txt_is_refused(connect: Connect, app: App) -> None:
     file = app.files.add(LOCAL, "photo.txt", b"\x89PNG\r\n\x1a\n" + bytes(100), wait=60)
     [told] = await call(connect, "ingestion_status", memory_ids=[file.id])
@@ -106,37 +97,41 @@ async def test_a_picture_whose_name_ends_in_txt_is_refused(connect: Connect, app
     assert (told["status"], "It is no text" in told["reason"]) == ("error", True)
 
 
-@on_both
-async def test_passages_that_are_left_out_are_told(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cutting, "MOST_PASSAGES", 2)
-    text = "".join(f"# Port {number}\n\nShips of port {number} sail.\n\n" for number in range(5))
-    [file] = await call(connect, "add_memory", name="ports.md", text=text)
-    async with connect("files") as client:
-        told = structured(await client.call_tool("fetch_memory", {"memory_ids": [file["id"]]}))
-    assert told[file["id"]]["remarks"] == ["Searches find only the first 2 passages, up to line 7: split the file"]
-
-
-@on_both
-async def test_a_file_with_just_as_many_passages_as_it_may_have_is_whole(
-    connect: Connect, monkeypatch: pytest.MonkeyPatch
+@each(
+    ("most", "name", "passages", "remarks"),
+    [
+        (2, "ports.md", 2, ["Searches find only the first 2 passages, up to line 7: split the file"]),
+        (5, "whole.md", 5, []),  # just as many as it may have
+    ],
+)
+async def test_passages_that_are_left_out_are_told(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, most: int, name: str, passages: int, remarks: list[str]
 ) -> None:
-    monkeypatch.setattr(cutting, "MOST_PASSAGES", 5)
+    monkeypatch.setattr(cutting, "MOST_PASSAGES", most)
     text = "".join(f"# Port {number}\n\nShips of port {number} sail.\n\n" for number in range(5))
-    [file] = await call(connect, "add_memory", name="ports.md", text=text)
+    [file] = await call(connect, "add_memory", name=name, text=text)
     async with connect("files") as client:
         told = structured(await client.call_tool("fetch_memory", {"memory_ids": [file["id"]]}))[file["id"]]
-    assert (file["num_chunks"], told.get("remarks", [])) == (5, [])
+    assert (file["num_chunks"], told.get("remarks", [])) == (passages, remarks)
 
 
-@pytest.mark.parametrize("app", ["embedded"], indirect=True)
-def test_a_call_does_not_wait_for_a_slow_file_which_is_read_all_the_same(app: App) -> None:
+def test_a_call_does_not_wait_for_a_slow_file_which_is_read_all_the_same(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
     runner_packages()
+    is_told, run = threading.Event(), app.files.parts.ingest.run
+
+    def run_slowly(owner: Owner, id: str) -> StoredFile:
+        is_told.wait(60)
+        return run(owner, id)
+
+    monkeypatch.setattr(app.files.parts.ingest, "run", run_slowly)
     file = app.files.add(LOCAL, "costs.csv", b"item,euros\ntrain,40\n", wait=0)
     assert file.newest.status in ("pending", "running")
+    is_told.set()
     until(lambda: app.files.status(LOCAL, [file.id])[0].newest.status == "okay")
 
 
-@pytest.mark.parametrize("app", ["embedded"], indirect=True)
 async def test_a_file_that_is_removed_while_it_is_read_leaves_nothing(
     connect: Connect, app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,7 +160,6 @@ async def test_a_file_that_is_removed_while_it_is_read_leaves_nothing(
     assert list(app.files.parts.index.passages(LOCAL, COLLECTION)) == []
 
 
-@pytest.mark.parametrize("app", ["embedded"], indirect=True)
 def test_an_owner_does_not_wait_for_all_files_of_another(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     runner_packages()
     begun: list[str] = []
@@ -173,7 +167,7 @@ def test_an_owner_does_not_wait_for_all_files_of_another(app: App, monkeypatch: 
 
     def run_later(owner: Owner, id: str) -> StoredFile:
         begun.append(app.files.parts.lake.get(owner, id).name)
-        all_are_there.wait(30)
+        all_are_there.wait(60)
         return run(owner, id)
 
     monkeypatch.setattr(app.files.parts.ingest, "run", run_later)

@@ -12,6 +12,7 @@ from loci.cli.background import Background
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
+from tests.support.each import each
 from tests.support.polling import until
 from tests.support.stub_model import Fails, Hangs, Reply, Says, StubModel, stub_model
 from tests.surface.results import call_files
@@ -20,8 +21,13 @@ pytestmark = pytest.mark.anyio
 TRIP = "# Trip\n\nThe train to Berlin costs 40 euros.\n"
 EXTRACTED = "The train to Berlin costs 40 euros."
 WRITTEN = "What a trip to Berlin costs."
-FAILURES = [Fails(500, "server_error"), Says("not JSON"), Says('{"text": 1}'), Says('{"summary": " \\n "}'), Hangs()]
-NAMES = ["fails", "talks", "misses the schema", "writes nothing", "hangs"]
+FAILURES: list[tuple[str, Reply]] = [
+    ("fails", Fails(500, "server_error")),
+    ("talks", Says("not JSON")),
+    ("misses the schema", Says('{"text": 1}')),
+    ("writes nothing", Says('{"summary": " \\n "}')),
+    ("hangs", Hangs()),
+]
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +50,6 @@ def with_model(folder: Path, stub: StubModel, **more: object) -> Generator[App]:
 @pytest.fixture
 def app(tmp_path: Path, stub: StubModel) -> Iterator[App]:
     with with_model(tmp_path, stub) as app:
-        yield app
-
-
-@pytest.fixture
-def impatient(tmp_path: Path, stub: StubModel, reply: Reply) -> Iterator[App]:
-    """The same, which waits for a second only if the model hangs."""
-    with with_model(tmp_path, stub, language_model_seconds=1 if isinstance(reply, Hangs) else 20) as app:
         yield app
 
 
@@ -114,13 +113,25 @@ async def test_a_new_version_gets_a_summary_of_its_own(app: App, stub: StubModel
     assert len(stub.requests) == 2
 
 
-@pytest.mark.parametrize("reply", FAILURES, ids=NAMES)
+@each(("name", "reply"), FAILURES)
 async def test_without_its_answer_the_extracted_summary_stays_and_a_remark_says_why(
-    impatient: App, stub: StubModel, reply: Reply
+    tmp_path: Path, stub: StubModel, name: str, reply: Reply
 ) -> None:
-    app = impatient
-    stub.will(reply)
-    id = await added(app)
+    is_hanging = isinstance(reply, Hangs)
+    with with_model(tmp_path / name, stub, language_model_seconds=0.5 if is_hanging else 20) as app:
+        stub.will(reply)
+        tried = await without_its_answer(app, stub)
+    with with_model(tmp_path / name, stub) as app:
+        stub.says({"summary": WRITTEN})
+        for one in app.files.listed(LOCAL):
+            app.files.summarized(LOCAL, app.files.read_again(LOCAL, one.id))
+        answer = await told(app, tried)
+        assert (answer["summary"], answer.get("remarks")) == (WRITTEN, None)
+
+
+async def without_its_answer(app: App, stub: StubModel) -> str:
+    """The id of the file for which the model was asked in vain."""
+    await added(app)
     await added(app, "other.md")
     app.files.upkeep.write_summaries(LOCAL)
     asked = len(stub.requests)
@@ -130,11 +141,7 @@ async def test_without_its_answer_the_extracted_summary_stays_and_a_remark_says_
     answer = await told(app, tried.id)
     assert (EXTRACTED in answer["summary"], answer["summary_by"]) == (True, "rules")
     assert answer["remarks"][0].startswith("The summary is extracted: ")
-    stub.says({"summary": WRITTEN})
-    for one in (id, tried.id):
-        app.files.summarized(LOCAL, app.files.read_again(LOCAL, one))
-    answer = await told(app, tried.id)
-    assert (answer["summary"], answer.get("remarks")) == (WRITTEN, None)
+    return tried.id
 
 
 async def test_half_of_the_tokens_is_left_to_searches(tmp_path: Path, stub: StubModel) -> None:

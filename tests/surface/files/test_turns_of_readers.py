@@ -11,7 +11,6 @@ from loci.core.identity import Owner
 from loci.files.file import StoredFile
 from tests.support.polling import until
 
-pytestmark = pytest.mark.parametrize("app", ["embedded"], indirect=True)
 ANN, BOB = Owner("acme", "ann"), Owner("acme", "bob")
 
 
@@ -26,7 +25,7 @@ class SlowReadings:
     def run(self, owner: Owner, id: str) -> StoredFile:
         file = self._read(owner, id)
         self.begun.append(file.name)
-        self._ends[file.name].wait(30)
+        self._ends[file.name].wait(60)
         return file
 
     def end(self, name: str) -> None:

@@ -8,12 +8,13 @@ import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL
+from tests.support.each import each
 from tests.support.files import workbooks
 from tests.surface.conftest import Connect
 from tests.surface.files.searches import call
 from tests.surface.results import texts
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+pytestmark = pytest.mark.anyio
 OLD = (
     "# Trip\n\nThe train to Berlin costs 40 euros.\n\nAnn buys the tickets.\n\n## Hotel\n\nRoom 1,240 at the “Adler”.\n"
 )
@@ -86,7 +87,7 @@ async def cited(connect: Connect, question: str) -> str:
     return found["results"][0]["passages"][0]["chunk_id"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "is_true"),
     [
         ("The train to Berlin costs 40 euros", True),
@@ -149,20 +150,24 @@ async def test_a_passage_that_is_not_there_is_told(connect: Connect) -> None:
         assert said.split(":")[0] in ("PASSAGE_NOT_FOUND", "VERSION_NOT_FOUND", "MEMORY_NOT_FOUND")
 
 
-async def test_a_value_below_a_header_of_two_rows_stands_in_its_own_cell(connect: Connect, app: App) -> None:
-    other = [["Port", "Ships"], ["Kiel", 7]]
-    content = workbooks.xlsx(("Ports", other), then=workbooks.merged_header)
-    file = app.files.add(LOCAL, "quarters.xlsx", content)
-    told = await call(connect, "verify_citation", chunk_id=f"{file.id}#0", text="North")
-    assert [one["locator"]["label"] for one in told["elsewhere"]] == ["Quarters!A3"]
-    told = await call(connect, "verify_citation", chunk_id=f"{file.id}#0", text="2026 Q1")
-    assert [one["locator"]["label"] for one in told["elsewhere"]] == ["Quarters!D1:D2"]
+PORTS = [["Port", "Ships"], ["Kiel", 7]]
+QUARTERS = workbooks.xlsx(("Ports", PORTS), then=workbooks.merged_header)
 
 
-async def test_the_title_above_a_table_stands_in_its_cell(connect: Connect, app: App) -> None:
-    file = app.files.add(LOCAL, "plan.xlsx", workbooks.xlsx(then=workbooks.two_tables))
-    told = await call(connect, "verify_citation", chunk_id=f"{file.id}#0", text="Costs of the year")
-    assert [one["locator"]["label"] for one in told["elsewhere"]] == ["Plan!A1"]
+@each(
+    ("name", "content", "text", "label"),
+    [
+        ("quarters.xlsx", QUARTERS, "North", "Quarters!A3"),
+        ("quarters.xlsx", QUARTERS, "2026 Q1", "Quarters!D1:D2"),
+        ("plan.xlsx", workbooks.xlsx(then=workbooks.two_tables), "Costs of the year", "Plan!A1"),
+    ],
+)
+async def test_a_value_below_two_rows_of_header_and_a_title_stand_in_their_own_cells(
+    connect: Connect, app: App, name: str, content: bytes, text: str, label: str
+) -> None:
+    file = app.files.add(LOCAL, name, content)
+    told = await call(connect, "verify_citation", chunk_id=f"{file.id}#0", text=text)
+    assert [one["locator"]["label"] for one in told["elsewhere"]] == [label]
 
 
 async def test_a_title_that_changed_is_told_with_its_cell(connect: Connect, app: App) -> None:

@@ -12,11 +12,12 @@ from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from tests.attack.doors import uvicorn_door
 from tests.attack.wire import Ask
+from tests.support.each import each
 from tests.support.serving import call, post
 from tests.surface.conftest import Connect
 from tests.surface.results import structured, texts
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+pytestmark = pytest.mark.anyio
 ADVICE = "Give exactly one of text, path, upload_bytes and upload_id"
 
 
@@ -40,6 +41,8 @@ def allowed(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "trip.md").write_text("Ann buys the tickets.\n")
     (tmp_path / "secret.md").write_text("The key is 1234.\n")
+    (folder / "link.md").symlink_to(tmp_path / "secret.md")
+    (folder / "folder").symlink_to(tmp_path)
     return folder
 
 
@@ -49,10 +52,9 @@ def app(tmp_path: Path, allowed: Path) -> App:
     return build_app(load_settings(told))
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments",
     [{}, {"name": "a.md"}, {"text": "x"}, {"upload_bytes": 3}, {"name": "a.md", "text": "x", "path": "/x"}],
-    ids=str,
 )
 async def test_a_file_comes_in_exactly_one_way(connect: Connect, arguments: dict[str, object]) -> None:
     assert ADVICE in await refused(connect, **arguments)
@@ -63,16 +65,14 @@ async def test_a_path_below_an_allowed_folder_is_read(connect: Connect, allowed:
     assert (file["name"], file["status"]) == ("trip.md", "okay")
 
 
-@pytest.mark.parametrize("text", ['{"price": 40}', "[1, 2]", "null", "40", '"quoted"'])
+@each("text", ['{"price": 40}', "[1, 2]", "null", "40", '"quoted"'])
 async def test_a_text_that_is_json_is_kept_as_it_came(connect: Connect, app: App, text: str) -> None:
     [file] = (await added(connect, name="facts.md", text=text))["result"]
     assert app.files.read(LOCAL, file["id"]).content == text.encode()
 
 
-@pytest.mark.parametrize("path", ["../secret.md", "link.md", "folder/secret.md", ".", "/etc/passwd", "a\0b"])
+@each("path", ["../secret.md", "link.md", "folder/secret.md", ".", "/etc/passwd", "a\0b"])
 async def test_no_other_path_is_read(connect: Connect, allowed: Path, path: str) -> None:
-    (allowed / "link.md").symlink_to(allowed.parent / "secret.md")
-    (allowed / "folder").symlink_to(allowed.parent)
     said = await refused(connect, path=str(allowed / path) if "\0" not in path else path)
     assert "PATH_NOT_ALLOWED" in said or "NO_SUCH_PATH" in said
 

@@ -1,4 +1,4 @@
-"""The page of executors: what lives, what is kept, and how one is ended; on both runtimes."""
+"""The page of executors: what lives, what is kept, and how one is ended."""
 
 import json
 from typing import Any
@@ -33,7 +33,6 @@ def end(visitor: Visitor, id: str, token: str | None = None) -> Answer:
 
 
 @needs_wall
-@pytest.mark.parametrize("app", ["embedded"], indirect=True)
 def test_an_executor_is_listed_with_its_variables_and_its_memory_and_ended(app: App, ann: Visitor) -> None:
     id = app.code.create_python(ANN)
     app.code.parts.python.get().run(ANN, id, "prices = [1, 2]\nname = 'Ann'")
@@ -46,15 +45,15 @@ def test_an_executor_is_listed_with_its_variables_and_its_memory_and_ended(app: 
         app.code.parts.python.get().run(ANN, id, "prices")
 
 
-@pytest.mark.parametrize("app", ["embedded", "sandbox"], indirect=True)
 class TestWhoMaySeeAndEnd:
-    """On both runtimes: on AWS an executor is made without a machine."""
+    """On AWS an executor is made without a machine."""
 
     @pytest.fixture(autouse=True)
     def _with_wall(self, app: App) -> None:
         if app.settings.mode == "embedded" and not STRONGEST >= UNPRIVILEGED:
             pytest.skip("this machine has no wall to put around code")
 
+    @pytest.mark.parametrize("app", ["embedded", "sandbox"], indirect=True)
     def test_only_the_token_of_the_page_ends_one(self, app: App, ann: Visitor, bob: Visitor) -> None:
         id = app.code.create_python(ANN)
         for token in ("", "x", form_token(bob.get("/ui/executors").body)):

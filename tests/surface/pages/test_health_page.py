@@ -18,7 +18,6 @@ from tests.attack.wire import Ask
 from tests.surface.files.visitors import ANN, BOB, HOST, Visitor
 from tests.surface.tools.conftest import upstream
 
-both = pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)
 HOME = ("Host", "127.0.0.1")
 
 
@@ -59,7 +58,6 @@ def test_on_the_same_machine_a_key_shows_its_owner_s_only(home: tuple[App, Uvico
         assert str(app.settings.data) not in one.get("/ui/health/findings").body.decode()
 
 
-@both
 def test_others_see_what_concerns_them(app: App, ann: Visitor) -> None:
     app.documents.parts.library.add(ANN, "notes/a.md", b"# A\n\nSee [[nowhere]].\n")
     app.files.add(ANN, "empty.txt", b" ")
@@ -74,7 +72,7 @@ def test_others_see_what_concerns_them(app: App, ann: Visitor) -> None:
     assert "sandboxes" in states
 
 
-@both
+@pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)
 def test_others_see_nothing_of_anybody_else_or_of_the_machine(app: App, ann: Visitor, bob: Visitor) -> None:
     app.documents.parts.library.add(BOB, "notes/hidden-note.md", b"# Hidden\n\nSee [[hidden-link]].\n")
     app.files.add(BOB, "hidden-file.txt", b" ")
@@ -85,7 +83,6 @@ def test_others_see_nothing_of_anybody_else_or_of_the_machine(app: App, ann: Vis
     assert "hidden" in bob.get("/ui/health/findings").body.decode()
 
 
-@pytest.mark.parametrize("app", ["embedded"], indirect=True)
 def test_an_error_of_their_own_server_is_told(app: App, ann: Visitor, bob: Visitor) -> None:
     app.tools.add(ANN, "gone", {**upstream(), "command": "/nowhere/at-all"})
     with pytest.raises(LociError):
@@ -96,7 +93,6 @@ def test_an_error_of_their_own_server_is_told(app: App, ann: Visitor, bob: Visit
     assert "gone" not in bob.get("/ui/health/findings").body.decode()
 
 
-@both
 def test_without_a_credential_nothing_is_told(door: Door) -> None:
     for target in ("", "/findings"):
         assert door.ask(Ask(b"", (HOST,), "GET", f"/ui/health{target}")).status == 401

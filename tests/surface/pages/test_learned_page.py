@@ -1,9 +1,7 @@
-"""The page of what was learned: capabilities with their code, and how one is deleted; on both runtimes."""
+"""The page of what was learned: capabilities with their code, and how one is deleted."""
 
 import json
 from typing import Any
-
-import pytest
 
 from loci.app import App
 from loci.core.identity import Owner
@@ -13,7 +11,6 @@ from tests.attack.wire import Answer, Ask
 from tests.support.forms import form_token
 from tests.surface.files.visitors import ANN, HOST, Visitor
 
-pytestmark = pytest.mark.parametrize("app", ["embedded", "aws"], indirect=True)
 INTENT = "add the prices of two orders"
 CODE = "const told = await shop.addNumbers({a: context.first, b: 22});\nreturn told.sum"
 OTHER = "const told = await shop.addNumbers({a: 1, b: context.first});\nreturn told.sum + 1"

@@ -1,4 +1,4 @@
-"""Pieces of an import that nobody finished: `loci doctor` names them, and the next import removes old ones; on both."""
+"""Pieces of an import that nobody finished: `loci doctor` names them, and the next import removes old ones."""
 
 import json
 import time
@@ -6,16 +6,14 @@ from base64 import b64encode
 from hashlib import sha256
 from typing import Any
 
-import pytest
-
 from loci.app import App
 from loci.core.layout import LEFT_DAYS
 from loci.transfer.checks import check_arriving
 from loci.transfer.staging import Sent, Staging
 from tests.attack.wire import Ask
+from tests.surface.conftest import on_both
 from tests.surface.files.visitors import ANN, BOB, Visitor
 
-pytestmark = pytest.mark.parametrize("app", ["embedded", "aws"], indirect=True)
 CONTENT = b"0123456789" * 100_000
 HASH = sha256(CONTENT).hexdigest()
 HOUR = 3600.0
@@ -62,6 +60,7 @@ def test_what_may_still_be_on_its_way_is_left_alone(app: App, ann: Visitor) -> N
     assert len(pieces(app)) == 2
 
 
+@on_both
 def test_the_next_import_goes_on_with_new_ones_and_removes_old_ones(app: App, ann: Visitor, bob: Visitor) -> None:
     old, new = left(app, (LEFT_DAYS + 1) * 24, b"forgotten for long"), left(app, 24)
     assert sent(bob, {"held": [old]})["held"] == {old: []}

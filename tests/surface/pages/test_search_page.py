@@ -1,4 +1,4 @@
-"""The page that searches documents and files, and the documents that it reads; on both runtimes."""
+"""The page that searches documents and files, and the documents that it reads."""
 
 import json
 from typing import Any
@@ -10,9 +10,9 @@ from loci.app import App
 from loci.documents import reader
 from tests.attack.doors import Door
 from tests.attack.wire import Ask
+from tests.support.each import each
 from tests.surface.files.visitors import ANN, HOST, Visitor
 
-pytestmark = pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)
 HOSTILE = "# <script>alert(1)</script>\n\n[x](javascript:alert(1)) <img src=x onerror=alert(1)> walrus\n"
 
 
@@ -44,7 +44,7 @@ def test_a_question_that_nothing_answers_says_why(ann: Visitor) -> None:
     assert found["metadata"]["reason"]
 
 
-@pytest.mark.parametrize("question", ["", "+", "x" * 10_001])
+@each("question", ["", "+", "x" * 10_001])
 def test_no_question_is_refused(ann: Visitor, question: str) -> None:
     answer = ann.get(f"/ui/search/documents?q={question}")
     assert (answer.status, json.loads(answer.body)["error"]["code"]) == (400, "EMPTY_QUERY")

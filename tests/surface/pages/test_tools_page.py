@@ -1,4 +1,4 @@
-"""The page of tools: servers, what was called, and calls by its form; on both runtimes."""
+"""The page of tools: servers, what was called, and calls by its form."""
 
 import json
 from typing import Any
@@ -9,13 +9,14 @@ import pytest
 from loci.app import App
 from tests.attack.doors import Door
 from tests.attack.wire import Answer, Ask
+from tests.support.each import each
 from tests.support.forms import form_token
+from tests.surface.conftest import on_both
 from tests.surface.files.visitors import ANN, HOST, Visitor
-from tests.surface.tools.conftest import function, upstream
+from tests.surface.tools.conftest import function, upstream_over_http
 
 __all__ = ["function"]
 
-pytestmark = pytest.mark.parametrize("app", ["embedded", "aws"], indirect=True)
 HIDDEN = "token-4711"
 
 
@@ -24,7 +25,7 @@ def shop(app: App, request: pytest.FixtureRequest) -> App:
     """The app, where Ann has a server whose rules deny a tool, and want a person for another."""
     if app.settings.mode == "aws":
         request.getfixturevalue("function")
-    entry = {**upstream(), "env": {"SHOP_TOKEN": HIDDEN}, "deny": ["advise"], "approve": ["break*"]}
+    entry = {**upstream_over_http(), "headers": {"X-Shop": HIDDEN}, "deny": ["advise"], "approve": ["break*"]}
     app.tools.add(ANN, "shop", entry)
     app.tools.ask(ANN, "shop")
     return app
@@ -87,6 +88,7 @@ def test_the_tools_of_a_server_say_what_the_rules_mean_for_them(shop: App, ann: 
     assert "client" in own["pml:execute_code"]["denied"]
 
 
+@on_both
 def test_a_tool_is_shown_with_its_schema_and_called_and_the_call_is_logged(shop: App, ann: Visitor) -> None:
     tool = get(ann, f"/tool?id={quote('shop:add_numbers')}")
     assert tool["schema"]["properties"].keys() == {"a", "b"}
@@ -123,9 +125,7 @@ def test_a_call_needs_the_token_of_the_page(shop: App, ann: Visitor, bob: Visito
     assert shop.tools.last_calls(ANN) == []
 
 
-@pytest.mark.parametrize(
-    "body", [{}, {"tool": ""}, {"tool": "a", "arguments": []}, {"tool": "a", "approved": "yes"}, []]
-)
+@each("body", [{}, {"tool": ""}, {"tool": "a", "arguments": []}, {"tool": "a", "approved": "yes"}, []])
 def test_what_is_no_call_is_refused(ann: Visitor, body: object) -> None:
     answer = post(ann, "call", body, form_token(ann.get("/ui/tools").body))
     assert (answer.status, json.loads(answer.body)["error"]["code"]) == (400, "BAD_CALL")

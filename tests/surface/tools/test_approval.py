@@ -13,9 +13,10 @@ from loci.app import App
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL, LOCAL_CALLER
 from loci.mcp.server import build_server
+from tests.support.each import each
 from tests.surface.conftest import Mode
 from tests.surface.results import structured, texts
-from tests.surface.tools.conftest import shop_app, upstream
+from tests.surface.tools.conftest import shop_app, upstream_over_http
 
 pytestmark = pytest.mark.anyio
 PLATE = {"plate": "china"}
@@ -54,16 +55,13 @@ async def call(
         return await client.call_tool(tool, arguments)
 
 
-async def test_a_tool_that_a_pattern_names_is_not_called_without_approval(careful: App) -> None:
+async def test_only_a_tool_that_a_pattern_names_is_not_called_without_approval(careful: App) -> None:
+    assert structured(await call(careful, "shop:add_numbers", {"a": 1, "b": 1})) == {"sum": 2}
     answer = await call(careful, "shop:break_plate", PLATE)
     assert texts(answer)[0].startswith("APPROVAL_NEEDED: A person must approve this call of shop:break_plate: ")
 
 
-async def test_other_tools_of_the_server_need_none(careful: App) -> None:
-    assert structured(await call(careful, "shop:add_numbers", {"a": 1, "b": 1})) == {"sum": 2}
-
-
-@pytest.mark.parametrize("mode", ERAS)
+@each("mode", ERAS)
 async def test_a_client_that_can_ask_is_asked_and_the_approved_call_is_made(careful: App, mode: Mode) -> None:
     person = Person(YES)
     assert texts(await call(careful, "shop:break_plate", PLATE, person, mode)) == ["china broke"]
@@ -71,8 +69,8 @@ async def test_a_client_that_can_ask_is_asked_and_the_approved_call_is_made(care
     assert "shop:break_plate" in question
 
 
-@pytest.mark.parametrize("mode", ERAS)
-@pytest.mark.parametrize("answer", NOES)
+@each("mode", ERAS)
+@each("answer", NOES)
 async def test_what_the_person_does_not_approve_is_not_called(careful: App, mode: Mode, answer: Answer) -> None:
     said = texts(await call(careful, "shop:break_plate", PLATE, Person(answer), mode))[0]
     assert said.startswith("NOT_APPROVED: ")
@@ -98,7 +96,7 @@ async def test_a_search_says_which_tools_need_approval(careful: App) -> None:
     assert [one["name"] for one in found if one.get("needs_approval")] == ["shop:break_plate"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("setting", "refused"),
     [
         ("chosen", []),
@@ -108,7 +106,7 @@ async def test_a_search_says_which_tools_need_approval(careful: App) -> None:
     ],
 )
 def test_a_setting_decides_by_what_tools_say_of_themselves(tmp_path: Path, setting: str, refused: list[str]) -> None:
-    with shop_app(tmp_path, tools_approval=setting) as app:
+    with shop_app(tmp_path / setting, tools_approval=setting) as app:
         tools = ("shop:break_plate", "shop:stack_plates", "shop:add_numbers")
         assert [one for one in tools if app.tools.approval_needed(LOCAL, one)] == refused
 
@@ -119,7 +117,7 @@ def test_an_approved_call_is_made(careful: App) -> None:
 
 
 def test_an_approval_allows_nothing_that_the_operator_denies(careful: App) -> None:
-    careful.tools.add(LOCAL, "shop", upstream() | {"deny": ["break_*"]})
+    careful.tools.add(LOCAL, "shop", upstream_over_http() | {"deny": ["break_*"]})
     careful.tools.ask(LOCAL, "shop")
     with pytest.raises(Refused, match="the operator denies it"):
         careful.tools.value(LOCAL_CALLER, "workflow", "shop:break_plate", {"plate": "china"}, approved=True)

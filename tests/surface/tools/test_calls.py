@@ -12,11 +12,12 @@ from loci.app import App
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL, LOCAL_CALLER
 from tests.support.deno import needs_deno
+from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.tools.conftest import upstream
 from tests.surface.tools.test_tools_in_code import run
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+pytestmark = pytest.mark.anyio
 LOADED = """
 import sys
 from loci.compose import build_app
@@ -117,7 +118,7 @@ def test_a_call_of_an_own_tool_loads_nothing_of_this_vertical(app: App, tmp_path
     assert ran.stdout.split() == ["loci.tools.module"]
 
 
-@pytest.mark.parametrize("name", ["loci", "pml", "Loci"])
+@each("name", ["loci", "pml", "Loci"])
 def test_no_server_can_have_the_name_of_loci_s_own_tools(app: App, name: str) -> None:
     with pytest.raises(LociError, match="the name of Loci's own tools"):
         app.tools.add(LOCAL, name, upstream())

@@ -1,4 +1,4 @@
-"""Code that worked: learned from `pml_execute_code`, found with `pml_search_capabilities`, on both runtimes."""
+"""Code that worked: learned from `pml_execute_code`, found with `pml_search_capabilities`."""
 
 import re
 
@@ -11,7 +11,9 @@ from loci.core.json import JsonObject
 from loci.core.stores import every
 from loci.mcp.server import build_server
 from tests.support.deno import needs_deno
+from tests.support.each import each
 from tests.support.tame_servers import TameServers
+from tests.surface.conftest import on_both
 from tests.surface.results import structured, texts
 from tests.surface.tools.workbench import INTENT, SUM, Workbench
 
@@ -19,6 +21,7 @@ pytestmark = [pytest.mark.anyio, needs_deno]
 FAILS = "if (!context.fine) throw new Error('no');\nreturn 'fine'"
 
 
+@on_both
 async def test_code_that_worked_is_found_without_anybody_storing_it(bench: Workbench) -> None:
     await bench.run(SUM)
     [found] = await bench.search()
@@ -39,14 +42,14 @@ async def test_nothing_is_learned_without_an_intent(bench: Workbench) -> None:
     assert answer["message"].startswith("Nothing is learned yet.")
 
 
-@pytest.mark.parametrize("name", ["pml_search_capabilities", "pml:search_capabilities", "search_capabilities"])
+@each("name", ["pml_search_capabilities", "pml:search_capabilities", "search_capabilities"])
 async def test_every_spelling_of_its_name_reaches_it(bench: Workbench, name: str) -> None:
     answer = await bench.call(name, intent="anything", include_suggestions=True)
     assert structured(answer)["capabilities"] == []
     assert structured(answer)["suggestions"] == []
 
 
-@pytest.mark.parametrize("bad", [{}, {"intent": 5}, {"intent": "x", "include_suggestions": "perhaps"}])
+@each("bad", [{}, {"intent": 5}, {"intent": "x", "include_suggestions": "perhaps"}])
 async def test_a_search_without_an_intent_is_refused(bench: Workbench, bad: dict[str, object]) -> None:
     answer = await bench.call("pml_search_capabilities", **bad)
     assert structured(answer)["error"]["code"] == "INVALID_PARAMS"
@@ -163,7 +166,7 @@ async def test_a_deleted_capability_is_gone_at_once_with_its_versions(bench: Wor
         assert list(every(bench.app.records, LOCAL, kind)) == []
 
 
-@pytest.mark.parametrize("id", ["cap_0123456789ab", "", "../x", "cap_" + "f" * 190])
+@each("id", ["cap_0123456789ab", "", "../x", "cap_" + "f" * 190])
 async def test_what_is_not_there_cannot_be_deleted(bench: Workbench, id: str) -> None:
     answer = await bench.call("pml_delete_capability", capability_id=id)
     assert texts(answer)[0].startswith("CAPABILITY_NOT_FOUND: ")

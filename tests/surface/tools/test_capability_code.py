@@ -8,9 +8,10 @@ from loci.app import App
 from loci.core.identity import LOCAL
 from loci.core.stores import every
 from tests.support.deno import needs_deno
+from tests.support.each import each
 from tests.surface.tools.workbench import INTENT, Workbench
 
-pytestmark = [pytest.mark.anyio, needs_deno, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+pytestmark = [pytest.mark.anyio, needs_deno]
 GITHUB = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 # ruff: noqa: E501 (lines of code are as long as they are)
 ODD = {
@@ -60,8 +61,9 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("name", ODD)
+@each("name", ODD)
 async def test_the_returned_code_gives_the_same_unchanged(bench: Workbench, name: str) -> None:
+    bench.forget()
     context = {"items": ["one"]} if "plain names" in name else {}
     before = await bench.run(ODD[name], context=context)
     [found] = await bench.search()
@@ -129,8 +131,9 @@ def _stored(app: App) -> str:
     return json.dumps([[one.key, one.value] for kind in kinds for one in every(app.records, LOCAL, kind)])
 
 
-@pytest.mark.parametrize("name", SECRETS)
+@each("name", SECRETS)
 async def test_a_secret_is_stored_nowhere(bench: Workbench, name: str) -> None:
+    bench.forget()
     code, secret = SECRETS[name]
     await bench.run(code, f"use {GITHUB} and password=hunter2 for it")
     assert len(bench.app.tools.capabilities.all(LOCAL)) == 1
@@ -154,7 +157,7 @@ async def test_code_with_another_secret_is_the_same_code(bench: Workbench) -> No
     assert (found["reuse_count"], "other_versions" in found) == (1, False)
 
 
-@pytest.mark.parametrize(
+@each(
     "code",
     [
         f"return {{ '{GITHUB}': 1 }} && 2",
@@ -173,15 +176,14 @@ async def test_code_whose_secret_cannot_be_taken_out_is_not_learned(bench: Workb
     assert GITHUB not in _stored(bench.app)
 
 
-@pytest.mark.parametrize(
+@each(
     "code",
     [
-        f"return {'(' * 400}1{')' * 400}",
-        f"return {'[' * 300}{']' * 300}.length",
-        "const f = () => 1;\n" + "f();\n" * 9000 + "return 1",
-        f"return {'`${' * 150}1{'}`' * 150}",
+        pytest.param(f"return {'(' * 400}1{')' * 400}", id="brackets"),
+        pytest.param(f"return {'[' * 300}{']' * 300}.length", id="arrays"),
+        pytest.param("const f = () => 1;\n" + "f();\n" * 9000 + "return 1", id="long"),
+        pytest.param(f"return {'`${' * 150}1{'}`' * 150}", id="templates"),
     ],
-    ids=["brackets", "arrays", "long", "templates"],
 )
 async def test_monstrous_code_runs_and_is_not_learned(bench: Workbench, code: str) -> None:
     await bench.run(code)

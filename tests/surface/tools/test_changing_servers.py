@@ -17,13 +17,14 @@ from loci.core.errors import LociError
 from loci.core.identity import LOCAL
 from loci.mcp.server import build_server
 from loci.tools import tool_list
+from tests.support.each import each
 from tests.support.polling import until
-from tests.surface.conftest import Connect, Mode
+from tests.surface.conftest import Connect, Mode, on_both
 from tests.surface.results import structured
 from tests.surface.tools.conftest import hostile_entry, shop_app, upstream
 
 pytestmark = pytest.mark.anyio
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 async def listed(client: Client) -> list[str]:
@@ -43,11 +44,11 @@ async def until_there(look: Callable[[], Any], name: str) -> Sequence[str]:
     return found
 
 
-@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+@each("mode", ["legacy", "2026-07-28"])
 async def test_a_listed_tool_that_is_new_is_listed_by_a_client_that_has_listed_before(
     tmp_path: Path, mode: Mode
 ) -> None:
-    with shop_app(tmp_path, tools_listed="far:*") as app:
+    with shop_app(tmp_path / mode, tools_listed="far:*") as app:
         app.tools.add(LOCAL, "far", hostile_entry())
         app.tools.ask(LOCAL, "far")
         async with Client(build_server(app, "tools"), mode=mode) as client:
@@ -66,7 +67,6 @@ async def test_a_tool_that_is_new_is_found_and_called(app: App, connect: Connect
         assert not (await client.call_tool("far:new", {})).is_error
 
 
-@pytest.mark.parametrize("app", ["embedded"], indirect=True)
 async def test_a_change_while_a_server_is_asked_is_not_lost(app: App, connect: Connect) -> None:
     app.tools.add(LOCAL, "far", hostile_entry("changes_while_listed"))
     async with connect("tools") as client:
@@ -74,7 +74,6 @@ async def test_a_change_while_a_server_is_asked_is_not_lost(app: App, connect: C
     assert "far:new" in found
 
 
-@pytest.mark.parametrize("app", ["embedded"], indirect=True)
 async def test_a_server_that_tells_of_changes_without_end_is_asked_seldom(app: App, tmp_path: Path) -> None:
     lists = tmp_path / "lists"
     app.tools.add(LOCAL, "far", hostile_entry("restless", str(lists)))
@@ -83,6 +82,7 @@ async def test_a_server_that_tells_of_changes_without_end_is_asked_seldom(app: A
     assert len(lists.read_text().splitlines()) <= 2
 
 
+@on_both
 async def test_a_server_that_comes_up_late_is_found(
     app: App, connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

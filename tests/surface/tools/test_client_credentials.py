@@ -14,9 +14,9 @@ from loci.core.stores import every
 from loci.tools.login_records import LOGIN
 from loci.tools.tool_list import SERVER
 from tests.support.authorization_server import METADATA, Protected, protected
+from tests.support.each import each
 from tests.surface.tools.logins import REDIRECT, add
 
-pytestmark = pytest.mark.parametrize("app", ["embedded"], indirect=True)
 SECRET = "s3cret of the machine"
 OAUTH: dict[str, Any] = {"grant": "client_credentials", "client_id": "bot", "client_secret": SECRET}
 
@@ -98,7 +98,7 @@ def test_the_secret_may_be_one_of_the_owner_s_by_its_name(app: App, server: Prot
         add(app, server, oauth={**OAUTH, "client_secret": "${NO_SUCH}"})
 
 
-@pytest.mark.parametrize(
+@each(
     ("entry", "said"),
     [
         ({"oauth": {"grant": "client_credentials", "client_id": "x"}}, "client_id and a client_secret"),

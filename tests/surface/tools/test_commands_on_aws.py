@@ -17,6 +17,7 @@ from loci.tools.capabilities.learning import EndedRun
 from loci.tools.public_address import check_public
 from tests.support.authorization_server import Protected, consent, protected
 from tests.support.connecting import Connecting
+from tests.support.each import each
 from tests.surface.tools.conftest import upstream
 
 pytestmark = pytest.mark.parametrize("app", ["aws"], indirect=True)
@@ -76,7 +77,7 @@ def test_programs_of_a_client_s_file_are_passed_over_by_name(
     assert [one.name for one in app.tools.servers(LOCAL)] == ["far"]
 
 
-@pytest.mark.parametrize("options", [("--tenant", "acme"), ("--data", "x")])
+@each("options", [("--tenant", "acme"), ("--data", "x")])
 def test_options_that_do_not_fit_together_are_refused(options: tuple[str, ...]) -> None:
     refused = run("list", *options)
     assert refused.exit_code == 1

@@ -13,6 +13,7 @@ from loci.core.errors import LociError
 from loci.core.identity import LOCAL, LOCAL_CALLER, Owner
 from loci.core.layout import CONNECT_KINDS, CONNECT_WRITES
 from tests.support.connecting import Connecting
+from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.results import structured, texts
 from tests.surface.tools.conftest import upstream
@@ -63,11 +64,11 @@ async def test_a_call_that_takes_too_long_is_ended_on_both_sides(served: App) ->
     assert raised.value.code in ("MCP_SERVER_ERROR", "TOOK_TOO_LONG")
 
 
-@pytest.mark.parametrize("stood_still", [1, 600])
+@each("stood_still", [1, 600])
 async def test_a_connection_whose_timers_stood_still_is_opened_again(
     app: App, function: Connecting, tmp_path: Path, stood_still: float
 ) -> None:
-    left_out = tmp_path / "left out"
+    left_out = tmp_path / f"left out {stood_still}"
     left_out.write_text("draw_cat")
     app.tools.add(LOCAL, "shop", upstream(str(left_out)))
 

@@ -8,11 +8,12 @@ from mcp import Client
 from loci.app import App
 from loci.core.identity import LOCAL
 from loci.mcp.server import build_server
+from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.results import structured, texts
 from tests.surface.tools.conftest import hostile_entry, shop_app
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+pytestmark = pytest.mark.anyio
 BOTH = ("notion:work_echo", "notion_work:echo")
 
 
@@ -39,32 +40,21 @@ async def test_a_name_that_may_mean_two_tools_is_refused_with_the_names_of_both(
     assert all(one in error["resolution"] for one in BOTH)
 
 
-async def test_each_is_called_by_its_id(two: App, connect: Connect) -> None:
+async def test_a_search_tells_the_id_of_each_by_which_it_alone_is_called(two: App, connect: Connect) -> None:
     async with connect("tools") as client:
         said = [texts(await client.call_tool(one, {"n": 1}))[0] for one in BOTH]
-    assert said == ["I am another", '{"n": 1}']
-
-
-async def test_a_search_tells_the_id_of_each(two: App, connect: Connect) -> None:
-    async with connect("tools") as client:
+        none = await client.call_tool("notion:work_garbage", {})  # a tool of the other server
         answer = structured(await client.call_tool("pml_search_tools", {"query": "notion work echo", "limit": 50}))
     ids = {one["name"]: one["tool_id"] for one in answer["tools"]}
     assert [ids[one] for one in BOTH] == [*BOTH]
     assert ids["notion_work:garbage"] == "notion_work_garbage"
+    assert said == ["I am another", '{"n": 1}']
+    assert texts(none)[0].startswith("TOOL_NOT_FOUND")
 
 
-async def test_a_server_s_name_is_not_taken_from_the_tool_of_another(two: App, connect: Connect) -> None:
-    async with connect("tools") as client:
-        answer = await client.call_tool("notion:work_garbage", {})
-    assert texts(answer)[0].startswith("TOOL_NOT_FOUND")
-
-
-@pytest.mark.parametrize(("names", "shown"), [("wire", set[str]()), ("colon", {"notion_work:echo"})])
-async def test_one_that_is_listed_is_the_one_that_is_called(
-    tmp_path: Path, names: str, shown: set[str], app: App
-) -> None:
-
-    with shop_app(tmp_path, tools_listed="notion_work:echo", tool_names=names) as other:
+@each(("names", "shown"), [("wire", set[str]()), ("colon", {"notion_work:echo"})])
+async def test_one_that_is_listed_is_the_one_that_is_called(tmp_path: Path, names: str, shown: set[str]) -> None:
+    with shop_app(tmp_path / names, tools_listed="notion_work:echo", tool_names=names) as other:
         add_two(other)
         async with Client(build_server(other, "tools"), mode="2026-07-28") as client:
             listed = {one.name for one in (await client.list_tools()).tools if one.name.startswith("notion")}

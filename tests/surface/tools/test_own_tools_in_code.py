@@ -8,13 +8,13 @@ from loci.app import App
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL_CALLER
 from tests.support.deno import needs_deno
+from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.results import written
 from tests.surface.runtimes import take_in
 from tests.surface.tools.test_tools_in_code import run
 
 pytestmark = pytest.mark.anyio
-embedded = pytest.mark.parametrize("app", ["embedded"], indirect=True)
 SAID = "let said; try {{ await {call} }} catch (error) {{ said = `${{error.code}}: ${{error.message}}` }}; said"
 NOTES = {"ferries.md": "# Ferries\n\nThe ferry sails at noon.\n"}
 
@@ -25,9 +25,8 @@ def notes(app: App, tmp_path: Path) -> None:
 
 
 @needs_deno
-@embedded
 @pytest.mark.usefixtures("notes")
-@pytest.mark.parametrize("name", ["mcp.loci.search_documents", "loci.searchDocuments", "mcp['loci:search_documents']"])
+@each("name", ["mcp.loci.search_documents", "loci.searchDocuments", "mcp['loci:search_documents']"])
 async def test_code_searches_documents(connect: Connect, name: str) -> None:
     code = f"(await {name}({{query: 'ferry'}})).results.map(one => one.path)"
     [path] = (await run(connect, code, "search documents"))["result"]
@@ -35,7 +34,6 @@ async def test_code_searches_documents(connect: Connect, name: str) -> None:
 
 
 @needs_deno
-@embedded
 async def test_documents_are_counted_by_month_in_one_run_without_an_intent(
     app: App, connect: Connect, tmp_path: Path
 ) -> None:
@@ -56,7 +54,6 @@ async def test_documents_are_counted_by_month_in_one_run_without_an_intent(
 
 
 @needs_deno
-@embedded
 async def test_own_tools_and_upstream_tools_work_together(served: App, connect: Connect) -> None:
     code = "const {sum} = await shop.add_numbers({a: 1, b: 1}); [sum, typeof (await loci.scratchpad_list()).entries]"
     told = await run(connect, code, "add two numbers and list what the scratchpad keeps")
@@ -64,34 +61,33 @@ async def test_own_tools_and_upstream_tools_work_together(served: App, connect: 
 
 
 @needs_deno
-@embedded
-async def test_arguments_are_checked_with_their_path(connect: Connect) -> None:
-    said = (await run(connect, SAID.format(call="loci.search_documents({limit: 3})"), "search documents"))["result"]
-    assert said.startswith("INVALID_PARAMS: query: ")
+@each(
+    ("call", "intent", "error"),
+    [
+        ("loci.search_documents({limit: 3})", "search documents", "INVALID_PARAMS: query: "),
+        ("loci.scratchpad_read({id: 'none'})", "read a kept result", "SCRATCHPAD_NOT_FOUND: "),
+    ],
+)
+async def test_an_error_comes_with_its_code_and_the_path_of_the_argument(
+    connect: Connect, call: str, intent: str, error: str
+) -> None:
+    assert (await run(connect, SAID.format(call=call), intent))["result"].startswith(error)
 
 
 @needs_deno
-@embedded
-async def test_an_error_comes_with_its_code(connect: Connect) -> None:
-    said = (await run(connect, SAID.format(call="loci.scratchpad_read({id: 'none'})"), "read a kept result"))["result"]
-    assert said.startswith("SCRATCHPAD_NOT_FOUND: ")
-
-
-@needs_deno
-@embedded
 async def test_tools_that_run_code_are_not_offered_to_code(connect: Connect) -> None:
     offered = (await run(connect, "Object.keys(mcp)", "run TypeScript code, call a tool, run Python"))["result"]
     assert not {"pml:execute_code", "pml:call_tool", "loci:run_memory_code"} & set(offered)
 
 
-@pytest.mark.parametrize("tool", ["pml:execute_code", "pml_call_tool", "run_memory_code", "create_memory_code_runner"])
+@each("tool", ["pml:execute_code", "pml_call_tool", "run_memory_code", "create_memory_code_runner"])
 def test_a_tool_that_runs_code_or_calls_tools_cannot_be_called_from_code(app: App, tool: str) -> None:
     with pytest.raises(Refused, match="runs code or calls tools itself") as caught:
         app.tools.value(LOCAL_CALLER, "code", tool, {"code": "1", "tool": "x"})
     assert caught.value.code == "TOOL_DENIED"
 
 
-@pytest.mark.parametrize("spelling", ["loci:scratchpad_list", "loci_scratchpad_list", "scratchpad_list"])
+@each("spelling", ["loci:scratchpad_list", "loci_scratchpad_list", "scratchpad_list"])
 def test_each_spelling_reaches_the_tool(app: App, spelling: str) -> None:
     listed = app.tools.value(LOCAL_CALLER, "code", spelling, {})
     assert isinstance(listed, dict)

@@ -15,6 +15,7 @@ from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
 from tests.support.deno import needs_deno
+from tests.support.each import each
 from tests.support.reference_servers import entry
 from tests.surface.results import structured, texts
 
@@ -61,7 +62,7 @@ async def test_the_search_of_the_project_s_analysis_finds_what_reads_files(app: 
     assert "filesystem:read_file" in [one["name"] for one in tools]
 
 
-@pytest.mark.parametrize("spelling", ["pml:search_tools", "pml_search_tools", "search_tools"])
+@each("spelling", ["pml:search_tools", "pml_search_tools", "search_tools"])
 async def test_each_spelling_of_the_search_is_answered(app: App, spelling: str) -> None:
     assert structured(await call(app, spelling, query=FILES))["tools"]
 
@@ -95,7 +96,7 @@ async def test_five_tools_come_by_default(app: App) -> None:
     assert (await search_schema(app))["properties"]["limit"]["default"] == 5
 
 
-@pytest.mark.parametrize("limit", [1, 2, 7])
+@each("limit", [1, 2, 7])
 async def test_no_more_than_the_limit_come(app: App, limit: int) -> None:
     assert len(await found(app, "read search list create add find", limit=limit)) == limit
 

@@ -13,11 +13,13 @@ from loci.core.stores import every
 from loci.tools.reaching import CLOSED
 from loci.tools.secrets import KIND
 from loci.tools.tool_list import SERVER
+from tests.surface.conftest import on_both
 
 TOKEN = "t0p-s3cret-t0ken"
 OTHER = Owner("", "somebody else")
 
 
+@on_both
 def test_no_record_holds_a_secret_or_a_header_as_it_was_written(app: App) -> None:
     app.tools.parts.secrets.put(LOCAL, "NOTES_TOKEN", TOKEN)
     app.tools.add(LOCAL, "notes", {"url": "https://example.com/mcp", "headers": {"X-Key": TOKEN}})

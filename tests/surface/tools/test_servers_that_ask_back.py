@@ -8,10 +8,11 @@ import pytest
 from loci.app import App
 from loci.core.identity import LOCAL
 from tests.servers.upstream import hostile, modern
+from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.results import structured, texts
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+pytestmark = pytest.mark.anyio
 FORM: dict[str, Any] = {"message": "Which cat?", "requestedSchema": {"type": "object", "properties": {}}}
 
 
@@ -40,7 +41,7 @@ async def test_a_question_in_the_call_fails_it_in_the_server_s_own_words(app: Ap
     assert "elicit" in texts(answer)[0].lower()
 
 
-@pytest.mark.parametrize(
+@each(
     ("method", "params"),
     [
         ("elicitation/create", FORM),

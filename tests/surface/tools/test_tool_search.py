@@ -7,9 +7,10 @@ import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL
-from tests.surface.conftest import Connect
+from tests.support.polling import until
+from tests.surface.conftest import Connect, on_both
 from tests.surface.results import structured, texts
-from tests.surface.tools.conftest import upstream
+from tests.surface.tools.conftest import upstream, upstream_over_http
 
 pytestmark = pytest.mark.anyio
 
@@ -46,12 +47,8 @@ async def test_its_schema_comes_on_demand(served: App, connect: Connect) -> None
     assert set(first["input_schema"]["properties"]) == {"a", "b"}
 
 
-async def test_loci_s_own_tools_are_found(served: App, connect: Connect) -> None:
-    assert "pml:execute_code" in names(await search(connect, "run TypeScript code"))
-
-
 async def test_a_tool_that_the_operator_denies_is_not_offered(app: App, connect: Connect) -> None:
-    app.tools.add(LOCAL, "shop", upstream() | {"allow": ["add_*", "draw_*"], "deny": ["draw_*"]})
+    app.tools.add(LOCAL, "shop", upstream_over_http() | {"allow": ["add_*", "draw_*"], "deny": ["draw_*"]})
     app.tools.ask(LOCAL, "shop")
     for query in ("add two numbers", "draw a cat", "break a plate", "shop"):
         offered = names(await search(connect, query, limit=50, include_related=True))
@@ -64,7 +61,6 @@ async def test_a_removed_server_leaves_at_once(served: App, connect: Connect) ->
     assert "shop:add_numbers" not in names(await search(connect, "add two numbers"))
 
 
-@pytest.mark.parametrize("app", ["embedded"], indirect=True)  # where the test can end the connection
 async def test_a_server_that_changed_is_found_as_it_is(app: App, connect: Connect, tmp_path: Path) -> None:
     left_out = tmp_path / "left out"
     left_out.write_text("draw_cat")
@@ -78,11 +74,13 @@ async def test_a_server_that_changed_is_found_as_it_is(app: App, connect: Connec
     assert "shop:add_numbers" not in names(await search(connect, "add two numbers"))
 
 
+@on_both
 async def test_a_dead_server_is_named_and_slows_nothing(served: App, connect: Connect, tmp_path: Path) -> None:
     served.tools.add(LOCAL, "dead", upstream(str(tmp_path / "missing")))
     answer = await search(connect, "add two numbers")
     assert names(answer)[0] == "shop:add_numbers"
     assert "dead" in answer["message"]
+    until(lambda: served.tools.get(LOCAL, "dead").failure)  # nothing of its start outlives the test
 
 
 async def test_what_was_used_after_others_is_related(served: App, connect: Connect) -> None:
@@ -129,7 +127,7 @@ async def test_what_a_server_says_of_its_tool_is_one_plain_line(served: App, con
 
 
 async def test_a_name_that_one_of_loci_s_own_tools_has_is_told_as_an_id(app: App, connect: Connect) -> None:
-    app.tools.add(LOCAL, "find", upstream())
+    app.tools.add(LOCAL, "find", upstream_over_http())
     app.tools.ask(LOCAL, "find")
     ids = {one["name"]: one["tool_id"] for one in (await search(connect, "find gaps", limit=50))["tools"]}
     assert (ids["find:gaps"], ids["loci:find_gaps"], ids["find:advise"]) == ("find:gaps", "find_gaps", "find_advise")

@@ -9,10 +9,11 @@ from mcp_types import CallToolResult, ImageContent
 
 from loci.app import App
 from loci.core.identity import LOCAL
+from tests.support.each import each
 from tests.support.upstream_server import PIXEL
-from tests.surface.conftest import Connect
+from tests.surface.conftest import Connect, on_both
 from tests.surface.results import structured, texts
-from tests.surface.tools.conftest import upstream
+from tests.surface.tools.conftest import upstream, upstream_over_http
 
 pytestmark = pytest.mark.anyio
 SPELLINGS = ("shop:add_numbers", "shop_add_numbers", "mcp__shop__add_numbers", "Shop_Add_Numbers")
@@ -29,7 +30,7 @@ async def refused(connect: Connect, tool: str, arguments: dict[str, Any] | None 
     return texts(answer)[0]
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
+@each("spelling", SPELLINGS)
 async def test_a_tool_is_called_by_each_spelling_of_its_name(served: App, connect: Connect, spelling: str) -> None:
     answer = await call(connect, spelling, {"a": 2, "b": 3})
     assert structured(answer) == {"sum": 5}
@@ -37,6 +38,7 @@ async def test_a_tool_is_called_by_each_spelling_of_its_name(served: App, connec
     assert passed == answer
 
 
+@on_both
 async def test_a_picture_comes_back_as_it_was(served: App, connect: Connect) -> None:
     answer = await call(connect, "shop:draw_cat")
     assert texts(answer) == ["A cat."]
@@ -90,7 +92,9 @@ async def test_a_call_that_names_no_tool_is_refused(served: App, connect: Connec
 
 
 async def test_the_operator_decides_which_tools_may_be_called(served: App, connect: Connect) -> None:
-    served.tools.add(LOCAL, "shop", upstream() | {"deny": ["draw_*"], "allow": ["shop:draw_cat", "add_numbers"]})
+    served.tools.add(
+        LOCAL, "shop", upstream_over_http() | {"deny": ["draw_*"], "allow": ["shop:draw_cat", "add_numbers"]}
+    )
     served.tools.ask(LOCAL, "shop")
     assert structured(await call(connect, "shop:add_numbers", {"a": 1, "b": 1})) == {"sum": 2}
     for tool, why in (("shop:draw_cat", "denies"), ("shop:break_plate", "not among those")):
@@ -99,6 +103,7 @@ async def test_the_operator_decides_which_tools_may_be_called(served: App, conne
         assert why in said
 
 
+@on_both
 async def test_a_server_that_cannot_start_is_told_in_its_own_words(app: App, connect: Connect, tmp_path: Path) -> None:
     missing = str(tmp_path / "missing")
     app.tools.add(LOCAL, "shop", upstream(missing))
@@ -109,6 +114,7 @@ async def test_a_server_that_cannot_start_is_told_in_its_own_words(app: App, con
     assert "FileNotFoundError" in json.dumps(error)
 
 
+@on_both
 async def test_a_server_that_nobody_asked_yet_is_asked_by_the_first_call(app: App, connect: Connect) -> None:
     app.tools.add(LOCAL, "shop", upstream())
     assert structured(await call(connect, "shop:add_numbers", {"a": 1, "b": 1})) == {"sum": 2}
@@ -120,7 +126,6 @@ async def test_other_endpoints_have_no_upstream_tools(served: App, connect: Conn
     assert texts(answer)[0].startswith("TOOL_NOT_FOUND")
 
 
-@pytest.mark.parametrize("app", ["embedded"], indirect=True)  # on AWS entries name secrets only
 async def test_a_variable_that_is_not_set_is_named(app: App, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_TOKEN", "t")
     app.tools.add(LOCAL, "shop", upstream() | {"env": {"TOKEN": "${SHOP_TOKEN}", "PLACE": "${SHOP_PLACE:-here}"}})

@@ -2,12 +2,13 @@
 
 import pytest
 
-from tests.surface.conftest import Connect
+from tests.surface.conftest import Connect, on_both
 from tests.surface.results import structured, texts
 
 pytestmark = pytest.mark.anyio
 
 
+@on_both
 async def test_loci_s_own_tools_are_found_and_called(connect: Connect) -> None:
     async with connect("tools") as client:
         found = structured(await client.call_tool("pml_search_tools", {"query": "run TypeScript code", "limit": 1}))

@@ -8,6 +8,7 @@ from mcp import Client
 from mcp_types import CallToolResult
 
 from loci.app import App
+from loci.core.identity import LOCAL
 from loci.mcp.server import build_server
 from tests.surface.results import structured, texts
 
@@ -31,6 +32,11 @@ class Workbench:
         assert not answer.is_error, texts(answer)
         self.app.tools.finish_learning()
         return structured(answer)
+
+    def forget(self) -> None:
+        """All that was learned."""
+        for one in self.app.tools.capabilities.all(LOCAL):
+            self.app.tools.capabilities.delete(LOCAL, one.id)
 
     async def fail(self, code: str, intent: str | None = INTENT, **more: object) -> None:
         """Run code that fails."""

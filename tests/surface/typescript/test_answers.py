@@ -12,13 +12,14 @@ from loci.compose import build_app
 from loci.core.settings import Settings, load_settings
 from loci.mcp.server import build_server
 from tests.support.deno import needs_deno
+from tests.support.each import each
 from tests.surface.results import structured, texts
 from tests.surface.typescript.conftest import Desk
 
 pytestmark = [pytest.mark.anyio, needs_deno]
 
 
-@pytest.mark.parametrize("name", ["pml_execute_code", "pml:execute_code", "execute_code"])
+@each("name", ["pml_execute_code", "pml:execute_code", "execute_code"])
 async def test_every_spelling_of_its_name_reaches_it(desk: Desk, name: str) -> None:
     async with Client(build_server(desk.app), mode="2026-07-28") as client:
         assert structured(await client.call_tool(name, {"code": "2 + 2"}))["result"] == 4
@@ -101,9 +102,6 @@ async def test_a_failure_has_its_place_its_logs_and_its_figures(desk: Desk) -> N
     assert told["logs"] == [{"level": "log", "text": "soon"}]
     assert told["metrics"]["execution_time_ms"] > 0
     assert told["stack"] == [{"name": "(top level)", "line": 2, "column": 6}]
-
-
-async def test_what_code_printed_before_it_failed_is_in_the_text_too(desk: Desk) -> None:
     assert "soon" in texts(await desk.ask("console.log('soon'); null.x"))[1]
 
 
@@ -114,7 +112,7 @@ async def test_a_large_result_is_kept_whole_in_the_scratchpad(desk: Desk) -> Non
     assert json.loads(structured(read)["result"])["result"] == list(range(20_000))
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "limits", "expected"),
     [
         ("for (;;) {}", {"timeout": 300}, ("SANDBOX_TIMEOUT", "sandbox_config.timeout")),
@@ -150,7 +148,7 @@ async def test_nothing_raises_the_limit_on_the_size_of_code(desk: Desk) -> None:
     assert {name for name in Settings.model_fields if "code" in name} == {"code_cache", "code_read_paths"}
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments",
     [
         {},
@@ -173,7 +171,7 @@ async def test_senseless_arguments_are_refused(desk: Desk, arguments: dict[str, 
 
 async def test_one_failing_run_disturbs_no_other(desk: Desk) -> None:
     codes = ["const a = []; for (;;) a.push(new Array(1e5).fill(1.5))", "for (;;) {}", "Deno.exit(1)"]
-    limits = [{"timeout": seconds * 1000, "memoryLimit": 96} for seconds in (60, 3, 60)]
+    limits = [{"timeout": seconds * 1000, "memoryLimit": 96} for seconds in (60, 1, 60)]
     bad = [desk.ask(code, sandbox_config=limit) for code, limit in zip(codes, limits, strict=True)]
     good = [desk.value(f"{n} * 2") for n in range(20)]
     answers = await asyncio.gather(*bad, *good)

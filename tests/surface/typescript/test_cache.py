@@ -9,6 +9,7 @@ from loci.compose import build_app
 from loci.core.identity import Caller, Owner
 from loci.core.settings import load_settings
 from tests.support.deno import needs_deno
+from tests.support.each import each
 from tests.surface.typescript.conftest import COMMITS, Desk
 
 pytestmark = [pytest.mark.anyio, needs_deno]
@@ -26,7 +27,7 @@ async def test_limits_that_are_not_given_are_those_of_the_reference(desk: Desk) 
     assert (await desk.told("'with the defaults'", sandbox_config=defaults))["cached"] is True
 
 
-@pytest.mark.parametrize(
+@each(
     "other",
     [
         {"context": {"n": 2}},
@@ -41,7 +42,7 @@ async def test_another_context_limit_or_tool_set_is_another_run(desk: Desk, othe
     assert "cached" not in await desk.told(code, **other)
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "more"),
     [
         ("Math.random()", {}),
@@ -68,7 +69,7 @@ async def test_what_was_read_is_read_again(desk: Desk) -> None:
 def test_another_owner_runs_it_anew(desk: Desk) -> None:
     request = TypeScriptRequest("'mine' + 1")
     told = [
-        desk.app.code.start_typescript(Caller(Owner("", name), "local"), request).future.result(30)
+        desk.app.code.start_typescript(Caller(Owner("", name), "local"), request).future.result(60)
         for name in ("ann", "bob", "ann")
     ]
     assert ["cached" in one for one in told] == [False, False, True]
@@ -77,6 +78,6 @@ def test_another_owner_runs_it_anew(desk: Desk) -> None:
 def test_a_setting_switches_it_off(tmp_path: Path) -> None:
     app = build_app(load_settings({"data": tmp_path / "data", "code_cache": False}))
     caller = Caller(Owner("", "ann"), "local")
-    told = [app.code.start_typescript(caller, TypeScriptRequest("1 + 1")).future.result(30) for _ in range(2)]
+    told = [app.code.start_typescript(caller, TypeScriptRequest("1 + 1")).future.result(60) for _ in range(2)]
     app.close()
     assert ["cached" in one for one in told] == [False, False]

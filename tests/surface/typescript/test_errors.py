@@ -8,6 +8,7 @@ import pytest
 
 import loci
 from tests.support.deno import needs_deno
+from tests.support.each import each
 from tests.surface.typescript.conftest import Desk
 
 pytestmark = [pytest.mark.anyio, needs_deno]
@@ -22,7 +23,7 @@ async def message(desk: Desk, code: str, **more: object) -> str:
     return told["error"]["message"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("thrown", "shown"),
     [
         ("{a: 1}", "{ a: 1 }"),
@@ -53,7 +54,7 @@ async def test_causes_are_shown_with_their_places(desk: Desk) -> None:
     assert "Caused by: { why: 5 }" in await message(desk, "throw new Error('e', {cause: {why: 5}})")
 
 
-@pytest.mark.parametrize(
+@each(
     "code", ["console.error(new Error('x'))", "console.log(new Error('x'))", "console.log('%o', {e: new Error('x')})"]
 )
 async def test_a_printed_error_names_the_callers_lines(desk: Desk, code: str) -> None:
@@ -65,7 +66,7 @@ async def test_a_printed_error_names_the_callers_lines(desk: Desk, code: str) ->
     assert "runner.js" not in log["text"]
 
 
-@pytest.mark.parametrize("code", ["new Error('x').stack", "(() => { try { null.x } catch (e) { return e.stack } })()"])
+@each("code", ["new Error('x').stack", "(() => { try { null.x } catch (e) { return e.stack } })()"])
 async def test_a_stack_that_code_reads_names_the_callers_lines(desk: Desk, code: str) -> None:
     stack = await desk.value(f"enum A {{ X }}\n\nconst told = {code};\ntold")
     assert "code.ts:3:" in stack
@@ -104,18 +105,17 @@ async def test_this_is_undefined(desk: Desk) -> None:
     assert await desk.value("[typeof this, (() => typeof this)()]") == ["undefined", "undefined"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "place"),
     [
-        ("1;\n" + "[" * 20_000 + "]" * 20_000, "(line 2, column 20000)"),
-        ("\n\n" + "f(" * 20_000 + ")" * 20_000, "(line 3, column 40000)"),
-        ("1;\n" + "!" * 90_000 + "1", "(line 2, column 1)"),
-        ("a" + ".b" * 40_000, "(line 1, column 1)"),
-        ("1" + "+1" * 45_000, "(line 1, column 1)"),
-        ("1;\nlet x: " + "[" * 30_000 + "]" * 30_000, "(line 2, column 30007)"),
-        ("enum A {X}\n" + "(" * 20_000 + "1" + ")" * 20_000, "(line 2, column 20000)"),
+        pytest.param("1;\n" + "[" * 20_000 + "]" * 20_000, "(line 2, column 20000)", id="lists"),
+        pytest.param("\n\n" + "f(" * 20_000 + ")" * 20_000, "(line 3, column 40000)", id="calls"),
+        pytest.param("1;\n" + "!" * 90_000 + "1", "(line 2, column 1)", id="operators"),
+        pytest.param("a" + ".b" * 40_000, "(line 1, column 1)", id="members"),
+        pytest.param("1" + "+1" * 45_000, "(line 1, column 1)", id="sums"),
+        pytest.param("1;\nlet x: " + "[" * 30_000 + "]" * 30_000, "(line 2, column 30007)", id="types"),
+        pytest.param("enum A {X}\n" + "(" * 20_000 + "1" + ")" * 20_000, "(line 2, column 20000)", id="rewritten"),
     ],
-    ids=["lists", "calls", "operators", "members", "sums", "types", "rewritten"],
 )
 async def test_what_the_parser_cannot_take_is_an_error_of_the_code(desk: Desk, code: str, place: str) -> None:
     told = await desk.failure(code)

@@ -15,6 +15,7 @@ from loci.core.errors import NotFound
 from loci.core.identity import LOCAL, Owner
 from loci.mcp.server import build_server
 from tests.support.deno import needs_deno
+from tests.support.each import each
 from tests.support.polling import until
 from tests.support.with_parts import with_patience
 from tests.surface.results import structured
@@ -73,8 +74,9 @@ def test_another_owner_sees_no_promise(hasty: Desk) -> None:
         hasty.app.scratchpad.read(Owner("", "somebody else"), id)
 
 
-@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+@each("mode", ["legacy", "2026-07-28"])
 async def test_a_call_that_is_cancelled_ends_its_run(desk: Desk, mode: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.clear()
     async with Client(build_server(desk.app), mode=mode) as client:
         with anyio.move_on_after(0.5) as scope:
             await client.call_tool("pml_execute_code", {"code": "for (;;) {}"})

@@ -6,22 +6,13 @@ import pytest
 
 from loci.code.gateway_door import READING
 from tests.support.deno import needs_deno
+from tests.support.each import each
 from tests.surface.typescript.conftest import COMMITS, Desk
 
 pytestmark = [pytest.mark.anyio, needs_deno]
 
 
-async def test_the_example_of_the_reference_counts_commits(desk: Desk) -> None:
-    code = """
-// 'github' injected automatically thanks to intent
-const commits = await github.listCommits({ limit: 100 });
-return commits.filter(c => c.author === "alice").length;
-"""
-    told = await desk.told(code, intent=COMMITS)
-    assert (told["result"], told["tool_calls"]) == (2, 1)
-
-
-@pytest.mark.parametrize(
+@each(
     "call",
     [
         "filesystem.read_file({path: 'a.txt'})",
@@ -42,23 +33,22 @@ async def test_without_an_intent_there_are_only_those_that_read_documents(desk: 
     assert await desk.value("[typeof github, Object.keys(mcp)]") == ["undefined", [*READING]]
 
 
-async def test_a_failing_tool_throws_what_it_said(desk: Desk) -> None:
-    code = "try { await broken.fails() } catch (e) { return [e.name, e.code, e.message] }"
-    name, code, message = await desk.value(code, intent="try what fails")
-    assert (name, code) == ("ToolError", "TOOL_ERROR")
-    assert message == "broken:fails failed: Error executing tool fails: The server is on fire. Correct the call."
+FIRE = "broken:fails failed: Error executing tool fails: The server is on fire. Correct the call."
 
 
-async def test_a_bug_of_a_server_is_an_error_of_its_tool(desk: Desk) -> None:
-    code = "try { await broken.bug() } catch (e) { return [e.name, e.code] }"
-    assert await desk.value(code, intent="break because of a bug") == ["ToolError", "TOOL_ERROR"]
-
-
-async def test_a_server_that_dies_is_an_error_in_its_own_words(desk: Desk) -> None:
-    code = "try { await broken.dies() } catch (e) { return [e.name, e.code, e.message] }"
-    name, code, message = await desk.value(code, intent="die in the middle of a call")
-    assert (name, code) == ("ToolError", "MCP_SERVER_ERROR")
-    assert "The disk is full" in message
+@each(
+    ("tool", "intent", "code", "said"),
+    [
+        ("fails", "try what fails", "TOOL_ERROR", FIRE),
+        ("bug", "break because of a bug", "TOOL_ERROR", ""),
+        ("dies", "die in the middle of a call", "MCP_SERVER_ERROR", "The disk is full"),
+    ],
+)
+async def test_a_failing_tool_throws_what_it_said(desk: Desk, tool: str, intent: str, code: str, said: str) -> None:
+    failing = f"try {{ await broken.{tool}() }} catch (e) {{ return [e.name, e.code, e.message] }}"
+    *named, message = await desk.value(failing, intent=intent)
+    assert named == ["ToolError", code]
+    assert message == said if tool == "fails" else said in message
 
 
 async def test_a_tool_that_is_not_there_names_those_that_are(desk: Desk) -> None:
@@ -93,7 +83,7 @@ async def test_arguments_have_a_size(desk: Desk) -> None:
     assert "at most 1024 KB" in await desk.value(code, intent=COMMITS)
 
 
-@pytest.mark.parametrize("argument", ["5", "[1]", "'text'"])
+@each("argument", ["5", "[1]", "'text'"])
 async def test_a_tool_is_called_with_an_object(desk: Desk, argument: str) -> None:
     code = f"try {{ await github.listCommits({argument}) }} catch (e) {{ return e.code }}"
     assert await desk.value(code, intent=COMMITS) == "INVALID_PARAMS"

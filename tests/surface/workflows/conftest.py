@@ -27,6 +27,8 @@ from tests.surface.workflows.upstreams import add_files
 if TYPE_CHECKING:
     from tests.surface.workflows.visitors import Visitor
 
+on_lasting_both = pytest.mark.parametrize("lasting_app", ["embedded", "aws"], indirect=True)
+"""As `on_both`, where the tests of a module share an app."""
 ANN, BOB = Owner("acme", "ann"), Owner("acme", "bob")
 JOURNAL = Path(__file__).parents[2] / "servers" / "upstream" / "journal.py"
 
@@ -69,6 +71,10 @@ class Flow:
         written = self.journal.read_text().split("\n")[:-1] if self.journal.exists() else []
         return [json.loads(line) for line in written]
 
+    def anew(self) -> None:
+        """Begin the journal anew."""
+        self.journal.unlink(missing_ok=True)
+
     def begun(self) -> list[tuple[str, Any]]:
         """The calls that the tools have seen: their names and arguments."""
         return [(one["tool"], one["arguments"]) for one in self.lines() if one["event"] == "begin"]
@@ -106,6 +112,12 @@ def with_journal(app: App, journal: Path) -> Flow:
     return Flow(app, journal)
 
 
+@pytest.fixture(scope="module", params=["embedded"])
+def lasting_app(lasting_app: App) -> App:
+    """By name, so that a module with tests on both runtimes has one on each."""
+    return lasting_app
+
+
 @pytest.fixture(scope="module")
 def lasting_flow(lasting_app: App, tmp_path_factory: pytest.TempPathFactory) -> Generator[Flow]:
     with _machine() if lasting_app.settings.mode == "aws" else nullcontext():
@@ -115,21 +127,30 @@ def lasting_flow(lasting_app: App, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.fixture
 def same_flow(lasting_flow: Flow) -> Flow:
     """For a module whose tests need no other app. Its journal begins anew."""
-    lasting_flow.journal.unlink(missing_ok=True)
+    lasting_flow.anew()
     return lasting_flow
 
 
-@pytest.fixture
-def both(tmp_path: Path) -> Generator["tuple[Visitor, Visitor]"]:
+@pytest.fixture(scope="module")
+def lasting_visitors(tmp_path_factory: pytest.TempPathFactory) -> Generator["tuple[Visitor, Visitor]"]:
     from tests.surface.workflows.visitors import Visitor
 
-    app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path, "auth": "required"}))
+    folder = tmp_path_factory.mktemp("visitors")
+    app = build_app(load_settings({"data": folder / "data", "models": folder, "auth": "required"}))
     with uvicorn_door(asgi(app)) as door:
         for owner in (ANN, BOB):
-            app.tools.add(owner, "journal", journal_server(tmp_path / owner.subject))
+            app.tools.add(owner, "journal", journal_server(folder / owner.subject))
             app.tools.ask(owner, "journal")
-        yield Visitor(door, app, ANN, tmp_path / "ann"), Visitor(door, app, BOB, tmp_path / "bob")
+        yield Visitor(door, app, ANN, folder / "ann"), Visitor(door, app, BOB, folder / "bob")
     app.close()
+
+
+@pytest.fixture
+def both(lasting_visitors: "tuple[Visitor, Visitor]") -> "tuple[Visitor, Visitor]":
+    """Their journals begin anew; the workflows of a test wait on when it has ended."""
+    for one in lasting_visitors:
+        one.flow.anew()
+    return lasting_visitors
 
 
 @pytest.fixture

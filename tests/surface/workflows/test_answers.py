@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.each import each
 from tests.surface.workflows.conftest import Flow, task
 
 pytestmark = pytest.mark.anyio
@@ -33,7 +34,7 @@ async def test_what_a_failed_task_gave_is_told_as_a_failure(flow: Flow) -> None:
     assert "t1 gave nothing, or failed" in answer["tasks"][1]["error"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "said"),
     [("count.x", "a number has no 'x'"), ("items[0].name.x", "a text has no 'x'"), ("count[0]", "a number has no '0'")],
 )

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from tests.attack.wire import Ask
+from tests.support.each import each
 from tests.surface.workflows.conftest import task
 from tests.surface.workflows.visitors import Visitor, target
 
@@ -26,9 +25,10 @@ def test_the_page_shows_what_will_run_as_text(both: tuple[Visitor, Visitor]) -> 
     assert "&lt;script&gt;" in text
 
 
-@pytest.mark.parametrize(("answer", "ends"), [("approve", "complete"), ("reject", "aborted")])
+@each(("answer", "ends"), [("approve", "complete"), ("reject", "aborted")])
 def test_a_person_answers_on_it(both: tuple[Visitor, Visitor], answer: str, ends: str) -> None:
     ann, _ = both
+    ann.flow.anew()
     asked = ann.asked()
     assert ann.post(asked["approval_url"], answer=answer, feedback="seen").status == 200
     run = ann.call("pml_continue", {"workflow_id": asked["workflow_id"]})
@@ -58,7 +58,7 @@ def test_a_link_that_loci_did_not_make_leads_nowhere(both: tuple[Visitor, Visito
     assert ann.get(ann.asked()["approval_url"] + "x").status == 404
 
 
-@pytest.mark.parametrize("foreign", [("Sec-Fetch-Site", "cross-site"), ("Origin", "https://evil.test")])
+@each("foreign", [("Sec-Fetch-Site", "cross-site"), ("Origin", "https://evil.test")])
 def test_another_site_cannot_answer(both: tuple[Visitor, Visitor], foreign: tuple[str, str]) -> None:
     ann, _ = both
     form = ("Content-Type", "application/x-www-form-urlencoded")
@@ -66,7 +66,7 @@ def test_another_site_cannot_answer(both: tuple[Visitor, Visitor], foreign: tupl
     assert ann.flow.begun() == []
 
 
-@pytest.mark.parametrize("token", ["", "x", "eyJvIjoieCJ9.AAAA"])
+@each("token", ["", "x", "eyJvIjoieCJ9.AAAA"])
 def test_the_form_needs_the_token_of_its_page(both: tuple[Visitor, Visitor], token: str) -> None:
     ann, _ = both
     assert ann.post(ann.asked()["approval_url"], answer="approve", form=token).status == 403

@@ -14,9 +14,10 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
+from tests.support.each import each
 from tests.surface.conftest import Mode
 from tests.surface.results import structured, texts
-from tests.surface.workflows.conftest import Flow, journal_server, task, with_journal
+from tests.surface.workflows.conftest import Flow, journal_server, on_lasting_both, task, with_journal
 
 pytestmark = pytest.mark.anyio
 
@@ -36,6 +37,7 @@ PLAN = [
 ]
 
 
+@on_lasting_both
 async def test_four_layers_are_walked_one_by_one(flow: Flow) -> None:
     answer = await flow.run(*FOUR, per_layer_validation=True)
     for layer in (1, 2, 3):
@@ -107,6 +109,7 @@ async def test_continuing_what_has_ended_gives_its_results_again(flow: Flow) -> 
     assert len(flow.begun()) == 4
 
 
+@on_lasting_both
 async def test_a_gated_task_shows_its_arguments_and_runs_after_the_approval_only(flow: Flow) -> None:
     answer = await flow.run(*PLAN)
     assert (answer["status"], answer["checkpoint"]["task"]) == ("paused", "deploy")
@@ -230,8 +233,9 @@ async def test_a_model_cannot_answer_for_a_person(flow: Flow) -> None:
     assert flow.begun() == []
 
 
-@pytest.mark.parametrize("mode", ERAS)
+@each("mode", ERAS)
 async def test_a_client_that_can_ask_is_asked_and_shows_what_will_run(flow: Flow, mode: Mode) -> None:
+    flow.anew()
     asked, person = await flow.run(*HUMAN), Person(approves=True)
     assert structured(await respond(flow, asked, person, mode))["status"] == "complete"
     [question] = person.asked
@@ -239,7 +243,7 @@ async def test_a_client_that_can_ask_is_asked_and_shows_what_will_run(flow: Flow
     assert flow.begun() == [("deploy", {"value": "v2"})]
 
 
-@pytest.mark.parametrize("mode", ERAS)
+@each("mode", ERAS)
 async def test_a_person_who_does_not_approve_leaves_it_waiting(flow: Flow, mode: Mode) -> None:
     asked = await flow.run(*HUMAN)
     answer = await respond(flow, asked, Person(approves=False), mode)
@@ -274,7 +278,7 @@ async def approve(flow: Flow, asked: dict[str, Any], **more: object) -> dict[str
     return await flow.answer("pml:approval_response", **decision(asked, **more))
 
 
-@pytest.mark.parametrize("missing", ["workflow_id", "checkpoint_id", "approved"])
+@each("missing", ["workflow_id", "checkpoint_id", "approved"])
 async def test_an_answer_lacks_nothing(flow: Flow, missing: str) -> None:
     asked = await flow.run(*PLAN)
     given = {name: value for name, value in decision(asked).items() if name != missing}

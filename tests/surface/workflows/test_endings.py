@@ -1,8 +1,7 @@
 """Aborts, time-outs, failures of the store and of Loci itself: what runs stops, and nobody waits for ever."""
 
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import anyio
@@ -14,11 +13,14 @@ from loci.core.giving_up import GivingUp
 from loci.core.identity import LOCAL, LOCAL_CALLER, Caller
 from loci.core.json import Json, JsonObject
 from loci.workflows.plan import Task
+from loci.workflows.run import Run
+from loci.workflows.tries import Tries
 from tests.support.deno import needs_deno
+from tests.support.each import each
 from tests.support.polling import until
 from tests.surface.workflows.conftest import Flow, task
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+pytestmark = pytest.mark.anyio
 
 
 def of(answer: dict[str, Any], id: str) -> dict[str, Any]:
@@ -64,22 +66,19 @@ async def test_an_abort_stops_the_call_that_runs_and_starts_nothing(flow: Flow) 
 
 @needs_deno
 async def test_an_abort_kills_code_that_runs(flow: Flow) -> None:
-    code: dict[str, Any] = {"id": "t1", "type": "code_execution", "code": "while (true) {}", "timeout": 60_000}
-    started = threading.Event()
+    code: dict[str, Any] = {"id": "t1", "type": "code_execution", "timeout": 60_000, "intent": "list some items"}
+    code |= {"code": "await journal.items({}); while (true) {}"}
     running: list[Any] = []
 
     def run() -> None:
-        started.set()
         running.append(flow.app.workflows.start(LOCAL_CALLER, {"tasks": [code, task("t2", "note", "t1", value=1)]}))
 
     thread = threading.Thread(target=run)
     thread.start()
-    runs = flow.app.workflows.parts.runs
-    assert until(lambda: any(one.running() for one in runs.all(LOCAL).values()))
-    time.sleep(1)
-    [id] = runs.all(LOCAL)
+    assert until(flow.begun, 60)
+    [id] = flow.app.workflows.parts.runs.all(LOCAL)
     flow.app.workflows.abort(LOCAL, id, "It never ends")
-    thread.join(30)
+    thread.join(60)
     assert running[0]["status"] == "aborted"
     typescript = flow.app.code.run_typescript
     assert typescript(LOCAL_CALLER, _request("return 1"))["result"] == 1  # its place is free again
@@ -136,20 +135,31 @@ class Steps:
         return self.does(self.tries, given_up)
 
 
-async def test_the_late_end_of_a_try_that_was_given_up_does_not_hide_the_next_one(flow: Flow) -> None:
-    second, late = threading.Event(), threading.Event()
+async def test_the_late_end_of_a_try_that_was_given_up_does_not_hide_the_next_one(
+    flow: Flow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second, taken = threading.Event(), threading.Event()
+    ends = vars(Tries)["_ends"]
+
+    def takes(tries: Tries, run: Run, given: Iterable[Any]) -> list[Any]:
+        came = [*given]
+        found = [*ends(tries, run, came)]
+        if any(one.number == 1 for one in came):
+            taken.set()
+        return found
 
     def does(tries: int, given_up: GivingUp) -> Json:
         if tries == 1:
-            given_up.wait(30)
-            second.wait(30)
-            late.set()  # it ends while the second one runs
-            return "late"
+            monkeypatch.setattr("loci.workflows.tries.MARGIN_SECONDS", 60.0)  # for the second one
+            given_up.wait(60)
+            second.wait(60)
+            return "late"  # it ends while the second one runs
         second.set()
-        late.wait(30)
-        time.sleep(0.3)
+        taken.wait(60)
         return "second"
 
+    monkeypatch.setattr("loci.workflows.tries.MARGIN_SECONDS", 0.0)
+    monkeypatch.setattr("loci.workflows.tries.Tries._ends", takes)
     Steps(flow, does)
     answer = await flow.run({**task("t1", "echo", value=1), "timeout": 500, "retry": 1})
     assert (answer["status"], answer["results"]) == ("complete", {"t1": "second"})
@@ -178,11 +188,10 @@ async def test_a_bug_in_what_moves_a_workflow_on_is_told(flow: Flow, monkeypatch
     assert of(answer, "t2")["status"] == "skipped"
 
 
-@pytest.mark.parametrize("fails", [1, 3])
-@pytest.mark.parametrize("kind", ["workflow", "workflow_value"])
-async def test_a_store_that_fails_for_a_while_loses_nothing(
-    flow: Flow, monkeypatch: pytest.MonkeyPatch, fails: int, kind: str
-) -> None:
+@each("fails", [1, 3])
+@each("kind", ["workflow", "workflow_value"])
+async def test_a_store_that_fails_for_a_while_loses_nothing(flow: Flow, fails: int, kind: str) -> None:
+    flow.anew()
     records = flow.app.records
     put, failed = records.put, list[int]()
 
@@ -193,25 +202,25 @@ async def test_a_store_that_fails_for_a_while_loses_nothing(
             raise Unavailable("No space is left", "Free some")
         return put(owner, of, *args, **kwargs)
 
-    monkeypatch.setattr(records, "put", sometimes)
-    answer = await flow.run(task("t1", "note", value="x" * 5000), task("t2", "note", "t1", value=2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "put", sometimes)
+        answer = await flow.run(task("t1", "note", value="x" * 5000), task("t2", "note", "t1", value=2))
     assert answer["status"] == "complete"
     assert answer["results"]["t1"] == {"value": "x" * 5000}
     assert len(flow.begun()) == 2
     assert len(failed) == fails
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "kept"),
     [
-        (float("nan"), None),
-        ({"a": [float("inf"), 1]}, {"a": [None, 1]}),
-        ("half \ud800 a pair", "half \ud800 a pair"),
-        ("x" * 1_000_000, "x" * 1_000_000),
-        ("x" * 50_000_000, "x" * 50_000_000),
-        (2**70, 2**70),
+        pytest.param(float("nan"), None, id="nan"),
+        pytest.param({"a": [float("inf"), 1]}, {"a": [None, 1]}, id="inf"),
+        pytest.param("half \ud800 a pair", "half \ud800 a pair", id="surrogate"),
+        pytest.param("x" * 1_000_000, "x" * 1_000_000, id="1 MB"),
+        pytest.param("x" * 50_000_000, "x" * 50_000_000, id="50 MB"),
+        pytest.param(2**70, 2**70, id="large number"),
     ],
-    ids=["nan", "inf", "surrogate", "1 MB", "50 MB", "large number"],
 )
 async def test_values_of_any_size_and_kind_are_kept(flow: Flow, value: Json, kept: Json) -> None:
     Steps(flow, lambda _, __: value)

@@ -10,12 +10,11 @@ from loci.core.identity import LOCAL
 from loci.mcp.server import build_server
 from tests.servers.upstream.real import node_server
 from tests.support.deno import needs_deno
+from tests.support.each import each
 from tests.surface.results import structured, texts
-from tests.surface.workflows.conftest import Flow, task
+from tests.surface.workflows.conftest import Flow, on_lasting_both, task
 
 pytestmark = pytest.mark.anyio
-EMBEDDED = pytest.mark.parametrize("lasting_app", ["embedded"], indirect=True)
-"""For what the tests' AWS does not have: a sandbox, an index."""
 
 
 @pytest.fixture
@@ -27,6 +26,7 @@ def states(answer: dict[str, Any]) -> dict[str, str]:
     return {one["taskId"]: one["status"] for one in answer["tasks"]}
 
 
+@on_lasting_both
 async def test_tasks_run_and_their_results_come_by_id(flow: Flow) -> None:
     answer = await flow.run(task("t1", "items"), task("t2", "note", value="$t1.result.items[1].name"))
     assert answer["status"] == "complete"
@@ -56,7 +56,7 @@ async def test_the_references_example_runs_as_documented(flow: Flow, tmp_path: A
     assert flow.begun() == [("create_entities", {"entities": [{"name": "config", "content": answer["results"]["t1"]}]})]
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "sent"),
     [
         ("$t1.result", {"items": [{"name": "x", "size": 0}, {"name": "y", "size": 1}], "count": 2}),
@@ -74,6 +74,7 @@ async def test_the_references_example_runs_as_documented(flow: Flow, tmp_path: A
     ],
 )
 async def test_references_stand_for_results(flow: Flow, written: object, sent: object) -> None:
+    flow.anew()
     await flow.run(task("t1", "items", names=["x", "y"]), task("t2", "note", value=written))
     [(_, arguments)] = [call for call in flow.begun() if call[0] == "note"]
     assert arguments == {"value": sent}
@@ -114,7 +115,7 @@ WRONG: list[tuple[list[dict[str, Any]], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("tasks", "said"), WRONG)
+@each(("tasks", "said"), WRONG)
 async def test_a_plan_that_cannot_be_right_runs_nothing(flow: Flow, tasks: list[dict[str, Any]], said: str) -> None:
     failure = await flow.failed("pml_execute_dag", workflow={"tasks": tasks})
     assert failure.startswith("INVALID_PARAMS: The workflow is wrong: ")
@@ -122,7 +123,7 @@ async def test_a_plan_that_cannot_be_right_runs_nothing(flow: Flow, tasks: list[
     assert flow.begun() == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("second", "code", "said"),
     [
         (task("t2", "notes", value=1), "TOOL_NOT_FOUND", "journal:note"),
@@ -158,7 +159,7 @@ async def test_code_that_is_too_long_is_found_before_any_task_runs(flow: Flow) -
     assert flow.begun() == []
 
 
-@pytest.mark.parametrize("given", [{}, {"intent": "note it", "workflow": {"tasks": [ONE]}}])
+@each("given", [{}, {"intent": "note it", "workflow": {"tasks": [ONE]}}])
 async def test_a_call_gives_either_a_goal_or_a_workflow(flow: Flow, given: dict[str, Any]) -> None:
     failure = await flow.failed("pml_execute_dag", **given)
     assert failure.startswith("INVALID_PARAMS: ")
@@ -219,17 +220,17 @@ async def test_a_task_is_tried_again_only_if_a_repetition_is_safe(flow: Flow) ->
     assert [name for name, _ in flow.begun()].count("note_flaky") == 1
 
 
+@on_lasting_both
 async def test_a_task_has_its_time(flow: Flow) -> None:
     gate = flow.journal.with_name("never in its time")
     slow = task("t1", "wait_for", file=str(gate)) | {"timeout": 200}
     answer = await flow.run(slow, task("t2", "note", "t1", value=1))
     gate.touch()
     assert states(answer) == {"t1": "error", "t2": "skipped"}
-    assert answer["metrics"]["total_time_ms"] < 20_000
+    assert "0.2 s" in answer["tasks"][0]["error"]
 
 
 @needs_deno
-@EMBEDDED
 async def test_code_has_its_arguments_and_the_results_that_it_waits_for(flow: Flow) -> None:
     code: dict[str, Any] = {
         "id": "t2",
@@ -247,7 +248,6 @@ async def test_code_has_its_arguments_and_the_results_that_it_waits_for(flow: Fl
 
 
 @needs_deno
-@EMBEDDED
 async def test_code_that_fails_says_why(flow: Flow) -> None:
     answer = await flow.run({"id": "t1", "type": "code_execution", "code": "throw new Error('no bread')"})
     assert answer["status"] == "error"
@@ -255,14 +255,12 @@ async def test_code_that_fails_says_why(flow: Flow) -> None:
 
 
 @needs_deno
-@EMBEDDED
 async def test_code_of_a_task_may_call_the_tools_of_its_intent(flow: Flow) -> None:
     code = "const given = await journal.items({names: ['x', 'y']}); return given.count"
     answer = await flow.run({"id": "t1", "type": "code_execution", "code": code, "intent": "list some items"})
     assert answer["results"] == {"t1": 2}
 
 
-@EMBEDDED
 async def test_own_tools_are_tasks_too(flow: Flow) -> None:
     answer = await flow.run(
         {"id": "t1", "tool": "loci:add_memory", "arguments": {"name": "a.txt", "text": "The ferry leaves at nine."}},
@@ -277,7 +275,7 @@ async def test_own_tools_are_tasks_too(flow: Flow) -> None:
     assert "nine" in str(answer["results"]["t2"])
 
 
-@pytest.mark.parametrize("name", ["pml:execute_dag", "pml_execute_dag", "execute_dag", "mcp__pml__execute_dag"])
+@each("name", ["pml:execute_dag", "pml_execute_dag", "execute_dag", "mcp__pml__execute_dag"])
 async def test_every_spelling_of_the_name_reaches_the_tool(flow: Flow, name: str) -> None:
     assert (await flow.answer(name, workflow={"tasks": [ONE]}))["status"] == "complete"
 
@@ -309,7 +307,7 @@ async def test_the_status_of_a_run_can_be_asked_for_later(flow: Flow) -> None:
     assert (again["status"], again["results"]) == ("complete", {"t1": {"value": 1}})
 
 
-@pytest.mark.parametrize("tool", ["pml_continue", "pml_workflow_status", "pml_abort"])
+@each("tool", ["pml_continue", "pml_workflow_status", "pml_abort"])
 async def test_a_workflow_that_is_not_there_is_told(flow: Flow, tool: str) -> None:
     more = {"reason": "none"} if tool == "pml_abort" else {}
     failure = await flow.failed(tool, workflow_id="wf_nowhere", **more)
@@ -331,7 +329,7 @@ async def test_the_type_of_a_task_may_be_said(flow: Flow) -> None:
     assert (await flow.run(ONE | {"type": "mcp_tool"}))["status"] == "complete"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "says", "needed"),
     [
         ("execute_dag", "several tools as a graph", set[str]()),

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from loci.core.identity import LOCAL
+from tests.support.each import each
+from tests.surface.conftest import on_both
 from tests.surface.workflows.conftest import Flow, task
 
 pytestmark = pytest.mark.anyio
@@ -19,7 +21,8 @@ def cutting(flow: Flow) -> Flow:
     return flow
 
 
-@pytest.mark.parametrize(
+@on_both
+@each(
     ("how", "kept"),
     [
         ("value", {"title": "\ufffd", "whole": "😀"}),

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from loci.core.identity import LOCAL, LOCAL_CALLER
+from tests.surface.conftest import on_both
 from tests.surface.workflows.conftest import Flow, journal_server, task
 from tests.surface.workflows.upstreams import add_memory, add_release
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded", "aws"], indirect=True)]
+pytestmark = pytest.mark.anyio
 READ_AND_KEEP = "Read config.json and create a memory entity with its content"
 
 
@@ -23,6 +24,7 @@ async def approved(flow: Flow, answer: dict[str, Any]) -> dict[str, Any]:
     )
 
 
+@on_both
 async def test_a_file_is_read_and_an_entity_is_created_with_its_content(flow: Flow, folder: Path) -> None:
     answer = await flow.answer("pml_execute_dag", intent=READ_AND_KEEP)
     assert answer["status"] == "paused"

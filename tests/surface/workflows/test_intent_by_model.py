@@ -12,6 +12,7 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.json import JsonObject
 from loci.core.settings import load_settings
+from tests.support.each import each
 from tests.support.stub_model import Fails, StubModel, stub_model
 from tests.surface.workflows.conftest import Flow, journal_server, task
 
@@ -65,7 +66,7 @@ async def test_a_value_that_nobody_gave_is_not_used(flow: Flow, stub: StubModel)
     assert flow.begun() == []
 
 
-@pytest.mark.parametrize(
+@each(
     "tasks",
     [
         pytest.param([proposed("t1", "no_such_tool")], id="unknown tool"),
@@ -79,6 +80,7 @@ async def test_a_value_that_nobody_gave_is_not_used(flow: Flow, stub: StubModel)
 async def test_the_rules_plan_stands_in_for_a_plan_that_cannot_run(
     flow: Flow, stub: StubModel, tasks: list[JsonObject]
 ) -> None:
+    flow.anew()
     stub.says({"tasks": [*tasks]})
     answer = await flow.answer("pml_execute_dag", intent="List some items")
     assert answer["status"] == "complete"

@@ -6,7 +6,7 @@ import pytest
 
 from tests.surface.workflows.conftest import Flow
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+pytestmark = pytest.mark.anyio
 
 
 async def test_all_typescript_files_are_read_and_their_lines_counted(flow: Flow, folder: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from loci.core.identity import LOCAL
+from tests.support.each import each
 from tests.surface.workflows.conftest import Flow, task
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +26,7 @@ async def test_a_place_that_no_list_has_is_told_however_many_digits_it_has(flow:
     assert answer["checkpoint"]["arguments"] == {"value": there}
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "said"),
     [
         ("$t1.result.items[-1].name", "$t1.result.items[-1].name"),
@@ -45,7 +46,7 @@ async def test_what_looks_like_a_part_but_is_none_is_refused(flow: Flow, written
     assert flow.begun() == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "said"),
     [
         ("$t1", "'$t1' is not what 't1' gave: write $t1.result, or $$t1 for the text"),
@@ -63,7 +64,7 @@ async def test_what_names_a_task_but_not_its_result_is_refused(flow: Flow, writt
     assert flow.begun() == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "given"),
     [("$$t1", "$t1"), ("$$t1.count", "$t1.count"), ("$t10.count", "$t10.count"), ("for $t1 only", "for $t1 only")],
 )
@@ -72,7 +73,7 @@ async def test_text_that_only_looks_like_it_is_kept(flow: Flow, written: str, gi
     assert answer["results"]["t2"] == {"value": given}
 
 
-@pytest.mark.parametrize("written", ["$$t1.result.items[-1]", "${t1.result.count}[-1]", "$t1.result.count [x]"])
+@each("written", ["$$t1.result.items[-1]", "${t1.result.count}[-1]", "$t1.result.count [x]"])
 async def test_brackets_that_belong_to_no_part_are_text(flow: Flow, written: str) -> None:
     answer = await flow.run(task("t1", "items", names=["x"]), task("t2", "echo", "t1", value=written))
     assert answer["results"]["t2"]["value"] in ("$t1.result.items[-1]", "1[-1]", "1 [x]")
@@ -82,7 +83,7 @@ ITEMS: dict[str, Any] = task("t1", "items")
 CODE: dict[str, Any] = {"id": "t2", "type": "code_execution"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("second", "said"),
     [
         (CODE | {"code": "return deps", "arguments": {"deps": 1}}, "`deps` holds the results of other tasks"),
@@ -103,7 +104,7 @@ async def test_a_fault_of_one_task_is_found_before_any_runs(flow: Flow, second: 
     assert flow.begun() == []
 
 
-@pytest.mark.parametrize("arguments", [{"value": [{"a": {"$t1.result.count": 1}}]}, {"${t1.result.count}": 1}])
+@each("arguments", [{"value": [{"a": {"$t1.result.count": 1}}]}, {"${t1.result.count}": 1}])
 async def test_a_reference_in_the_name_of_a_field_is_refused(flow: Flow, arguments: dict[str, Any]) -> None:
     failure = await flow.failed("pml_execute_dag", workflow={"tasks": [ITEMS, task("t2", "note", **arguments)]})
     assert failure.startswith("INVALID_PARAMS: The workflow is wrong: task 't2': ")
@@ -117,7 +118,7 @@ async def test_dollars_in_the_names_of_fields_are_kept(flow: Flow) -> None:
     assert answer["results"]["t2"] == {"value": given}
 
 
-@pytest.mark.parametrize("id", ["t.1", "t1.result", "é", "日本", "a b", "", "$t1", "-a", "a\u200b", "\U0001f600"])
+@each("id", ["t.1", "t1.result", "é", "日本", "a b", "", "$t1", "-a", "a\u200b", "\U0001f600"])
 async def test_an_id_that_no_reference_could_name_is_refused(flow: Flow, id: str) -> None:
     failure = await flow.failed("pml_execute_dag", workflow={"tasks": [ITEMS, task(id, "note", value=1)]})
     said = f"task {id!r}: id: It may have A-Z, a-z, 0-9, _ and -, and does not begin with -"
@@ -131,8 +132,9 @@ async def test_ids_that_differ_only_in_case_are_two_tasks(flow: Flow) -> None:
     assert answer["results"]["t2"] == {"value": ["x" * 2000, "x" * 3000]}
 
 
-@pytest.mark.parametrize("part", ["__proto__", "constructor.name", "value.__class__", "value.length"])
+@each("part", ["__proto__", "constructor.name", "value.__class__", "value.length"])
 async def test_what_a_result_does_not_have_is_no_part_of_it(flow: Flow, part: str) -> None:
+    flow.anew()
     answer = await flow.run(task("t1", "echo", value={"a": 1}), task("t2", "note", value=f"$t1.result.{part}"))
     assert (answer["status"], answer["results"]) == ("error", {"t1": {"value": {"a": 1}}})
     assert answer["tasks"][1]["error"].startswith(f"UNRESOLVED_REFERENCE: $t1.result.{part} stands for nothing: ")

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.each import each
 from tests.surface.workflows.conftest import Flow, task
 
 pytestmark = pytest.mark.anyio
@@ -17,7 +18,7 @@ def flow(same_flow: Flow) -> Flow:
 PLAN: dict[str, Any] = {"tasks": [task("t1", "note", value=1), task("t2", "note", "t1", value=2)]}
 
 
-@pytest.mark.parametrize(
+@each(
     ("config", "said"),
     [
         ({"per_layer_validation": "true"}, "config.per_layer_validation is neither true nor false"),
@@ -34,7 +35,7 @@ async def test_a_setting_that_would_not_count_is_refused(flow: Flow, config: dic
     assert flow.begun() == []
 
 
-@pytest.mark.parametrize("given", ["yes", "no", "true", "", 1, 0, None])
+@each("given", ["yes", "no", "true", "", 1, 0, None])
 async def test_what_is_neither_true_nor_false_does_not_decide(flow: Flow, given: object) -> None:
     failure = await flow.failed("pml_execute_dag", workflow=PLAN, per_layer_validation=given)
     assert failure.startswith("INVALID_PARAMS: per_layer_validation: Input should be a valid boolean")
@@ -47,7 +48,7 @@ async def test_what_is_neither_true_nor_false_does_not_decide(flow: Flow, given:
     assert flow.begun() == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("more", "said"),
     [
         ({"approve": "yes"}, "approve: Input should be true, false or 'human'"),
@@ -71,7 +72,7 @@ async def test_a_field_of_a_task_that_would_count_otherwise_is_refused(
     assert flow.begun() == []
 
 
-@pytest.mark.parametrize("empty", ["", " ", "\n\t\u00a0"])
+@each("empty", ["", " ", "\n\t\u00a0"])
 async def test_an_abort_without_a_reason_and_a_replan_without_a_requirement_change_nothing(
     flow: Flow, empty: str
 ) -> None:
@@ -83,7 +84,7 @@ async def test_an_abort_without_a_reason_and_a_replan_without_a_requirement_chan
     assert (await flow.answer("pml_continue", workflow_id=id, reason=empty))["status"] == "complete"
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "said"),
     [
         ({}, "Neither intent nor workflow is given"),
@@ -98,7 +99,7 @@ async def test_a_call_that_gives_no_goal_or_two_is_told_so(flow: Flow, given: di
     assert flow.begun() == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "more"),
     [
         ("pml_continue", {}),

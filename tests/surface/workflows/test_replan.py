@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from loci.core.identity import LOCAL
+from tests.support.each import each
+from tests.surface.conftest import on_both
 from tests.surface.workflows.conftest import Flow, task
 from tests.surface.workflows.upstreams import add_files, add_release
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded", "aws"], indirect=True)]
+pytestmark = pytest.mark.anyio
 PARSE = "Parse discovered XML files"
 FOUND = {"discovered_files": ["config.xml", "data.xml"]}
 
@@ -36,6 +38,7 @@ async def replan(flow: Flow, id: str, requirement: str, **context: object) -> di
     )
 
 
+@on_both
 async def test_new_tasks_run_once_when_the_workflow_goes_on(flow: Flow, parsed: Path) -> None:
     id = (await paused(flow))["workflow_id"]
     answer = await replan(flow, id, PARSE, **FOUND)
@@ -107,7 +110,7 @@ async def test_a_requirement_takes_what_earlier_tasks_gave(flow: Flow, tmp_path:
     assert (tmp_path / "files" / "b.txt").read_text() == "hello"
 
 
-@pytest.mark.parametrize("requirement", ["Bake a cake", "Parse the XML file"])
+@each("requirement", ["Bake a cake", "Parse the XML file"])
 async def test_a_requirement_that_gives_nothing_changes_nothing(flow: Flow, parsed: Path, requirement: str) -> None:
     id = (await paused(flow))["workflow_id"]
     before = await flow.answer("pml_workflow_status", workflow_id=id)

@@ -1,4 +1,4 @@
-"""The pages of runs and of what waits for a person, on each runtime: what they tell, to whom, and what they change."""
+"""The pages of runs and of what waits for a person: what they tell, to whom, and what they change."""
 
 import json
 from collections.abc import Generator
@@ -12,8 +12,10 @@ from loci.core.identity import LOCAL, LOCAL_CALLER, Owner
 from loci.mcp.http.application import asgi
 from tests.attack.doors import Door, lambda_doors, uvicorn_door
 from tests.attack.wire import Answer, Ask
+from tests.support.each import each
 from tests.support.forms import form_token
 from tests.support.polling import until
+from tests.surface.conftest import on_both
 from tests.surface.workflows.conftest import BOB, Flow, task
 
 pytestmark = pytest.mark.anyio
@@ -94,8 +96,9 @@ async def test_a_question_has_its_arguments_the_tool_s_words_and_who_asked(flow:
     assert asked["asked_by"] == "a client on this machine"
 
 
-@pytest.mark.parametrize(("approved", "ends"), [(True, "complete"), (False, "aborted")])
+@each(("approved", "ends"), [(True, "complete"), (False, "aborted")])
 async def test_a_person_answers_once_with_a_note(flow: Flow, me: Person, approved: bool, ends: str) -> None:
+    flow.anew()
     await flow.run(*PLAN)
     asked = me.question()
     assert me.decide(asked, approved=approved, note="  seen by me ").status == 200
@@ -131,7 +134,7 @@ async def test_a_run_that_waits_after_a_layer_goes_on_or_stops(flow: Flow, me: P
     assert [arguments["value"] for _, arguments in flow.begun()] == [1, 2]
 
 
-@pytest.mark.parametrize("body", [{}, {"checkpoint_id": "x"}, {"checkpoint_id": "x", "approved": "yes"}])
+@each("body", [{}, {"checkpoint_id": "x"}, {"checkpoint_id": "x", "approved": "yes"}])
 async def test_an_answer_that_says_neither_is_refused(flow: Flow, me: Person, body: dict[str, object]) -> None:
     run = await flow.run(*PLAN)
     answer = me.post(f"approvals/{run['workflow_id']}", **body)
@@ -184,6 +187,7 @@ async def test_an_answer_that_the_page_has_is_not_sent_again(flow: Flow, me: Per
     assert me.json(f"approvals/list?seen={seen}")["waiting"] == []
 
 
+@on_both
 async def test_a_run_is_aborted_with_a_reason(flow: Flow, me: Person) -> None:
     run = await flow.run(*PLAN)
     id = run["workflow_id"]

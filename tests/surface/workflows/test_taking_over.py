@@ -19,10 +19,10 @@ from loci.core.json import JsonObject
 from loci.workflows.active import ActiveOwners
 from loci.workflows.parts import MOST_ACTIVE
 from loci.workflows.run import Lease, TaskState
+from tests.support.each import each
 from tests.support.polling import until
 from tests.surface.workflows.conftest import Flow, task
 
-pytestmark = pytest.mark.parametrize("app", ["embedded"], indirect=True)
 PLAN: JsonObject = {"tasks": [task("t1", "echo", value=1), task("t2", "note", "t1", value=2)]}
 HOUR = 3600.0
 
@@ -194,8 +194,9 @@ def all_at_once(*calls: Callable[[], JsonObject]) -> list[Any]:
         return [*threads.map(call, calls)]
 
 
-@pytest.mark.parametrize("turn", range(3))
+@each("turn", range(3))
 def test_answers_at_the_same_time_are_taken_once(flow: Flow, turn: int) -> None:
+    flow.anew()
     layers: JsonObject = {
         "tasks": [task(f"t{at}", "note", *([f"t{at - 1}"] if at else []), value=at) for at in range(4)]
     }

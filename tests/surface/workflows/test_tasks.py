@@ -1,6 +1,5 @@
 """Workflows as tasks, for clients that have the protocol's Tasks extension."""
 
-import time
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.each import each
+from tests.support.polling import until
 from tests.surface.workflows.conftest import task
 from tests.surface.workflows.visitors import Visitor
 
@@ -16,11 +17,13 @@ PATIENCE = 60
 
 
 @pytest.fixture
-def ann(both: tuple[Visitor, Visitor]) -> Visitor:
+def ann(both: tuple[Visitor, Visitor]) -> Generator[Visitor]:
     """Her calls wait for a moment only."""
     workflows = both[0].flow.app.workflows
-    workflows.parts = replace(workflows.parts, patience=0.1)
-    return both[0]
+    before = workflows.parts
+    workflows.parts = replace(before, patience=0.1)
+    yield both[0]
+    workflows.parts = before
 
 
 @pytest.fixture
@@ -45,11 +48,12 @@ def about(visitor: Visitor, id: str, method: str = "tasks/get", **more: object) 
 
 def ended(ann: Visitor, id: str, status: str) -> dict[str, Any]:
     """The task as soon as it has this status."""
-    until = time.monotonic() + PATIENCE
-    while (found := about(ann, id)["result"])["status"] != status:
-        assert time.monotonic() < until, found
-        time.sleep(0.05)
-    return found
+
+    def found() -> dict[str, Any] | None:
+        told = about(ann, id)["result"]
+        return told if told["status"] == status else None
+
+    return until(found, PATIENCE)
 
 
 def test_work_that_outlasts_its_call_is_a_task_and_its_result_comes_with_it(ann: Visitor, gate: Path) -> None:
@@ -76,11 +80,13 @@ def test_a_client_without_the_extension_gets_an_answer_that_says_how_to_look_aga
     assert refused["error"]["code"] == -32021
 
 
-@pytest.mark.parametrize(
+@each(
     ("action", "says", "status"),
     [("accept", True, "complete"), ("accept", False, "aborted"), ("decline", True, "aborted")],
 )
 def test_a_person_is_asked_through_the_task(ann: Visitor, gate: Path, action: str, says: bool, status: str) -> None:
+    ann.flow.anew()
+    gate.unlink(missing_ok=True)
     gated = task("t2", "deploy", "t1", value="v2") | {"approve": "human"}
     id = begun(ann, waits(gate), gated)["taskId"]
     gate.touch()

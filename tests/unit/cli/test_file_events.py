@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from loci.cli.file_events import FileEvents, remote_kind
+from tests.support.each import each
 
 MOUNTS = """\
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -58,7 +59,7 @@ def test_a_folder_that_is_made_again_is_watched_again(tmp_path: Path, said: list
     assert watched == [[str(folder)]] * 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("folder", "kind"),
     [
         ("/home/ann/My notes", "nfs4"),

@@ -1,6 +1,7 @@
 """`loci ingest --to` and a server that does not answer as it should."""
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from loci.cli.remote_client import WAITS, RemoteClient
 from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
 from loci.documents.ingest.index_writer import no_progress
 from loci.documents.ingest.local_files import local_path
-from tests.servers.ports import free_port
+from tests.support.each import each
 
 Reply = tuple[int, object]
 EMPTY: Reply = (200, {"documents": [], "next": None, "largest": 4_000_000, "uploads": "s3://things/uploads/-/local/"})
@@ -87,8 +88,9 @@ def synced(url: str, notes: Path, pause: Callable[[float], None]) -> SyncSummary
     return sync.summary
 
 
-@pytest.mark.parametrize("status", [500, 502, 503, 504])
-def test_a_busy_server_is_asked_again_with_longer_and_longer_waits(pauses: list[float], status: int) -> None:
+@each("status", [500, 502, 503, 504])
+def test_a_busy_server_is_asked_again_with_longer_and_longer_waits(status: int) -> None:
+    pauses: list[float] = []
     with answering(in_turn((status, b"busy"), (status, {}), EMPTY)) as url:
         assert RemoteClient(url, None, pauses.append).stored_hashes("notes") == {}
     assert pauses == [*WAITS[:2]]
@@ -111,12 +113,14 @@ def test_the_client_gives_up_in_the_end_and_says_why(pauses: list[float]) -> Non
 
 
 def test_a_server_that_is_down_is_reported(pauses: list[float]) -> None:
-    port = free_port()
-    with pytest.raises(Unavailable, match="cannot be reached"):
-        RemoteClient(f"http://127.0.0.1:{port}", None, pauses.append).stored_hashes("notes")
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # nobody listens there, and nobody else can
+        client = RemoteClient(f"http://127.0.0.1:{silent.getsockname()[1]}", None, pauses.append)
+        with pytest.raises(Unavailable, match="cannot be reached"):
+            client.stored_hashes("notes")
 
 
-@pytest.mark.parametrize(
+@each(
     ("reply", "error"),
     [
         ((401, b"{}"), Misconfigured),
@@ -127,9 +131,8 @@ def test_a_server_that_is_down_is_reported(pauses: list[float]) -> None:
         ((200, {"hello": "world"}), Refused),
     ],
 )
-def test_an_error_that_another_try_cannot_help_is_reported_at_once(
-    pauses: list[float], reply: Reply, error: type[LociError]
-) -> None:
+def test_an_error_that_another_try_cannot_help_is_reported_at_once(reply: Reply, error: type[LociError]) -> None:
+    pauses: list[float] = []
     with answering(in_turn(reply)) as url, pytest.raises(error):
         RemoteClient(url, "key", pauses.append).stored_hashes("notes")
     assert pauses == []
@@ -171,7 +174,7 @@ def test_documents_for_later_are_sent_again_until_the_server_accepts_none(notes:
     assert (done.sent, [one.reason for one in done.failed], done.left) == (7, ["No time."], 0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "url"),
     [
         ("https://loci.example.com", "https://loci.example.com/documents"),

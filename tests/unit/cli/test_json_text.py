@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loci.cli.connecting.json_text import entry_in, read_json, with_entry, without_entry
@@ -26,6 +26,7 @@ def remarked(text: str, remark: str) -> str:
     return "\n".join(line if line.endswith("\\") else f"{line}{remark}" for line in lines)
 
 
+@settings(deadline=None)
 @given(SERVERS, st.sampled_from([None, 1, 2, "\t"]), REMARKS, st.booleans(), st.sampled_from(["\n", "\r\n"]))
 def test_an_entry_goes_in_and_out(servers: dict[str, Any], indent: Any, remark: str, last: bool, line_end: str) -> None:
     value = {"x": [1], "servers": servers, "z": {}}
@@ -41,6 +42,7 @@ def test_an_entry_goes_in_and_out(servers: dict[str, Any], indent: Any, remark: 
     assert without_entry(added, "servers", "loci") == text == without_entry(changed, "servers", "loci")
 
 
+@settings(deadline=None)
 @given(st.text('{}[],:"/*\\ \n1at', max_size=30))
 def test_what_json_reads_is_read_the_same(text: str) -> None:
     try:

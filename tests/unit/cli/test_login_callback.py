@@ -9,7 +9,7 @@ import pytest
 
 from loci.cli.login_callback import LoginCallback
 from loci.core.errors import Refused, Unavailable
-from tests.servers.ports import free_port
+from tests.support.each import each
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_the_page_shows_nothing_of_what_it_was_given(callback: LoginCallback) ->
     assert (status, "script" in said, "was not granted" in said) == (200, False, True)
 
 
-@pytest.mark.parametrize("query", ["", "state=x&code=1", "code=1", "state=s&state=s&code=1", "state=s%00&code=1"])
+@each("query", ["", "state=x&code=1", "code=1", "state=s&state=s&code=1", "state=s%00&code=1"])
 def test_who_does_not_know_the_login_cannot_answer(callback: LoginCallback, query: str) -> None:
     assert get(f"{callback.url}?{query}")[0] == 400
     with pytest.raises(Unavailable):
@@ -66,9 +66,7 @@ def test_a_silent_visitor_holds_up_nobody(callback: LoginCallback) -> None:
 
 
 def test_a_port_that_is_taken_is_told() -> None:
-    port = free_port()
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", port))
-        taken.listen()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
         with pytest.raises(Refused, match=f"Port {port} is not free"):
             LoginCallback(port)

@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-import pytest
-
 from loci.code.answers import python_answer, python_under_way
 from loci.code.python_run import ExecutorCondition, LostVariable, Made, Ran, RunFailure, Value
 from loci.code.tools.python_tools import RunResult
+from tests.support.each import each
 
 LOST = (LostVariable("db", "a connection cannot be saved"),)
 CONDITION = ExecutorCondition("restored", kept=("x",), lost=LOST, unsaved="they are larger than 50 MB")
@@ -17,9 +16,7 @@ def _ran(outcome: Value | RunFailure | None, stdout: str = "printed\n") -> Ran:
     return Ran(outcome, stdout, "", False, 1.5, 90.0, CONDITION, figures=(b"\x89PNG", b"\x89PNG2"), files=files)
 
 
-@pytest.mark.parametrize(
-    "outcome", [Value("int", "41"), None, RunFailure("CODE_ERROR", "It failed", "Correct it", "…")]
-)
+@each("outcome", [Value("int", "41"), None, RunFailure("CODE_ERROR", "It failed", "Correct it", "…")])
 def test_an_answer_has_exactly_the_fields_that_the_tool_declares(outcome: Value | RunFailure | None) -> None:
     result = python_answer(_ran(outcome))["result"]
     declared = RunResult.model_validate({"result": result}, strict=True).model_dump(include={"result"})

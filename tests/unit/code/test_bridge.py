@@ -13,9 +13,10 @@ from loci.compose import build_app
 from loci.core.errors import NotFound
 from loci.core.identity import LOCAL_CALLER
 from loci.core.settings import load_settings
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [
         ("list_commits", ("list_commits", "listCommits")),

@@ -32,16 +32,11 @@ def test_what_is_brought_is_there_until_the_lock_changes_and_what_a_crash_left_i
     tmp_path: Path, lock: Path
 ) -> None:
     (tmp_path / ".runner-0123").mkdir()
-    packages.install(tmp_path / "runner", said)
+    assert [Code.install_packages(tmp_path / "runner", said) for _ in range(2)] == [True, False]
     assert sorted(one.name for one in tmp_path.iterdir()) == ["runner", lock.name]
     assert packages.state(tmp_path / "runner") == "ready"
     lock.write_text("# another")
     assert packages.state(tmp_path / "runner") == "outdated"
-
-
-@pytest.mark.usefixtures("lock")
-def test_packages_that_are_there_are_not_installed_again(tmp_path: Path) -> None:
-    assert [Code.install_packages(tmp_path / "runner", said) for _ in range(2)] == [True, False]
 
 
 def test_what_could_not_be_brought_leaves_what_was_there(tmp_path: Path, lock: Path) -> None:

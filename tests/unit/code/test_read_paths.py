@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from loci.code.read_paths import Readable, readable
+from tests.support.each import each
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "allowed"),
     [
         ("open", "open"),
@@ -39,14 +40,14 @@ def test_what_the_operator_allows_and_the_caller_asks_for(root: Path, asked: str
     assert found == (Readable((str(root / allowed),), ()) if allowed else Readable((), (path,)))
 
 
-@pytest.mark.parametrize("roots", ["data", "data/below", ""])
+@each("roots", ["data", "data/below", ""])
 def test_what_is_private_is_never_allowed(root: Path, roots: str) -> None:
-    (root / "data" / "below").mkdir()
+    (root / "data" / "below").mkdir(exist_ok=True)
     path = str(root / "data" / "below")
     assert readable([path], [root / roots], root / "data") == Readable((), (path,))
 
 
-@pytest.mark.parametrize("path", ["/proc/self", "/sys", "/dev", "/"])
+@each("path", ["/proc/self", "/sys", "/dev", "/"])
 def test_what_is_no_file_is_never_allowed(path: str) -> None:
     assert readable([path], [Path("/")], None).allowed == ()
 

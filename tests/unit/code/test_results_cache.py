@@ -1,10 +1,9 @@
 """The results that are remembered, for whom, and which make room."""
 
-import pytest
-
 from loci.code.results_cache import ResultsCache, key_of
 from loci.code.typescript_run import Completed, LogLine, Measured, RunLimits, TypeScriptJob
 from loci.core.identity import Owner
+from tests.support.each import each
 
 ANN, BOB, CAT = (Owner("t", name) for name in ("ann", "bob", "cat"))
 GIVEN = Completed(4, None, steady=True)
@@ -33,7 +32,7 @@ def test_so_many_owners_are_remembered() -> None:
     assert [cache.find(owner, "key") for owner in (ANN, BOB, CAT)] == [None, GIVEN, GIVEN]
 
 
-@pytest.mark.parametrize(
+@each(
     "other",
     [
         Completed(4, None, steady=False),
@@ -52,7 +51,7 @@ def test_code_may_tell_the_order_of_the_contexts_keys() -> None:
     assert key_of(TypeScriptJob("1", {"a": 1, "b": 2}), ()) != key_of(TypeScriptJob("1", {"b": 2, "a": 1}), ())
 
 
-@pytest.mark.parametrize(
+@each(
     ("job", "tools"),
     [
         (TypeScriptJob("2"), ()),

@@ -19,7 +19,7 @@ class Work:
 
     def __call__(self, name: str) -> None:
         self.begun.append(name)
-        assert self.go.wait(30)
+        assert self.go.wait(60)
 
 
 def test_so_many_run_at_once_and_the_next_waits() -> None:

@@ -31,6 +31,8 @@ from tests.support.recorded_records import RecordedRecords
 from tests.support.small_models import lay_out_embedder
 
 START = 1_768_608_000.0  # 2026-01-17
+PATIENCE = 600.0
+"""Seconds that a document may take to be parsed: on a slow machine, too, it is read as what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,8 @@ def open_desk(folder: Path) -> Desk:
     records = RecordedRecords(SqliteRecords(database, lambda: START))
     catalog = Catalog(records)
     index = SqliteIndex(database)
-    writer = IndexWriter(catalog, index, OnnxEmbedder(CurrentModel(ModelsFolder(models), "embedder")), lambda: START)
+    embedder = OnnxEmbedder(CurrentModel(ModelsFolder(models), "embedder"))
+    writer = IndexWriter(catalog, index, embedder, lambda: START, parse_seconds=PATIENCE)
     blobs = FolderBlobs(data / "blobs", Keyring(["s" * 32]).seal("link"), "http://127.0.0.1", lambda: START)
     library = Library(catalog, writer, blobs, FolderWriteLocks(data / "turns"), Deletions(records))
     return Desk(

@@ -4,6 +4,7 @@ import pytest
 
 from loci.core.errors import NotFound, Refused
 from loci.documents.writing.authoring import append, create, replace_all, replace_section
+from tests.support.each import each
 
 NOTE = """\
 ---
@@ -33,7 +34,7 @@ def test_a_new_document_ends_with_one_line_end() -> None:
     assert create("# A\r\n\r\nB\r\n\r\n") == b"# A\n\nB\n"
 
 
-@pytest.mark.parametrize("content", [b"A\n", b"A\n\n\n", b"A\r\n", b"\xef\xbb\xbfA\n", b"\xff\n", b"A"])
+@each("content", [b"A\n", b"A\n\n\n", b"A\r\n", b"\xef\xbb\xbfA\n", b"\xff\n", b"A"])
 def test_what_was_there_stays_when_text_is_added(content: bytes) -> None:
     after = append("a.md", content, "New.\n", None)
     stem = content.rstrip()
@@ -77,7 +78,7 @@ def test_a_section_can_be_emptied() -> None:
     assert after == NOTE.replace("\nOne.\n\n### Codes\n\nTwo.\n", "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after"),
     [
         ("Title\n=====\nOld.\n", "Title\n=====\n\nNew.\n"),
@@ -96,9 +97,7 @@ def test_the_line_ends_are_those_of_the_document() -> None:
     assert append("a.md", b"# A\r\n", "C\nD", "A") == b"# A\r\n\r\nC\r\nD\r\n"
 
 
-@pytest.mark.parametrize(
-    "content", [b"A", b"A\n\n\n", b"\xef\xbb\xbfA\r\nB\nC\r", b"caf\xe9\n", b"A\0\n", b"# A\n\n\n\n## B\n\n\n"]
-)
+@each("content", [b"A", b"A\n\n\n", b"\xef\xbb\xbfA\r\nB\nC\r", b"caf\xe9\n", b"A\0\n", b"# A\n\n\n\n## B\n\n\n"])
 def test_a_text_that_is_written_as_it_was_read_changes_no_byte(content: bytes) -> None:
     read = content.decode(errors="replace")
     for text in (read, read.replace("\r\n", "\n").replace("\r", "\n"), read.removeprefix("\ufeff")):
@@ -123,7 +122,7 @@ def test_an_unknown_heading_is_told_with_those_that_are_there() -> None:
     assert "'Errors'" in str(failure.value)
 
 
-@pytest.mark.parametrize("text", ["```\nno end", "<!-- no end", "~~~"])
+@each("text", ["```\nno end", "<!-- no end", "~~~"])
 def test_text_that_hides_other_headings_is_refused(text: str) -> None:
     with pytest.raises(Refused) as refusal:
         replace_section("a.md", NOTE.encode(), text, "Errors")

@@ -6,13 +6,13 @@ import subprocess
 import sys
 
 import numpy as np
-import pytest
 
 from loci.documents.document import Document
 from loci.documents.document_links import Mention, WrittenLinks
 from loci.documents.graph.clusters import Clustering, Method, communities, find_clusters
 from loci.documents.graph.graph import build_graph
 from loci.documents.graph.similarity import Similarity
+from tests.support.each import each
 
 METHODS: tuple[Method, ...] = ("louvain", "label_propagation", "tags")
 TOPICS = 3
@@ -41,7 +41,11 @@ def clustered(method: Method, order: int = 0) -> Clustering:
     return find_clusters(build_graph(documents, {}), similarity, method)
 
 
-@pytest.mark.parametrize("method", METHODS)
+def found_by_each() -> list[list[tuple[str, tuple[str, ...]]]]:
+    return [[(one.id, one.stems) for one in clustered(method).clusters] for method in METHODS]
+
+
+@each("method", METHODS)
 def test_documents_of_one_topic_are_together(method: Method) -> None:
     found = clustered(method)
     for one in found.clusters:
@@ -53,17 +57,13 @@ def test_louvain_finds_the_topics_themselves() -> None:
     assert [len(one.documents) for one in clustered("louvain").clusters] == [EACH] * TOPICS
 
 
-@pytest.mark.parametrize("method", METHODS)
+@each("method", METHODS)
 def test_the_order_of_documents_does_not_matter(method: Method) -> None:
     assert clustered(method, 1) == clustered(method, 2)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_another_process_finds_the_same(method: Method) -> None:
-    program = (
-        "from tests.unit.documents.test_clusters import clustered\n"
-        f"print([(one.id, one.stems) for one in clustered({method!r}).clusters])"
-    )
+def test_another_process_finds_the_same() -> None:
+    program = "from tests.unit.documents.test_clusters import found_by_each\nprint(found_by_each())"
     said = [
         subprocess.run(
             [sys.executable, "-c", program],
@@ -74,7 +74,7 @@ def test_another_process_finds_the_same(method: Method) -> None:
         ).stdout
         for seed in ("1", "2")
     ]
-    assert said[0] == said[1] == f"{[(one.id, one.stems) for one in clustered(method).clusters]}\n"
+    assert said[0] == said[1] == f"{found_by_each()}\n"
 
 
 def test_words_that_several_say_and_others_do_not_tell_a_cluster_apart() -> None:
@@ -102,7 +102,7 @@ def test_links_join_what_is_not_alike() -> None:
     assert sorted(sorted(one.documents) for one in found.clusters) == [["a", "c"], ["b", "d"]]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@each("method", METHODS)
 def test_an_empty_library_has_no_clusters(method: Method) -> None:
     nothing = Similarity("model", (), np.zeros((0, 4), np.float32), {})
     assert find_clusters(build_graph([], {}), nothing, method).clusters == ()

@@ -7,11 +7,12 @@ import pytest
 from loci.core.errors import Refused
 from loci.documents.content.date_ranges import asked_for_newest, parse_date_range
 from loci.documents.content.tags_and_dates import first_day
+from tests.support.each import each
 
 SATURDAY = date(2026, 1, 17)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "2026-01-17",
@@ -33,7 +34,7 @@ def test_a_day_is_told_in_one_form(text: str) -> None:
     assert first_day(text) == "2026-01-17"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",
@@ -52,7 +53,7 @@ def test_what_is_no_day_is_none(text: str) -> None:
     assert first_day(text) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "first", "last"),
     [
         ("2026-01-17", "2026-01-17", "2026-01-17"),
@@ -94,7 +95,7 @@ def test_a_range_has_a_first_and_a_last_day(text: str, first: str | None, last: 
     assert parse_date_range(text, SATURDAY) == (first, last)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",
@@ -115,7 +116,7 @@ def test_what_is_not_a_range_is_refused(text: str) -> None:
     assert refusal.value.code == "BAD_DATE_RANGE"
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "rest"),
     [
         ("newest notes on tides", "notes on tides"),

@@ -8,6 +8,7 @@ import pytest
 
 from loci.core.errors import Refused
 from loci.documents.content.excerpt import Excerpt, ExcerptRequest, read_excerpt
+from tests.support.each import each
 
 PIECES = ["a", "word ", "\n", "\r\n", "\r", "\n\n", '"', "\t", "é", "日本", "🦊", "\0", "\ufeff", "x" * 30]
 
@@ -32,7 +33,7 @@ def parts(
     return found
 
 
-@pytest.mark.parametrize("seed", range(150))
+@each("seed", range(150))
 def test_parts_keep_the_room_and_together_are_the_text(seed: int) -> None:
     chance = random.Random(seed)
     text = "".join(chance.choices(PIECES, k=chance.randrange(60)))
@@ -43,7 +44,7 @@ def test_parts_keep_the_room_and_together_are_the_text(seed: int) -> None:
     assert most is None or all(len(one.text) <= most for one in found)
 
 
-@pytest.mark.parametrize("seed", range(50))
+@each("seed", range(50))
 def test_parts_of_a_range_together_are_the_range(seed: int) -> None:
     chance = random.Random(seed)
     lines = ["".join(chance.choices(["a", "word ", '"'], k=chance.randrange(40))) for _ in range(12)]
@@ -69,7 +70,7 @@ def test_a_section_of_a_file_from_windows_has_its_line_ends() -> None:
     assert read_excerpt(text, ExcerptRequest("A"), characters).first_line == 1
 
 
-@pytest.mark.parametrize("request_", [ExcerptRequest(first_line=4), ExcerptRequest(first_line=2, first_column=6)])
+@each("request_", [ExcerptRequest(first_line=4), ExcerptRequest(first_line=2, first_column=6)])
 def test_what_is_not_there_is_refused(request_: ExcerptRequest) -> None:
     with pytest.raises(Refused) as refused:
         read_excerpt("one\ntwo\nlast", request_, characters)

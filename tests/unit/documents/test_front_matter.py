@@ -1,8 +1,7 @@
 """The YAML block at the top of a document."""
 
-import pytest
-
 from loci.documents.content.front_matter import FrontMatter, read_front_matter
+from tests.support.each import each
 
 LAUGHS = [
     "a: &a [x,x,x,x,x,x,x,x,x]",
@@ -30,7 +29,7 @@ def test_lists_are_several_values() -> None:
     assert read("a: [b, c]", "d:", "  - e", "  - f").fields == {"a": ("b", "c"), "d": ("e", "f")}
 
 
-@pytest.mark.parametrize("nothing", ["", "~", "null"])
+@each("nothing", ["", "~", "null"])
 def test_a_field_without_a_value_has_none(nothing: str) -> None:
     assert read(f"title: {nothing}").first("title") is None
 
@@ -52,7 +51,7 @@ def test_a_front_matter_without_an_end_is_told() -> None:
     assert problem is not None
 
 
-@pytest.mark.parametrize(
+@each(
     ("lines", "line"),
     [
         (["title: Auth: the fix"], 2),
@@ -69,12 +68,12 @@ def test_a_broken_front_matter_is_told_with_its_line(lines: list[str], line: int
     assert (found.fields, found.lines, found.problem.line) == ({}, len(lines) + 2, line)
 
 
-@pytest.mark.parametrize("lines", [LAUGHS, MERGES])
+@each("lines", [LAUGHS, MERGES])
 def test_aliases_that_multiply_are_not_followed(lines: list[str]) -> None:
     assert sum(map(len, read(*lines).fields.values())) < 1000
 
 
-@pytest.mark.parametrize(
+@each(
     "bomb",
     [
         "a: " + "[" * 30_000,

@@ -5,13 +5,13 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
-import pytest
 
 from loci.documents.document import Document
 from loci.documents.document_links import Mention, WrittenLinks
 from loci.documents.graph.gaps import find_gaps
 from loci.documents.graph.graph import build_graph
 from loci.documents.graph.similarity import BLOCK, Similarity
+from tests.support.each import each
 
 
 def random_similarity(count: int, dimensions: int = 8, seed: int = 1) -> Similarity:
@@ -33,8 +33,8 @@ def by_brute_force(
     return sorted(found, key=lambda pair: (-near[pair], pair))[:most]
 
 
-@pytest.mark.parametrize("least", [-1.0, 0.0, 0.7, 0.95])
-@pytest.mark.parametrize("most", [1, 10, 500])
+@each("least", [-1.0, 0.0, 0.7, 0.95])
+@each("most", [1, 10, 500])
 def test_they_are_those_of_brute_force(least: float, most: int) -> None:
     one = random_similarity(120)
     source = random.Random(2)

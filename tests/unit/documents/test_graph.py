@@ -3,12 +3,11 @@
 import sys
 from pathlib import Path
 
-import pytest
-
 from loci.core.identity import LOCAL
 from loci.documents.document import Document
 from loci.documents.document_links import Form, Mention, Relation, WrittenLinks
 from loci.documents.graph.graph import MAX_AGE_SECONDS, Graph, Graphs, build_graph
+from tests.support.each import each
 
 from .conftest import Desk, open_desk
 
@@ -34,7 +33,7 @@ def linked(source: str, target: str, form: Form, *paths: str) -> str | None:
     return made.documents[link.target].path if link else None
 
 
-@pytest.mark.parametrize(
+@each(
     ("target", "found"),
     [
         ("b.md", "r/a/b.md"),
@@ -56,9 +55,7 @@ def test_a_path_is_followed_from_where_it_stands_then_looked_for(target: str, fo
     assert linked("r/a/x.md", target, "path", "r/a/b.md", "r/c/d.md", "r/c/index.md") == found
 
 
-@pytest.mark.parametrize(
-    "target", ["auth-guide", "Auth Guide", "auth_guide", "AUTH GUIDE", "auth-guide.md", "b/auth-guide"]
-)
+@each("target", ["auth-guide", "Auth Guide", "auth_guide", "AUTH GUIDE", "auth-guide.md", "b/auth-guide"])
 def test_a_name_is_looked_for_everywhere_however_it_is_written(target: str) -> None:
     assert linked("r/a/x.md", target, "name", "r/b/auth-guide.md") == "r/b/auth-guide.md"
 

@@ -134,7 +134,7 @@ def test_thousands_of_files_of_one_byte_are_all_taken(desk: Desk, many: int) -> 
     assert desk.run().processed == many
 
 
-@pytest.mark.parametrize("many", [20_000, pytest.param(100_000, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("many", [5_000, pytest.param(100_000, marks=pytest.mark.exhaustive)])
 def test_many_thousand_headings_are_one_document(desk: Desk, many: int) -> None:
     desk.write("a.md", "".join(f"# Heading {number}\n" for number in range(many)))
     desk.run()
@@ -142,7 +142,7 @@ def test_many_thousand_headings_are_one_document(desk: Desk, many: int) -> None:
 
 
 def test_markdown_of_a_million_lines_is_read_as_plain_text(desk: Desk) -> None:
-    desk.write("a.md", "a\n" * 1_000_000 + "\nstrawberry\n")
+    desk.write("a.md", "\n" * 1_000_000 + "strawberry\n")
     [(_, problem)] = desk.run().problems
     assert "read as plain text" in problem.what
     assert desk.found("strawberry") == {"notes-a"}

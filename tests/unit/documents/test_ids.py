@@ -3,11 +3,11 @@
 import re
 import unicodedata
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loci.documents.document_ids import DOCUMENT_ID, LONGEST_ID, ids_for, normal_id
+from tests.support.each import each
 
 PATHS = st.text(min_size=1).filter(lambda path: "\ud800" not in path)
 
@@ -16,7 +16,7 @@ def first(path: str) -> str:
     return next(ids_for(path))
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "id"),
     [
         ("docs/briefs/auth.md", "docs-briefs-auth"),
@@ -35,12 +35,12 @@ def test_an_id_is_the_path_in_its_letters(path: str, id: str) -> None:
     assert first(path) == id
 
 
-@pytest.mark.parametrize("path", ["---", "." * 300, "🚀.md"])
+@each("path", ["---", "." * 300, "🚀.md"])
 def test_a_path_without_letters_has_a_hash(path: str) -> None:
     assert re.fullmatch(r"[0-9a-f]{8}", first(path))
 
 
-@pytest.mark.parametrize(("path", "id"), [("docs/会议.md", "docs-06bc0ab5"), ("会议.md", "bf671859")])
+@each(("path", "id"), [("docs/会议.md", "docs-06bc0ab5"), ("会议.md", "bf671859")])
 def test_the_ids_that_paths_in_other_scripts_once_got_are_still_theirs(path: str, id: str) -> None:
     assert id in ids_for(path)
 

@@ -11,6 +11,7 @@ from loci.documents import library
 from loci.documents.directory import directory
 from loci.documents.document_ids import lock_name
 from loci.documents.ingest.ingested_folders import IngestedFolders
+from tests.support.each import each
 
 from .conftest import Desk
 
@@ -48,7 +49,7 @@ def test_an_unknown_id_is_answered_with_the_nearest(desk: Desk) -> None:
     assert error.value.code == "NODE_NOT_FOUND"
 
 
-@pytest.mark.parametrize("id", ["", "../../etc/passwd", "a" * 100_000, "nul\0", "\ud800"])
+@each("id", ["", "../../etc/passwd", "a" * 100_000, "nul\0", "\ud800"])
 def test_what_can_be_no_id_is_not_found(desk: Desk, id: str) -> None:
     with pytest.raises(NotFound):
         desk.library.get(LOCAL, id)
@@ -78,7 +79,7 @@ def test_texts_whose_paths_make_one_id_are_both_kept(desk: Desk) -> None:
     assert len(ids) == 2
 
 
-@pytest.mark.parametrize("path", ["../a.md", "a/../../b.md", "", "/", "a\0.md", "a.exe"])
+@each("path", ["../a.md", "a/../../b.md", "", "/", "a\0.md", "a.exe"])
 def test_a_path_that_is_none_is_refused(desk: Desk, path: str) -> None:
     with pytest.raises(Refused):
         desk.library.add(ANN, path, b"text")
@@ -90,7 +91,7 @@ def test_nobody_sees_what_is_another_owners(desk: Desk) -> None:
         desk.library.get(LOCAL, "a")
 
 
-@pytest.mark.parametrize("name", ["notes-a-x", "notes/a/x.md", "notes/a", "notes/a/"])
+@each("name", ["notes-a-x", "notes/a/x.md", "notes/a", "notes/a/"])
 def test_a_document_is_named_by_id_path_or_folder(desk: Desk, name: str) -> None:
     desk.write("a/x.md", "text")
     desk.write("ab/y.md", "text")

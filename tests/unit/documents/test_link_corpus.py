@@ -2,6 +2,8 @@
 
 import random
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -12,18 +14,20 @@ from loci.documents.document_ids import ids_for
 from loci.documents.document_links import WrittenLinks
 from loci.documents.graph.graph import Graph, build_graph
 from loci.documents.graph.link_resolution import DocumentNames, is_other_file
+from tests.support.each import each
 from tests.support.link_corpus import Answer, Note, lay_out, link_corpus
-from tests.unit.documents.conftest import Desk
+from tests.unit.documents.conftest import Desk, open_desk
 
 NOTES = link_corpus()
 ROOT = "harbour/"
+parsed_once = cache(parse)
 
 
 def taken_in(texts: Mapping[str, str]) -> tuple[list[Document], dict[str, WrittenLinks]]:
     documents: list[Document] = []
     said: dict[str, WrittenLinks] = {}
     for path, text in texts.items():
-        parsed, id = parse(path, text.encode()), next(iter(ids_for(path)))
+        parsed, id = parsed_once(path, text.encode()), next(iter(ids_for(path)))
         documents.append(
             Document(
                 id=id,
@@ -56,7 +60,7 @@ def test_there_are_enough_of_them() -> None:
     assert sum(len(answers) for note in NOTES for answers in note.answers.values()) >= 150
 
 
-@pytest.mark.parametrize("note", NOTES, ids=lambda note: note.path)
+@each("note", [pytest.param(note, id=note.path) for note in NOTES])
 def test_each_link_means_what_its_answer_says(note: Note) -> None:
     documents, said = taken_in(TEXTS)
     names = DocumentNames(documents, {id: one.aliases for id, one in said.items()})
@@ -74,7 +78,7 @@ def test_each_link_means_what_its_answer_says(note: Note) -> None:
     assert found == wanted
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_a_graph_that_is_made_from_the_one_before_is_as_one_that_is_made_anew(seed: int) -> None:
     choice, texts, graph = random.Random(seed), dict(TEXTS), None
     for number in range(8):
@@ -111,8 +115,11 @@ def test_the_graph_has_all_of_them_and_no_other() -> None:
     assert edges(build_graph(*taken_in(TEXTS))) == wanted
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_files_that_are_renamed_keep_their_links_in_both_directions(desk: Desk, seed: int) -> None:
+@each("seed", range(12))
+def test_files_that_are_renamed_keep_their_links_in_both_directions(tmp_path: Path, seed: int) -> None:
+    folder = tmp_path / str(seed)
+    folder.mkdir()
+    desk = open_desk(folder)
     lay_out(NOTES, desk.notes)
     desk.run()
     before = edges(graph(desk))

@@ -1,11 +1,10 @@
 """The links of a document: which forms count, their lines, and their relations."""
 
-import pytest
-
 from loci.documents.content.front_matter import read_front_matter
 from loci.documents.content.links import mentions_in
 from loci.documents.content.outline import outline_of_markdown
 from loci.documents.document_links import Mention
+from tests.support.each import each
 
 
 def mentions(text: str) -> list[Mention]:
@@ -18,7 +17,7 @@ def targets(text: str) -> list[str]:
     return [one.target for one in mentions(text)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "target", "anchor"),
     [
         ("[[Auth Guide]]", "Auth Guide", None),
@@ -50,7 +49,7 @@ def test_every_form_is_found(text: str, target: str, anchor: str | None) -> None
     assert (one.target, one.anchor, one.relation) == (target, anchor, "references")
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "`[[code]]`",
@@ -81,7 +80,7 @@ def test_each_has_its_line_and_the_line_is_the_evidence() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("matter", "said"),
     [
         ("follows: brief-auth", [("brief-auth", "follows")]),

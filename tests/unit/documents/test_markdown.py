@@ -1,8 +1,7 @@
 """Parsing a document: its title, headings, tags, date and blocks, and the problems in it."""
 
-import pytest
-
 from loci.documents.content.markdown import ParsedDocument, parse
+from tests.support.each import each
 
 
 def parsed(text: str | bytes, path: str = "notes/a.md") -> ParsedDocument:
@@ -17,7 +16,7 @@ def texts(one: ParsedDocument) -> list[str]:
     return [one.text[block.start : block.end] for block in one.blocks]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "title"),
     [
         ("---\ntitle: From above\n---\n# Heading\n", "From above"),
@@ -42,7 +41,7 @@ def test_underlined_headings_count() -> None:
     assert headings("One\n===\n\nTwo\n---\n") == [(1, "One", 1), (2, "Two", 4)]
 
 
-@pytest.mark.parametrize("code", ["```\n# no\n```", "~~~sh\n# no\n~~~", "    # no", "`#` no", "> # quoted"])
+@each("code", ["```\n# no\n```", "~~~sh\n# no\n~~~", "    # no", "`#` no", "> # quoted"])
 def test_what_looks_like_a_heading_in_code_or_a_quotation_is_none(code: str) -> None:
     assert headings(f"# Yes\n\n{code}\n") == [(1, "Yes", 1)]
 
@@ -51,7 +50,7 @@ def test_a_heading_is_told_without_its_markup() -> None:
     assert headings("# The **`run`** of [us](x.md), [[b|them]] and [[it]]\n")[0][1] == "The run of us, them and it"
 
 
-@pytest.mark.parametrize(
+@each(
     ("heading", "title"),
     [
         ("pino-http&nbsp;&nbsp;[![Build Status](https://x.dev/ci.svg)](https://x.dev/ci)", "pino-http"),
@@ -126,7 +125,7 @@ def test_a_table_stays_together_whatever_is_above_it() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     "talk",
     [
         "Ann: hi\n\nBob: hello\n\nAnn: bye\n",
@@ -147,15 +146,13 @@ def test_a_plain_text_has_no_headings() -> None:
     assert (one.title, one.headings, texts(one)) == ("a", (), ["# no heading\nstill", "second"])
 
 
-@pytest.mark.parametrize("text", ["a\r\nb\r\n", "a\rb\r", "\ufeffa\nb\n"])
+@each("text", ["a\r\nb\r\n", "a\rb\r", "\ufeffa\nb\n"])
 def test_line_ends_and_a_byte_order_mark_do_not_matter(text: str) -> None:
     one = parsed(text)
     assert (one.text, one.lines) == ("a\nb\n", 2)
 
 
-@pytest.mark.parametrize(
-    ("text", "lines"), [("", 0), ("\n", 1), ("a", 1), ("a\n", 1), ("a\n\nb", 3), ("a\u2028b\x0cc", 1)]
-)
+@each(("text", "lines"), [("", 0), ("\n", 1), ("a", 1), ("a\n", 1), ("a\n\nb", 3), ("a\u2028b\x0cc", 1)])
 def test_lines_are_counted_as_editors_do(text: str, lines: int) -> None:
     assert parsed(text).lines == lines
 
@@ -170,7 +167,7 @@ def test_nul_is_told_with_its_line() -> None:
     assert (one.problems[0].line, "\0" in one.text) == (2, False)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "path", "date"),
     [
         ("---\ndate: 2026-01-17\n---\n# 2025-01-01\n", "n/2024-01-01-x.md", "2026-01-17"),
@@ -189,8 +186,6 @@ def test_the_date_is_that_of_the_front_matter_else_the_name_else_the_first_headi
     assert (found and found.day) == date
 
 
-@pytest.mark.parametrize(
-    "text", ["> " * 5000 + "x", "- " * 5000 + "x", "[" * 50_000, "*" * 50_000, "`" * 50_000, "<" * 50_000]
-)
+@each("text", ["> " * 5000 + "x", "- " * 5000 + "x", "[" * 50_000, "*" * 50_000, "`" * 50_000, "<" * 50_000])
 def test_deep_nesting_is_text(text: str) -> None:
     assert parsed(text).blocks

@@ -17,6 +17,7 @@ from loci.documents.graph.neighbours_index import (
     similar_to,
 )
 from loci.documents.graph.similarity import BY_WORDS, Similarity
+from tests.support.each import each
 from tests.support.polling import until
 from tests.unit.documents.test_gaps import random_similarity
 
@@ -30,8 +31,8 @@ def by_brute_force(one: Similarity, most: int, least: float) -> set[tuple[int, i
     return {(a, b) for a in range(len(one.ids)) for b in best[a] if a < b and a in best[b]}
 
 
-@pytest.mark.parametrize("least", [-1.0, 0.3, 0.8])
-@pytest.mark.parametrize("most", [1, 3, 300])
+@each("least", [-1.0, 0.3, 0.8])
+@each("most", [1, 3, 300])
 def test_pairs_are_those_of_brute_force(least: float, most: int) -> None:
     one = random_similarity(120)
     assert {(a, b) for a, b, _ in NeighboursIndex(one, most, least).mutual_pairs()} == by_brute_force(one, most, least)

@@ -13,7 +13,7 @@ from loci.documents.graph import owner_cache
 from loci.documents.graph.owner_cache import OwnerCache
 
 ANN, BOB, EVE = Owner("acme", "ann"), Owner("acme", "bob"), Owner("acme", "eve")
-SOON = 10.0
+SOON = 60.0
 """Seconds. Only a test that fails waits so long."""
 
 

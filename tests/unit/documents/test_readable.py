@@ -10,6 +10,7 @@ from loci.core.json import Json
 from loci.documents.content import readable as module
 from loci.documents.content.readable import readable
 from loci.documents.document_links import Mention
+from tests.support.each import each
 
 KNOWN = {"Other": "notes-other", "other.md": "notes-other", "Grüße.md": "notes-gruesse"}
 MADE = {
@@ -49,7 +50,7 @@ def test_blocks_and_what_is_in_them() -> None:
     assert names == ["table", "thead", "tr", "th", "tbody", "tr", "td", "s", "blockquote", "p", "strong"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "leads"),
     [
         ("[[Other]]", {"to": "notes-other"}),
@@ -68,7 +69,7 @@ def test_blocks_and_what_is_in_them() -> None:
         ("<https://example.org/>", {"url": "https://example.org/"}),
         ("<me@example.org>", {"url": "mailto:me@example.org"}),
         ("[part](#part)", {"part": "part"}),
-        ("[top](#)", {}),
+        ("[top](#)", dict[str, str]()),
     ],
 )
 def test_where_links_lead(text: str, leads: dict[str, str]) -> None:
@@ -86,7 +87,7 @@ def test_a_picture_is_named_and_not_loaded() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "<script>alert(1)</script>",
@@ -110,7 +111,7 @@ def test_markup_stays_text(text: str) -> None:
         assert attributes.keys() <= {"to", "part", "url", "missing", "picture", "start"}
 
 
-@pytest.mark.parametrize(
+@each(
     "address",
     [
         "javascript:alert(1)",

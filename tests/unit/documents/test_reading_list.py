@@ -2,13 +2,12 @@
 
 from dataclasses import replace
 
-import pytest
-
 from loci.documents.document import Document
 from loci.documents.document_links import Link, Mention, Relation, WrittenLinks
 from loci.documents.graph.graph import Graph, build_graph
 from loci.documents.graph.reading_list import ReadingCandidate, pagerank, reading_candidates, reading_list
 from loci.search.ranking import Chunk, Explanation, Hit
+from tests.support.each import each
 
 WHY = Explanation(None, None, 1, None, None, None, None, None, None)
 
@@ -40,7 +39,7 @@ def test_what_answers_comes_before_what_lies_around_it() -> None:
     assert reasons(found)["a"] == "Answers the question: what a says"
 
 
-@pytest.mark.parametrize(
+@each(
     ("links", "reason"),
     [
         ((("c", "a", "follows"),), 'What follows "A"'),

@@ -38,7 +38,7 @@ PARAGRAPHS = st.lists(st.sampled_from(WELL_FORMED.strip().split("; ")), max_size
 
 
 @given(TEXTS)
-@settings(max_examples=500)
+@settings(max_examples=300, deadline=None)
 def test_scanners_find_what_the_patterns_find(text: str) -> None:
     line = text.replace("\n", " ")
     assert [one.inner for one in comments(text)] == COMMENT.findall(text)
@@ -53,7 +53,7 @@ def test_scanners_find_what_the_patterns_find(text: str) -> None:
 
 
 @given(PARAGRAPHS)
-@settings(max_examples=500)
+@settings(max_examples=300, deadline=None)
 def test_links_are_those_of_markdown_it(text: str) -> None:
     markdown, tokens = MarkdownIt("commonmark"), list[Token]()
     markdown.inline.parse(text, markdown, {"references": REFERENCES}, tokens)

@@ -1,7 +1,7 @@
 """Tags added to documents: where they go, and that nothing else changes."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -10,6 +10,7 @@ from loci.documents.content.markdown import parse
 from loci.documents.content.scanners import without_comments
 from loci.documents.content.tags_and_dates import normal_tag
 from loci.documents.writing.tagging import tagged
+from tests.support.each import each
 
 # A document, and what it is with the tags "new" and "also new".
 CASES = {
@@ -66,19 +67,20 @@ CASES = {
     "Windows front matter": ("---\r\ntags:\r\n- a\r\n---\r\n", "---\r\ntags:\r\n- a\r\n- new\r\n- also-new\r\n---\r\n"),
 }
 WANTED = ["New", "also  new"]
+each_case = each(("before", "after"), [pytest.param(*case, id=name) for name, case in CASES.items()])
 
 
-@pytest.mark.parametrize(("before", "after"), CASES.values(), ids=CASES.keys())
+@each_case
 def test_tags_go_where_tags_are(before: str, after: str) -> None:
     assert tagged("a.md", before.encode(), WANTED).content.decode() == after
 
 
-@pytest.mark.parametrize(("before", "after"), CASES.values(), ids=CASES.keys())
+@each_case
 def test_a_byte_order_mark_stays(before: str, after: str) -> None:
     assert tagged("a.md", b"\xef\xbb\xbf" + before.encode(), WANTED).content == b"\xef\xbb\xbf" + after.encode()
 
 
-@pytest.mark.parametrize("before", [one for one, _ in CASES.values()], ids=CASES.keys())
+@each("before", [pytest.param(before, id=name) for name, (before, _) in CASES.items()])
 def test_a_strict_parser_shows_what_it_showed(before: str) -> None:
     def shown(text: str) -> str:
         body = text.partition("\n---\n")[2] if text.startswith("---") else text
@@ -104,7 +106,7 @@ def test_the_first_tags_are_injected_and_further_ones_merged() -> None:
     assert (first.is_merged, tagged("a.md", first.content, ["two"]).is_merged) == (False, True)
 
 
-@pytest.mark.parametrize("tag", ["", " #, ", "a --> b", "[x]", "`x`", "a\0b", "a\u202eb"])
+@each("tag", ["", " #, ", "a --> b", "[x]", "`x`", "a\0b", "a\u202eb"])
 def test_what_would_not_be_read_again_is_refused(tag: str) -> None:
     with pytest.raises(Refused) as refusal:
         tagged("a.md", b"A\n", [tag])
@@ -182,6 +184,7 @@ def documents(draw: st.DrawFn) -> bytes:
     return draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + raw[:at] + odd + raw[at:]
 
 
+@settings(deadline=None)
 @given(documents(), TAGS)
 def test_twice_is_the_same_as_once(content: bytes, tags: list[str]) -> None:
     try:
@@ -192,6 +195,7 @@ def test_twice_is_the_same_as_once(content: bytes, tags: list[str]) -> None:
     assert (again.content, again.added) == (once.content, ())
 
 
+@settings(deadline=None)
 @given(documents(), TAGS)
 def test_every_other_byte_stays(content: bytes, tags: list[str]) -> None:
     try:
@@ -206,6 +210,7 @@ def test_every_other_byte_stays(content: bytes, tags: list[str]) -> None:
     assert after.endswith(content[begin:])
 
 
+@settings(deadline=None)
 @given(documents(), TAGS)
 def test_the_document_has_its_tags_and_the_new_ones(content: bytes, tags: list[str]) -> None:
     before = parse("a.md", content)

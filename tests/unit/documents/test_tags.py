@@ -1,16 +1,15 @@
 """The tags of a document, from its front matter, its comments and its text."""
 
-import pytest
-
 from loci.documents.content.markdown import parse
 from loci.documents.content.tags_and_dates import normal_tag
+from tests.support.each import each
 
 
 def tags(text: str) -> tuple[str, ...]:
     return parse("notes/a.md", text.encode()).tags
 
 
-@pytest.mark.parametrize(
+@each(
     "field",
     [
         "tags: [Web Sites, b]",
@@ -42,7 +41,7 @@ def test_text_has_them_behind_a_hash() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "#123",
@@ -73,9 +72,7 @@ def test_each_is_told_once_those_of_the_front_matter_first() -> None:
     assert tags("---\ntags: [b]\n---\n#a #B\n") == ("b", "a")
 
 
-@pytest.mark.parametrize(
-    ("said", "kept"), [(" #Web  Sites ", "web-sites"), ("C++", "c++"), ("Cafe\u0301", "café"), ("#", "")]
-)
+@each(("said", "kept"), [(" #Web  Sites ", "web-sites"), ("C++", "c++"), ("Cafe\u0301", "café"), ("#", "")])
 def test_a_tag_has_one_form(said: str, kept: str) -> None:
     assert normal_tag(said) == kept
 

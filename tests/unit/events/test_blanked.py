@@ -2,11 +2,10 @@
 
 import json
 
-import pytest
-
 from loci.core.json import JsonObject
 from loci.events.argument_sizes import MOST, argument_sizes
 from loci.events.blanked import LONGEST, blanked
+from tests.support.each import each
 
 SECRETS = (
     "loci_AbCdEfGhIjKlMnOpQrStUvWx",
@@ -29,14 +28,12 @@ def test_arguments_are_told_by_their_sizes() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "name", ["password", "API_KEY", "accessToken", "client_secret", "Authorization", "cookie", "db_passphrase"]
-)
+@each("name", ["password", "API_KEY", "accessToken", "client_secret", "Authorization", "cookie", "db_passphrase"])
 def test_not_even_the_size_of_a_secret_is_told(name: str) -> None:
     assert argument_sizes({name: "hunter2"}) == {name: "***"}
 
 
-@pytest.mark.parametrize("name", [*SECRETS, "my password is hunter2", "a\nb", "x" * 33, "", "naïve"])
+@each("name", [*SECRETS, "my password is hunter2", "a\nb", "x" * 33, "", "naïve"])
 def test_a_name_that_may_be_a_text_is_blank(name: str) -> None:
     assert argument_sizes({name: "text"}) == {"***": "***"}
 
@@ -46,7 +43,7 @@ def test_many_arguments_are_counted() -> None:
     assert (len(sizes), sizes["…"]) == (MOST + 1, "5 more")
 
 
-@pytest.mark.parametrize(
+@each(
     "secret",
     [
         *SECRETS,

@@ -47,7 +47,7 @@ class Stoppable(SqliteRecords):
         expires_at: float | None = None,
         durable: bool = True,
     ) -> Record:
-        assert self.may_go.wait(30)
+        assert self.may_go.wait(60)
         return super().put(
             owner, kind, key, value, expect_version=expect_version, expires_at=expires_at, durable=durable
         )
@@ -77,7 +77,7 @@ def test_whoever_tells_does_not_wait_for_a_store_that_hangs(events: Events, reco
     with records.held():
         for number in range(writing_module.MOST_WAITING + 500):
             events.tell(ANN, "call", {"tool": str(number)})  # this test ends, so none of them waited
-    events.finish(20)
+    events.finish(60)
     found = kept(events)
     numbers = [int(str(one.fields["tool"])) for one in found if one.kind == "call"]
     assert numbers == sorted(set(numbers))
@@ -89,7 +89,7 @@ def test_whoever_tells_does_not_wait_for_a_store_that_hangs(events: Events, reco
 def test_what_another_owner_does_is_written_to_their_log(events: Events) -> None:
     events.tell(ANN, "call", {"tool": "a"})
     events.tell(BOB, "call", {"tool": "b"})
-    events.finish()
+    events.finish(60)
     assert [one.fields["tool"] for one in kept(events)] == ["a"]
     assert [one.fields["tool"] for one in kept(events, BOB)] == ["b"]
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.each import each
 from tests.unit.example.notes import WIKI, Collection, Note, read
 
 EXAMPLE = read()
@@ -14,7 +15,7 @@ GAPS = [
     ("text-messages-for-reminders", "2025-08-23-duplicate-messages"),
 ]
 
-each_note = pytest.mark.parametrize("note", EXAMPLE.notes, ids=lambda note: str(note.path))
+each_note = each("note", [pytest.param(note, id=str(note.path)) for note in EXAMPLE.notes])
 
 
 def test_there_are_at_least_forty_notes() -> None:
@@ -58,7 +59,7 @@ def test_every_note_is_linked_with_another(note: Note) -> None:
     assert any(note.path.stem in pair for pair in EXAMPLE.pairs)
 
 
-@pytest.mark.parametrize("pair", GAPS, ids=" and ".join)
+@each("pair", GAPS)
 def test_two_notes_on_one_topic_are_not_linked(pair: tuple[str, str]) -> None:
     assert _stems(EXAMPLE).issuperset(pair)
     assert frozenset(pair) not in EXAMPLE.pairs

@@ -9,6 +9,7 @@ from loci.files.plain_text import read_plain
 from loci.files.query import parsed
 from loci.files.reading import Reading, TableSection, TextSection
 from loci.files.wanted_text import WantedText
+from tests.support.each import each
 from tests.unit.linear.growth import Read, Shape, faulty_growth
 from tests.unit.linear.shapes import repeated
 from tests.unit.linear.test_readers import either, slow
@@ -59,14 +60,14 @@ KNOWN: dict[str, tuple[Read, Shape]] = {
 }
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@each("name", KNOWN)
 def test_what_took_hours_takes_moments(name: str) -> None:
     read, shape = KNOWN[name]
-    assert faulty_growth(read, shape, most=64_000) is None
+    assert faulty_growth(read, shape, most=16_000) is None
 
 
 def test_the_readers_of_files_are_not_slow() -> None:
-    assert slow(OF_FILES, most=4_000, of_documents=False) == []
+    assert slow(OF_FILES, most=1_000, of_documents=False) == []
 
 
 @pytest.mark.exhaustive

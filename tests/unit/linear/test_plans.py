@@ -4,10 +4,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import pytest
-
 from loci.core.errors import Refused
 from loci.workflows.plan import Plan
+from tests.support.each import each
 from tests.unit.linear.growth import faulty_growth
 
 PLANS: dict[str, Callable[[list[str]], dict[str, Any]]] = {
@@ -21,11 +20,11 @@ PLANS: dict[str, Callable[[list[str]], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("plan", PLANS)
+@each("plan", PLANS)
 def test_a_plan_that_names_very_much_is_checked_at_once(plan: str) -> None:
     def check(text: str) -> None:
         task = {"id": "a", "tool": "x:y", **PLANS[plan](text.split(","))}
         with suppress(Refused):
             Plan.of({"tasks": [task, {"id": "b", "tool": "x:y"}]})
 
-    assert faulty_growth(check, lambda size: ",".join(f"x{at}" for at in range(size // 7)), most=256_000) is None
+    assert faulty_growth(check, lambda size: ",".join(f"x{at}" for at in range(size // 7)), most=32_000) is None

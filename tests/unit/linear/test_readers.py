@@ -23,6 +23,7 @@ from loci.mcp.tool_names import wire_name
 from loci.search.passages import chunks, passages
 from loci.search.snippet import snippet
 from loci.search.words import query_words
+from tests.support.each import each
 from tests.unit.linear.growth import Read, faulty_growth
 from tests.unit.linear.shapes import KNOWN, document_shapes, repeated, simple_shapes
 
@@ -87,17 +88,17 @@ def slow(readers: dict[str, Read], *, most: int, of_documents: bool) -> list[str
     ]
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@each("name", KNOWN)
 def test_what_has_stopped_a_server_is_read_at_once(name: str) -> None:
-    assert faulty_growth(into_passages, repeated(*KNOWN[name]), most=64_000) is None
+    assert faulty_growth(into_passages, repeated(*KNOWN[name]), most=16_000) is None
 
 
 def test_the_readers_of_documents_are_not_slow() -> None:
-    assert slow({"markdown": into_passages}, most=2_000, of_documents=True) == []
+    assert slow({"markdown": into_passages}, most=1_000, of_documents=True) == []
 
 
 def test_the_readers_of_arguments_are_not_slow() -> None:
-    assert slow(OF_ARGUMENTS, most=4_000, of_documents=False) == []
+    assert slow(OF_ARGUMENTS, most=1_000, of_documents=False) == []
 
 
 @pytest.mark.exhaustive

@@ -3,11 +3,12 @@
 import pytest
 
 from loci.mcp.tool_names import WIRE, ToolNames, wire_name
+from tests.support.each import each
 
 REFERENCE = ("pml:search_tools", "pml:execute_dag", "scratchpad_read", "filesystem:read_file", "github:read_file")
 
 
-@pytest.mark.parametrize(
+@each(
     ("id", "wire"),
     [
         ("pml:search_tools", "pml_search_tools"),
@@ -20,18 +21,18 @@ def test_a_wire_name_has_no_character_that_a_client_refuses(id: str, wire: str) 
     assert WIRE.fullmatch(wire)
 
 
-@pytest.mark.parametrize("id", ["", "9lives:run", "a" * 49, "é"])
+@each("id", ["", "9lives:run", "a" * 49, "é"])
 def test_an_id_without_a_valid_wire_name_is_refused(id: str) -> None:
     with pytest.raises(ValueError, match="no valid wire name"):
         wire_name(id)
 
 
-@pytest.mark.parametrize("spelling", ["pml:search_tools", "pml_search_tools", "search_tools"])
+@each("spelling", ["pml:search_tools", "pml_search_tools", "search_tools"])
 def test_each_spelling_finds_the_tool(spelling: str) -> None:
     assert ToolNames(REFERENCE).find(spelling) == "pml_search_tools"
 
 
-@pytest.mark.parametrize("spelling", ["loci:scratchpad_read", "loci_scratchpad_read", "scratchpad_read"])
+@each("spelling", ["loci:scratchpad_read", "loci_scratchpad_read", "scratchpad_read"])
 def test_a_tool_without_a_server_is_found_under_loci(spelling: str) -> None:
     assert ToolNames(REFERENCE).find(spelling) == "scratchpad_read"
 

@@ -11,6 +11,7 @@ import pytest
 
 from loci.core.errors import Unavailable
 from loci.model_store.bert_converter.convert import bert_graph, read_weights
+from tests.support.each import each
 from tests.support.small_models import HEADS, LONGEST, VOCABULARY, WIDTH, random_weights
 from tests.unit.model_store.forward import hidden_states
 from tests.unit.model_store.weights import safetensors
@@ -31,7 +32,7 @@ def test_the_graph_is_valid() -> None:
     assert [one.name for one in model.graph.input] == ["input_ids", "token_type_ids"]
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@each("seed", [1, 2, 3])
 def test_its_result_is_that_of_the_same_sums_in_numpy_but_for_the_rounding(seed: int) -> None:
     weights = random_weights(seed)
     graph = bert_graph(weights, HEADS)
@@ -59,7 +60,7 @@ def test_weights_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert all(np.array_equal(read[name], weights[name]) for name in weights)
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff" * 100, b"\x02" + b"\0" * 7 + b"[]", b"\x05" + b"\0" * 7 + b'{"a":'])
+@each("content", [b"", b"\xff" * 100, b"\x02" + b"\0" * 7 + b"[]", b"\x05" + b"\0" * 7 + b'{"a":'])
 def test_what_holds_no_weights_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "weights").write_bytes(content)
     with pytest.raises(Unavailable) as told:

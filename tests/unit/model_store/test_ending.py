@@ -4,8 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
+from tests.support.each import each
 from tests.support.small_models import small_models
 
 __all__ = ["small_models"]
@@ -38,10 +37,10 @@ threading.Event().wait(0.3)
 """
 
 
-@pytest.mark.parametrize("_nth", range(3))
-def test_a_process_ends_well_while_models_run_on_its_threads(small_models: Path, _nth: int) -> None:
+@each("nth", range(3))
+def test_a_process_ends_well_while_models_run_on_its_threads(small_models: Path, nth: int) -> None:
     ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(small_models)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", PROGRAM, str(small_models)], capture_output=True, text=True, timeout=600, check=False
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     assert set(ended.stdout.splitlines()) <= {"Loci is ending"}

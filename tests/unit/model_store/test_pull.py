@@ -3,7 +3,8 @@
 import hashlib
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from loci.model_store.manifests import FROM_INDEX, MODEL_FILE, TOKENIZER_FILE, E
 from loci.model_store.models_folder import ModelsFolder
 from loci.model_store.pull import PULLING, pull
 from tests.contract.stores import at_once
+from tests.support.each import each
 from tests.support.model_hub import ModelHub, model_hub
 from tests.support.small_models import lay_out_embedder
 
@@ -44,6 +46,14 @@ def models(tmp_path: Path) -> ModelsFolder:
 
 def part_of(models: ModelsFolder) -> Path:
     return models.folder / PULLING / "small" / f"{MODEL_FILE}.part"
+
+
+@contextmanager
+def nobody_at() -> Generator[str]:
+    """A URL where nobody listens, and nobody else can."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{silent.getsockname()[1]}"
 
 
 def sha256(content: bytes) -> str:
@@ -217,27 +227,23 @@ def test_a_model_that_the_hub_does_not_have_is_named(hub: ModelHub, models: Mode
 
 
 def test_a_hub_that_cannot_be_reached_is_one_line_that_names_a_way_without_it(models: ModelsFolder) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    with pytest.raises(Unavailable) as told:
-        pull(MANIFEST, models, f"http://127.0.0.1:{port}")
+    with nobody_at() as url, pytest.raises(Unavailable) as told:
+        pull(MANIFEST, models, url)
     assert "loci models pull all-MiniLM-L6-v2" in str(told.value)
     assert "\n" not in str(told.value)
 
 
 def test_nobody_is_sent_to_an_embedder_for_a_reranker_or_to_one_that_is_there(models: ModelsFolder) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    with pytest.raises(Unavailable) as told:
-        pull(known("bge-reranker-base"), models, f"http://127.0.0.1:{port}")
+    with nobody_at() as url, pytest.raises(Unavailable) as told:
+        pull(known("bge-reranker-base"), models, url)
     assert "MiniLM" not in str(told.value)
     lay_out_embedder(models.folder, FROM_INDEX)
-    with pytest.raises(Unavailable) as told:
-        pull(MANIFEST, models, f"http://127.0.0.1:{port}")
+    with nobody_at() as url, pytest.raises(Unavailable) as told:
+        pull(MANIFEST, models, url)
     assert "MiniLM" not in str(told.value)
 
 
-@pytest.mark.parametrize("address", ["nonsense", "ftp://127.0.0.1", "http://", "http://127.0.0.1:x"])
+@each("address", ["nonsense", "ftp://127.0.0.1", "http://", "http://127.0.0.1:x"])
 def test_an_address_that_is_none_is_told(models: ModelsFolder, address: str) -> None:
     with pytest.raises(LociError):
         pull(MANIFEST, models, address)

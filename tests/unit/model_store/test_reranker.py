@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.reranker import BATCH, OnnxReranker
 from loci.model_store.models_folder import ModelsFolder
+from tests.support.each import each
 from tests.support.small_models import RERANKER, lay_out_reranker
 
 TEXTS = ["the memory"] * (4 * BATCH)
@@ -23,11 +22,12 @@ class SlowClock:
         return self.now
 
 
-@pytest.mark.parametrize(("seconds", "batches"), [(0, 1), (0.5, 1), (1.5, 2), (2.5, 3), (60, 4)])
-@pytest.mark.parametrize(("alone", "batch"), [(False, BATCH), (True, 1)])
-def test_a_batch_is_begun_while_there_is_time(
-    tmp_path: Path, alone: bool, batch: int, seconds: float, batches: int
-) -> None:
-    lay_out_reranker(tmp_path, alone=alone)
-    reranker = OnnxReranker(CurrentModel(ModelsFolder(tmp_path), "reranker", RERANKER), SlowClock())
-    assert len(reranker.scores("search", TEXTS[: 4 * batch], seconds=seconds)) == batches * batch
+@each(("alone", "batch"), [(False, BATCH), (True, 1)])
+def test_a_batch_is_begun_while_there_is_time(tmp_path: Path, alone: bool, batch: int) -> None:
+    folder = tmp_path / str(alone)
+    folder.mkdir()
+    lay_out_reranker(folder, alone=alone)
+    for seconds, batches in ((0, 1), (0.5, 1), (1.5, 2), (2.5, 3), (60, 4)):
+        reranker = OnnxReranker(CurrentModel(ModelsFolder(folder), "reranker", RERANKER), SlowClock())
+        scores = reranker.scores("search", TEXTS[: 4 * batch], seconds=seconds)
+        assert len(scores) == batches * batch, f"in {seconds} s"

@@ -10,8 +10,10 @@ import pytest
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, WhyEnded
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.process_use import bytes_written, is_on_disk
+from tests.support.each import each
 from tests.support.executors import SOON, ExecutorFactory, no_files, printed, tried
 from tests.support.polling import until
+from tests.unit.sandbox.conftest import PATIENT
 
 ENDED: dict[str, tuple[WhyEnded, str]] = {
     "a loop that hears no signal": (
@@ -52,11 +54,11 @@ threading.Event().wait()
 """
 
 
-@pytest.mark.parametrize("what", ENDED)
+@each("what", ENDED)
 def test_it_ends_the_executor_and_no_other(python: ExecutorFactory, what: str) -> None:
     why, code = ENDED[what]
-    bounds = SOON if why == "time" else replace(SOON, seconds=30)  # on a busy machine it takes long to take much
-    with python.executor(SOON) as other, python.executor(bounds) as one:
+    bounds = replace(SOON, seconds=0.5) if why == "time" else PATIENT  # on a busy machine it takes long to take much
+    with python.executor(PATIENT) as other, python.executor(bounds) as one:
         ended, _ = tried(one, code)
         assert isinstance(ended, ExecutorEnded)
         assert ended.why == why
@@ -71,7 +73,7 @@ def test_limits_hold_while_a_stored_file_is_found(python: ExecutorFactory) -> No
         return {"missing": id}
 
     found = list[WhyEnded]()
-    with python.executor(replace(SOON, disk_bytes=1 << 20)) as one, pytest.raises(ExecutorEnded):
+    with python.executor(replace(PATIENT, disk_bytes=1 << 20)) as one, pytest.raises(ExecutorEnded):
         one.run(WRITES_MEANWHILE, find)
     assert found == ["disk"]
 
@@ -112,14 +114,14 @@ def test_code_that_was_given_up_and_does_not_stop_is_ended(python: ExecutorFacto
 
 
 def test_code_that_takes_too_long_is_interrupted_and_variables_stay(python: ExecutorFactory) -> None:
-    with python.executor(replace(SOON, seconds=1)) as one:
-        reply = one.run("x = 1\nwhile True: pass", no_files)
+    with python.executor(replace(SOON, seconds=5)) as one:
+        reply = one.run("import time\nx = 1\nwhile True: time.sleep(0.01)", no_files)
         assert (reply.interrupted, reply.said["failure"]["type"]) == (True, "KeyboardInterrupt")
         assert printed(one, "print(x)") == "1\n"
 
 
 def test_more_memory_than_there_is_fails_and_variables_stay(python: ExecutorFactory) -> None:
-    with python.executor(SOON) as one:
+    with python.executor(PATIENT) as one:
         code = "x = 1\na = []\nwhile True: a.append(b'x' * (50 << 20))"
         reply = one.run(code, no_files)
         assert reply.said["failure"]["memory"]
@@ -137,7 +139,7 @@ try:
 except RuntimeError: pass
 print(n)
 """
-    with python.executor(SOON) as one:
+    with python.executor(PATIENT) as one:
         ended, output = tried(one, code)
         assert (isinstance(ended, ExecutorEnded) and ended.why == "threads") or int(output.stdout) <= SOON.threads
 
@@ -157,13 +159,13 @@ threading.Thread(target=spin, daemon=True).start()
 
 
 def test_a_bound_of_its_own_holds_for_each_executor(python: ExecutorFactory) -> None:
-    small = Bounds(seconds=5, output_bytes=10)
+    small = Bounds(seconds=50, output_bytes=10)
     with python.executor(small) as one:
         assert len(one.run("print('x' * 100)", no_files).output.stdout) == 10
 
 
 def test_whoever_has_ended_answers_nothing(python: ExecutorFactory) -> None:
-    with python.executor() as one:
+    with python.executor(PATIENT) as one:
         one.end()
         with pytest.raises(ExecutorEnded):
             one.run("1", no_files)

@@ -14,6 +14,7 @@ from loci.sandbox.supervisor import deno_starter, fork_server_client
 from loci.sandbox.supervisor.control_groups import ControlGroup, GroupLimits, Place, end_group, find_place, limited
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
 from tests.support.deno import STRONGEST, Given, needs_deno, run, sandbox
+from tests.support.each import each
 from tests.support.executors import SOON, ExecutorFactory, printed, tried
 from tests.support.polling import until
 
@@ -91,7 +92,7 @@ def test_a_container_sees_its_group_where_it_is_mounted(seen: Seen) -> None:
     assert seen.place() == Place(folder, ALL, None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("own", "delegated"),
     [
         ("/system.slice/loci.service", ""),
@@ -192,7 +193,7 @@ def test_a_group_goes_with_its_process(child: "subprocess.Popen[str]") -> None:
     folder = group_of(child.pid)
     assert folder.exists()
     end_group(group)
-    child.wait(10)
+    child.wait(60)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=-1) as next_one:
         end_group(limited(next_one.pid, LIMITS))
     assert not folder.exists()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from loci.sandbox.supervisor.executor_files import NoSuchFileError, read_file
+from tests.support.each import each
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def test_plain_files_are_read(work: Path) -> None:
     assert (read_file(work, "plain.txt", 5), read_file(work, "inner/deep.txt", 5)) == (b"plain", b"deep")
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         *("link", "inside", "folder/secret.txt", "pipe", "inner", "", ".", "..", "../secret.txt", "inner/../plain.txt"),

@@ -10,7 +10,9 @@ import pytest
 from loci.sandbox.supervisor.exchange import Bounds
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.fork_server_client import ForkServer, interpreter
+from tests.support.each import each
 from tests.support.executors import ExecutorFactory, no_files, printed, runner_packages, walls
+from tests.unit.sandbox.conftest import PATIENT
 
 SHOWN = {
     "2 + 2": "4",
@@ -88,14 +90,14 @@ def failed(executor: ExecutorProcess, code: str) -> dict[str, Any]:
     return said["failure"]
 
 
-@pytest.mark.parametrize(("code", "value"), SHOWN.items())
+@each(("code", "value"), SHOWN.items())
 def test_the_value_of_a_last_expression_is_shown(shared: ExecutorProcess, code: str, value: str | None) -> None:
     said = shared.run(code, no_files).said
     assert said["ok"], said
     assert (said["value"]["text"] if said["value"] else None) == value
 
 
-@pytest.mark.parametrize(("code", "last"), WRONG.items())
+@each(("code", "last"), WRONG.items())
 def test_what_goes_wrong_is_told_as_python_tells_it(shared: ExecutorProcess, code: str, last: str) -> None:
     told = failed(shared, code)["traceback"]
     assert last in told
@@ -131,7 +133,7 @@ def test_what_failed_takes_nothing_along(executor: ExecutorProcess) -> None:
 
 
 def test_executors_know_nothing_of_each_other(python: ExecutorFactory) -> None:
-    with python.executor() as one, python.executor() as other:
+    with python.executor(PATIENT) as one, python.executor(PATIENT) as other:
         printed(one, "import builtins, json\nx = 1\nbuiltins.leak = 1\njson.leak = 1\nopen('f.txt', 'w').write('f')")
         code = "import builtins, json, os\nprint('x' in globals(), hasattr(builtins, 'leak'), hasattr(json, 'leak'))"
         assert printed(other, code) == "False False False\n"
@@ -140,7 +142,7 @@ def test_executors_know_nothing_of_each_other(python: ExecutorFactory) -> None:
 
 def test_executors_do_not_draw_the_same_numbers(python: ExecutorFactory) -> None:
     code = "import random, numpy\nprint(random.random(), numpy.random.rand())"
-    with python.executor() as one, python.executor() as other:
+    with python.executor(PATIENT) as one, python.executor(PATIENT) as other:
         first, second = printed(one, code).split(), printed(other, code).split()
     assert not set(first) & set(second)
 
@@ -163,14 +165,14 @@ def test_sys_exit_ends_the_run_and_not_the_executor(executor: ExecutorProcess) -
     assert printed(executor, "print(x)") == "1\n"
 
 
-@pytest.mark.parametrize("what", PROGRAMS)
+@each("what", PROGRAMS)
 def test_an_ordinary_program_runs_and_complains_of_nothing(shared: ExecutorProcess, what: str) -> None:
     reply = shared.run(PROGRAMS[what], no_files)
     assert reply.said["ok"], reply.said
     assert bytes(reply.output.stderr) == b""
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@each("package", PACKAGES)
 def test_a_package_is_there(shared: ExecutorProcess, package: str) -> None:
     assert printed(shared, f"import {package}\nprint({package}.__name__)") == f"{package}\n"
 

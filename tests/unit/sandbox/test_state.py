@@ -9,7 +9,9 @@ import pytest
 
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from tests.support.each import each
 from tests.support.executors import ExecutorFactory, no_files, printed
+from tests.unit.sandbox.conftest import PATIENT
 
 BEFORE = """
 import numpy as np, pandas as pd, math, dataclasses, enum, threading, sqlite3, ctypes, re, json, functools, collections
@@ -94,7 +96,7 @@ def moved(python: ExecutorFactory) -> Generator[Moved]:
         yield Moved(there, saved, there.restore(pieces, 50).said)
 
 
-@pytest.mark.parametrize("what", ROUND_TRIPS)
+@each("what", ROUND_TRIPS)
 def test_it_comes_back(moved: Moved, what: str) -> None:
     code, expected = ROUND_TRIPS[what]
     assert printed(moved.there, code).strip() == expected
@@ -133,7 +135,7 @@ def test_what_is_too_large_is_left_out_by_name(python: ExecutorFactory) -> None:
 
 
 def test_saving_that_takes_too_long_is_interrupted_and_variables_stay(python: ExecutorFactory) -> None:
-    with python.executor() as one:
+    with python.executor(PATIENT) as one:
         printed(one, "class Slow:\n    def __reduce__(self):\n        while True: pass\nx = 7\ns = Slow()")
         reply = one.save(lambda _: None, 1 << 20, 0.5)
         assert (reply.interrupted, reply.said["ok"]) == (True, False)
@@ -141,14 +143,14 @@ def test_saving_that_takes_too_long_is_interrupted_and_variables_stay(python: Ex
 
 
 def test_saving_that_is_given_up_is_interrupted(python: ExecutorFactory) -> None:
-    with python.executor() as one:
+    with python.executor(PATIENT) as one:
         printed(one, "class Slow:\n    def __reduce__(self):\n        while True: pass\nx = 7\ns = Slow()")
         assert not one.save(lambda _: None, 1 << 20, 60, lambda: True).said["ok"]
         assert printed(one, "print(x)") == "7\n"
 
 
 def test_saving_that_never_ends_ends_the_executor(python: ExecutorFactory) -> None:
-    with python.executor() as one:
+    with python.executor(PATIENT) as one:
         printed(one, SWALLOWS + "s = Slow()")
         with pytest.raises(ExecutorEnded) as stopped:
             one.save(lambda _: None, 1 << 20, 0.5)
@@ -156,7 +158,7 @@ def test_saving_that_never_ends_ends_the_executor(python: ExecutorFactory) -> No
 
 
 def test_damaged_bytes_end_nothing_but_the_executor(python: ExecutorFactory) -> None:
-    with python.executor() as one, python.executor() as other:
+    with python.executor(PATIENT) as one, python.executor(PATIENT) as other:
         with suppress(ExecutorEnded):
             assert one.restore([b"P\xff\xff\xff\xff" + b"\x00" * 100], 5).said["kept"] == []
         assert printed(other, "print(1)") == "1\n"
@@ -182,7 +184,7 @@ def test_an_executor_whose_bytes_were_not_taken_is_ended(python: ExecutorFactory
             one.save(lambda _: None, 1 << 30, 50)
 
 
-@pytest.mark.parametrize("value", ["np.arange(12 << 20)", "bytes(range(256)) * (96 << 12)"])
+@each("value", ["np.arange(12 << 20)", "bytes(range(256)) * (96 << 12)"])
 def test_a_value_that_takes_most_of_the_memory_comes_back(python: ExecutorFactory, value: str) -> None:
     """It is there once: a copy of it on the way would be too much."""
     pieces: list[bytes] = []
@@ -194,10 +196,10 @@ def test_a_value_that_takes_most_of_the_memory_comes_back(python: ExecutorFactor
         assert printed(there, "print(len(x) == n)") == "True\n"
 
 
-@pytest.mark.parametrize("name", ["half a head", "a length without end", "a name without end", "no text of a name"])
+@each("name", ["half a head", "a length without end", "a name without end", "no text of a name"])
 def test_a_state_that_is_cut_off_or_lies_brings_back_what_it_can(python: ExecutorFactory, name: str) -> None:
     pieces: list[bytes] = []
-    with python.executor() as here:
+    with python.executor(PATIENT) as here:
         printed(here, "first = 1\nsecond = list(range(1000))")
         here.save(pieces.append, 1 << 20, 5)
     whole = b"".join(pieces)
@@ -208,7 +210,7 @@ def test_a_state_that_is_cut_off_or_lies_brings_back_what_it_can(python: Executo
         "a name without end": whole[: at + 1] + b"\xff" * 4 + whole[at + 5 :],
         "no text of a name": whole.replace(b"second", b"\xff" * 6),
     }[name]
-    with python.executor() as there:
+    with python.executor(PATIENT) as there:
         said = there.restore([false], 5).said
         assert "first" in said["kept"]
         assert printed(there, "print(first)") == "1\n"

@@ -10,7 +10,9 @@ from loci.sandbox.supervisor import variables
 from loci.sandbox.supervisor.exchange import Bounds
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.variables import Kept, Lost, New, Restored, Saved, Start, UnreadableError, Unsaved
+from tests.support.each import each
 from tests.support.executors import SOON, ExecutorFactory, printed
+from tests.unit.sandbox.conftest import PATIENT
 
 MB = 1 << 20
 MUCH = Bounds(seconds=50, memory_bytes=2048 * MB)
@@ -28,7 +30,7 @@ def test_a_process_that_nobody_has_used_is_new_and_then_kept(executor: ExecutorP
 
 def test_variables_are_restored_in_a_new_process(python: ExecutorFactory) -> None:
     pieces: list[bytes] = []
-    with python.executor() as here, python.executor() as there:
+    with python.executor(PATIENT) as here, python.executor(PATIENT) as there:
         printed(here, "x = 1")
         saved = variables.save(here, pieces.append, MB, all_of_it=True)
         assert isinstance(saved, Saved)
@@ -43,7 +45,7 @@ def test_variables_are_restored_in_a_new_process(python: ExecutorFactory) -> Non
 def test_what_is_restored_passes_through_piece_by_piece(python: ExecutorFactory) -> None:
     pieces: list[bytes] = []
     with python.executor(MUCH) as here, python.executor(MUCH) as there:
-        printed(here, f"import os; x = os.urandom({64 * MB})")
+        printed(here, f"import os; x = os.urandom({32 * MB})")
         variables.save(here, pieces.append, 128 * MB, all_of_it=True)
         whole = b"".join(pieces)
         tracemalloc.start()
@@ -52,7 +54,7 @@ def test_what_is_restored_passes_through_piece_by_piece(python: ExecutorFactory)
             most = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        assert printed(there, "print(len(x))") == f"{64 * MB}\n"
+        assert printed(there, "print(len(x))") == f"{32 * MB}\n"
     assert most < 8 * MB
 
 
@@ -60,7 +62,7 @@ def test_what_cannot_be_read_is_lost(python: ExecutorFactory) -> None:
     def damaged() -> list[bytes]:
         raise UnreadableError("it is damaged")
 
-    with python.executor() as one:
+    with python.executor(PATIENT) as one:
         assert variables.start(None, lambda: one, damaged) == (one, Lost("it is damaged"))
         assert printed(one, "print(1)") == "1\n"
 
@@ -68,7 +70,7 @@ def test_what_cannot_be_read_is_lost(python: ExecutorFactory) -> None:
 def test_a_variable_that_does_not_fit_into_memory_is_lost_and_the_others_are_back(python: ExecutorFactory) -> None:
     pieces: list[bytes] = []
     with python.executor(MUCH) as here, python.executor(LITTLE) as there:
-        printed(here, "small = 1\nlarge = b'x' * (500 << 20)\nlast = 2")
+        printed(here, "small = 1\nlarge = b'x' * (400 << 20)\nlast = 2")
         variables.save(here, pieces.append, 1024 * MB, all_of_it=True)
         _, start = variables.start(None, lambda: there, lambda: pieces)
         assert isinstance(start, Restored)
@@ -79,11 +81,11 @@ def test_a_variable_that_does_not_fit_into_memory_is_lost_and_the_others_are_bac
 def test_variables_that_end_their_reader_are_lost_and_the_next_process_is_clean(python: ExecutorFactory) -> None:
     pieces: list[bytes] = []
     with (
-        python.executor() as here,
-        python.executor() as first,
-        python.executor() as again,
-        python.executor() as third,
-        python.executor() as second,
+        python.executor(PATIENT) as here,
+        python.executor(PATIENT) as first,
+        python.executor(PATIENT) as again,
+        python.executor(PATIENT) as third,
+        python.executor(PATIENT) as second,
     ):
         printed(here, "import os\nsmall = 1\nclass Ends:\n def __reduce__(self): return os._exit, (0,)\nlarge = Ends()")
         variables.save(here, pieces.append, MB, all_of_it=True)
@@ -98,7 +100,7 @@ def test_variables_that_end_their_reader_are_lost_and_the_next_process_is_clean(
 
 def test_a_variable_with_half_a_character_in_its_name_is_saved(python: ExecutorFactory) -> None:
     pieces: list[bytes] = []
-    with python.executor() as here, python.executor() as there:
+    with python.executor(PATIENT) as here, python.executor(PATIENT) as there:
         printed(here, "globals()['\\ud800'] = globals()['\\ud801'] = [41]")
         here.save(pieces.append, MB, 20)
         there.restore(pieces, 20)
@@ -107,7 +109,7 @@ def test_a_variable_with_half_a_character_in_its_name_is_saved(python: ExecutorF
         )
 
 
-@pytest.mark.parametrize("all_of_it", [True, False])
+@each("all_of_it", [True, False])
 def test_a_variable_that_there_is_no_memory_to_save_is_too_large(python: ExecutorFactory, all_of_it: bool) -> None:
     with python.executor(LITTLE) as one:
         printed(one, "small = 1\nlarge = b'x' * (120 << 20)")
@@ -129,17 +131,17 @@ for one in gc.get_objects():
         def fails(asked): raise MemoryError
         one._operations["save"] = fails
 """
-    with python.executor() as one:
+    with python.executor(PATIENT) as one:
         printed(one, code)
         assert variables.save(one, lambda _: None, MB, all_of_it=False) == Unsaved("there was no memory to save them")
 
 
-@pytest.mark.parametrize("start", [Kept(), Restored({"kept": ["x"], "lost": []}), Lost("it is damaged"), New()])
+@each("start", [Kept(), Restored({"kept": ["x"], "lost": []}), Lost("it is damaged"), New()])
 def test_a_start_comes_out_of_a_function_as_it_was(start: Start) -> None:
     assert variables.start_from_json(variables.start_to_json(start)) == start
 
 
-@pytest.mark.parametrize("answer", [{}, {"began": "none"}, {"began": "restored", "restored": 5}, {"began": ["kept"]}])
+@each("answer", [{}, {"began": "none"}, {"began": "restored", "restored": 5}, {"began": ["kept"]}])
 def test_a_start_that_makes_no_sense_is_refused(answer: dict[str, object]) -> None:
     with pytest.raises((ValueError, TypeError, KeyError)):
         variables.start_from_json(answer)

@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from loci.documents.content.markdown import parse
 from loci.search.inference import estimated_tokens
 from loci.search.passages import LONGEST, Block, Passage, chunks, embedded_text, passages
 from loci.search.ranking import Chunk
+from tests.support.each import each
 
 WORDS = "alpha beta gamma delta. "
 
@@ -80,15 +80,13 @@ def test_chinese_is_cut_after_a_sentence() -> None:
     assert all(one.text.endswith("。") for one in found)
 
 
-@pytest.mark.parametrize(
-    "whole", ["```\n" + "code()\n" * 30 + "```", "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 20 + "| 3 | 4 |"]
-)
+@each("whole", ["```\n" + "code()\n" * 30 + "```", "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 20 + "| 3 | 4 |"])
 def test_code_and_tables_stay_whole_where_they_fit(whole: str) -> None:
     found = cut(f"{WORDS * 25}\n\n{whole}\n\n{WORDS * 25}")
     assert sum(whole in one.text for one in found) == 1
 
 
-@pytest.mark.parametrize("row", ["| 1 | 2 |", "- x | y"])
+@each("row", ["| 1 | 2 |", "- x | y"])
 def test_a_table_that_is_too_long_is_cut_between_rows(row: str) -> None:
     table = "| a | b |\n|---|---|\n" + f"{row.replace('- x', '| x')}\n" * 300
     assert all(

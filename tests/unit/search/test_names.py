@@ -1,17 +1,16 @@
 """Which questions are names, and whose."""
 
-import pytest
-
 from loci.search.names import AS_ALIAS, AS_NAME, AS_WRITTEN, MARK, documents_named, name_word, words_of_text
 from loci.search.ranking import Chunk
 from loci.search.words import index_words
+from tests.support.each import each
 
 
 def chunk(document: str, title: str, words: str = "") -> Chunk:
     return Chunk(f"{document}#0", document, f"notes/{document}.md", title, (), 1, 1, "text", "hash", words)
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other"),
     [
         ("Auth-Guide", "auth guide"),
@@ -27,12 +26,12 @@ def test_one_name_has_one_word_however_it_is_written(one: str, other: str) -> No
     assert name_word(one) == name_word(other) != ""
 
 
-@pytest.mark.parametrize("text", ["", " \n", "\ud800", "\0", "word " * 1000])
+@each("text", ["", " \n", "\ud800", "\0", "word " * 1000])
 def test_what_cannot_be_a_name_has_no_word(text: str) -> None:
     assert name_word(text) == ""
 
 
-@pytest.mark.parametrize("name", ["Auth-Guide", "图谱视图", "رسم عرض", "a" * 300, "C++"])
+@each("name", ["Auth-Guide", "图谱视图", "رسم عرض", "a" * 300, "C++"])
 def test_the_word_of_a_name_is_one_word_that_no_text_has(name: str) -> None:
     assert not any(letter.isspace() for letter in name_word(name))
     assert len(name_word(name)) <= 255
@@ -44,8 +43,6 @@ def test_how_exactly_a_name_fits_is_told_apart() -> None:
     assert documents_named("c++", chunks) == {"a": AS_WRITTEN, "b": AS_NAME, "x": AS_ALIAS}
 
 
-@pytest.mark.parametrize(
-    ("words", "text"), [("a b", "a b"), (f"a b {MARK} c {MARK}c", "a b"), (f"{MARK} c", ""), ("", "")]
-)
+@each(("words", "text"), [("a b", "a b"), (f"a b {MARK} c {MARK}c", "a b"), (f"{MARK} c", ""), ("", "")])
 def test_likeness_leaves_out_the_words_beside_the_text(words: str, text: str) -> None:
     assert words_of_text(words) == text

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loci.search.inference import Scale
@@ -16,6 +16,7 @@ from loci.search.scoring import (
     relevance,
     word_weights,
 )
+from tests.support.each import each
 
 SCALE = Scale(unrelated=0.1, answering=0.4, unrelated_cosine=0.05, answering_cosine=0.55)
 BLIND = Scale(unrelated=0.3, answering=0.31, unrelated_cosine=0.05, answering_cosine=0.55)
@@ -31,6 +32,7 @@ def test_the_same_closeness_says_less_of_a_model_that_finds_everything_close() -
     assert relevance(0.4, replace(SCALE, unrelated=0.4, answering=0.7), 0.5) < relevance(0.4, SCALE, 0.5)
 
 
+@settings(deadline=None)
 @given(st.floats(-1, 1), st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1))
 def test_more_of_either_is_never_less(near: float, nearer: float, some: float, more: float) -> None:
     near, nearer, some, more = min(near, nearer), max(near, nearer), min(some, more), max(some, more)
@@ -47,7 +49,7 @@ def test_nothing_is_about_the_question_only_if_both_measures_are_low() -> None:
     assert not is_about_something_else(LEAST + 0.01, 0.0, 0.2, SCALE)
 
 
-@pytest.mark.parametrize("of_others", [None, 0.2])
+@each("of_others", [None, 0.2])
 def test_a_passage_without_a_vector_is_judged_by_its_words(of_others: float | None) -> None:
     assert not is_about_something_else(LEAST_BY_WORDS + 0.01, LEAST_BY_WORDS + 0.01, of_others, SCALE)
     assert is_about_something_else(LEAST - 0.01, LEAST_BY_WORDS - 0.01, of_others, SCALE)
@@ -57,7 +59,7 @@ def test_the_same_cosine_says_less_of_a_model_that_finds_everything_near() -> No
     assert is_about_something_else(LEAST - 0.01, 0.0, 0.4, replace(SCALE, unrelated_cosine=0.3, answering_cosine=0.8))
 
 
-@pytest.mark.parametrize("scale", [None, BLIND])
+@each("scale", [None, BLIND])
 def test_by_words_alone_only_their_share_counts(scale: Scale | None) -> None:
     assert is_about_something_else(LEAST_BY_WORDS - 0.01, 0.0, 0.9, scale)
     assert not is_about_something_else(LEAST_BY_WORDS + 0.01, 0.0, None, scale)
@@ -74,6 +76,7 @@ def test_if_no_word_of_the_question_is_known_all_weigh_the_same() -> None:
     assert word_weights("who is he?", [(0, 3), (4, 6)], {}) == [1, 1]
 
 
+@settings(deadline=None)
 @given(SCORES)
 def test_scores_never_rise_and_keep_their_mean(scores: list[float]) -> None:
     found = never_rising(scores)
@@ -82,6 +85,7 @@ def test_scores_never_rise_and_keep_their_mean(scores: list[float]) -> None:
     assert sum(found) == pytest.approx(sum(scores))
 
 
+@settings(deadline=None)
 @given(SCORES)
 def test_scores_that_fall_stay(scores: list[float]) -> None:
     ordered = sorted(scores, reverse=True)

@@ -2,17 +2,18 @@
 
 import re
 
-import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loci.search.words import ASCII_RUN, index_words, word_positions
+from tests.support.each import each
 
 SAID = "running Run fooBar foo_bar HTTPServer ties 1981 v2 2nd it's e-mail x café"
 WORDS = st.lists(st.sampled_from(SAID.split()))
 TEXTS = WORDS.map(" ".join) | st.text(st.characters(max_codepoint=127)) | st.text()
 
 
+@settings(deadline=None)
 @given(TEXTS, TEXTS)
 def test_they_are_where_cutting_every_word_finds_them(text: str, question: str) -> None:
     wanted = frozenset(index_words(question))
@@ -25,7 +26,7 @@ def test_they_are_where_cutting_every_word_finds_them(text: str, question: str) 
         assert found == [one for one in every if one[0] in wanted]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "said"),
     [
         ("They were running late", "running"),

@@ -2,14 +2,14 @@
 
 import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loci.search.words import LONGEST_WORD, index_words, query_words
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("The cats are RUNNING", ["the", "cat", "ar", "run"]),
@@ -30,15 +30,15 @@ from loci.search.words import LONGEST_WORD, index_words, query_words
         ("__init__", ["init"]),
         ("हिन्दी में", ["हिनदी", "में"]),
         ("vitamin s", ["vitamin", "s"]),
-        ("...", []),
-        ("", []),
+        ("...", list[str]()),
+        ("", list[str]()),
     ],
 )
 def test_a_text_is_cut_into_words(text: str, words: list[str]) -> None:
     assert index_words(text) == words
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "words"),
     [("What is the login?", ["login"]), ("who is the who", ["who", "i", "the"]), ("login LOGIN logins", ["login"])],
 )
@@ -46,7 +46,7 @@ def test_a_question_is_cut_into_what_to_look_for(question: str, words: list[str]
     assert query_words(question) == words
 
 
-@pytest.mark.parametrize(
+@each(
     "text", ["getUserName", "user.name", "multi-word", "数据库系统", "running", "Größe", "don't", "İstanbul", "ΣΊΣΥΦΟΣ"]
 )
 def test_a_text_is_found_by_itself_whatever_the_case(text: str) -> None:

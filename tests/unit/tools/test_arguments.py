@@ -7,6 +7,7 @@ import pytest
 from loci.core.errors import Refused
 from loci.core.json import Json
 from loci.tools.arguments import MOST_FAULTS, check_arguments
+from tests.support.each import each
 
 TEXTS: dict[str, Any] = {
     "type": "object",
@@ -31,7 +32,7 @@ def test_references_that_double_at_each_level_end() -> None:
     check_arguments("a:b", {"$defs": {**doubling, "a60": {}}, "$ref": "#/$defs/a0"}, {})
 
 
-@pytest.mark.parametrize(
+@each(
     "broken",
     [
         {"type": "no such type"},

@@ -10,6 +10,7 @@ import pytest
 from loci.tools.authorization import AuthorizationServer, OAuthClient, Protection
 from loci.tools.authorization_request import AuthorizationRequest, answer_fields
 from loci.tools.ports import LoginFailed
+from tests.support.each import each
 
 SERVER = AuthorizationServer(
     "https://auth.example", "https://auth.example/token", "https://auth.example/go?kind=1", has_pkce=True
@@ -53,7 +54,7 @@ def test_a_server_without_pkce_is_not_asked() -> None:
         request.url()
 
 
-@pytest.mark.parametrize(
+@each(
     ("request_", "answer", "said"),
     [
         (REQUEST, {"code": "c"}, "another login"),

@@ -1,8 +1,7 @@
 """Which code is the same, and which is not."""
 
-import pytest
-
 from loci.tools.capabilities.learned_code import learned_code
+from tests.support.each import each
 
 SAME = [
     ("const a = 1; return a", "const b=1\nreturn b;"),
@@ -56,22 +55,22 @@ def identity(code: str) -> str:
     return learned.identity
 
 
-@pytest.mark.parametrize(("one", "other"), SAME)
+@each(("one", "other"), SAME)
 def test_code_is_the_same_that_differs_in_layout_names_and_types(one: str, other: str) -> None:
     assert identity(one) == identity(other)
 
 
-@pytest.mark.parametrize(("one", "other"), OTHER)
+@each(("one", "other"), OTHER)
 def test_code_is_another_that_does_something_else(one: str, other: str) -> None:
     assert identity(one) != identity(other)
 
 
-@pytest.mark.parametrize("code", ["", "   ", "// nothing", "return (", "const = 5", "interface A {}", "\0", "<<<<"])
+@each("code", ["", "   ", "// nothing", "return (", "const = 5", "interface A {}", "\0", "<<<<"])
 def test_what_is_no_code_is_not_learned(code: str) -> None:
     assert learned_code(code) is None
 
 
-@pytest.mark.parametrize("pair", [*SAME, *OTHER])
+@each("pair", [*SAME, *OTHER])
 def test_stored_code_is_learned_as_itself(pair: tuple[str, str]) -> None:
     for code in pair:
         first = learned_code(code)

@@ -1,12 +1,12 @@
 """Finding tools by what somebody wants to do."""
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from loci.core.json import JsonObject
 from loci.tools.tool_search import FoundTool, KnownTool, ToolIndex, nothing_fits
 from loci.tools.tool_vectors import ToolVectors, embedded_text, text_hash
+from tests.support.each import each
 
 PATH: JsonObject = {"type": "string", "description": "Where it lies on the disk"}
 SCHEMA: JsonObject = {"type": "object", "properties": {"path": PATH}}
@@ -22,9 +22,7 @@ def ids(found: list[FoundTool]) -> list[str]:
     return [one.tool.id for one in found]
 
 
-@pytest.mark.parametrize(
-    "query", ["filesystem:read_file", "read_file", "filesystem_read_file", "Read File", "readFile", "READ-FILE"]
-)
+@each("query", ["filesystem:read_file", "read_file", "filesystem_read_file", "Read File", "readFile", "READ-FILE"])
 def test_a_tool_whose_name_is_asked_for_comes_first(query: str):
     [first, *_] = ToolIndex(TOOLS).find(query, 5)
     assert (first.tool, first.name >= 0.9, first.score >= 0.95) == (READ, True, True)

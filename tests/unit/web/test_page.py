@@ -6,13 +6,12 @@ import re
 from base64 import b64encode
 from html.parser import HTMLParser
 
-import pytest
-
 from loci.core.identity import LOCAL
 from loci.core.json import Json, JsonObject
 from loci.web.page import HtmlPage, embedded, graph_page
 from loci.web.sign_in import sign_in_page
 from loci.web.views import excerpt
+from tests.support.each import each
 from tests.unit.documents.conftest import Desk, desk
 
 __all__ = ["desk"]
@@ -60,19 +59,19 @@ def shown(text: str = "words") -> JsonObject:
     }
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each("text", HOSTILE)
 def test_no_text_becomes_an_element(text: str) -> None:
     plain, hostile = (Elements(graph_page(shown(one), one).html) for one in ("words", text))
     assert hostile.found == plain.found
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each("text", HOSTILE)
 def test_the_page_holds_the_text_as_it_was_said(text: str) -> None:
     held = Elements(graph_page(shown(text), "T").html).held["script#facts"]
     assert json.loads(held)["documents"][0]["text"] == text.replace("\udc80", "\ufffd")
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each("text", HOSTILE)
 def test_embedded_json_has_no_character_that_html_could_read(text: str) -> None:
     assert not re.search("[<>&\0\u2028\u2029]", embedded({"text": text}))
 

@@ -2,14 +2,11 @@
 
 import json
 
-import pytest
-
 from loci.web.seen import seen
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
-    "one", [*"\u202e\u2066\u200b\u200f\ufeff\u00ad\x1b\r\u2028\U000e0041\u034f\u115f\u1160\u2800\u3164\uffa0"]
-)
+@each("one", [*"\u202e\u2066\u200b\u200f\ufeff\u00ad\x1b\r\u2028\U000e0041\u034f\u115f\u1160\u2800\u3164\uffa0"])
 def test_what_turns_a_line_around_or_hides_is_an_escape(one: str) -> None:
     shown = seen(f"rm {one}x")
     assert one not in shown
@@ -21,6 +18,6 @@ def test_what_is_json_stays_the_same_json() -> None:
     assert json.loads(seen(json.dumps(value, ensure_ascii=False))) == value
 
 
-@pytest.mark.parametrize("text", ["plain\n\ttext", "größe 日本 שלום مرحبا", "👩\u200d💻", "क्\u200dष"])
+@each("text", ["plain\n\ttext", "größe 日本 שלום مرحبا", "👩\u200d💻", "क्\u200dष"])
 def test_plain_texts_of_all_scripts_stay(text: str) -> None:
     assert seen(text) == text

@@ -12,6 +12,7 @@ from loci.workflows.entities import from_context, givens, masked
 from loci.workflows.intent import clauses
 from loci.workflows.references import resolved
 from loci.workflows.toolbox import ToolFacts
+from tests.support.each import each
 
 TEXT: dict[str, Any] = {"type": "string"}
 NUMBER: dict[str, Any] = {"type": "number"}
@@ -31,7 +32,7 @@ def bound(facts: ToolFacts, text: str, *earlier: Earlier, **context: Json) -> Bo
     return bind(facts, step)
 
 
-@pytest.mark.parametrize(
+@each(
     ("facts", "text", "arguments"),
     [
         pytest.param(
@@ -99,7 +100,7 @@ def test_values_go_where_they_belong(facts: ToolFacts, text: str, arguments: Jso
     assert not found.missing
 
 
-@pytest.mark.parametrize(
+@each(
     ("facts", "text", "missing"),
     [
         pytest.param(tool("path", path=TEXT), "Read the report", ["path"], id="nothing said"),
@@ -116,7 +117,7 @@ def test_what_is_not_said_is_missing(facts: ToolFacts, text: str, missing: list[
     assert [name for name, _ in bound(facts, text).missing] == missing
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "value"),
     [
         pytest.param(TEXT, "$t1.result.content", id="a text"),
@@ -170,7 +171,7 @@ def test_the_context_gives_what_has_its_name() -> None:
     assert found.arguments == {"channel_id": "C1", "text": "hi"}
 
 
-@pytest.mark.parametrize("text", ["$t1.result", "costs $$5", "${t1.result}"])
+@each("text", ["$t1.result", "costs $$5", "${t1.result}"])
 def test_a_text_that_looks_like_a_reference_is_a_text(text: str) -> None:
     found = bound(tool("query", query=TEXT), f"Search '{text}'", READ)
     assert resolved(found.arguments["query"], {"t1": "secret"}) == text

@@ -1,11 +1,10 @@
 """The steps of an intent."""
 
-import pytest
-
 from loci.workflows.intent import clauses
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("intent", "steps"),
     [
         (
@@ -23,8 +22,8 @@ from loci.workflows.intent import clauses
         ("Write the content of a.txt to b.txt", ["read a.txt", "Write its content to b.txt"]),
         ("Show me the content of a.txt", ["Show me the content of a.txt"]),
         ("Search for salt and pepper", ["Search for salt and pepper"]),
-        ("", []),
-        (" . ", []),
+        ("", list[str]()),
+        (" . ", list[str]()),
     ],
 )
 def test_an_intent_is_split_where_another_step_begins(intent: str, steps: list[str]) -> None:

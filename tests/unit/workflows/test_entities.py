@@ -1,12 +1,11 @@
 """What an intent names."""
 
-import pytest
-
 from loci.core.json import Json
 from loci.workflows.entities import as_known, from_context, givens, masked
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "kind", "value"),
     [
         ("Read config.json now", "path", "config.json"),
@@ -41,7 +40,7 @@ def test_a_value_is_known_by_its_form(text: str, kind: str, value: Json) -> None
     assert [(one.kind, one.value) for one in givens(text)] == [(kind, value)]
 
 
-@pytest.mark.parametrize("text", ["It's done, isn't it?", "Read the report", "version 2.x of it", "and/", "100% of it"])
+@each("text", ["It's done, isn't it?", "Read the report", "version 2.x of it", "and/", "100% of it"])
 def test_words_are_no_values(text: str) -> None:
     assert not [one for one in givens(text) if one.kind not in ("path", "number")]
 

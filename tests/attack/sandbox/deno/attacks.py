@@ -18,7 +18,7 @@ class Attack:
     """Whether it may read the folder `open` of the world."""
     tools: bool = False
     """Whether it may call `github:list_commits`."""
-    timeout_ms: int = 10_000
+    timeout_ms: int = 60_000
 
 
 def imports(module: str, then: str) -> str:

@@ -35,28 +35,28 @@ MEMORY = [
 ]
 
 TIME = [
-    Attack("loop", "for (;;) {}", ("SANDBOX_TIMEOUT",), timeout_ms=1000),
+    Attack("loop", "for (;;) {}", ("SANDBOX_TIMEOUT",), timeout_ms=300),
     Attack(
         "loop in microtasks",
         "const f = () => Promise.resolve().then(f); await f()",
         ("SANDBOX_TIMEOUT", "SANDBOX_MEMORY"),
-        timeout_ms=1000,
+        timeout_ms=300,
     ),
-    Attack("match without end", '/^(a+)+$/.test("a".repeat(60) + "!")', ("SANDBOX_TIMEOUT",), timeout_ms=1000),
+    Attack("match without end", '/^(a+)+$/.test("a".repeat(60) + "!")', ("SANDBOX_TIMEOUT",), timeout_ms=300),
     Attack(
         "take no signal",
         'Deno.addSignalListener("SIGTERM", () => {}); Deno.addSignalListener("SIGINT", () => {}); for (;;) {}',
         ("SANDBOX_TIMEOUT",),
-        timeout_ms=1000,
+        timeout_ms=300,
     ),
     Attack(
         "wait without end",
         "await new Promise(() => { setInterval(() => {}, 10) })",
         ("SANDBOX_TIMEOUT",),
-        timeout_ms=1000,
+        timeout_ms=300,
     ),
     Attack("overflow the stack", "const f = () => f(); f()", ("CODE_ERROR",)),
-    Attack("loop while the result is encoded", "({toJSON() { for (;;); }})", ("SANDBOX_TIMEOUT",), timeout_ms=1000),
+    Attack("loop while the result is encoded", "({toJSON() { for (;;); }})", ("SANDBOX_TIMEOUT",), timeout_ms=300),
 ]
 
 ENDS = [
@@ -66,7 +66,6 @@ ENDS = [
         "close its streams",
         "Deno.stdout.close(); Deno.stdin.close(); return 1",
         ("SANDBOX_EXITED", "CODE_ERROR"),
-        timeout_ms=3000,
     ),
     Attack("escape the function around it", '}); globalThis.made = "CANARY"; (async () => { return "CANARY"'),
 ]
@@ -81,7 +80,7 @@ OUTPUT = [
         ("SANDBOX_OUTPUT",),
     ),
     Attack("give a huge result", 'return "x".repeat(5e7)', ("SANDBOX_OUTPUT", "SANDBOX_MEMORY")),
-    Attack("log without end", 'for (let i = 0; i < 1e6; i++) console.log("y".repeat(1000)); return 1', ("value",)),
+    Attack("log without end", 'for (let i = 0; i < 1e5; i++) console.log("y".repeat(1000)); return 1', ("value",)),
     Attack(
         "flood standard output",
         "const b = new Uint8Array(1e6).fill(65); for (;;) Deno.stdout.writeSync(b)",

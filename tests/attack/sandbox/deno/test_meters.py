@@ -9,10 +9,14 @@ from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.code.typescript_run import Completed
 from loci.sandbox.supervisor.process_use import memory_use
 from loci.sandbox.wall.layers import Layer
-from tests.attack.sandbox.deno.on_meters import GOES_ON, METERS
+from tests.attack.sandbox.conftest import Tried
+from tests.attack.sandbox.deno.attacks import Attack
+from tests.attack.sandbox.deno.on_meters import GOES_ON
+from tests.attack.sandbox.deno.test_attacks import METERED, withstood
 from tests.attack.sandbox.deno.test_own import launchers
 from tests.attack.sandbox.deno.world import World
 from tests.support.deno import WALLS, Given, needs_deno, run, sandbox, value
+from tests.support.each import each
 from tests.support.polling import until
 from tests.support.processes import descendants
 
@@ -49,18 +53,19 @@ def metered(request: pytest.FixtureRequest) -> Generator[Metered]:
         yield Metered(made, launcher)
 
 
-@pytest.mark.parametrize("attack", [one for one in METERS if "SANDBOX_MEMORY" in one.ends], ids=lambda one: one.name)
-def test_what_is_taken_is_given_back(metered: Metered, outside: World, attack: object) -> None:
-    ended = outside.attacked(metered.sandbox, attack)  # type: ignore[arg-type]
-    assert ended.measured.memory_mb < 1024
-    until(metered.is_as_before)
+@each("attack", [pytest.param(one, id=one.name) for one in METERED])
+def test_what_is_taken_is_given_back(metered: Metered, outside: World, tried: Tried, attack: Attack) -> None:
+    with tried(attack.name):
+        assert withstood(metered.sandbox, outside, attack).measured.memory_mb < 1024
+        until(metered.is_as_before)
 
 
-@pytest.mark.parametrize("name", GOES_ON)
-def test_code_after_the_answer_gets_no_processor(metered: Metered, name: str) -> None:
-    before = set(metered.processes())
-    ended = run(metered.sandbox, GOES_ON[name], Given(memory_mb=1024))
-    assert isinstance(ended, Completed)
-    assert ended.value in (1, {"a": 1})
-    assert os.getpid() not in before
-    until(metered.is_as_before)
+@each("name", GOES_ON)
+def test_code_after_the_answer_gets_no_processor(metered: Metered, tried: Tried, name: str) -> None:
+    with tried(name):
+        before = set(metered.processes())
+        ended = run(metered.sandbox, GOES_ON[name], Given(memory_mb=1024))
+        assert isinstance(ended, Completed)
+        assert ended.value in (1, {"a": 1})
+        assert os.getpid() not in before
+        until(metered.is_as_before)

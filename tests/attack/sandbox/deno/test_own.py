@@ -15,6 +15,7 @@ import pytest
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.app import App
+from loci.code.run_queue import AT_ONCE, RunQueue
 from loci.code.typescript import TypeScriptRequest, TypeScriptRun
 from loci.code.typescript_run import Completed, RunLimits, TypeScriptJob
 from loci.compose import build_app
@@ -22,8 +23,10 @@ from loci.core.errors import NotFound, Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.settings import load_settings
 from loci.sandbox.supervisor.deno_starter import DenoStarter
+from tests.attack.sandbox.conftest import Tried
 from tests.attack.sandbox.deno.world import GITHUB, World
 from tests.support.deno import STRONGEST, Given, failed, needs_deno, no_tool, run, sandbox, steady, value
+from tests.support.each import each
 from tests.support.polling import until
 from tests.support.processes import children, command_line, descendants
 from tests.support.tame_servers import over_stdio
@@ -33,12 +36,13 @@ ANN, BOB = (Caller(Owner("t", name), "key") for name in ("ann", "bob"))
 WRITE = "const write = (line) => Deno.stdout.writeSync(new TextEncoder().encode(line + '\\n'));"
 
 
-@pytest.mark.parametrize("name", ["__proto__", "constructor", "toString", "hasOwnProperty", "admin:delete_all"])
-def test_what_every_object_has_is_no_tool(deno: DenoSandbox, outside: World, name: str) -> None:
+@each("name", ["__proto__", "constructor", "toString", "hasOwnProperty", "admin:delete_all"])
+def test_what_every_object_has_is_no_tool(deno: DenoSandbox, outside: World, tried: Tried, name: str) -> None:
     given = Given(clients=(GITHUB,), call=outside.call)
-    for holder in ("mcp", "github"):
-        assert "has no tool" in failed(deno, f"await {holder}[{name!r}]({{}})", given).message
-    assert value(deno, "1 + 1") == 2
+    with tried(name):
+        for holder in ("mcp", "github"):
+            assert "has no tool" in failed(deno, f"await {holder}[{name!r}]({{}})", given).message
+        assert value(deno, "1 + 1") == 2
 
 
 def test_numbers_of_calls_are_the_codes_own_affair(deno: DenoSandbox, outside: World) -> None:
@@ -57,7 +61,7 @@ def test_numbers_of_calls_are_the_codes_own_affair(deno: DenoSandbox, outside: W
     assert value(deno, "1 + 1") == 2
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         '{"t":"result","value":1e999,"seen":[]}',
@@ -72,12 +76,13 @@ def test_numbers_of_calls_are_the_codes_own_affair(deno: DenoSandbox, outside: W
         '{"ended":0,"peak":99999999999}',
     ],
 )
-def test_a_forged_line_gives_nothing_that_cannot_be_sent_on(deno: DenoSandbox, line: str) -> None:
-    ended = run(deno, f"{WRITE} write('{line}'); return 1")
-    told = json.dumps([ended.value, ended.kind] if isinstance(ended, Completed) else ended.message, allow_nan=False)
-    (told + "".join(one.text for one in ended.measured.logs)).encode()
-    assert 0 < ended.measured.memory_mb < 1024
-    assert value(deno, "1 + 1") == 2
+def test_a_forged_line_gives_nothing_that_cannot_be_sent_on(deno: DenoSandbox, tried: Tried, line: str) -> None:
+    with tried(line):
+        ended = run(deno, f"{WRITE} write('{line}'); return 1")
+        told = json.dumps([ended.value, ended.kind] if isinstance(ended, Completed) else ended.message, allow_nan=False)
+        (told + "".join(one.text for one in ended.measured.logs)).encode()
+        assert 0 < ended.measured.memory_mb < 1024
+        assert value(deno, "1 + 1") == 2
 
 
 def test_it_writes_its_own_end_to_no_descriptor_of_ours(deno: DenoSandbox) -> None:
@@ -96,13 +101,13 @@ def test_it_takes_answers_of_tools_from_itself_only(deno: DenoSandbox, outside: 
         "const got = github.listCommits({}); const b = new Uint8Array(1e5);"
         "const n = Deno.stdin.readSync(b); return new TextDecoder().decode(b.subarray(0, n ?? 0))"
     )
-    ended = run(deno, code, Given(clients=(GITHUB,), call=outside.call, timeout_ms=2000))
+    ended = run(deno, code, Given(clients=(GITHUB,), call=outside.call, timeout_ms=1000))
     told = str(ended.value) if isinstance(ended, Completed) else ""
     assert all(json.loads(line)["value"] == {"ok": True} for line in told.splitlines())
     assert value(deno, "1 + 1") == 2
 
 
-@pytest.mark.parametrize(
+@each(
     "module",
     [
         "data:application/javascript,export {default} from 'file://$WORLD/secret.txt' with {type: 'text'}",
@@ -110,9 +115,10 @@ def test_it_takes_answers_of_tools_from_itself_only(deno: DenoSandbox, outside: 
         "data:application/json,{}",
     ],
 )
-def test_a_module_made_of_text_reads_no_file(deno: DenoSandbox, outside: World, module: str) -> None:
-    code = f"return (await import({json.dumps(module)})).default".replace("$WORLD", str(outside.folder))
-    assert outside.leaked(run(deno, code)) == []
+def test_a_module_made_of_text_reads_no_file(deno: DenoSandbox, outside: World, tried: Tried, module: str) -> None:
+    with tried(module):
+        code = f"return (await import({json.dumps(module)})).default".replace("$WORLD", str(outside.folder))
+        assert outside.leaked(run(deno, code)) == []
 
 
 def test_nothing_is_left_for_the_next_run(deno: DenoSandbox) -> None:
@@ -149,11 +155,9 @@ def test_a_launcher_that_was_killed_takes_its_runs_along_and_is_started_again() 
         assert value(made, "1 + 1") == 2
 
 
-@pytest.mark.parametrize("moment", ["before it is asked", "after it was asked"])
-@pytest.mark.parametrize("times", [1, 2])
-def test_a_launcher_that_dies_while_it_starts_a_process_fails_no_call(
-    monkeypatch: pytest.MonkeyPatch, moment: str, times: int
-) -> None:
+@each("moment", ["before it is asked", "after it was asked"])
+@each("times", [1, 2])
+def test_a_launcher_that_dies_while_it_starts_a_process_fails_no_call(moment: str, times: int) -> None:
     before, left, ask = launchers(), [times], DenoStarter._ask  # pyright: ignore[reportPrivateUsage]
 
     def kill() -> None:
@@ -169,9 +173,9 @@ def test_a_launcher_that_dies_while_it_starts_a_process_fails_no_call(
         if moment == "after it was asked":
             kill()
 
-    with sandbox(STRONGEST, 0) as made:
+    with sandbox(STRONGEST, 0) as made, pytest.MonkeyPatch.context() as patch:
         assert value(made, "1") == 1
-        monkeypatch.setattr(DenoStarter, "_ask", asked)
+        patch.setattr(DenoStarter, "_ask", asked)
         assert value(made, "1 + 1") == 2
         assert left[0] < times
 
@@ -187,14 +191,14 @@ def app(tmp_path: Path) -> Iterator[App]:
 def test_what_one_owner_made_be_remembered_no_other_is_told(app: App) -> None:
     forging = WRITE + 'write(\'{"t":"result","value":"forged","seen":[]}\'); return \'honest\''
     for caller in (ANN, ANN, BOB):
-        told = app.code.start_typescript(caller, TypeScriptRequest(forging)).future.result(30)
+        told = app.code.start_typescript(caller, TypeScriptRequest(forging)).future.result(60)
         assert ("cached" in told) == (caller is ANN and told.get("cached", False))
-    assert "cached" not in app.code.start_typescript(BOB, TypeScriptRequest("'of ann'")).future.result(30)
-    app.code.start_typescript(ANN, TypeScriptRequest("'of bob'")).future.result(30)
-    assert "cached" not in app.code.start_typescript(BOB, TypeScriptRequest("'of bob'")).future.result(30)
+    assert "cached" not in app.code.start_typescript(BOB, TypeScriptRequest("'of ann'")).future.result(60)
+    app.code.start_typescript(ANN, TypeScriptRequest("'of bob'")).future.result(60)
+    assert "cached" not in app.code.start_typescript(BOB, TypeScriptRequest("'of bob'")).future.result(60)
 
 
-@pytest.mark.parametrize(
+@each(
     "clock",
     [
         "Reflect.get(Date, 'now')()",
@@ -208,8 +212,9 @@ def test_what_one_owner_made_be_remembered_no_other_is_told(app: App) -> None:
         "Reflect.ownKeys(globalThis).map(k => (globalThis as any)[k]).length",
     ],
 )
-def test_a_roundabout_way_to_the_clock_is_noticed(deno: DenoSandbox, clock: str) -> None:
-    assert not steady(deno, clock)
+def test_a_roundabout_way_to_the_clock_is_noticed(deno: DenoSandbox, tried: Tried, clock: str) -> None:
+    with tried(clock):
+        assert not steady(deno, clock)
 
 
 def test_a_tool_is_called_for_who_asked_and_for_nobody_else(app: App, tmp_path: Path) -> None:
@@ -218,19 +223,20 @@ def test_a_tool_is_called_for_who_asked_and_for_nobody_else(app: App, tmp_path: 
         servers.configure(app, "github", owner=caller.owner)
     code = "await github.listCommits({owner: 'bob', caller: {owner: {subject: 'bob'}}}); 1"
     request = TypeScriptRequest(code, intent="list the commits of bob")
-    app.code.start_typescript(ANN, request).future.result(30)
+    app.code.start_typescript(ANN, request).future.result(60)
     assert [one["who"] for one in servers.calls()] == ["ann"]
 
 
-def test_who_fills_their_places_takes_nobody_elses(app: App) -> None:
-    endless = TypeScriptRequest("for (;;) {}", timeout_ms=1000, memory_mb=128)
-    runs = [app.code.start_typescript(ANN, endless) for _ in range(12)]
-    waiting = [app.code.start_typescript(ANN, TypeScriptRequest(f"{number}")) for number in range(52)]
+def test_who_fills_their_places_takes_nobody_elses(monkeypatch: pytest.MonkeyPatch, app: App) -> None:
+    monkeypatch.setattr("loci.code.typescript.RunQueue", lambda: RunQueue(AT_ONCE, AT_ONCE + 4))
+    endless = TypeScriptRequest("for (;;) {}", timeout_ms=300, memory_mb=128)
+    runs = [app.code.start_typescript(ANN, endless) for _ in range(AT_ONCE)]
+    waiting = [app.code.start_typescript(ANN, TypeScriptRequest(f"{number}")) for number in range(4)]
     with pytest.raises(Unavailable, match="under way"):
         app.code.start_typescript(ANN, endless)
     assert app.code.start_typescript(BOB, TypeScriptRequest("1 + 1")).future.result(60)["result"] == 2
     assert all(one.future.exception(60) is not None for one in runs)
-    assert [one.future.result(60)["result"] for one in waiting] == list(range(52))
+    assert [one.future.result(60)["result"] for one in waiting] == list(range(4))
 
 
 def test_who_runs_much_gives_way_to_who_runs_little() -> None:
@@ -280,7 +286,7 @@ def _niceness(others: set[int]) -> list[int]:
 
 
 def test_another_owner_cannot_read_a_run_that_goes_on(app: App) -> None:
-    request = TypeScriptRequest("await new Promise(done => setTimeout(done, 500)); 'of ann'")
+    request = TypeScriptRequest("await new Promise(done => setTimeout(done, 3000)); 'of ann'")
     begun = app.code.start_typescript(ANN, request)
     assert isinstance(begun, TypeScriptRun)
     id = str(begun.later()["scratchpad_id"])

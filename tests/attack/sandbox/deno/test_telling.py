@@ -1,5 +1,6 @@
 """Whatever code does to the language and to its streams, its run is answered, and with its own value."""
 
+import itertools
 import json
 import os
 import re
@@ -7,17 +8,18 @@ import signal
 from contextlib import suppress
 from typing import Any, cast
 
-import pytest
-
 from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.code.typescript import LARGEST_CODE
 from loci.code.typescript_run import Completed, Failed
+from tests.attack.sandbox.conftest import Tried
 from tests.attack.sandbox.deno.test_own import launchers
 from tests.support.deno import STRONGEST, Given, failed, needs_deno, run, sandbox, steady, value
+from tests.support.each import each
 from tests.support.polling import until
 from tests.support.processes import descendants, threads
 
 pytestmark = needs_deno
+PATIENT = Given(timeout_ms=30_000)
 WRITTEN = {
     "by process": "process.stdout.write('no end')",
     "by Deno": "Deno.stdout.writeSync(new TextEncoder().encode('no end'))",
@@ -61,41 +63,42 @@ READS = {
 }
 
 
-@pytest.mark.parametrize("code", WRITTEN.values(), ids=WRITTEN)
-def test_text_without_an_end_loses_no_result(deno: DenoSandbox, code: str) -> None:
-    ended = run(deno, f"{code}; ({{a: [1, 'b']}})", Given(timeout_ms=20_000))
-    assert isinstance(ended, Completed), ended
-    assert ended.value == {"a": [1, "b"]}
-    assert any("no end" in line.text for line in ended.measured.logs)
+@each("name", WRITTEN)
+def test_text_without_an_end_loses_no_result(deno: DenoSandbox, tried: Tried, name: str) -> None:
+    with tried(name):
+        ended = run(deno, f"{WRITTEN[name]}; ({{a: [1, 'b']}})", PATIENT)
+        assert isinstance(ended, Completed), ended
+        assert ended.value == {"a": [1, "b"]}
+        assert any("no end" in line.text for line in ended.measured.logs)
 
 
-@pytest.mark.parametrize("code", WRITTEN.values(), ids=WRITTEN)
-def test_text_without_an_end_loses_no_error(deno: DenoSandbox, code: str) -> None:
-    assert failed(deno, f"{code};\nthrow new Error('own')", Given(timeout_ms=20_000)).message.startswith(
-        "Error: own (line 2"
-    )
+@each("name", WRITTEN)
+def test_text_without_an_end_loses_no_error(deno: DenoSandbox, tried: Tried, name: str) -> None:
+    with tried(name):
+        ended = failed(deno, f"{WRITTEN[name]};\nthrow new Error('own')", PATIENT)
+        assert ended.message.startswith("Error: own (line 2")
 
 
-@pytest.mark.parametrize("patch", PATCHES.values(), ids=PATCHES)
-def test_no_patched_prototype_changes_a_result(deno: DenoSandbox, patch: str) -> None:
-    given = Given(timeout_ms=20_000)
-    code = f"const list = [1, 'b', null, [true], {{__proto__: null, a: 1}}]; {patch}; list"
-    assert value(deno, code, given) == [1, "b", None, [True], {"a": 1}]
-    assert value(deno, f"const s = 'b'.concat('c'); {patch}; s", given) == "bc"
+@each("name", PATCHES)
+def test_no_patched_prototype_changes_a_result(deno: DenoSandbox, tried: Tried, name: str) -> None:
+    with tried(name):
+        code = f"const list = [1, 'b', null, [true], {{__proto__: null, a: 1}}]; {PATCHES[name]}; list"
+        assert value(deno, code, PATIENT) == [1, "b", None, [True], {"a": 1}]
+        assert value(deno, f"const s = 'b'.concat('c'); {PATCHES[name]}; s", PATIENT) == "bc"
 
 
-@pytest.mark.parametrize("patch", PATCHES.values(), ids=PATCHES)
-def test_no_patched_prototype_loses_an_error_or_a_log(deno: DenoSandbox, patch: str) -> None:
-    ended = failed(
-        deno, f"const made = new Error('own'); console.log('said'); {patch}; throw made", Given(timeout_ms=20_000)
-    )
-    assert ended.code == "CODE_ERROR"
-    assert ended.message == "Error: own (line 1, column 14)"
-    assert [(one["name"], one["line"]) for one in ended.stack] == [("(top level)", 1)]
-    assert [line.text for line in ended.measured.logs] == ["said"]
+@each("name", PATCHES)
+def test_no_patched_prototype_loses_an_error_or_a_log(deno: DenoSandbox, tried: Tried, name: str) -> None:
+    with tried(name):
+        code = f"const made = new Error('own'); console.log('said'); {PATCHES[name]}; throw made"
+        ended = failed(deno, code, PATIENT)
+        assert ended.code == "CODE_ERROR"
+        assert ended.message == "Error: own (line 1, column 14)"
+        assert [(one["name"], one["line"]) for one in ended.stack] == [("(top level)", 1)]
+        assert [line.text for line in ended.measured.logs] == ["said"]
 
 
-@pytest.mark.parametrize(
+@each(
     "code",
     [
         "class E extends Error { get name() { throw 1 } }; throw new E('own')",
@@ -118,14 +121,15 @@ def test_no_patched_prototype_loses_an_error_or_a_log(deno: DenoSandbox, patch: 
         "reportError(new Error('reported')); await new Promise(done => setTimeout(done, 3000))",
     ],
 )
-def test_whatever_is_thrown_is_told_as_an_error_of_the_code(deno: DenoSandbox, code: str) -> None:
-    ended = failed(deno, code, Given(timeout_ms=8000))
-    assert ended.code == "CODE_ERROR"
-    assert len(ended.message) < 20_000
-    json.dumps(ended.message).encode()
+def test_whatever_is_thrown_is_told_as_an_error_of_the_code(deno: DenoSandbox, tried: Tried, code: str) -> None:
+    with tried(code):
+        ended = failed(deno, code, PATIENT)
+        assert ended.code == "CODE_ERROR"
+        assert len(ended.message) < 20_000
+        json.dumps(ended.message).encode()
 
 
-@pytest.mark.parametrize(
+@each(
     "code",
     [
         "Error.prepareStackTrace = (_, all) => all.map(one => "
@@ -134,11 +138,12 @@ def test_whatever_is_thrown_is_told_as_an_error_of_the_code(deno: DenoSandbox, c
         "const old = Error.prepareStackTrace; Error.prepareStackTrace = (e, all) => old(e, all); new Error().stack",
     ],
 )
-def test_code_that_prepares_stacks_itself_learns_no_path(deno: DenoSandbox, code: str) -> None:
-    told = json.dumps(value(deno, code))
-    assert "code.ts" in told
-    assert "runner" not in told
-    assert "compile" not in told
+def test_code_that_prepares_stacks_itself_learns_no_path(deno: DenoSandbox, tried: Tried, code: str) -> None:
+    with tried(code):
+        told = json.dumps(value(deno, code))
+        assert "code.ts" in told
+        assert "runner" not in told
+        assert "compile" not in told
 
 
 def test_code_can_save_how_stacks_are_prepared_and_set_it_again(deno: DenoSandbox) -> None:
@@ -159,21 +164,25 @@ def test_code_can_save_how_stacks_are_prepared_and_set_it_again(deno: DenoSandbo
     assert told["text"].startswith("Error: as before\n    at code.ts:")
 
 
-@pytest.mark.parametrize("hidden", HIDING.values(), ids=HIDING)
-@pytest.mark.parametrize("read", READS.values(), ids=READS)
-def test_no_patched_prototype_hides_what_was_read(deno: DenoSandbox, hidden: str, read: str) -> None:
-    assert not steady(deno, f"const read = () => {read}; {hidden}; read(); 1")
+@each(("read", "hidden"), itertools.product(READS, HIDING))
+def test_no_patched_prototype_hides_what_was_read(deno: DenoSandbox, tried: Tried, read: str, hidden: str) -> None:
+    with tried(f"{read}: {hidden}"):
+        assert not steady(deno, f"const read = () => {READS[read]}; {HIDING[hidden]}; read(); 1")
 
 
-@pytest.mark.parametrize(
-    "part", ["if(1);else ", "if (x === 1) {} else ", "if(1)", "1?1:", "(", "[", "{", "!", "a=>", "a?b,c=>1:"]
-)
-@pytest.mark.parametrize("before", ["", "let x: number = 1;\n"])
-def test_the_longest_code_is_read_in_time_however_deep_it_is(deno: DenoSandbox, part: str, before: str) -> None:
+DEEP = ("if(1);else ", "if (x === 1) {} else ", "if(1)", "1?1:", "(", "[", "{", "!", "a=>", "a?b,c=>1:")
+
+
+@each(("part", "before"), itertools.product(DEEP, ("", "let x: number = 1;\n")))
+def test_the_longest_code_is_read_in_time_however_deep_it_is(
+    deno: DenoSandbox, tried: Tried, part: str, before: str
+) -> None:
     """The parser of types is slow at long chains of `else if`: code of a megabyte took half a minute."""
-    ended = failed(deno, before + part * ((LARGEST_CODE - len(before)) // len(part)) + "1", Given(timeout_ms=30_000))
-    assert ended.code == "CODE_ERROR"
-    assert re.search(r"\(line \d+, column \d+\)", ended.message), ended
+    with tried(before + part):
+        code = before + part * ((LARGEST_CODE - len(before)) // len(part)) + "1"
+        ended = failed(deno, code, Given(timeout_ms=30_000))
+        assert ended.code == "CODE_ERROR"
+        assert re.search(r"\(line \d+, column \d+\)", ended.message), ended
 
 
 def _has_stopped(pid: int) -> bool:
@@ -185,7 +194,7 @@ def _has_stopped(pid: int) -> bool:
     return set(states) <= {"T", "Z", "X"}
 
 
-@pytest.mark.parametrize("size", [10, 200_000])
+@each("size", [10, 200_000])
 def test_a_spare_that_dies_before_it_has_read_its_job_costs_no_call(size: int) -> None:
     """It is stopped when it is taken, so that it reads nothing, and then killed."""
     before = launchers()

@@ -36,6 +36,7 @@ class World:
         code = attack.code.replace("$PORT", str(self.port)).replace("$HOST", str(os.getpid()))
         given = Given(
             timeout_ms=attack.timeout_ms,
+            memory_mb=256,
             read=(str(self.folder / "open"),) if attack.reads and self.may_read else (),
             clients=(GITHUB,) if attack.tools else (),
             call=self.call,

@@ -6,10 +6,11 @@ import re
 from collections.abc import Generator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import pytest
 
+from tests.attack.sandbox import table
 from tests.attack.sandbox.escaped import Escaped
 
 Ended = Literal["held", "open", "broken"]
@@ -41,9 +42,14 @@ def pytest_runtest_makereport(
         found = NAMED.search(item.nodeid)
         assert found is not None, item.nodeid
         error = call.excinfo
-        ended: Ended = "held" if error is None else "open" if error.errisinstance(Escaped) else "broken"
-        told = "" if error is None else str(report.longrepr) if ended == "broken" else str(error.value)
-        _outcomes[item.nodeid] = Outcome(found[1], found[4] or found[2], ended, told[-3000:], found[3] is not None)
+        rows = [cast("tuple[str, Ended, str]", row) for name, row in item.user_properties if name == table.TRIED]
+        if not rows or (error is not None and all(ended == "held" for _, ended, _ in rows)):
+            ended: Ended = "held" if error is None else "open" if error.errisinstance(Escaped) else "broken"
+            told = "" if error is None else str(report.longrepr) if ended == "broken" else str(error.value)
+            rows.append((found[4] or found[2], ended, told))
+        for name, ended, told in rows:
+            key = f"{item.nodeid} {name}"
+            _outcomes[key] = Outcome(found[1], name, ended, told[-3000:], found[3] is not None)
     return report
 
 

@@ -19,7 +19,7 @@ from tests.support.executors import FUNCTION
 
 SECONDS = 600
 HERE = "tests/attack/sandbox"
-ATTACKS = {"python": [f"{HERE}/python"], "deno": [f"{HERE}/deno/test_attacks.py"]}
+ATTACKS = {"python": [f"{HERE}/python"], "deno": [f"{HERE}/deno/test_attacks.py", f"{HERE}/deno/test_meters.py"]}
 WHOLE = os.environ.get("ATTACK_WALLS") == "all"
 if WHOLE:  # this takes long, and behind the other walls it is tried, too
     ATTACKS["deno"].append(f"{HERE}/deno/test_own.py")

@@ -21,6 +21,7 @@ from loci.sandbox.lambda_host.saved_state import write_object
 from loci.sandbox.supervisor.exchange import Bounds
 from tests.contract.sandboxes import KEY, ROLE
 from tests.contract.stores import ANN, CLOCK, START
+from tests.support.each import each
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.loopback_aws import loopback_aws
 from tests.support.moto_aws import BUCKET, RUN_TABLE, TABLE
@@ -75,7 +76,7 @@ def most(form: dict[str, Any]) -> int:
     return int(most)
 
 
-@pytest.mark.parametrize("named", [0, 1, 2])
+@each("named", [0, 1, 2])
 def test_what_is_written_and_not_named_does_not_stay(
     api: InvokeApi, executors: LambdaExecutors, blobs: S3Blobs, named: int
 ) -> None:
@@ -122,7 +123,7 @@ def test_all_forms_of_a_run_together_hold_no_more_than_an_executors_quota(
     assert most(asked[0]["save"]["files"]) == 2 * MOST_SAVED
 
 
-@pytest.mark.parametrize("size", [-1, 10**18, "7", 1e300, float("inf"), None])
+@each("size", [-1, 10**18, "7", 1e300, float("inf"), None])
 def test_a_size_that_is_none_is_not_recorded(
     api: InvokeApi, executors: LambdaExecutors, blobs: S3Blobs, size: object
 ) -> None:

@@ -28,6 +28,7 @@ from loci.sandbox.lambda_host.questions import LARGEST, QUESTION, open_line, sen
 from loci.sandbox.supervisor.exchange import Bounds
 from tests.contract.sandboxes import KEY, ROLE
 from tests.contract.stores import ANN, BOB, CLOCK, START
+from tests.support.each import each
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.loopback_aws import loopback_aws
 from tests.support.moto_aws import BUCKET, RUN_TABLE, TABLE
@@ -128,34 +129,36 @@ def no_tool(tool: str, arguments: JsonObject) -> Json:
     raise AssertionError(f"{tool} was called with {arguments}")
 
 
-@pytest.mark.parametrize("answer", NO_ENDS.values(), ids=NO_ENDS)
-def test_an_end_that_is_none_fails_the_run(api: InvokeApi, sandbox: LambdaSandbox, answer: object) -> None:
-    says(api, answer)
+@each("name", NO_ENDS)
+def test_an_end_that_is_none_fails_the_run(api: InvokeApi, sandbox: LambdaSandbox, name: str) -> None:
+    says(api, NO_ENDS[name])
     ended = sandbox.run(ANN, TypeScriptJob("1"), no_tool)
     assert isinstance(ended, Failed)
     assert ended.code in ("SANDBOX_PROTOCOL", "SANDBOX_EXITED")
 
 
-@pytest.mark.parametrize("answer", NO_RUNS.values(), ids=NO_RUNS)
+@each("name", NO_RUNS)
 def test_a_run_that_is_none_fails_and_nothing_of_it_is_kept(
-    api: InvokeApi, executors: LambdaExecutors, answer: object
+    api: InvokeApi, executors: LambdaExecutors, name: str
 ) -> None:
-    says(api, answer)
+    says(api, NO_RUNS[name])
     id = executors.open(ANN)
     for _ in range(2):  # the executor is not held by what failed
         assert isinstance(ran(executors, id).outcome, RunFailure)
 
 
-@pytest.mark.parametrize("answer", BOMBS.values(), ids=BOMBS)
+@each("name", BOMBS)
 def test_an_answer_of_many_parts_takes_no_memory(
-    api: InvokeApi, executors: LambdaExecutors, sandbox: LambdaSandbox, answer: object
+    api: InvokeApi, executors: LambdaExecutors, sandbox: LambdaSandbox, name: str
 ) -> None:
-    says(api, answer)
+    says(api, BOMBS[name])
     tracemalloc.start()
-    ended = sandbox.run(ANN, TypeScriptJob("1"), no_tool)
-    python = ran(executors, executors.open(ANN))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    try:
+        ended = sandbox.run(ANN, TypeScriptJob("1"), no_tool)
+        python = ran(executors, executors.open(ANN))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
     assert isinstance(ended, Failed)
     assert isinstance(python.outcome, RunFailure)
     assert peak < 150 << 20, peak >> 20
@@ -186,7 +189,7 @@ def test_a_question_of_rows_without_end_is_not_read_to_its_end(api: InvokeApi, c
     )
 
     def asks(event: dict[str, Any], _: object) -> object:
-        line = open_line(event["line"], 20)
+        line = open_line(event["line"], 60)
         assert line is not None
         rows = line._rows  # pyright: ignore[reportPrivateUsage]
         for number in reversed(range(40)):
@@ -242,7 +245,7 @@ def test_a_machine_calls_no_tool_that_its_run_was_not_given(api: InvokeApi, sand
     ]
 
     def asks(event: dict[str, Any], _: object) -> object:
-        line = open_line(event["line"], 20)
+        line = open_line(event["line"], 60)
         assert line is not None
         for question in questions:
             answers.append(str(line.ask(question)))

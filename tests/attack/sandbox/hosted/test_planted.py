@@ -12,6 +12,7 @@ from loci.sandbox.lambda_host import python_function
 from loci.sandbox.lambda_host.function_answer import unpacked_answer
 from loci.sandbox.wall.layers import BASE, Layer
 from loci.sandbox.wall.probe import Offered
+from tests.support.each import each
 from tests.support.executors import runner_packages
 from tests.unit.sandbox.hosted.test_bare import order
 
@@ -59,12 +60,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[python_function.P
         made.close()
 
 
-@pytest.mark.parametrize("name", PLANTED)
+@each("name", PLANTED)
 def test_what_is_planted_is_not_followed(
     runs: python_function.PythonRuns, kept: tuple[str, list[bytes]], tmp_path: Path, name: str
 ) -> None:
     link, bodies = kept
-    secret = tmp_path / "elsewhere" / "secret.txt"
+    secret = tmp_path / name / "secret.txt"
     secret.parent.mkdir()
     secret.write_bytes(SECRET)
     known = (

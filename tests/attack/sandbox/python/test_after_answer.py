@@ -3,6 +3,7 @@
 import os
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,16 @@ from loci.code.python_run import RunFailure
 from loci.core.errors import Refused
 from loci.core.identity import Owner
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from tests.attack.sandbox.conftest import Tried
 from tests.attack.sandbox.python.test_meters import WALLS
 from tests.attack.sandbox.python.test_saved_state import Here
 from tests.contract.stores import ANN, BOB, CLOCK, START
-from tests.support.executors import ExecutorFactory, executor_factory, printed, walls
+from tests.support.each import each
+from tests.support.executors import SOON, ExecutorFactory, executor_factory, printed, walls
 from tests.support.polling import until
 from tests.support.processes import threads
 
-BUSY = "sum(i * i for i in range(3_000_000))"
+BUSY = "sum(i * i for i in range(1_000_000))"
 """Takes a good part of a second of a processor: the time in which others would have theirs."""
 GOES_ON = {
     "a thread": "import threading\ndef f():\n while True: pass\nthreading.Thread(target=f, daemon=True).start()",
@@ -69,11 +72,9 @@ class A:
 a = A()
 """,
 }
+PATIENT = replace(SOON, seconds=30)
 SAVING = 0.3
 """Seconds that saving may take here."""
-GRACE = 0.3
-WITH_THREADS = 1.0
-"""Seconds of processors that threads add to that: there are few, whatever the number of threads."""
 
 
 def used(process: int) -> float:
@@ -97,9 +98,9 @@ def python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield one
 
 
-@pytest.mark.parametrize("name", GOES_ON)
-def test_what_goes_on_after_the_answer_gets_no_processor(python: ExecutorFactory, name: str) -> None:
-    with python.executor() as one, python.executor() as other:
+@each("name", GOES_ON)
+def test_what_goes_on_after_the_answer_gets_no_processor(python: ExecutorFactory, tried: Tried, name: str) -> None:
+    with tried(name), python.executor(PATIENT) as one, python.executor(PATIENT) as other:
         for code in (GOES_ON[name], "1"):  # and not after a second one either
             printed(one, code)
             until(lambda: is_stopped(one.id))
@@ -112,9 +113,11 @@ def test_what_goes_on_after_the_answer_gets_no_processor(python: ExecutorFactory
 def here(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Here]:
     monkeypatch.setattr(confined_executors, "CLOSE_SECONDS", SAVING)
     made = Here(tmp_path, request.param)
-    yield made
-    made.executors.close()
-    CLOCK.now = START
+    try:
+        yield made
+        made.executors.close()
+    finally:
+        CLOCK.now = START
 
 
 def process(here: Here, owner: Owner) -> ExecutorProcess:
@@ -124,26 +127,37 @@ def process(here: Here, owner: Owner) -> ExecutorProcess:
     return executor
 
 
-@pytest.mark.parametrize("name", NEVER)
-def test_saving_that_never_ends_has_its_seconds_once(here: Here, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+@each("name", NEVER)
+def test_saving_that_never_ends_has_its_seconds_once(
+    here: Here, monkeypatch: pytest.MonkeyPatch, tried: Tried, name: str
+) -> None:
     monkeypatch.setattr(executor_session, "SAVE_SECONDS", SAVING)
-    ran = here.ran(ANN, here.executors.open(ANN), NEVER[name])
-    assert not isinstance(ran.outcome, RunFailure), ran
-    other = here.executors.open(BOB)
-    hostile = process(here, ANN)
-    before = used(hostile.id)
-    CLOCK.now += executor_session.QUIET_SECONDS
-    here.executors.tidy()
-    if hostile.ended is not None:  # it did not let itself be interrupted
-        assert hostile.ended == "time"
-        return
-    until(lambda: is_stopped(hostile.id))
-    after = used(hostile.id)
-    assert after - before <= SAVING + GRACE + WITH_THREADS
-    for _ in range(3):
-        here.ran(BOB, other, BUSY)
+    ann, bob = (Owner("acme", f"{whose} {name}") for whose in ("ann", "bob"))
+    with tried(name), pytest.MonkeyPatch.context() as patch:
+        asked, save = list[tuple[int, float]](), ExecutorProcess.save
+
+        def seen(one: ExecutorProcess, take: Any, room: int, seconds: float, *more: Any) -> Any:
+            asked.append((one.id, seconds))
+            return save(one, take, room, seconds, *more)
+
+        patch.setattr(ExecutorProcess, "save", seen)
+        id = here.executors.open(ann)
+        ran = here.ran(ann, id, NEVER[name])
+        assert not isinstance(ran.outcome, RunFailure), ran
+        other = here.executors.open(bob)
+        hostile = process(here, ann)
+        CLOCK.now += executor_session.QUIET_SECONDS
         here.executors.tidy()
-    assert used(hostile.id) == after
+        if hostile.ended is not None:  # it did not let itself be interrupted
+            assert hostile.ended == "time"
+            return
+        until(lambda: is_stopped(hostile.id))
+        after = used(hostile.id)
+        for _ in range(3):
+            here.ran(bob, other, BUSY)
+            here.executors.tidy()
+        assert used(hostile.id) == after
+        assert [seconds for one, seconds in asked if one == hostile.id] == [SAVING]
 
 
 def test_processes_that_do_not_let_themselves_be_saved_take_no_more_places(

@@ -1,5 +1,6 @@
 """No call fails because a process of ours died: whichever it is, and whenever."""
 
+import itertools
 import os
 import signal
 from collections.abc import Callable, Generator
@@ -12,9 +13,11 @@ from loci.code.python_run import RunFailure
 from loci.sandbox.supervisor import fork_server_client
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.fork_server_client import ForkServer
+from tests.attack.sandbox.conftest import Tried
 from tests.attack.sandbox.python.test_meters import WALLS
 from tests.attack.sandbox.python.test_saved_state import Here
 from tests.contract.stores import ANN
+from tests.support.each import each
 from tests.support.polling import until
 from tests.support.processes import descendants, is_alive
 
@@ -77,11 +80,9 @@ def kill_executor(here: Here) -> None:
             os.kill(executor.id, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("name", MOMENTS)
-@pytest.mark.parametrize("victim", [kill_server, kill_executor])
-@pytest.mark.parametrize("times", [1, 2])
+@each(("name", "victim", "times"), itertools.product(MOMENTS, (kill_server, kill_executor), (1, 2)))
 def test_a_run_has_its_answer_and_its_variables(
-    here: Here, monkeypatch: pytest.MonkeyPatch, name: str, victim: Callable[[Here], None], times: int
+    here: Here, tried: Tried, name: str, victim: Callable[[Here], None], times: int
 ) -> None:
     id = here.executors.open(ANN)
     assert not isinstance(here.ran(ANN, id, "x = 41").outcome, RunFailure)
@@ -94,13 +95,14 @@ def test_a_run_has_its_answer_and_its_variables(
             victim(here)
 
     where, attribute, wrap = MOMENTS[name]
-    monkeypatch.setattr(where, attribute, wrap(getattr(where, attribute), kill))
-    told = here.ran(ANN, id, "print(x + 1)")
-    assert told.stdout == "42\n", told
-    assert told.condition.lost == ()
+    with tried(f"{victim.__name__} {name} {times}"), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(where, attribute, wrap(getattr(where, attribute), kill))
+        told = here.ran(ANN, id, "print(x + 1)")
+        assert told.stdout == "42\n", told
+        assert told.condition.lost == ()
 
 
-def test_a_new_executor_starts_whatever_died(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_executor_starts_whatever_died(here: Here) -> None:
     here.executors.open(ANN)
     for _ in range(3):
         kill_server(here)

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Generator
+from contextlib import closing
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -15,10 +16,12 @@ from loci.adapters.sandbox import snapshots
 from loci.adapters.sandbox.snapshots import Snapshots, SnapshotWriter
 from loci.code.python_run import Ran, RunFailure
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from tests.attack.sandbox.conftest import Tried
 from tests.attack.sandbox.python.test_dying import after, before, kill_executor
 from tests.attack.sandbox.python.test_meters import WALLS
 from tests.attack.sandbox.python.test_saved_state import Here
 from tests.contract.stores import ANN
+from tests.support.each import each
 from tests.support.polling import until
 
 FIRST = "x = 1; data = bytes([1]) * (5 << 20); same = 'same'"
@@ -29,7 +32,7 @@ SLOW = """
 import time
 class Slow:
     def __reduce__(self):
-        time.sleep(30)
+        time.sleep(120)
         return (Slow, ())
 """
 MOMENTS: dict[str, tuple[Any, str, Any, bool]] = {
@@ -75,22 +78,25 @@ def is_as_told(told: Ran, text: str) -> bool:
     return (told.stdout, sorted(told.condition.older), told.condition.lost) == (text, older, ())
 
 
-@pytest.mark.parametrize("name", MOMENTS)
-def test_an_executor_that_is_killed_while_it_saves(here: Here, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+@each("name", MOMENTS)
+def test_an_executor_that_is_killed_while_it_saves(here: Here, tried: Tried, name: str) -> None:
     id = here.executors.open(ANN)
     here.ran(ANN, id, FIRST)
     save(here)
     here.ran(ANN, id, SECOND)
-    at(name, lambda: kill_executor(here), monkeypatch.setattr)
-    save(here)
-    monkeypatch.undo()
-    # All bytes had come: then its end takes nothing along.
-    is_new = MOMENTS[name][3] or name in ("after all bytes came", "before the record")
-    told = here.ran(ANN, id, READ)
-    assert told.stdout in (OLD, NEW) if name == "after a piece is written" else told.stdout == (NEW if is_new else OLD)
-    assert is_as_told(told, told.stdout)
-    here.restart()
-    assert here.ran(ANN, id, READ).stdout == told.stdout
+    with tried(name):
+        with pytest.MonkeyPatch.context() as patch:
+            at(name, lambda: kill_executor(here), patch.setattr)
+            save(here)
+        # All bytes had come: then its end takes nothing along.
+        is_new = MOMENTS[name][3] or name in ("after all bytes came", "before the record")
+        told = here.ran(ANN, id, READ)
+        expected = (OLD, NEW) if name == "after a piece is written" else (NEW if is_new else OLD,)
+        assert told.stdout in expected
+        assert is_as_told(told, told.stdout)
+        here.restart()
+        assert here.ran(ANN, id, READ).stdout == told.stdout
+        here.executors.forget(ANN, id)
 
 
 def killed_server(folder: str, wall: str, name: str) -> None:
@@ -106,23 +112,30 @@ def killed_server(folder: str, wall: str, name: str) -> None:
     save(here)
 
 
-@pytest.mark.parametrize("name", MOMENTS)
+def killed_servers(folder: str, wall: str) -> None:
+    """One for each moment, each in a process and a folder of its own."""
+    for at, name in enumerate(MOMENTS):
+        Path(folder, str(at)).mkdir()
+        if (child := os.fork()) == 0:
+            killed_server(f"{folder}/{at}", wall, name)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL, name
+
+
 @pytest.mark.parametrize("wall", WALLS)
-def test_a_server_that_is_killed_while_it_saves(tmp_path: Path, wall: str, name: str) -> None:
-    code = f"from {__name__} import killed_server as run; run({str(tmp_path)!r}, {wall!r}, {name!r})"
-    died = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=False, timeout=60)
-    assert died.returncode == -signal.SIGKILL
-    id = died.stdout.strip()
-    here = Here(tmp_path, wall)
-    try:
-        assert is_as_told(here.ran(ANN, id, READ), NEW if MOMENTS[name][3] else OLD)
-        here.ran(ANN, id, SECOND)
-        here.restart()
-        assert is_as_told(here.ran(ANN, id, READ), NEW)
-        here.executors.forget(ANN, id)
-        assert here.stored(ANN) == 0  # also what the killed one had written
-    finally:
-        here.executors.close()
+def test_a_server_that_is_killed_while_it_saves(tmp_path: Path, tried: Tried, wall: str) -> None:
+    code = f"from {__name__} import killed_servers as run; run({str(tmp_path)!r}, {wall!r})"
+    died = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True, timeout=300)
+    ids = died.stdout.split()
+    assert len(ids) == len(MOMENTS)
+    for at, (name, id) in enumerate(zip(MOMENTS, ids, strict=True)):
+        with tried(name), closing(Here(tmp_path / str(at), wall)) as here:
+            assert is_as_told(here.ran(ANN, id, READ), NEW if MOMENTS[name][3] else OLD), name
+            here.ran(ANN, id, SECOND)
+            here.restart()
+            assert is_as_told(here.ran(ANN, id, READ), NEW), name
+            here.executors.forget(ANN, id)
+            assert here.stored(ANN) == 0, name  # also what the killed one had written
 
 
 def test_a_run_that_comes_while_it_is_saved_has_its_answer_and_nothing_counts_as_saved(
@@ -143,9 +156,9 @@ def test_a_run_that_comes_while_it_is_saved_has_its_answer_and_nothing_counts_as
     monkeypatch.setattr(session._snapshots, "writer", writer)  # pyright: ignore[reportPrivateUsage]
     saving = Thread(target=save, args=[here])
     saving.start()
-    assert began.wait(10)
+    assert began.wait(60)
     assert here.ran(ANN, id, READ).stdout == NEW
-    saving.join(10)
+    saving.join(60)
     assert not saving.is_alive()
     kill_executor(here)
     until(lambda: not session._executor or not session._executor.is_alive)  # pyright: ignore[reportPrivateUsage]

@@ -11,16 +11,18 @@ import pytest
 from loci.sandbox.supervisor.exchange import ExecutorEnded, ExecutorReply
 from loci.sandbox.supervisor.process_use import memory_use
 from loci.sandbox.wall import kernel
+from tests.attack.sandbox.conftest import Tried
 from tests.attack.sandbox.python.on_the_meters import CHANNELS, MAPPING, UNMETERED
 from tests.attack.sandbox.python.test_attacks import attacked, withstood
 from tests.attack.sandbox.python.world import World, world
+from tests.support.each import each
 from tests.support.executors import FUNCTION, SOON, ExecutorFactory, executor_factory, printed, walls
 from tests.support.polling import until
 
 TAKEN = 400
 """Megabytes that each attack takes if nobody stops it: more than is allowed of memory and of the disk."""
 KEPT = 16 << 20
-BOUNDS = replace(SOON, seconds=8, disk_bytes=200 << 20)
+BOUNDS = replace(SOON, seconds=60, disk_bytes=200 << 20)
 # A function's machine runs one executor: what it holds is nobody else's, and goes with the machine.
 WALLS = [name for name in walls() if name != FUNCTION]
 LOCKS = """
@@ -52,11 +54,13 @@ def python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield one
 
 
-@pytest.mark.parametrize("name", UNMETERED)
-def test_what_is_taken_is_counted_and_given_back(python: ExecutorFactory, around: World, name: str) -> None:
+@each("name", UNMETERED)
+def test_what_is_taken_is_counted_and_given_back(
+    python: ExecutorFactory, around: World, tried: Tried, name: str
+) -> None:
     folders = python.folders()
     code = MAPPING.replace("@@MB@@", str(TAKEN)) + UNMETERED[name]
-    with withstood(python, around), python.executor(BOUNDS, folders) as one:
+    with tried(name), withstood(python, around), python.executor(BOUNDS, folders) as one:
         before = memory_use(one.id).bytes
         ended = attacked(one, around, code, folders.memory)
         if isinstance(ended, ExecutorEnded):
@@ -66,10 +70,10 @@ def test_what_is_taken_is_counted_and_given_back(python: ExecutorFactory, around
             assert memory_use(one.id).bytes - before + with_files <= (BOUNDS.disk_bytes if with_files else KEPT)
 
 
-@pytest.mark.parametrize("name", CHANNELS)
-def test_nothing_tells_it_of_others(python: ExecutorFactory, around: World, name: str) -> None:
+@each("name", CHANNELS)
+def test_nothing_tells_it_of_others(python: ExecutorFactory, around: World, tried: Tried, name: str) -> None:
     folders = python.folders()
-    with withstood(python, around), python.executor(BOUNDS, folders) as one:
+    with tried(name), withstood(python, around), python.executor(BOUNDS, folders) as one:
         ended = attacked(one, around, MAPPING.replace("@@MB@@", "1") + CHANNELS[name], folders.memory)
         assert isinstance(ended, ExecutorReply)
         assert ended.said["ok"], ended.said

@@ -1,14 +1,13 @@
 """Code that is wrong, or fails: which line, which column, and what to do."""
 
-import pytest
-
 from loci.adapters.local.deno_sandbox import DenoSandbox
 from tests.support.deno import failed, needs_deno, value
+from tests.support.each import each
 
 pytestmark = needs_deno
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "says"),
     [
         ("const x: number = ;", "SyntaxError: Expression expected (line 1, column 19)"),
@@ -32,7 +31,7 @@ def test_a_syntax_error_names_line_and_column(deno: DenoSandbox, code: str, says
     assert says in ended.message
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "says", "frames"),
     [
         ("  foo.bar(1)", "ReferenceError: foo is not defined (line 1, column 3)", [("(top level)", 1, 3)]),
@@ -57,7 +56,7 @@ def test_an_error_names_the_callers_own_lines(
     assert [(one["name"], one["line"], one["column"]) for one in ended.stack] == frames
 
 
-@pytest.mark.parametrize(
+@each(
     "code",
     [
         "setTimeout(JSON.parse, 1, '{bad'); await new Promise(done => setTimeout(done, 3000))",
@@ -73,7 +72,7 @@ def test_a_syntax_error_without_a_place_in_the_code_is_told_as_it_is(deno: DenoS
     )
 
 
-@pytest.mark.parametrize("code", ["throw 'text'", "throw {a: 1}", "throw null", "await Promise.reject(undefined)"])
+@each("code", ["throw 'text'", "throw {a: 1}", "throw null", "await Promise.reject(undefined)"])
 def test_what_is_thrown_need_not_be_an_error(deno: DenoSandbox, code: str) -> None:
     assert failed(deno, code).code == "CODE_ERROR"
 
@@ -89,7 +88,7 @@ def test_code_that_waits_for_nothing_is_told_at_once(deno: DenoSandbox) -> None:
     assert ended.advice == "Await only promises that something settles"
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "advice"),
     [
         ("import { a } from 'npm:left-pad'; a", 'await import("node:…")'),
@@ -101,13 +100,13 @@ def test_what_is_not_there_says_what_is(deno: DenoSandbox, code: str, advice: st
     assert advice in (failed(deno, code).advice or "")
 
 
-@pytest.mark.parametrize("name", ["npm:left-pad", "jsr:@std/path", "https://deno.land/std/version.ts", "file:///etc/x"])
+@each("name", ["npm:left-pad", "jsr:@std/path", "https://deno.land/std/version.ts", "file:///etc/x"])
 def test_nothing_is_imported_from_elsewhere(deno: DenoSandbox, name: str) -> None:
     assert failed(deno, f"await import({name!r})").code == "CODE_ERROR"
 
 
-@pytest.mark.parametrize("get", ["(await import('node:vm')).default", "process.getBuiltinModule('node:vm')"])
-@pytest.mark.parametrize("error", ["new (vm.runInNewContext('Error'))('x')", "vm.runInNewContext('new Error()')"])
+@each("get", ["(await import('node:vm')).default", "process.getBuiltinModule('node:vm')"])
+@each("error", ["new (vm.runInNewContext('Error'))('x')", "vm.runInNewContext('new Error()')"])
 def test_stacks_of_other_realms_have_no_path_of_the_install(deno: DenoSandbox, get: str, error: str) -> None:
     stack = value(deno, f"const vm = {get}; ({error}).stack")
     assert "code.ts" in str(stack)

@@ -16,6 +16,7 @@ from loci.sandbox.supervisor.deno_messages import (
     parsed,
 )
 from loci.sandbox.supervisor.reading_turns import LARGE
+from tests.support.each import each
 
 
 def test_what_the_runner_says_is_understood() -> None:
@@ -31,7 +32,7 @@ def test_what_the_runner_says_is_understood() -> None:
     assert error == Thrown("A", "b", 1, 2, None, [("f", 1, 2)], 0)
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         *(b"", b"plain", b"[]", b"null", b"5", b"\xff\xfe", b'{"t":5}', b'{"t":"other"}', b'{"json":5}'),
@@ -46,7 +47,7 @@ def test_what_is_no_message_was_printed(line: bytes) -> None:
     assert isinstance(parsed(line), Logged)
 
 
-@pytest.mark.parametrize("value", [b"1e999", b"[" * 200 + b"]" * 200, b'{"a":[-1e999]}'])
+@each("value", [b"1e999", b"[" * 200 + b"]" * 200, b'{"a":[-1e999]}'])
 def test_a_result_that_could_not_be_sent_on_is_none(value: bytes) -> None:
     with pytest.raises(BadResultError):
         parsed(b'{"t":"result","value":' + value + b"}")
@@ -62,7 +63,7 @@ def test_a_result_that_does_not_say_what_it_saw_is_not_remembered() -> None:
     assert told.seen
 
 
-@pytest.mark.parametrize("part", ["\n", '"', "\\", "\\n", "é", "€", "😀", "\ud800", "\udc00\ud800", ',"[{:'])
+@each("part", ["\n", '"', "\\", "\\n", "é", "€", "😀", "\ud800", "\udc00\ud800", ',"[{:'])
 def test_a_long_text_is_read_block_by_block_and_stays_as_it_is(part: str) -> None:
     """Wherever a block ends: in an escape, between two halves of a character, at a quotation mark."""
     for more in range(12):

@@ -1,14 +1,13 @@
 """What makes a result another one next time is noticed while the code runs."""
 
-import pytest
-
 from loci.adapters.local.deno_sandbox import DenoSandbox
 from tests.support.deno import needs_deno, steady
+from tests.support.each import each
 
 pytestmark = needs_deno
 
 
-@pytest.mark.parametrize(
+@each(
     "code",
     [
         "2 + 2",
@@ -29,7 +28,7 @@ def test_steady_code_is_known_as_such(deno: DenoSandbox, code: str) -> None:
     assert steady(deno, code)
 
 
-@pytest.mark.parametrize(
+@each(
     "code",
     [
         "Date.now()",

@@ -15,6 +15,7 @@ from loci.core.json import Json
 from loci.sandbox.supervisor.deno_runs import DenoRunner
 from loci.sandbox.wall.layers import Layer
 from tests.support.deno import STRONGEST, Given, needs_deno, no_tool, run, sandbox, value
+from tests.support.each import each
 
 
 def _deno(folder: Path, says: str) -> Path:
@@ -58,7 +59,7 @@ def test_after_the_end_nothing_starts() -> None:
     assert "this server is ending" in getattr(late.outcome, "message", "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("says", "code"),
     [
         ("echo 'deno 2.5.1 (stable)'", "SANDBOX_UNAVAILABLE"),

@@ -1,11 +1,10 @@
 """What code gives: the value of its last expression, in a form that JSON has."""
 
-import pytest
-
 from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.code.typescript_run import Completed
 from loci.core.json import Json
 from tests.support.deno import Given, needs_deno, run, value
+from tests.support.each import each
 
 pytestmark = needs_deno
 
@@ -66,7 +65,7 @@ EXPRESSIONS: list[tuple[str, Json]] = [
 UNWRAPPED = {"a\n++\nb"}  # neither is there
 
 
-@pytest.mark.parametrize(("code", "expected"), [one for one in EXPRESSIONS if one[0] not in UNWRAPPED])
+@each(("code", "expected"), [one for one in EXPRESSIONS if one[0] not in UNWRAPPED])
 def test_the_value_is_that_of_the_last_expression(deno: DenoSandbox, code: str, expected: Json) -> None:
     assert value(deno, code) == expected
 
@@ -100,7 +99,7 @@ FORMS: list[tuple[str, Json, str | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("code", "expected", "kind"), FORMS)
+@each(("code", "expected", "kind"), FORMS)
 def test_what_json_has_no_form_for_gets_one(deno: DenoSandbox, code: str, expected: Json, kind: str | None) -> None:
     ended = run(deno, code)
     assert isinstance(ended, Completed), ended
@@ -120,7 +119,7 @@ def test_a_deep_value_ends_in_a_text(deno: DenoSandbox) -> None:
 CONTEXT: dict[str, Json] = {"items": [1, 2], "data": {"a": 1}, "not a name": 1, "class": 2, "mcp": 3, "console": 4}
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "expected"),
     [
         ("context.items.length + items.length", 4),

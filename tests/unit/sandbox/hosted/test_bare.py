@@ -13,6 +13,7 @@ from loci.sandbox.supervisor.exchange import Bounds
 from loci.sandbox.wall.layers import BASE, Layer
 from loci.sandbox.wall.probe import Offered
 from tests.support.deno import needs_deno
+from tests.support.each import each
 from tests.support.executors import runner_packages
 
 WITHOUT = [BASE, BASE - {Layer.PRIVILEGES}]
@@ -71,7 +72,7 @@ def test_what_takes_long_to_be_saved_does_not_hold_the_answer_back(
     assert (again["began"], again["run"]["stdout"]) == ("kept", "1\n")
 
 
-@pytest.mark.parametrize("before", ["", "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)"])
+@each("before", ["", "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)"])
 def test_very_much_that_takes_long_to_be_saved_ends_no_executor(
     runs: python_function.PythonRuns, monkeypatch: pytest.MonkeyPatch, before: str
 ) -> None:

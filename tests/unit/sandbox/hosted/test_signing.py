@@ -3,18 +3,18 @@
 from datetime import UTC, datetime
 from unittest import mock
 
-import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from loci.sandbox.lambda_host.run_rows import LentCredentials, signed
+from tests.support.each import each
 
 NOW = 1_763_800_000.0
 LENT = LentCredentials("ASIAEXAMPLE", "secret/+=", "token+/=")
 
 
-@pytest.mark.parametrize("body", [b"", b'{"TableName": "loci"}', "é".encode()])
+@each("body", [b"", b'{"TableName": "loci"}', "é".encode()])
 def test_a_request_is_signed_as_the_sdk_signs_it(body: bytes) -> None:
     headers = {
         "Host": "dynamodb.eu-south-2.amazonaws.com",

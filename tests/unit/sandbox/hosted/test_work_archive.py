@@ -7,6 +7,7 @@ import pytest
 
 from loci.adapters.aws.sandbox.work_archive import file_in_archive
 from loci.core.errors import NotFound
+from tests.support.each import each
 
 
 def archive(*entries: tuple[tarfile.TarInfo, bytes]) -> bytes:
@@ -29,13 +30,13 @@ def test_the_file_with_the_name_is_found() -> None:
     assert file_in_archive(content, "inner/b.txt", 2) == b"bb"
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE])
+@each("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE])
 def test_a_link_a_pipe_and_a_device_are_no_files(kind: bytes) -> None:
     with pytest.raises(NotFound):
         file_in_archive(archive((link("x", "/etc/passwd", kind), b"")), "x", 100)
 
 
-@pytest.mark.parametrize("content", [b"", b"no archive" * 200, archive((tarfile.TarInfo("x"), b"x" * 2000))[:700]])
+@each("content", [b"", b"no archive" * 200, archive((tarfile.TarInfo("x"), b"x" * 2000))[:700]])
 def test_a_damaged_archive_has_no_file(content: bytes) -> None:
     with pytest.raises(NotFound):
         file_in_archive(content, "x", 100)

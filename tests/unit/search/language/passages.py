@@ -19,7 +19,7 @@ def clock() -> float:
 
 
 def reader_of(
-    openai: OpenAiModel, records: SqliteRecords, *, most_tokens: int = 10**6, seconds: float = 5
+    openai: OpenAiModel, records: SqliteRecords, *, most_tokens: int = 10**6, seconds: float = 60
 ) -> LanguageStage:
     model = CheckedModel(openai, DailyAllowance(records, most_tokens, clock))
     return LanguageStage(model, "openai:test-model", seconds=seconds)

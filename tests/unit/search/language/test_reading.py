@@ -1,23 +1,21 @@
 """What a language model may do to the hits of a search, and what it may not."""
 
-import pytest
-
 from loci.search.language_stage import READ, LanguageStage
+from tests.support.each import each
 from tests.support.stub_model import Says, StubModel
 from tests.unit.search.language.passages import QUERY, contexts, hits, judged, places
 
 
 class TestTheOrder:
-    @pytest.mark.parametrize(
+    @each(
         ("said", "order"),
         [
             ([4, 3, 2, 1], [4, 3, 2, 1]),
             ([3], [3, 1, 2, 4]),
-            ([], [1, 2, 3, 4]),
+            (list[int](), [1, 2, 3, 4]),
             ([9, 2, 0, -1, 10**30], [2, 1, 3, 4]),
             ([2, 2, 1, 2], [2, 1, 3, 4]),
         ],
-        ids=["reversed", "some are missing", "all are missing", "some are nobody's", "some come twice"],
     )
     def test_is_the_model_s_and_keeps_each_hit_once(
         self, reader: LanguageStage, stub: StubModel, said: list[int], order: list[int]

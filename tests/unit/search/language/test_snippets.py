@@ -1,8 +1,7 @@
 """A snippet that a language model gives is the passage's, word for word."""
 
-import pytest
-
 from loci.search.language_stage import LanguageStage
+from tests.support.each import each
 from tests.support.stub_model import StubModel
 from tests.unit.search.language.passages import QUERY, hit, hits, judged
 
@@ -17,7 +16,7 @@ class TestASnippet:
         shown = snippet_for(reader, stub, self.TEXT, " Tokens are kept (hashed)\nin the   table.")
         assert shown == "Tokens are\n    kept (hashed) in the table."
 
-    @pytest.mark.parametrize(
+    @each(
         "said",
         [
             "Tokens are kept in the clear.",
@@ -29,7 +28,6 @@ class TestASnippet:
             "",
             "  \n",
         ],
-        ids=["invented", "other letters", "joined", "with a gap", "a pattern", "too short", "empty", "blank"],
     )
     def test_that_the_passage_has_not_leaves_the_old_one(
         self, reader: LanguageStage, stub: StubModel, said: str
@@ -49,7 +47,7 @@ class TestASnippet:
         assert len(shown) <= 100
         assert text.startswith(shown.removesuffix("…"))
 
-    @pytest.mark.parametrize("text", ["a " * 3000, "a" * 6000, " " * 6000 + "a"])
+    @each("text", ["a " * 3000, "a" * 6000, " " * 6000 + "a"])
     def test_is_looked_for_in_no_time(self, reader: LanguageStage, stub: StubModel, text: str) -> None:
         assert snippet_for(reader, stub, text, f"{text} b") == "old 1"
 

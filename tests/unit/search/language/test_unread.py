@@ -1,16 +1,15 @@
 """Where a language model gives no answer, a search is what it was without."""
 
-import pytest
-
 from loci.adapters.language_model.openai import OpenAiModel
 from loci.adapters.local.records import SqliteRecords
 from loci.search.language_stage import LanguageResult, LanguageStage
+from tests.support.each import each
 from tests.support.stub_model import Fails, Hangs, Reply, Says, StubModel
 from tests.unit.search.language.passages import QUERY, contexts, hits, judged, reader_of
 
 
 class TestWithoutAnAnswer:
-    @pytest.mark.parametrize(
+    @each(
         ("reply", "why"),
         [
             (Says("no JSON"), "does not fit"),
@@ -22,7 +21,6 @@ class TestWithoutAnAnswer:
             (Fails(500, "server_error"), "500"),
             (Fails(401, "invalid_api_key", "Incorrect API key provided: sk-secret"), "LOCI_LANGUAGE_MODEL_KEY"),
         ],
-        ids=lambda value: value if isinstance(value, str) else "",
     )
     def test_nothing_changes_and_the_stage_says_why(
         self, reader: LanguageStage, stub: StubModel, reply: Reply, why: str
