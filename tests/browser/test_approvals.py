@@ -41,6 +41,7 @@ def test_a_question_shows_what_will_run_and_is_counted_in_the_title(browser: Bro
     assert browser.complaints() == []
 
 
+@pytest.mark.smoke
 def test_the_keyboard_alone_approves_with_a_note(browser: Browser, at: Flows) -> None:
     id = at.waits(GATED)
     browser.go(f"{at.url}/approvals")
@@ -141,6 +142,7 @@ def test_two_who_approve_at_once_run_it_once(browser: Browser, at: Flows) -> Non
     assert until(at.deployed) == 1
 
 
+@pytest.mark.smoke
 def test_nothing_that_a_tool_says_or_is_called_with_takes_effect(browser: Browser, tmp_path: Path) -> None:
     with flows(tmp_path, HOSTILE) as at:
         hostile = task("deploy", "deploy", value=HOSTILE) | {"approve": True, "intent": HOSTILE}

@@ -101,6 +101,7 @@ def is_asked(browser: Browser) -> None:
     browser.until("document.querySelector('button[value=allow]') !== null")
 
 
+@pytest.mark.smoke
 def test_somebody_signs_in_with_a_key_and_allows_a_part_by_keyboard_alone(browser: Browser, served: Served) -> None:
     _asked_for_consent(browser, served)
     said = browser.run("return document.body.innerText")
@@ -205,6 +206,7 @@ def test_somebody_signs_in_at_the_issuer_and_comes_back_to_the_question(browser:
     browser.until("document.getElementById('counts') !== null")
 
 
+@pytest.mark.smoke
 def test_no_other_site_shows_the_question_in_a_frame(browser: Browser, served: Served, tmp_path: Path) -> None:
     served.connect(browser)
     browser.until("document.getElementById('key') !== null")

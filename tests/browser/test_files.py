@@ -84,6 +84,7 @@ def test_dark_is_dark_and_light_is_light(browser: Browser, server: Serving) -> N
     assert colours[0] > 200 > 60 > colours[1]
 
 
+@pytest.mark.smoke
 def test_the_keyboard_alone_asks_opens_a_passage_and_comes_back(page: Browser) -> None:
     page.press("/")
     page.type("#search", "ferry to Kos")
@@ -192,6 +193,7 @@ def test_a_phone_shows_all_without_scrolling_sideways(browser: Browser, server: 
     assert box == [0, 360]
 
 
+@pytest.mark.smoke
 def test_files_are_sent_by_the_page_and_then_listed(browser: Browser, tmp_path: Path) -> None:
     names = ["sent one.md", "sent <b>two</b>.txt".replace("/", "")]
     for name in names:

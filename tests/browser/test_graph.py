@@ -74,6 +74,7 @@ def test_the_page_draws_the_documents_without_any_request(browser: Browser, note
     assert browser.complaints() == []
 
 
+@pytest.mark.smoke
 def test_a_document_is_found_by_words_and_its_text_is_opened(browser: Browser, notes: Path) -> None:
     browser.go(notes.as_uri())
     find(browser, "dawn")

@@ -110,6 +110,7 @@ def test_an_executor_is_shown_and_ended_once_that_is_meant(browser: Browser, at:
     assert browser.complaints() == []
 
 
+@pytest.mark.smoke
 def test_health_shows_what_the_doctor_finds_the_worst_first(browser: Browser, at: Home) -> None:
     browser.go(f"{at.url}/health")
     browser.until("document.querySelectorAll('#list li').length > 5")

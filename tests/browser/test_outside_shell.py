@@ -63,6 +63,7 @@ def fits(browser: Browser) -> None:
             assert barriers(browser) == [], (width, scheme)
 
 
+@pytest.mark.smoke
 def test_the_sign_in(browser: Browser, server: Serving) -> None:
     browser.go(f"{server.url}/ui/runs")
     browser.until("document.getElementById('key')")

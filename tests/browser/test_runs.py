@@ -33,6 +33,7 @@ def status(browser: Browser) -> str:
     return browser.run("return document.querySelector('#counts .chip').innerText")
 
 
+@pytest.mark.smoke
 def test_a_run_is_watched_from_its_start_to_its_end(browser: Browser, at: Flows, tmp_path: Path) -> None:
     go = tmp_path / "go"
     slow = task("slow", "wait_for", "t1", file=str(go))

@@ -58,6 +58,7 @@ def text_of(page: Browser, css: str) -> str:
     return page.run("return document.querySelector(arguments[0]).innerText", css)
 
 
+@pytest.mark.smoke
 def test_the_keyboard_alone_asks_reads_follows_links_and_comes_back(page: Browser) -> None:
     page.press("/")
     asked(page, "ferry to Kos")

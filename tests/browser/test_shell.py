@@ -112,6 +112,7 @@ def test_a_page_comes_whole_in_one_small_answer(browser: Browser, at: Flows, pag
     assert len(asked) == 1  # all that it needs came with it
 
 
+@pytest.mark.smoke
 def test_who_signed_in_signs_out_from_a_page_below(browser: Browser, tmp_path: Path) -> None:
     data = tmp_path / "data"
     key = json.loads(loci(data, "keys", "create", "--json").stdout)["key"]

@@ -65,6 +65,7 @@ def test_the_keyboard_alone_opens_a_tool_and_calls_it(page: Browser) -> None:
     assert page.complaints() == []
 
 
+@pytest.mark.smoke
 def test_a_call_that_a_person_must_approve_is_made_when_they_do(page: Browser) -> None:
     opened(page, "shop:break_plate")
     page.type("#field-0", "china\n")

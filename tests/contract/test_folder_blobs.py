@@ -81,6 +81,23 @@ def test_blobs_are_for_the_eyes_of_this_user_only(tmp_path: Path, blobs: FolderB
     assert [path.stat().st_mode & 0o777 for path in files(tmp_path)] == [0o600]
 
 
+def test_a_power_cut_takes_no_durable_blob_and_brings_no_older_content_back(
+    tmp_path: Path, blobs: FolderBlobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "blobs" / ANN.key / "a="
+    fsync, kept = os.fsync, list[bytes]()
+
+    def synced(descriptor: int) -> None:
+        fsync(descriptor)
+        if os.path.samestat(os.fstat(descriptor), place.stat()):
+            kept.append(blobs.read(ANN, "a/b"))
+
+    monkeypatch.setattr(os, "fsync", synced)
+    for content in (b"in a new folder", b"in one that is there"):
+        blobs.write(ANN, "a/b", content)
+        assert kept[-1:] == [content]
+
+
 def test_a_link_leads_nowhere_from_the_moment_it_ends(blobs: FolderBlobs, clock: Clock) -> None:
     blobs.write(ANN, "a", b"x")
     link = token(blobs.link(ANN, "a", 60))

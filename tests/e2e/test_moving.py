@@ -218,6 +218,7 @@ SECRETS = (
     "pass-in-url-88",
     "stored-secret-99",
     "ghp_abcdefghijklmnop1234",
+    "key-in-flag-55",
 )
 
 
@@ -230,7 +231,8 @@ def with_servers(data: Path) -> Path:
         "headers": {"X-Key": SECRETS[0]},
     }
     app.tools.add(LOCAL, "remote", remote)
-    program = {"command": "npx", "args": ["srv", "--token", SECRETS[5]], "env": {"PW": SECRETS[1], "S": "${STORED}"}}
+    args = ["srv", "--token", SECRETS[5], f"--api-key={SECRETS[6]}"]
+    program = {"command": "npx", "args": args, "env": {"PW": SECRETS[1], "S": "${STORED}"}}
     app.tools.add(LOCAL, "program", program)
     app.close()
     return data
@@ -263,7 +265,7 @@ def test_a_server_comes_along_and_says_which_secret_it_needs(with_servers: Path,
     assert moved(there, "import", archive, "--programs")["taken"] == {}
     tools = opened(there).tools
     assert "REMOTE_X_KEY" in tools.portable(LOCAL)["remote"].secrets
-    assert set(tools.portable(LOCAL)["program"].secrets) == {"PROGRAM_TOKEN", "PROGRAM_PW", "STORED"}
+    assert set(tools.portable(LOCAL)["program"].secrets) == {"PROGRAM_TOKEN", "PROGRAM_API_KEY", "PROGRAM_PW", "STORED"}
 
 
 # Conflicts

@@ -51,7 +51,7 @@ class Given:
     """The things that a run is given besides its code."""
 
     context: JsonObject = field(default_factory=dict[str, Json])
-    timeout_ms: int = 10_000
+    timeout_ms: int = 30_000
     memory_mb: int = 512
     read: tuple[str, ...] = ()
     clients: tuple[ToolClient, ...] = ()

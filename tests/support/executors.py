@@ -17,8 +17,8 @@ from loci.sandbox.supervisor.fork_server_client import PACKAGES, ForkServer, Wor
 from loci.sandbox.wall.layers import UNPRIVILEGED, Layer, is_strong
 from loci.sandbox.wall.probe import Unsafe, offered, strongest
 
-SOON = Bounds(
-    seconds=2.0, grace_seconds=0.3, memory_bytes=256 << 20, base_bytes=128 << 20, disk_bytes=64 << 20, files=2_000
+PATIENT = Bounds(
+    seconds=50.0, grace_seconds=0.3, memory_bytes=256 << 20, base_bytes=128 << 20, disk_bytes=64 << 20, files=2_000
 )
 
 FUNCTION = "function"
@@ -62,7 +62,7 @@ class ExecutorFactory:
         return folders
 
     @contextmanager
-    def executor(self, bounds: Bounds = SOON, folders: WorkFolders | None = None) -> Generator[ExecutorProcess]:
+    def executor(self, bounds: Bounds = PATIENT, folders: WorkFolders | None = None) -> Generator[ExecutorProcess]:
         folders = folders or self.folders()
         one = self.server.spawn(folders, bounds)
         try:

@@ -98,6 +98,7 @@ async def test_a_bare_array_is_one_text(connect: Connect) -> None:
     [
         ("pml_hits", {"count": 300}),
         ("pml_hits", {"count": 1, "length": 90_000}),
+        pytest.param("pml_hits", {"count": 1, "length": 15_000}, id="too many bytes, not too many characters"),
         ("poem", {"lines": 3000}),
         ("edges", {"count": 2000}),
     ],

@@ -2,12 +2,14 @@
 
 import json
 import re
+from functools import partial
 from urllib.parse import urlencode
 
 from loci.core.identity import SYSTEM
 from loci.core.scopes import SCOPES
+from loci.mcp.auth.consents import Consents
 from loci.mcp.auth.oauth_clients import KIND
-from loci.mcp.auth.oauth_parts import grants_of
+from loci.mcp.auth.oauth_parts import clients_of, codes_of, consents_of, grants_of
 from tests.attack.oauth.flow import (
     FORM_TYPE,
     HERE,
@@ -16,6 +18,7 @@ from tests.attack.oauth.flow import (
     REDIRECT,
     Flow,
     encoded,
+    later,
     parameters,
     shown,
 )
@@ -125,6 +128,16 @@ def test_the_cookie_is_of_this_host_and_of_no_script(flow: Flow, ann: str) -> No
     attributes = (answer.header("set-cookie") or "").split("; ")[1:]
     assert {"HttpOnly", "SameSite=Strict", "Secure"} <= set(attributes)
     assert not [one for one in attributes if one.startswith("Domain")]
+
+
+def test_a_question_is_too_old_after_ten_minutes(flow: Flow, ann: str) -> None:
+    cookie, app = flow.cookie(ann), flow.app
+    asked = consents_of(app).wish(parameters(flow.wish(flow.client()))["wish"]).asked
+    for age, status in ((540, 200), (601, 404)):
+        then = Consents(clients_of(app), grants_of(app), codes_of(app), app.keyring, ISSUER, partial(later, -age))
+        wish = then.page_for(asked).removeprefix(ISSUER)
+        assert flow.page(wish, cookie).status == status, age
+    assert flow.decide(wish, cookie, "", "files:read").status == 404
 
 
 def test_a_question_is_too_old_after_a_change_of_its_client(flow: Flow, ann: str) -> None:

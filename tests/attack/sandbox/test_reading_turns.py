@@ -19,7 +19,7 @@ from loci.sandbox.supervisor.exchange import Exchange
 from loci.sandbox.supervisor.reading_turns import LARGE, ReadingTime
 from tests.attack.sandbox.python.test_saved_state import Here
 from tests.support.deno import STRONGEST, needs_deno, no_tool, sandbox
-from tests.support.executors import SOON, executor_factory, printed, walls
+from tests.support.executors import PATIENT, executor_factory, printed, walls
 from tests.support.polling import until
 
 ANN, BOB, CARL = Owner("acme", "reads much"), Owner("acme", "reads little"), Owner("acme", "reads now")
@@ -102,7 +102,7 @@ class Leaping:
 
 
 def test_a_wait_for_a_turn_is_not_held_against_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bounds, clock = replace(SOON, seconds=60), Leaping()
+    bounds, clock = replace(PATIENT, seconds=60), Leaping()
     monkeypatch.setattr(reading_turns, "MOST_WAITED", float("inf"))
     monkeypatch.setattr(reading_turns, "_turns", type(reading_turns._turns)())  # pyright: ignore[reportPrivateUsage]
     for module in (reading_turns, exchange, executor_process):
@@ -142,7 +142,7 @@ def test_what_a_run_of_typescript_gave_out_is_not_kept() -> None:
 
 
 def test_what_a_run_of_python_gave_out_is_not_kept(tmp_path: Path) -> None:
-    with executor_factory(tmp_path, walls()[WALL], ()) as python, python.executor(SOON) as one, uncollected():
+    with executor_factory(tmp_path, walls()[WALL], ()) as python, python.executor(PATIENT) as one, uncollected():
         before = held(Exchange)
         printed(one, FRAME)
         assert held(Exchange) == before

@@ -16,7 +16,7 @@ from tests.support.each import each
 from tests.support.executors import runner_packages
 from tests.support.polling import until
 
-SOON = replace(BOUNDS, seconds=2.0, grace_seconds=0.3, memory_bytes=256 << 20, disk_bytes=32 << 20)
+PATIENT = replace(BOUNDS, seconds=2.0, grace_seconds=0.3, memory_bytes=256 << 20, disk_bytes=32 << 20)
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def reader(folder: Path) -> Iterator[ConfinedReader]:
     blobs = in_folder(folder).blobs
     blobs.write(LOCAL, "one", b"a,b\n1,2\n")
-    reader = ConfinedReader(folder / "readers", runner_packages(), blobs, lambda: STRONGEST, SOON)
+    reader = ConfinedReader(folder / "readers", runner_packages(), blobs, lambda: STRONGEST, PATIENT)
     yield reader
     reader.close()
 

@@ -137,6 +137,19 @@ async def test_sql_reaches_nothing_but_the_tables_and_changes_nothing(app: App, 
     assert (await asked(app, memory_id=id, sql="SELECT count(*) FROM t1"))["rows"] == [[3]]
 
 
+@each(
+    ("asks", "rows", "more"),
+    [({"limit": 5}, 5, True), ({"limit": 1200}, 1200, False), ({"limit": 1199}, 1199, True), ({}, 1000, True)],
+)
+async def test_no_more_rows_come_than_asked_for_and_it_is_told_if_there_are_more(
+    app: App, asks: dict[str, int], rows: int, more: bool
+) -> None:
+    sql = "SELECT n FROM large WHERE n < 1200 ORDER BY n"
+    answer = await asked(app, memory_id=stored(app, LARGE), sql=sql, **asks)
+    assert answer["rows"] == [[n] for n in range(rows)]
+    assert answer["more"] is more
+
+
 async def test_a_large_answer_is_cut_and_whole_in_the_scratchpad(app: App) -> None:
     answer = await called(app, memory_id=stored(app, LARGE), sql="SELECT * FROM large", limit=2000)
     assert "Results cached" in texts(answer)[-1]

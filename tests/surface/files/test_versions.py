@@ -170,6 +170,13 @@ async def test_a_value_below_two_rows_of_header_and_a_title_stand_in_their_own_c
     assert [one["locator"]["label"] for one in told["elsewhere"]] == [label]
 
 
+async def test_a_value_of_a_table_that_begins_at_c3_stands_in_its_own_cell(connect: Connect, app: App) -> None:
+    costs = [[], [], [None, None, "Item", "Euros"], [None, None, "hotel", 120]]
+    file = app.files.add(LOCAL, "costs.xlsx", workbooks.xlsx(("Ports", PORTS), ("Costs", costs)))
+    told = await call(connect, "verify_citation", chunk_id=f"{file.id}#0", text="120")
+    assert [one["locator"]["label"] for one in told["elsewhere"]] == ["Costs!D4"]
+
+
 async def test_a_title_that_changed_is_told_with_its_cell(connect: Connect, app: App) -> None:
     rows: list[list[Any]] = [[], ["Item", "Euros"], ["train", 40], ["hotel", 120]]
     app.files.add(LOCAL, "costs.xlsx", workbook(["Costs of May"], *rows))

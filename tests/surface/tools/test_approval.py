@@ -7,11 +7,13 @@ from typing import Any, Literal
 import pytest
 from mcp import Client
 from mcp.client import ClientRequestContext
-from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, InputRequiredResult, InputResponses
 
 from loci.app import App
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL, LOCAL_CALLER
+from loci.mcp.approval import QUESTION
 from loci.mcp.server import build_server
 from tests.support.each import each
 from tests.surface.conftest import Mode
@@ -82,6 +84,30 @@ async def test_an_approval_is_good_for_one_call(careful: App) -> None:
         for plate in ("china", "glass"):
             assert texts(await client.call_tool("shop:break_plate", {"plate": plate})) == [f"{plate} broke"]
     assert len(person.asked) == 2
+
+
+async def test_an_approval_counts_only_with_the_sealed_question_of_the_same_call(careful: App) -> None:
+    person = Person(YES)
+    async with Client(build_server(careful, "tools"), mode="2026-07-28", elicitation_callback=person) as client:
+
+        async def approved(plate: str, state: str | None) -> CallToolResult | InputRequiredResult:
+            said: InputResponses = {QUESTION: ElicitResult(action="accept", content={"approve": True})}
+            return await client.session.call_tool(
+                "shop:break_plate",
+                {"plate": plate},
+                input_responses=said,
+                request_state=state,
+                allow_input_required=True,
+            )
+
+        question = await approved("china", None)
+        assert isinstance(question, InputRequiredResult), "nobody was asked"
+        for plate, state in (("glass", question.request_state), ("china", QUESTION)):
+            with pytest.raises(MCPError, match="requestState"):
+                await approved(plate, state)
+        answer = await approved("china", question.request_state)
+        assert isinstance(answer, CallToolResult)
+        assert texts(answer) == ["china broke"]
 
 
 async def test_arguments_that_do_not_fit_ask_nobody(careful: App) -> None:

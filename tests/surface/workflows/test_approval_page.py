@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.attack.wire import Ask
 from tests.support.each import each
-from tests.surface.workflows.conftest import task
+from tests.surface.workflows.conftest import ANN, task
 from tests.surface.workflows.visitors import Visitor, target
 
 
@@ -23,6 +23,14 @@ def test_the_page_shows_what_will_run_as_text(both: tuple[Visitor, Visitor]) -> 
     assert '<a href="approvals">' in text
     assert "<script>" not in text
     assert "&lt;script&gt;" in text
+
+
+def test_whoever_asks_puts_no_marks_into_the_page(both: tuple[Visitor, Visitor]) -> None:
+    ann, _ = both
+    marked = Visitor(ann.door, ann.flow.app, ANN, ann.flow.journal, "</p><script>alert(1)</script>")
+    text = ann.get(marked.asked()["approval_url"]).body.decode()
+    assert "the API key “&lt;/p&gt;&lt;script&gt;alert(1)&lt;/script&gt;”" in text
+    assert "<script>" not in text
 
 
 @each(("answer", "ends"), [("approve", "complete"), ("reject", "aborted")])

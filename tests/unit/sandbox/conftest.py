@@ -1,16 +1,12 @@
 """One fork server with all packages for each wall."""
 
 from collections.abc import Generator
-from dataclasses import replace
 
 import pytest
 
 from loci.sandbox.supervisor.exchange import Bounds
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
-from tests.support.executors import SOON, ExecutorFactory, executor_factory, walls
-
-PATIENT = replace(SOON, seconds=50)
-"""For what comes to its end."""
+from tests.support.executors import ExecutorFactory, executor_factory, walls
 
 
 @pytest.fixture(scope="session", params=walls())

@@ -11,9 +11,8 @@ from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, WhyEnded
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.process_use import bytes_written, is_on_disk
 from tests.support.each import each
-from tests.support.executors import SOON, ExecutorFactory, no_files, printed, tried
+from tests.support.executors import PATIENT, ExecutorFactory, no_files, printed, tried
 from tests.support.polling import until
-from tests.unit.sandbox.conftest import PATIENT
 
 ENDED: dict[str, tuple[WhyEnded, str]] = {
     "a loop that hears no signal": (
@@ -57,7 +56,7 @@ threading.Event().wait()
 @each("what", ENDED)
 def test_it_ends_the_executor_and_no_other(python: ExecutorFactory, what: str) -> None:
     why, code = ENDED[what]
-    bounds = replace(SOON, seconds=0.5) if why == "time" else PATIENT  # on a busy machine it takes long to take much
+    bounds = replace(PATIENT, seconds=0.5) if why == "time" else PATIENT  # on a busy machine it takes long to take much
     with python.executor(PATIENT) as other, python.executor(bounds) as one:
         ended, _ = tried(one, code)
         assert isinstance(ended, ExecutorEnded)
@@ -81,7 +80,7 @@ def test_limits_hold_while_a_stored_file_is_found(python: ExecutorFactory) -> No
 def test_a_file_may_be_written_over_and_over(python: ExecutorFactory) -> None:
     """It is stopped to be looked at whenever it may have filled its folders, and goes on."""
     code = "for i in range(40): open('one', 'wb').write(bytes(8 << 20))\nprint(i)"
-    with python.executor(replace(SOON, seconds=30, disk_bytes=12 << 20)) as one:
+    with python.executor(replace(PATIENT, seconds=30, disk_bytes=12 << 20)) as one:
         assert printed(one, code) == "39\n"
 
 
@@ -100,21 +99,21 @@ def test_what_is_written_counts_also_in_a_folder_that_is_on_no_disk() -> None:
 
 
 def test_code_that_was_given_up_is_interrupted_and_variables_stay(python: ExecutorFactory) -> None:
-    with python.executor(replace(SOON, seconds=60)) as one:
+    with python.executor(replace(PATIENT, seconds=60)) as one:
         reply = one.run("x = 1\nwhile True: pass", no_files, given_up=lambda: True)
         assert (reply.interrupted, reply.said["failure"]["type"]) == (True, "KeyboardInterrupt")
         assert printed(one, "print(x)") == "1\n"
 
 
 def test_code_that_was_given_up_and_does_not_stop_is_ended(python: ExecutorFactory) -> None:
-    with python.executor(replace(SOON, seconds=60)) as one:
+    with python.executor(replace(PATIENT, seconds=60)) as one:
         with pytest.raises(ExecutorEnded) as ended:
             one.run(ENDED["a loop that swallows every error"][1], no_files, given_up=lambda: True)
         assert ended.value.why == "given up"
 
 
 def test_code_that_takes_too_long_is_interrupted_and_variables_stay(python: ExecutorFactory) -> None:
-    with python.executor(replace(SOON, seconds=5)) as one:
+    with python.executor(replace(PATIENT, seconds=5)) as one:
         reply = one.run("import time\nx = 1\nwhile True: time.sleep(0.01)", no_files)
         assert (reply.interrupted, reply.said["failure"]["type"]) == (True, "KeyboardInterrupt")
         assert printed(one, "print(x)") == "1\n"
@@ -141,7 +140,7 @@ print(n)
 """
     with python.executor(PATIENT) as one:
         ended, output = tried(one, code)
-        assert (isinstance(ended, ExecutorEnded) and ended.why == "threads") or int(output.stdout) <= SOON.threads
+        assert (isinstance(ended, ExecutorEnded) and ended.why == "threads") or int(output.stdout) <= PATIENT.threads
 
 
 def test_a_thread_does_not_run_between_runs(executor: ExecutorProcess) -> None:

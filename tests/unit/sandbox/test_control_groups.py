@@ -15,7 +15,7 @@ from loci.sandbox.supervisor.control_groups import ControlGroup, GroupLimits, Pl
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
 from tests.support.deno import STRONGEST, Given, needs_deno, run, sandbox
 from tests.support.each import each
-from tests.support.executors import SOON, ExecutorFactory, printed, tried
+from tests.support.executors import PATIENT, ExecutorFactory, printed, tried
 from tests.support.polling import until
 
 MB = 1 << 20
@@ -224,7 +224,7 @@ def test_an_executor_is_ended_by_its_group_and_that_is_told(
         assert int((folder / "memory.max").read_text()) == (256 + 128 + 64) * MB
     until(lambda: not folder.exists() or not (folder / "cgroup.procs").read_text())
     monkeypatch.setattr(fork_server_client, "_group_limits", little)
-    with python.executor(replace(SOON, seconds=60)) as one:
+    with python.executor(replace(PATIENT, seconds=60)) as one:
         ended, _ = tried(one, "held = [b'x' * (1 << 20) for _ in range(120)]")
         assert isinstance(ended, ExecutorEnded)
         assert ended.why == "memory"

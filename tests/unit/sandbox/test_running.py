@@ -11,8 +11,7 @@ from loci.sandbox.supervisor.exchange import Bounds
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.fork_server_client import ForkServer, interpreter
 from tests.support.each import each
-from tests.support.executors import ExecutorFactory, no_files, printed, runner_packages, walls
-from tests.unit.sandbox.conftest import PATIENT
+from tests.support.executors import PATIENT, ExecutorFactory, no_files, printed, runner_packages, walls
 
 SHOWN = {
     "2 + 2": "4",

@@ -10,8 +10,7 @@ import pytest
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from tests.support.each import each
-from tests.support.executors import ExecutorFactory, no_files, printed
-from tests.unit.sandbox.conftest import PATIENT
+from tests.support.executors import PATIENT, ExecutorFactory, no_files, printed
 
 BEFORE = """
 import numpy as np, pandas as pd, math, dataclasses, enum, threading, sqlite3, ctypes, re, json, functools, collections

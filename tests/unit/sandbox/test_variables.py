@@ -1,7 +1,6 @@
 """How a run finds an executor's variables, and how they are saved after it."""
 
 import tracemalloc
-from dataclasses import replace
 
 import pytest
 
@@ -11,12 +10,11 @@ from loci.sandbox.supervisor.exchange import Bounds
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.variables import Kept, Lost, New, Restored, Saved, Start, UnreadableError, Unsaved
 from tests.support.each import each
-from tests.support.executors import SOON, ExecutorFactory, printed
-from tests.unit.sandbox.conftest import PATIENT
+from tests.support.executors import PATIENT, ExecutorFactory, printed
 
 MB = 1 << 20
 MUCH = Bounds(seconds=50, memory_bytes=2048 * MB)
-LITTLE = replace(SOON, seconds=50)
+LITTLE = PATIENT
 
 
 def test_a_process_that_nobody_has_used_is_new_and_then_kept(executor: ExecutorProcess) -> None:

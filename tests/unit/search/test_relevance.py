@@ -7,10 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loci.search.inference import Scale
+from loci.search.ranking import Candidate
 from loci.search.scoring import (
     LEAST,
     LEAST_BY_WORDS,
     coverage,
+    fuse,
     is_about_something_else,
     never_rising,
     relevance,
@@ -37,6 +39,14 @@ def test_the_same_closeness_says_less_of_a_model_that_finds_everything_close() -
 def test_more_of_either_is_never_less(near: float, nearer: float, some: float, more: float) -> None:
     near, nearer, some, more = min(near, nearer), max(near, nearer), min(some, more), max(some, more)
     assert 0 <= relevance(near, SCALE, some) <= relevance(nearer, SCALE, more) <= 1
+
+
+def test_the_words_have_their_share_beside_the_vectors() -> None:
+    near = Candidate("near", "near", bm25=1.0, cosine=0.4)
+    both = Candidate("both", "both", bm25=4.0, cosine=0.4)
+    worded = Candidate("worded", "worded", bm25=4.0)
+    found = fuse([near, both, worded], 0.25)
+    assert [(one.candidate, one.score) for one in found] == [(both, 1.0), (worded, 0.75), (near, 0.4375)]
 
 
 def test_without_vectors_or_with_a_model_that_tells_nothing_the_words_decide() -> None:

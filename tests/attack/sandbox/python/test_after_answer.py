@@ -3,7 +3,6 @@
 import os
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from tests.attack.sandbox.python.test_meters import WALLS
 from tests.attack.sandbox.python.test_saved_state import Here
 from tests.contract.stores import ANN, BOB, CLOCK, START
 from tests.support.each import each
-from tests.support.executors import SOON, ExecutorFactory, executor_factory, printed, walls
+from tests.support.executors import PATIENT, ExecutorFactory, executor_factory, printed, walls
 from tests.support.polling import until
 from tests.support.processes import threads
 
@@ -72,7 +71,6 @@ class A:
 a = A()
 """,
 }
-PATIENT = replace(SOON, seconds=30)
 SAVING = 0.3
 """Seconds that saving may take here."""
 

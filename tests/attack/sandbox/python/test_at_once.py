@@ -9,7 +9,7 @@ import pytest
 from loci.sandbox.supervisor.exchange import ExecutorEnded
 from tests.attack.sandbox.escaped import Escaped
 from tests.attack.sandbox.python.on_the_kernel import EXHAUSTION
-from tests.support.executors import SOON, ExecutorFactory, executor_factory, no_files, walls
+from tests.support.executors import PATIENT, ExecutorFactory, executor_factory, no_files, walls
 
 PRELUDE = "import os, sys, time, threading, mmap, signal\ndef esc(what=''): print('ESCAPE', what)\n"
 BOMBS = ("a fork bomb", "more memory than there is", "a loop that hears no signal", "much output", "no more inodes")
@@ -26,7 +26,7 @@ def test_bombs_and_other_calls_at_once(tmp_path: Path, wall: str) -> None:
 
 
 def _thrown(python: ExecutorFactory, code: str) -> bytes:
-    with python.executor(SOON) as one:
+    with python.executor(PATIENT) as one:
         try:
             return bytes(one.run(PRELUDE + code, no_files).output.stdout)
         except ExecutorEnded as why:
@@ -34,5 +34,5 @@ def _thrown(python: ExecutorFactory, code: str) -> bytes:
 
 
 def _called(python: ExecutorFactory, number: int) -> str:
-    with python.executor(replace(SOON, seconds=30)) as one:
+    with python.executor(replace(PATIENT, seconds=30)) as one:
         return bytes(one.run(f"print({number})", no_files).output.stdout).decode()

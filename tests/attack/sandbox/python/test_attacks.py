@@ -23,10 +23,10 @@ from tests.attack.sandbox.python.on_the_machine import FILES, NETWORK, SECRETS
 from tests.attack.sandbox.python.on_the_supervisor import FIGURES, FRAMES, LEFT_BEHIND, PROTOCOL
 from tests.attack.sandbox.python.world import CANARY, World, world
 from tests.support.each import each
-from tests.support.executors import FUNCTION, SOON, ExecutorFactory, executor_factory, no_files, printed, walls
+from tests.support.executors import FUNCTION, PATIENT, ExecutorFactory, executor_factory, no_files, printed, walls
 
 PRELUDE = Path(__file__).with_name("prelude.txt").read_text("utf-8")
-BOUNDS = replace(SOON, seconds=10, disk_bytes=200 << 20)
+BOUNDS = replace(PATIENT, seconds=10, disk_bytes=200 << 20)
 BLOCKED = {
     f"{kind}: {name}": code
     for kind, attacks in {

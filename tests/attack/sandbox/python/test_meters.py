@@ -16,13 +16,13 @@ from tests.attack.sandbox.python.on_the_meters import CHANNELS, MAPPING, UNMETER
 from tests.attack.sandbox.python.test_attacks import attacked, withstood
 from tests.attack.sandbox.python.world import World, world
 from tests.support.each import each
-from tests.support.executors import FUNCTION, SOON, ExecutorFactory, executor_factory, printed, walls
+from tests.support.executors import FUNCTION, PATIENT, ExecutorFactory, executor_factory, printed, walls
 from tests.support.polling import until
 
 TAKEN = 400
 """Megabytes that each attack takes if nobody stops it: more than is allowed of memory and of the disk."""
 KEPT = 16 << 20
-BOUNDS = replace(SOON, seconds=60, disk_bytes=200 << 20)
+BOUNDS = replace(PATIENT, seconds=60, disk_bytes=200 << 20)
 # A function's machine runs one executor: what it holds is nobody else's, and goes with the machine.
 WALLS = [name for name in walls() if name != FUNCTION]
 LOCKS = """

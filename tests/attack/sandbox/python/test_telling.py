@@ -15,11 +15,11 @@ from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from tests.attack.sandbox.conftest import Tried
 from tests.attack.sandbox.python.test_meters import WALLS
 from tests.support.each import each
-from tests.support.executors import SOON, ExecutorFactory, executor_factory, no_files, printed, walls
+from tests.support.executors import PATIENT, ExecutorFactory, executor_factory, no_files, printed, walls
 from tests.support.executors import tried as outcome
 from tests.support.polling import until
 
-BOUNDS = replace(SOON, seconds=30.0)
+BOUNDS = replace(PATIENT, seconds=30.0)
 HARMLESS = {
     "a long chain of causes": """
 e = None
