@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import threading
 import time
 from collections.abc import Generator
@@ -13,7 +14,12 @@ import pytest
 from _pytest.fixtures import FixtureDef, SubRequest
 
 CLOCKS = {name: getattr(time, name) for name in ("time", "time_ns", "monotonic", "perf_counter")}
-IGNORED = {"PYTEST_CURRENT_TEST"}
+IGNORED = {"OPENBLAS_NUM_THREADS", "PYTEST_CURRENT_TEST"}
+"""Variables that the first app of a process sets, and pytest."""
+POOLED = re.compile(r"daemon|(loci|loci \w+|inference|question|tool servers|vectors)_\d+")
+"""The threads of a process, which wait for the next work."""
+FORKED = "tests.support.preloaded"
+"""The process from which commands are forked."""
 PATIENCE = 30.0
 """Seconds in which what is about to end may end."""
 
@@ -68,16 +74,33 @@ def _left() -> Held:
 
 
 def _held() -> Held:
-    held = {f"thread {one.ident}": f"the thread {one.name}" for one in threading.enumerate()}
-    held |= {
-        f"variable {name}={value}": f"the variable {name}" for name, value in os.environ.items() if name not in IGNORED
+    held = {
+        f"thread {one.ident}": f"the thread {one.name}"
+        for one in threading.enumerate()
+        if not POOLED.fullmatch(one.name)
     }
+    variables = {name: value for name, value in os.environ.items() if name not in IGNORED}
+    held |= {f"variable {name}={value}": f"the variable {name}" for name, value in variables.items()}
     held |= {f"clock {name}": f"another time.{name}" for name, one in CLOCKS.items() if getattr(time, name) is not one}
     for task in Path("/proc/self/task").glob("*"):
         with suppress(OSError):  # a thread may end meanwhile
             held |= {f"process {pid}": f"the process {pid}" for pid in (task / "children").read_text().split()}
+    connections = {f"socket:[{inode}]" for inode in _connections()}
     for descriptor in Path("/proc/self/fd").glob("*"):
         with suppress(OSError):
-            if (opened := str(descriptor.readlink())).startswith("socket:"):
+            if (opened := str(descriptor.readlink())) in connections:
                 held[opened] = f"an open {opened}"
-    return held
+    return {name: one for name, one in held.items() if not name.startswith("process ") or not _is_forked(name[8:])}
+
+
+def _connections() -> set[str]:
+    """The sockets of TCP on this machine; those of the event loops and of pipes to processes are none."""
+    tables = [Path("/proc/net", name) for name in ("tcp", "tcp6")]
+    return {line.split()[9] for table in tables if table.exists() for line in table.read_text().splitlines()[1:]}
+
+
+def _is_forked(pid: str) -> bool:
+    try:
+        return FORKED.encode() in Path("/proc", pid, "cmdline").read_bytes()
+    except OSError:
+        return True  # it has ended
