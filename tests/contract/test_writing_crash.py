@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Generator
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,8 +22,10 @@ from loci.core.identity import LOCAL
 from loci.core.ids import content_id
 from loci.core.settings import load_settings
 from loci.documents.content.limited_parser import LimitedParser
+from loci.documents.document import Document
 from loci.documents.ingest.index_writer import COLLECTION, PARSE_SECONDS
 from loci.documents.writing.write_journal import WriteJournal
+from loci.documents.writing.write_recovery import WriteRecovery
 from tests.support.polling import until
 
 Left = dict[str, list[tuple[Path, App]]]
@@ -311,6 +314,19 @@ def test_a_write_that_an_older_version_left_unfinished_is_repaired(tmp_path: Pat
     assert [one.name for one in (tmp_path / "notes").iterdir()] == ["a.md"]
     assert app.documents.parts.edits.undo(LOCAL, "notes-a", expect=None).write.by == "inject_tags"
     assert (tmp_path / "notes" / "a.md").read_text() == "# A\n"
+
+
+def test_a_write_that_goes_on_is_not_repaired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app, repaired = opened(tmp_path), list[int]()
+
+    def index(recovery: WriteRecovery, *given: Any, **more: Any) -> Document | None:
+        monkeypatch.undo()
+        repaired.append(app.documents.parts.edits.repair(LOCAL))  # as by a process that starts just now
+        return recovery.index(*given, **more)
+
+    monkeypatch.setattr(WriteRecovery, "index", index)
+    app.documents.parts.edits.change(LOCAL, "kept/a.md", lambda _path, _old: b"# A\n", expect=None, by="test")
+    assert (repaired, WriteJournal(app.records).unfinished(LOCAL)) == ([0], [])
 
 
 @pytest.fixture(params=["file", "stored"])

@@ -110,6 +110,15 @@ def test_a_note_that_changed_since_is_told_and_not_overwritten(data: Path, basic
     assert "# Grinding" in texts(data)["basic-memory/notes/how to grind.md"]
 
 
+def test_a_note_that_can_be_no_document_is_named_and_the_exit_code_says_so(data: Path, basic_memory: Path) -> None:
+    (basic_memory / "notes" / "two\nlines.md").write_text("# Two\n")
+    for settled in ((), ("--keep", "here")):
+        ended = loci(data, "import", str(basic_memory), "--json", *settled)
+        told = json.loads(ended.stdout)
+        assert (ended.returncode, [one["name"] for one in told["failed"]]) == (1, ["notes/two\nlines.md"])
+    assert len(texts(data)) == 2
+
+
 # Obsidian
 
 

@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[2]
 PROMISES = ROOT / "tests" / "parity"
 WHOLE = {"test": ("tests/contract/", "tests/parity/", "tests/unit/"), "aws": ("tests/contract/", "tests/servers/")}
 """The folders that a circle takes whole, beside the tests that hold a promise and the smokes."""
-OUTSIDE = {"aws", "browser", "conformance", "exhaustive", "models"}
+SERVERS = {"aws", "models"}
+OUTSIDE = SERVERS | {"browser", "conformance", "exhaustive"}
 """Marks of tests that need something from outside this machine, or minutes."""
 
 
@@ -58,13 +59,12 @@ def _circle(config: pytest.Config) -> str:
 
 def _is_in(circle: str, item: pytest.Item, here: AbstractSet[str]) -> bool:
     needs, test = _needs(item), _function(item)
+    is_chosen = test in _promised() or item.get_closest_marker("smoke") is not None
+    is_whole = test.startswith(WHOLE[circle])
     if circle == "test":
-        fits, promised = not needs, _promised()
-    else:
-        # What a promise says is held by the test's other case, on this machine; the contracts hold that AWS is alike.
-        fits, promised = bool(needs) and needs <= {"aws", "models"}, _promised() - here
-    is_smoke = item.get_closest_marker("smoke") is not None
-    return fits and (test in promised or is_smoke or test.startswith(WHOLE[circle]))
+        return not needs and (is_chosen or is_whole)
+    # A promise is held by the test's other case, on this machine; the contracts hold that AWS is alike.
+    return (is_whole and needs == {"aws"}) or (is_chosen and test not in here and bool(needs) and needs <= SERVERS)
 
 
 def _needs(item: pytest.Item) -> AbstractSet[str]:

@@ -13,12 +13,14 @@ from loci.mcp.auth.signed_in_by import SignedInBy
 CLIENT = f"client-{'0' * 24}"
 
 
-def granted(app: App, owner: Owner, scopes: Iterable[str] = tuple(SCOPES), path: str = "/mcp") -> Tokens:
-    """What a client has that may do so much, after its owner has signed in with a new key."""
-    key = app.api_keys.create(owner, "signed in")[0].id
+def granted(
+    app: App, owner: Owner, scopes: Iterable[str] = tuple(SCOPES), path: str = "/mcp", by: SignedInBy | None = None
+) -> Tokens:
+    """What a client has that may do so much, after its owner has signed in: if not told how, with a new key."""
+    by = by or SignedInBy(app.api_keys.create(owner, "signed in")[0].id)
     resource = f"{app.settings.base_url}{path}"
     asked = AskedGrant(CLIENT, "https://client.test/callback", True, None, "c" * 43, tuple(scopes), resource)
     codes = codes_of(app)
-    tokens = codes.exchange(codes.make(asked, "A client", "client.test", owner, SignedInBy(key)), CLIENT)
+    tokens = codes.exchange(codes.make(asked, "A client", "client.test", owner, by), CLIENT)
     assert tokens is not None
     return tokens

@@ -3,6 +3,8 @@
 import gc
 import os
 import re
+import socket
+import stat
 import threading
 import time
 from collections.abc import Generator
@@ -13,28 +15,32 @@ from typing import cast
 import pytest
 from _pytest.fixtures import FixtureDef, SubRequest
 
-CLOCKS = {name: getattr(time, name) for name in ("time", "time_ns", "monotonic", "perf_counter")}
-IGNORED = {"OPENBLAS_NUM_THREADS", "PYTEST_CURRENT_TEST"}
-"""Variables that the first app of a process sets, and pytest."""
-POOLED = re.compile(r"daemon|(loci|loci \w+|inference|question|tool servers|vectors)_\d+")
-"""The threads of a process, which wait for the next work."""
-FORKED = "tests.support.preloaded"
-"""The process from which commands are forked."""
-PATIENCE = 30.0
-"""Seconds in which what is about to end may end."""
+from tests.support.processes import children, command_line
 
 Held = dict[str, str]
 """Each thing that is there now, with its description."""
 
-_kept: Held = {}
-"""What was there before the test, and what its fixtures of a wider scope hold."""
+CLOCKS = {name: getattr(time, name) for name in ("time", "time_ns", "monotonic", "perf_counter")}
+IGNORED = {"OPENBLAS_NUM_THREADS", "PYTEST_CURRENT_TEST"}
+"""Variables that the first app of a process sets, and pytest."""
+POOLED = re.compile(r"daemon|(loci|loci \w+|inference|question|tool servers|vectors|workflows)_\d+")
+"""The threads of a process, which wait for the next work."""
+LASTING = ("tests.support.preloaded", "/all-tests-")
+"""In the command lines of processes that last as long as this one: what forks commands, and a shared tool server."""
+DESCRIPTORS = Path("/proc/self/fd")
+PATIENCE = 30.0
+"""Seconds in which what is about to end may end."""
+
+_before: dict[Path, Held] = {}
+"""What was there before the tests that share fixtures, by their place."""
+_lasting: Held = {}
+"""What the fixtures of the whole session hold, and what was told already."""
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
-    if not _shares(item) or not _kept:
-        _kept.clear()
-        _kept.update(_held())
+    if (place := _place(item)) not in _before:
+        _before[place] = _held()
     yield
 
 
@@ -43,64 +49,71 @@ def pytest_fixture_setup(fixturedef: FixtureDef[object], request: SubRequest) ->
     before = _held() if fixturedef.scope == "session" else {}
     made = yield
     if fixturedef.scope == "session":
-        _kept.update({name: one for name, one in _held().items() if name not in before})
+        _lasting.update({name: one for name, one in _held().items() if name not in before})
     return made
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None]:
     yield
-    if _shares(item) and nextitem is not None and nextitem.path == item.path:
-        return  # its fixtures of the module go on
-    if left := _left():
+    cast("pytest.Function", item).funcargs.clear()  # else it still holds them
+    over = [place for place in _before if nextitem is None or not _own_place(nextitem).is_relative_to(place)]
+    before = [_before.pop(place) for place in over]
+    if _place(item) in over and (left := _left(before[0])):
+        _lasting.update(left)
         pytest.fail(f"left behind: {', '.join(sorted(left.values()))}", pytrace=False)
 
 
-def _shares(item: pytest.Item) -> bool:
-    """True if the test uses fixtures that outlive it, and may hold what the test has them begin."""
+def _own_place(item: pytest.Item) -> Path:
+    return item.path / item.name
+
+
+def _place(item: pytest.Item) -> Path:
+    """Where the tests are that share its fixtures, and hold what it has them begin: a folder, a module, or itself."""
     info = cast("pytest.Function", item)._fixtureinfo  # pyright: ignore[reportPrivateUsage]
-    fixtures = info.name2fixturedefs.values()
-    return any(one.scope in ("module", "class") for found in fixtures for one in found)
+    scopes = {one.scope for found in info.name2fixturedefs.values() for one in found}
+    if "package" in scopes:
+        return item.path.parent
+    return item.path if scopes & {"module", "class"} else _own_place(item)
 
 
-def _left() -> Held:
-    end = time.monotonic() + PATIENCE
-    while left := {name: one for name, one in _held().items() if name not in _kept}:
-        gc.collect()
+def _left(before: Held) -> Held:
+    end, pause = time.monotonic() + PATIENCE, 0.001
+    while left := {name: one for name, one in _held().items() if name not in before and name not in _lasting}:
         if time.monotonic() > end:
             return left
-        time.sleep(0.01)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.1)
+        if pause > 0.01:  # slow, and most of what is about to end needs none
+            gc.collect()
     return {}
 
 
 def _held() -> Held:
-    held = {
-        f"thread {one.ident}": f"the thread {one.name}"
-        for one in threading.enumerate()
-        if not POOLED.fullmatch(one.name)
-    }
-    variables = {name: value for name, value in os.environ.items() if name not in IGNORED}
-    held |= {f"variable {name}={value}": f"the variable {name}" for name, value in variables.items()}
-    held |= {f"clock {name}": f"another time.{name}" for name, one in CLOCKS.items() if getattr(time, name) is not one}
-    for task in Path("/proc/self/task").glob("*"):
-        with suppress(OSError):  # a thread may end meanwhile
-            held |= {f"process {pid}": f"the process {pid}" for pid in (task / "children").read_text().split()}
-    connections = {f"socket:[{inode}]" for inode in _connections()}
-    for descriptor in Path("/proc/self/fd").glob("*"):
-        with suppress(OSError):
-            if (opened := str(descriptor.readlink())) in connections:
-                held[opened] = f"an open {opened}"
-    return {name: one for name, one in held.items() if not name.startswith("process ") or not _is_forked(name[8:])}
+    threads = [one for one in threading.enumerate() if not POOLED.fullmatch(one.name)]
+    held = {f"thread {one.native_id}": f"the thread {one.name}" for one in threads}
+    for name, value in os.environ.items():
+        if name not in IGNORED:
+            held[f"variable {name}={value}"] = f"the variable {name}"
+    for name, clock in CLOCKS.items():
+        if getattr(time, name) is not clock:
+            held[f"clock {name}"] = f"another time.{name}"
+    for process in children(os.getpid()):
+        command = command_line(process).replace(b"\0", b" ").decode(errors="replace").strip()
+        if not any(name in command for name in LASTING):
+            held[f"process {process}"] = f"the process {process} ({command or 'it has ended, and nobody asked how'})"
+    return held | _connections()
 
 
-def _connections() -> set[str]:
-    """The sockets of TCP on this machine; those of the event loops and of pipes to processes are none."""
-    tables = [Path("/proc/net", name) for name in ("tcp", "tcp6")]
-    return {line.split()[9] for table in tables if table.exists() for line in table.read_text().splitlines()[1:]}
-
-
-def _is_forked(pid: str) -> bool:
-    try:
-        return FORKED.encode() in Path("/proc", pid, "cmdline").read_bytes()
-    except OSError:
-        return True  # it has ended
+def _connections() -> Held:
+    """The sockets of TCP; those of the event loops and of pipes to processes are none."""
+    held: Held = {}
+    for name in os.listdir(DESCRIPTORS) if DESCRIPTORS.exists() else []:  # noqa: PTH208 (quicker)
+        with suppress(OSError):  # it may be closed meanwhile
+            status = os.fstat(number := int(name))
+            if stat.S_ISSOCK(status.st_mode):
+                one = socket.socket(fileno=number)
+                if one.family in (socket.AF_INET, socket.AF_INET6):
+                    held[f"socket {status.st_ino}"] = f"the socket {one.getsockname()}"
+                one.detach()
+    return held

@@ -1,22 +1,26 @@
 """A record that cannot be read: tools go on without it, and `loci doctor` names it and mends what it can."""
 
 import re
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from loci.app import App
+from loci.compose import build_app
 from loci.core.errors import Refused
 from loci.core.finding import Finding
 from loci.core.identity import LOCAL, SYSTEM, Owner
 from loci.core.json import JsonObject
+from loci.core.settings import load_settings
 from loci.doctor.record_checks import check_records
 from loci.documents.checks import check_owners
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.writing.write_journal import WriteJournal
 from loci.mcp.auth.grants import CONSENTS, consent_key
 from loci.mcp.auth.oauth_parts import clients_of, grants_of
+from loci.mcp.auth.signed_in_by import SignedInBy
 from loci.scratchpad.api import Scratchpad
 from tests.support.damage import GARBAGE, damage
 from tests.support.each import each
@@ -250,6 +254,17 @@ async def test_the_records_of_every_owner_with_a_key_are_checked(app: App, spoil
     app.api_keys.create(ANN, "laptop")
     spoil("scratchpad", "0123456789ab", owner=ANN)
     assert named(check_records(app, fix=False)) == {"scratchpad 0123456789ab of acme/ann"}
+
+
+def test_the_records_of_people_who_signed_in_at_an_issuer_are_checked(tmp_path: Path) -> None:
+    """They have no key."""
+    issuer = "https://id.example.com"
+    at_issuer = {"oidc_issuer": issuer, "oidc_client_id": "loci", "models": tmp_path / "models"}
+    with closing(build_app(load_settings({"data": tmp_path, **at_issuer}))) as app:
+        granted(app, ANN, by=SignedInBy(issuer=issuer))
+        damage(tmp_path, ANN, "scratchpad", "0123456789ab")
+        assert named(check_records(app, fix=False)) == {"scratchpad 0123456789ab of acme/ann"}
+        assert app.api_keys.list() == []
 
 
 @each("text", BROKEN)

@@ -340,6 +340,7 @@ def test_a_workflow_runs_code_only_for_a_client_that_may(served: Served) -> None
         return json.dumps(served.call("pml_execute_dag", arguments, "workflows:write", *scopes).message)
 
     assert INSUFFICIENT in said()
+    assert INSUFFICIENT in said("tools:read")
     assert INSUFFICIENT not in said("tools:write")
 
 

@@ -352,6 +352,17 @@ async def test_folders_of_a_setting_may_be_written_to(app: App, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("app", ["embedded"], indirect=True)
+async def test_folders_of_a_setting_are_out_of_reach_of_other_owners(app: App, tmp_path: Path) -> None:
+    folder = written(tmp_path / "journal", {"a.md": "mine\n"})
+    app = build_app(load_settings({"data": tmp_path, "models": tmp_path / "models", "write_roots": [str(folder)]}))
+    edits, ann = app.documents.parts.edits, Owner("acme", "ann")
+    with pytest.raises(Refused, match="is not in a folder"):
+        edits.change(ann, str(folder / "a.md"), lambda _path, _old: b"Hers.\n", expect=None, by="test")
+    kept = edits.change(ann, "journal/a.md", lambda _path, _old: b"Hers.\n", expect=None, by="test")
+    assert (kept.target.root, (folder / "a.md").read_text()) == (None, "mine\n")
+
+
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)
 async def test_without_any_folder_documents_are_kept_by_loci(app: App, connect: Connect) -> None:
     made = await call(connect, "write_document", path="debriefs/a.md", content="# A\n\nKept.")
     assert app.blobs.read(LOCAL, blob_key(made["id"])) == b"# A\n\nKept.\n"

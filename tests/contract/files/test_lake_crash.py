@@ -112,6 +112,15 @@ def test_at_most_so_many_older_versions_are_kept(tmp_path: Path) -> None:
     assert_in_order(app, owner)
 
 
+def test_a_version_that_is_forgotten_leaves_the_same_content_to_one_that_is_kept(tmp_path: Path) -> None:
+    app = build_app(load_settings({"data": tmp_path, "models": tmp_path / "models", "file_versions": 2}))
+    owner = Owner("acme", "ann")
+    for price in (10, 20, 10, 40):
+        file = app.files.add(owner, "trip.md", f"It costs {price} euros.\n".encode())
+    assert [one.number for one in app.files.versions(owner, file.id)] == [2, 3, 4]
+    assert_in_order(app, owner)
+
+
 def test_versions_that_come_at_once_have_their_contents_or_are_not_told(app: App) -> None:
     owner = Owner("acme", "crowd")
 

@@ -1,6 +1,7 @@
 """Workbooks, tables of text and JSON, read by the program behind the wall."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from openpyxl import Workbook
@@ -154,6 +155,15 @@ def test_percentages_of_an_ods_are_shown_as_such_also_where_cells_and_rows_are_r
 
     rows = _table(read("a.ods", workbooks.patched(content, {"content.xml": marked}))).rows
     assert rows == (("Berlin", "25.6%", "25.6%", "4"), ("Rome", "50%", "3", ""), ("Rome", "50%", "3", ""))
+
+
+def test_the_cells_of_all_sheets_together_are_limited(tmp_path: Path) -> None:
+    content = workbooks.xlsx(("Costs", CITIES), ("Ports", CITIES), ("Ships", CITIES))
+    with reader_in(tmp_path, {"cells": 2 * sum(map(len, CITIES))}) as read:
+        reading = read("a.xlsx", content)
+    assert [one.sheet for one in reading.tables] == ["Costs", "Ports"]
+    [remark] = reading.remarks
+    assert "'Ships' were read: the workbook is too large" in remark
 
 
 def test_a_formula_has_its_value_and_one_that_was_never_calculated_is_told(read: Read) -> None:

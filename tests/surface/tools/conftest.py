@@ -60,7 +60,7 @@ def upstream_over_http() -> dict[str, Any]:
     """The entry of the same server where all tests share it: it keeps nothing."""
     lasting = ExitStack()
     atexit.register(lasting.close)
-    folder = Path(lasting.enter_context(TemporaryDirectory()))
+    folder = Path(lasting.enter_context(TemporaryDirectory(prefix="all-tests-")))
     return lasting.enter_context(over_http(folder)).entry("upstream")
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL
+from loci.documents.ingest.ingested_folders import IngestedFolders
 from loci.documents.ingest.local_files import local_path
 from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.ingest.watched_folder import (
@@ -68,6 +69,16 @@ def test_a_sweep_sees_what_nobody_told(desk: Desk, two: WatchedFolder) -> None:
     summary = ingested(two, desk.notes)
     assert (summary.processed, summary.removed, desk.ids()) == (1, 1, {"notes-sub-b"})
     assert checked(two, desk.notes) == []
+
+
+def test_what_its_owner_wanted_forgotten_stays_forgotten_when_the_folder_is_ingested(
+    desk: Desk, two: WatchedFolder
+) -> None:
+    forgotten = [desk.document("notes-a")]
+    IngestedFolders(desk.records, desk.catalog).forget(LOCAL, forgotten)
+    desk.library.remove(LOCAL, forgotten)
+    assert [type(event) for event in two.ingest_all()] == [FolderIngested]
+    assert desk.ids() == {"notes-sub-b"}
 
 
 def test_what_was_written_just_now_is_looked_at_once_more(desk: Desk) -> None:

@@ -8,7 +8,7 @@ from loci.adapters.local.deno_sandbox import DenoSandbox
 from tests.support.deno import STRONGEST, sandbox
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def deno() -> Generator[DenoSandbox]:
     with sandbox(STRONGEST) as made:
         yield made
