@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -42,12 +43,11 @@ class Doors:
 
 
 @pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> App:
+def app(tmp_path_factory: pytest.TempPathFactory) -> Generator[App]:
     """Loci on this machine, for callers with a key and for the host loci.test."""
-    data = tmp_path_factory.mktemp("attacked")
-    return build_app(
-        load_settings({"data": data, "auth": "required", "allowed_hosts": "loci.test", "log_level": "ERROR"})
-    )
+    settings = {"auth": "required", "allowed_hosts": "loci.test", "log_level": "ERROR"}
+    with closing(build_app(load_settings({"data": tmp_path_factory.mktemp("attacked"), **settings}))) as app:
+        yield app
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +77,10 @@ def door(request: pytest.FixtureRequest, doors: Doors) -> Door:
 @pytest.fixture(scope="session")
 def at_home(tmp_path_factory: pytest.TempPathFactory) -> Generator[UvicornDoor, None, None]:
     """Loci as somebody starts it on a laptop: on the loopback, without a key."""
-    app = build_app(load_settings({"data": tmp_path_factory.mktemp("home")}))
-    with uvicorn_door(asgi(app, on_loopback=True)) as door:
+    with (
+        closing(build_app(load_settings({"data": tmp_path_factory.mktemp("home")}))) as app,
+        uvicorn_door(asgi(app, on_loopback=True)) as door,
+    ):
         yield door
 
 

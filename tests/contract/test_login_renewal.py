@@ -1,7 +1,8 @@
 """Tokens of tool servers that several processes want renewed at once, on each record store."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from typing import Any
 
 import pytest
@@ -38,18 +39,26 @@ def wanted(server: Protected) -> Wanted:
 
 
 @pytest.fixture
-def process(records: RecordStore, clock: Clock, wanted: Wanted) -> Logins:
+def another(records: RecordStore, clock: Clock) -> Iterator[Callable[[], Logins]]:
+    """Makes one of several processes."""
+    box = KeyringBox(Keyring(["s" * 32]))
+    with ExitStack() as ending:
+
+        def made() -> Logins:
+            servers = ending.enter_context(closing(HttpAuthorizationServers(only_public=False)))
+            return Logins(records, box, servers, clock)
+
+        yield made
+
+
+@pytest.fixture
+def process(clock: Clock, wanted: Wanted, another: Callable[[], Logins]) -> Logins:
     """One of several, in which Ann has logged in. Her token has ended since."""
-    made = another(records, clock)
+    made = another()
     begun = made.begin(ANN, wanted, REDIRECT, None, None, lambda _: None)
     made.finish(ANN, begun, begun.request.read(consent(begun.request.url())))
     clock.now += DAY
     return made
-
-
-def another(records: RecordStore, clock: Clock) -> Logins:
-    box = KeyringBox(Keyring(["s" * 32]))
-    return Logins(records, box, HttpAuthorizationServers(only_public=False), clock)
 
 
 def token(process: Logins, wanted: Wanted) -> str:
@@ -71,9 +80,9 @@ async def slowly(server: Protected, request: Request) -> Response:
 
 
 def test_a_refresh_token_is_used_once_by_all_processes(
-    records: RecordStore, clock: Clock, server: Protected, process: Logins, wanted: Wanted
+    server: Protected, process: Logins, another: Callable[[], Logins], wanted: Wanted
 ) -> None:
-    processes = process, another(records, clock)
+    processes = process, another()
     server.instead["/token"] = lambda request: slowly(server, request)
     tokens = at_once(8, lambda number: token(processes[number % 2], wanted))
     assert len(set(tokens)) == 1
@@ -81,9 +90,9 @@ def test_a_refresh_token_is_used_once_by_all_processes(
 
 
 def test_a_refused_token_is_renewed_once_by_all_connections(
-    records: RecordStore, clock: Clock, server: Protected, process: Logins, wanted: Wanted
+    server: Protected, process: Logins, another: Callable[[], Logins], wanted: Wanted
 ) -> None:
-    processes = process, another(records, clock)
+    processes = process, another()
     bearers = [one.bearer(ANN, wanted) for one in processes]
     server.tokens.renewals = 0
     server.instead["/token"] = lambda request: slowly(server, request)

@@ -25,8 +25,10 @@ IGNORED = {"OPENBLAS_NUM_THREADS", "PYTEST_CURRENT_TEST"}
 """Variables that the first app of a process sets, and pytest."""
 POOLED = re.compile(r"daemon|(loci|loci \w+|inference|question|tool servers|vectors|workflows)_\d+")
 """The threads of a process, which wait for the next work."""
-LASTING = ("tests.support.preloaded", "/all-tests-")
-"""In the command lines of processes that last as long as this one: what forks commands, and a shared tool server."""
+LASTING = ("tests.support.preloaded", "/all-tests-", "loci.documents.content.limited_parser")
+"""In the command lines of processes that last: what forks commands, a tool server for all tests, and a parser that
+waits a minute for the next document.
+"""
 DESCRIPTORS = Path("/proc/self/fd")
 PATIENCE = 30.0
 """Seconds in which what is about to end may end."""
@@ -100,8 +102,8 @@ def _held() -> Held:
             held[f"clock {name}"] = f"another time.{name}"
     for process in children(os.getpid()):
         command = command_line(process).replace(b"\0", b" ").decode(errors="replace").strip()
-        if not any(name in command for name in LASTING):
-            held[f"process {process}"] = f"the process {process} ({command or 'it has ended, and nobody asked how'})"
+        if command and not any(name in command for name in LASTING):  # without one, it has ended
+            held[f"process {process}"] = f"the process {process} ({command})"
     return held | _connections()
 
 

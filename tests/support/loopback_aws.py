@@ -5,9 +5,11 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 import requests
+from botocore.httpsession import URLLib3Session
 from moto.core.models import responses_mock
 
 from tests.support.moto_aws import REGION, moto_aws
@@ -60,12 +62,22 @@ def loopback_aws() -> Generator[str, None, None]:
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     url = f"http://127.0.0.1:{server.server_port}"
+    sessions: list[URLLib3Session] = []
+    begin = URLLib3Session.__init__
+
+    def noted(session: URLLib3Session, *args: Any, **kwargs: Any) -> None:
+        begin(session, *args, **kwargs)
+        sessions.append(session)
+
     try:
         with moto_aws(), pytest.MonkeyPatch.context() as environment:
+            environment.setattr(URLLib3Session, "__init__", noted)
             for service in SERVICES:
                 environment.setenv(f"AWS_ENDPOINT_URL_{service}", url)
             yield url
     finally:
+        for one in sessions:
+            one.close()  # else their connections, and the threads that serve them, last as long as they
         server.shutdown()
         thread.join()
         server.server_close()

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from starlette.requests import Request
@@ -19,6 +20,12 @@ from tests.support.each import each
 REDIRECT = "http://127.0.0.1:7/callback"
 SERVERS = HttpAuthorizationServers(only_public=False)
 FORM = {"grant_type": "refresh_token", "refresh_token": "x"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ended() -> Iterator[None]:
+    yield
+    SERVERS.close()
 
 
 @pytest.fixture
@@ -138,8 +145,11 @@ def test_a_server_that_hangs_is_left(server: Protected, monkeypatch: pytest.Monk
 
 
 def test_on_aws_only_public_addresses_are_asked(server: Protected) -> None:
-    with pytest.raises(LoginFailed, match="only https is allowed here"):
-        HttpAuthorizationServers(only_public=True).protection(Endpoint(server.url), None, None)
+    with (
+        closing(HttpAuthorizationServers(only_public=True)) as servers,
+        pytest.raises(LoginFailed, match="only https is allowed here"),
+    ):
+        servers.protection(Endpoint(server.url), None, None)
     assert server.asked == []
 
 
