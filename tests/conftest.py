@@ -10,6 +10,7 @@ from tests.support.schemas_once import schemas_once
 pytest_plugins = [
     "tests.servers.reporting",
     "tests.support.circles",
+    "tests.support.leaks",
     "tests.support.minilm",
     "tests.support.sharing",
 ]

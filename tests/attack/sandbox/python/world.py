@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -123,10 +123,10 @@ def _names(closing: contextlib.ExitStack) -> int:
 
     def answer() -> None:
         with contextlib.suppress(OSError):
-            while True:
-                server.sendto(CANARY.encode(), server.recvfrom(999)[1])
+            while (who := server.recvfrom(999)[1]) is not None:
+                server.sendto(CANARY.encode(), who)
 
-    threading.Thread(target=answer, daemon=True).start()
+    _start(closing, server, answer)
     return int(server.getsockname()[1])
 
 
@@ -141,4 +141,15 @@ def _greet(closing: contextlib.ExitStack, address: str) -> None:
                 with server.accept()[0] as one:
                     one.sendall(CANARY.encode())
 
-    threading.Thread(target=answer, daemon=True).start()
+    _start(closing, server, answer)
+
+
+def _start(closing: contextlib.ExitStack, server: socket.socket, answer: Callable[[], None]) -> None:
+    def end() -> None:
+        with contextlib.suppress(OSError):  # one without connections says so, but stops waiting all the same
+            server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
+    closing.callback(end)
