@@ -1,6 +1,7 @@
 """Questions out of a run, as rows: whole or not at all, and answered, whatever becomes of the answer."""
 
 import random
+import threading
 import time
 import zlib
 from typing import Any
@@ -13,6 +14,7 @@ from loci.core.json import Json
 from loci.sandbox.lambda_host import questions
 from loci.sandbox.lambda_host.questions import LARGEST, PART, BadMessageError, QuestionLine
 from tests.support.each import each
+from tests.support.polling import until
 
 SECONDS = 60
 FAILED: dict[str, Json] = {"ok": False}
@@ -89,17 +91,24 @@ def test_a_question_is_answered() -> None:
     assert asked(Table(), lambda question: {"ok": True, "value": question}) == {"ok": True, "value": {"file": "ds-1"}}
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.fixture
+def reported(monkeypatch: pytest.MonkeyPatch) -> list[BaseException | None]:
+    """The errors of threads, which come after the answer."""
+    found: list[BaseException | None] = []
+    monkeypatch.setattr(threading, "excepthook", lambda told: found.append(told.exc_value))
+    return found
+
+
 @each("error", [RuntimeError("a bug"), Unavailable("The bucket is gone", "Make it")])
-def test_an_answer_that_fails_is_told_at_once(error: Exception) -> None:
+def test_an_answer_that_fails_is_told_at_once(reported: list[BaseException | None], error: Exception) -> None:
     def fails(_: object) -> dict[str, Json]:
         raise error
 
     assert asked(Table(), fails) == FAILED
+    until(lambda: error in reported)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_an_answer_that_cannot_be_sent_is_told_at_once() -> None:
+def test_an_answer_that_cannot_be_sent_is_told_at_once(reported: list[BaseException | None]) -> None:
     class Full(Table):
         fails = True
 
@@ -110,3 +119,4 @@ def test_an_answer_that_cannot_be_sent_is_told_at_once() -> None:
             super().put(sort, body)
 
     assert asked(Full(), lambda _: {"ok": True}) == FAILED
+    until(lambda: reported)
