@@ -13,6 +13,7 @@ pytest_plugins = [
     "tests.support.leaks",
     "tests.support.minilm",
     "tests.support.sharing",
+    "tests.support.thread_errors",
 ]
 
 schemas_once()

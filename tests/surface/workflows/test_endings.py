@@ -174,8 +174,7 @@ async def test_the_late_end_of_a_try_that_was_given_up_does_not_hide_the_next_on
     assert (answer["status"], answer["results"]) == ("complete", {"t1": "second"})
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-async def test_a_bug_in_a_task_is_told(flow: Flow) -> None:
+async def test_a_bug_in_a_task_is_told(flow: Flow, thread_errors: list[BaseException | None]) -> None:
     def does(tries: int, _: GivingUp) -> Json:
         raise ZeroDivisionError(tries)
 
@@ -183,10 +182,12 @@ async def test_a_bug_in_a_task_is_told(flow: Flow) -> None:
     answer = await flow.run(task("t1", "echo", value=1), task("t2", "note", value=2))
     assert "INTERNAL_ERROR" in of(answer, "t1")["error"]
     assert answer["results"] == {"t2": {"value": 2}}
+    until(lambda: thread_errors)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-async def test_a_bug_in_what_moves_a_workflow_on_is_told(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_bug_in_what_moves_a_workflow_on_is_told(
+    flow: Flow, monkeypatch: pytest.MonkeyPatch, thread_errors: list[BaseException | None]
+) -> None:
     def fails(*_: object) -> None:
         raise ZeroDivisionError
 
@@ -195,6 +196,7 @@ async def test_a_bug_in_what_moves_a_workflow_on_is_told(flow: Flow, monkeypatch
     assert answer["status"] == "error"
     assert "INTERNAL_ERROR" in of(answer, "t1")["error"]
     assert of(answer, "t2")["status"] == "skipped"
+    until(lambda: thread_errors)
 
 
 @each("fails", [1, 3])

@@ -1,7 +1,6 @@
 """Questions out of a run, as rows: whole or not at all, and answered, whatever becomes of the answer."""
 
 import random
-import threading
 import time
 import zlib
 from typing import Any
@@ -91,24 +90,16 @@ def test_a_question_is_answered() -> None:
     assert asked(Table(), lambda question: {"ok": True, "value": question}) == {"ok": True, "value": {"file": "ds-1"}}
 
 
-@pytest.fixture
-def reported(monkeypatch: pytest.MonkeyPatch) -> list[BaseException | None]:
-    """The errors of threads, which come after the answer."""
-    found: list[BaseException | None] = []
-    monkeypatch.setattr(threading, "excepthook", lambda told: found.append(told.exc_value))
-    return found
-
-
 @each("error", [RuntimeError("a bug"), Unavailable("The bucket is gone", "Make it")])
-def test_an_answer_that_fails_is_told_at_once(reported: list[BaseException | None], error: Exception) -> None:
+def test_an_answer_that_fails_is_told_at_once(thread_errors: list[BaseException | None], error: Exception) -> None:
     def fails(_: object) -> dict[str, Json]:
         raise error
 
     assert asked(Table(), fails) == FAILED
-    until(lambda: error in reported)
+    until(lambda: error in thread_errors)
 
 
-def test_an_answer_that_cannot_be_sent_is_told_at_once(reported: list[BaseException | None]) -> None:
+def test_an_answer_that_cannot_be_sent_is_told_at_once(thread_errors: list[BaseException | None]) -> None:
     class Full(Table):
         fails = True
 
@@ -119,4 +110,4 @@ def test_an_answer_that_cannot_be_sent_is_told_at_once(reported: list[BaseExcept
             super().put(sort, body)
 
     assert asked(Full(), lambda _: {"ok": True}) == FAILED
-    until(lambda: reported)
+    until(lambda: thread_errors)
