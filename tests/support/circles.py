@@ -1,8 +1,11 @@
 """The circles of tests, each run by one command (.github/CONTRIBUTING.md): `--circle test`, `--circle aws`, or all."""
 
+import gc
 import random
+import re
 import tomllib
 import zlib
+from collections.abc import Generator
 from collections.abc import Set as AbstractSet
 from functools import cache
 from pathlib import Path
@@ -17,6 +20,7 @@ WHOLE = {"test": ("tests/contract/", "tests/parity/", "tests/unit/"), "aws": ("t
 SERVERS = {"aws", "models"}
 OUTSIDE = SERVERS | {"browser", "conformance", "exhaustive"}
 """Marks of tests that need something from outside this machine, or minutes."""
+WHOLLY_OUTSIDE = re.compile(rf"^pytestmark = .*mark\.({'|'.join(sorted(OUTSIDE))})\b", re.MULTILINE)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,8 +40,31 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return True
     if circle == "all":
         return None
-    taken = module in _modules() or module.startswith(WHOLE[circle]) or "mark.smoke" in collection_path.read_text()
-    return None if taken else True
+    text = collection_path.read_text(encoding="utf-8")
+    if circle == "test" and WHOLLY_OUTSIDE.search(text):
+        return True
+    return None if module in _modules() or module.startswith(WHOLE[circle]) or "mark.smoke" in text else True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str, obj: object) -> list[Any] | None:
+    """Make no cases of a test that the circle does not take."""
+    circle, test = _circle(collector.config), f"{collector.nodeid}::{name}"
+    if circle == "all" or not name.startswith("test_") or test.startswith(WHOLE[circle]) or test in _promised():
+        return None
+    marks = [*collector.iter_markers(), *getattr(obj, "pytestmark", [])]
+    return None if any(mark.name == "smoke" for mark in marks) else []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Collect without looking for garbage: what is imported stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -59,12 +86,12 @@ def _circle(config: pytest.Config) -> str:
 
 def _is_in(circle: str, item: pytest.Item, here: AbstractSet[str]) -> bool:
     needs, test = _needs(item), _function(item)
-    is_chosen = test in _promised() or item.get_closest_marker("smoke") is not None
-    is_whole = test.startswith(WHOLE[circle])
     if circle == "test":
-        return not needs and (is_chosen or is_whole)
+        return not needs
+    if test.startswith(WHOLE[circle]):
+        return needs == {"aws"} or (test in _promised() and test not in here and bool(needs) and needs <= SERVERS)
     # A promise is held by the test's other case, on this machine; the contracts hold that AWS is alike.
-    return (is_whole and needs == {"aws"}) or (is_chosen and test not in here and bool(needs) and needs <= SERVERS)
+    return test not in here and bool(needs) and needs <= SERVERS
 
 
 def _needs(item: pytest.Item) -> AbstractSet[str]:

@@ -4,6 +4,7 @@ import os
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -123,15 +124,23 @@ async def test_the_date_of_a_text_stays_until_it_changes(app: App, connect: Conn
     assert await days(connect, date_range="any time") == before | {"d.md": (today, "file")}
 
 
-RELEASES = {note.path: note.content for note in [one for one in vault_notes() if one.path.startswith("releases/")][::3]}
-DATED = sorted((path.split("/")[1][:10] for path in RELEASES if "/20" in path), reverse=True)
+@cache
+def releases() -> dict[str, bytes]:
+    notes = [note for note in vault_notes() if note.path.startswith("releases/")]
+    return {note.path: note.content for note in notes[::3]}
+
+
+@pytest.fixture
+def dated() -> list[str]:
+    """The days of the releases that say one, newest first."""
+    return sorted((path.split("/")[1][:10] for path in releases() if "/20" in path), reverse=True)
 
 
 @pytest.fixture
 def checkout(app: App, tmp_path: Path) -> Path:
     """Releases and other notes of a vault, just copied. Half of the releases say their date, in their names."""
     others = {note.path: note.content for note in vault_notes()[::60] if "releases/" not in note.path}
-    for path, content in (others | RELEASES).items():
+    for path, content in (others | releases()).items():
         file = tmp_path / "vault" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
@@ -145,34 +154,36 @@ async def newest(connect: Connect, query: str, date_range: str = "any time", lim
 
 
 @pytest.mark.usefixtures("checkout")
-async def test_the_newest_releases_of_a_vault_come_first(connect: Connect) -> None:
+async def test_the_newest_releases_of_a_vault_come_first(connect: Connect, dated: list[str]) -> None:
     async def first(query: str, date_range: str) -> list[str]:
         return [row["date"] for row in await newest(connect, query, date_range)]
 
-    assert await first("newest releases", "before 2026") == DATED[:3]
-    assert await first("the latest releases", "2021") == [day for day in DATED if day < "2022"][:3]
-    assert await first("releases", "2021") != [day for day in DATED if day < "2022"][:3]
+    assert await first("newest releases", "before 2026") == dated[:3]
+    assert await first("the latest releases", "2021") == [day for day in dated if day < "2022"][:3]
+    assert await first("releases", "2021") != [day for day in dated if day < "2022"][:3]
 
 
 @pytest.mark.usefixtures("checkout")
-async def test_copied_files_without_a_date_are_not_newer_than_those_that_say_one(connect: Connect) -> None:
+async def test_copied_files_without_a_date_are_not_newer_than_those_that_say_one(
+    connect: Connect, dated: list[str]
+) -> None:
     rows = await newest(connect, "newest releases", limit=10)
-    assert [(row["date"], row["date_from"]) for row in rows] == [(day, "name") for day in DATED[:10]]
+    assert [(row["date"], row["date_from"]) for row in rows] == [(day, "name") for day in dated[:10]]
 
 
 @pytest.mark.usefixtures("checkout")
-async def test_what_a_tool_wrote_on_the_day_of_the_copy_is_the_newest(connect: Connect) -> None:
+async def test_what_a_tool_wrote_on_the_day_of_the_copy_is_the_newest(connect: Connect, dated: list[str]) -> None:
     text = "## Releases\n\nThe releases of today.\n"
     await call(connect, "write_document", path="vault/releases/Written.md", content=text)
     rows = await newest(connect, "newest releases")
     assert [row["path"] for row in rows[:1]] == ["vault/releases/Written.md"]
-    assert [row["date"] for row in rows[1:]] == DATED[:2]
+    assert [row["date"] for row in rows[1:]] == dated[:2]
 
 
 async def test_a_note_that_was_changed_after_the_copy_is_newer_than_one_of_last_year(
-    app: App, connect: Connect, checkout: Path
+    app: App, connect: Connect, checkout: Path, dated: list[str]
 ) -> None:
-    changed = next(path for path in RELEASES if "/20" not in path)
+    changed = next(path for path in releases() if "/20" not in path)
     yesterday = datetime.now(UTC) - timedelta(days=1)
     for document in app.documents.parts.library.documents(LOCAL):  # as if the copy were some years old
         now, version = app.documents.parts.catalog.with_version(LOCAL, document.id)
@@ -181,7 +192,7 @@ async def test_a_note_that_was_changed_after_the_copy_is_newer_than_one_of_last_
         app.documents.parts.catalog.put(LOCAL, replace(now, changed_on=day.date().isoformat()), version)
     rows = await newest(connect, "newest releases")
     assert rows[0]["path"] == f"vault/{changed}"
-    assert [row["date"] for row in rows] == [yesterday.date().isoformat(), *DATED[:2]]
+    assert [row["date"] for row in rows] == [yesterday.date().isoformat(), *dated[:2]]
 
 
 @pytest.mark.usefixtures("notes")

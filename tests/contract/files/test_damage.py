@@ -27,7 +27,7 @@ def _bomb() -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("xl/workbook.xml", "<workbook/>")
-        packed.writestr("xl/sharedStrings.xml", bytes(64 << 20))
+        packed.writestr("xl/sharedStrings.xml", bytes(2 * LIMITS["unpacked_bytes"]))
     return out.getvalue()
 
 
