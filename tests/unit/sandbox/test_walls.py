@@ -4,8 +4,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -68,6 +69,14 @@ def work(tmp_path: Path) -> Path:
     folder = tmp_path / "work"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture
+def shared_work() -> Generator[Path]:
+    """A folder that another user may enter. The folders of pytest are closed to them by each run that starts."""
+    with TemporaryDirectory(prefix="loci-walls-") as folder:
+        Path(folder).chmod(0o777)
+        yield Path(folder)
 
 
 def said(code: str, layers: Sequence[Layer] | frozenset[Layer], work: Path, *readable: Path) -> str:
@@ -189,19 +198,13 @@ print(open("u.txt").read(), len(os.urandom(4)), os.getcwd() == os.path.realpath(
     assert said(code, layers, work) == "thread 4 True 1"
 
 
-def test_it_works_for_an_unprivileged_user(work: Path, tmp_path: Path) -> None:
+def test_it_works_for_an_unprivileged_user(shared_work: Path) -> None:
     if os.getuid() != 0:
         pytest.skip("it runs as one")
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder != Path("/tmp"):  # noqa: S108
-            folder.chmod(folder.stat().st_mode | 0o011)
-        if folder == Path("/tmp"):  # noqa: S108
-            break
-    work.chmod(0o777)
     ran = walled(
         "print(refused(open, '/etc/passwd'), refused(os.fork), refused(open, 'a.txt', 'w'))",
         sorted(ALL & offered().layers),
-        work,
+        shared_work,
         interpreter="/usr/bin/python3",
         before=AS_NOBODY,
     )
@@ -209,14 +212,11 @@ def test_it_works_for_an_unprivileged_user(work: Path, tmp_path: Path) -> None:
 
 
 @behind([*HELD, pytest.param(ALL & offered().layers, id="all")])
-def test_a_supervisor_of_the_same_user_counts_what_it_holds(layers: frozenset[Layer], work: Path) -> None:
+def test_a_supervisor_of_the_same_user_counts_what_it_holds(layers: frozenset[Layer], shared_work: Path) -> None:
     """It needs no privilege for that."""
     layers |= {Layer.PRIVILEGES}
-    work.chmod(0o777)
-    for folder in work.parents[:-2]:
-        folder.chmod(folder.stat().st_mode | 0o011)
     before = AS_NOBODY if os.getuid() == 0 else ()
-    given = [str(SHARED), ",".join(sorted(layers)), str(work)]
+    given = [str(SHARED), ",".join(sorted(layers)), str(shared_work)]
     command = [*before, "/usr/bin/python3", "-I", "-c", COUNTED, *given]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60, env={"HOME": "/"}, check=False)
     assert ran.stdout == f"{3 << 20}\n", ran.stderr
