@@ -52,7 +52,7 @@ quality: $(VENV)/.dev $(VENV)/.runner ## measure answers on retrieval and comput
 	$(BIN)/python -m tests.quality.files "$(EVAL)" $(FILES)
 	$(BIN)/python -m tests.quality.tools $(TOOLS)
 
-conformance: $(VENV)/.dev ## run the official MCP conformance suite and the Inspector (npm packages)
+conformance: $(VENV)/.dev ## run the official MCP conformance suite, the Inspector and the TypeScript SDKs (npm packages)
 	$(PYTEST) -m conformance tests/conformance
 
 test-browser: $(VENV)/.dev ## run the tests of the pages in a headless Chromium, which it installs where it may (SMOKES=1: a few)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from loci.core.errors import Misconfigured
+from loci.core.notify_setting import recipients
 from loci.core.oauth_setting import with_issuer
 from loci.core.settings import PREFIX, Settings
 
@@ -252,11 +253,23 @@ class Stage(Part):
 
     @model_validator(mode="after")
     def _keeps_secrets_elsewhere(self) -> Self:
-        for name in ("language_model_key", "oidc_client_secret"):
+        for name in ("language_model_key", "oidc_client_secret", "notify_secret"):
             if name in self.settings:
                 raise ValueError(f"settings has {name!r}: keep it in a secret, and set {name}_from")
+        for name in ("language_model_key", "oidc_client_secret", "notify_secret", "notify"):
             if not self.settings.get(f"{name}_from", "arn:").startswith("arn:"):
                 raise ValueError(f"settings has a {name}_from that the role cannot name: it must be an ARN")
+        return self
+
+    @model_validator(mode="after")
+    def _can_notify(self) -> Self:
+        words = [one.strip() for one in self.settings.get("notify", "").split(",") if one.strip()]
+        try:
+            told = recipients(words, on_aws=True)
+        except Misconfigured as error:
+            raise ValueError(str(error)) from None
+        if any(one.kind in ("slack", "teams") for one in told):
+            raise ValueError("settings has the address of a chat in notify: keep it in a secret, and set notify_from")
         return self
 
     @model_validator(mode="after")

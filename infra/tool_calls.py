@@ -3,7 +3,7 @@
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 
-from infra import defaults, language, reach, runs, tool_servers
+from infra import defaults, language, notices, reach, runs, tool_servers
 from infra.stacks.data import Data
 from infra.stage import Stage
 
@@ -23,6 +23,7 @@ def permissions(stack: Stack, stage: Stage, data: Data) -> list[iam.PolicyStatem
     return [
         *reach.permissions(stack, stage, data),
         *language.permissions(stack, stage),
+        *notices.permissions(stage),
         tool_servers.asking(stack, stage),
         defaults.allow(["secretsmanager:GetSecretValue"], [data.secret.secret_arn]),
     ]

@@ -6,7 +6,7 @@ from loci.compose import build_app
 from loci.workflows.machine_steps import MachineSteps
 
 app = build_app()
-steps = MachineSteps(app.workflows.parts, app.settings.workflow_paused_minutes * 60)
+steps = MachineSteps(app.workflows.parts)
 
 
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

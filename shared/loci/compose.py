@@ -24,7 +24,7 @@ from loci.lookup.module import lookup_module
 from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.auth.module import oauth_module
 from loci.mcp.module import Module, tool_families
-from loci.runtimes.providers import configured_model, issuer_secret
+from loci.runtimes.providers import configured_model, issuer_secret, messengers
 from loci.scratchpad.api import Scratchpad
 from loci.scratchpad.module import scratchpad_module
 from loci.tools.module import tools_module
@@ -39,10 +39,12 @@ if TYPE_CHECKING:
     from loci.documents.api import Documents
     from loci.documents.ingest.reindex import IndexRebuild
     from loci.events.api import Events
+    from loci.events.notices import Notices
     from loci.files.api import Files
     from loci.search.inference import Embedder
     from loci.tools.answering import Answering
     from loci.tools.api import Tools
+    from loci.tools.approval_links import ApprovalLinks
     from loci.transfer.api import Transfer
     from loci.web.visitors import Visitors
     from loci.workflows.api import Workflows
@@ -94,12 +96,14 @@ def build_app(settings: Settings | None = None) -> App:
             tools.count(called)
         lazy_events.get().called(called)
 
-    lazy_events = Lazy(lambda: _events(settings, adapters.records))
+    lazy_events = Lazy(lambda: _events(settings, adapters.records, _notices(settings, adapters.records, telemetry)))
 
     def tell(owner: Owner, kind: EventKind, fields: JsonObject) -> None:
         lazy_events.get().tell(owner, kind, fields)
 
     calls = Calls(telemetry, count)
+
+    approval_links = Lazy(lambda: _links(settings, adapters))
 
     language_model = Lazy(lambda: configured_model(settings, adapters.records))
     for_search = Lazy(adapters.search)
@@ -131,7 +135,9 @@ def build_app(settings: Settings | None = None) -> App:
             return for_search.get().embedder
 
         own = OwnTools(lambda: tool_families(app))
-        return Tools(tool_parts(settings, adapters.records, embedder, adapters.tools(), own, calls, tell))
+        return Tools(
+            tool_parts(settings, adapters.records, embedder, adapters.tools(), own, calls, approval_links.get(), tell)
+        )
 
     lazy_tools = Lazy(tools)
 
@@ -157,12 +163,10 @@ def build_app(settings: Settings | None = None) -> App:
 
     def workflows() -> "Workflows":
         from loci.workflows.api import Workflows
-        from loci.workflows.approval_links import PURPOSE, ApprovalLinks
         from loci.workflows.parts import workflow_parts
 
         steps = lazy_tools.get, lazy_code.get
-        links = ApprovalLinks(adapters.keyring.seal(PURPOSE), settings.base_url)
-        model = language_model.get
+        links, model = approval_links.get(), language_model.get
         return Workflows(
             workflow_parts(settings, adapters.records, scratchpad, *steps, adapters.workflows(), links, model, tell)
         )
@@ -313,12 +317,40 @@ def _adapters(settings: Settings) -> Adapters:
         return local_adapters(settings)
     from loci.runtimes.aws import aws_adapters
 
+    for line in settings.warnings:  # into the log: on this machine `loci serve` says them
+        print(line)
     return aws_adapters(settings)
 
 
-def _events(settings: Settings, records: RecordStore) -> "Events":
+def _notices(settings: Settings, records: RecordStore, telemetry: Telemetry) -> "Notices | None":
+    """What tells people where they are. None: the operator names no such place."""
+    if not settings.notify and not settings.notify_from:
+        return None
+    from loci.events.notices import Notices
+
+    is_local = settings.mode == "embedded"
+    url = settings.base_url if is_local else settings.public_url
+    notices = Notices(lambda: messengers(settings), url, records, telemetry)
+    if url and not is_local:  # the function that moves workflows on is made before the address of the API
+        notices.note_pages()
+    return notices
+
+
+def _events(settings: Settings, records: RecordStore, notices: "Notices | None" = None) -> "Events":
     from loci.events.api import Events
 
     # On Lambda a call's answer waits until its event is written: so only if somebody follows.
     is_local = settings.mode == "embedded"
-    return Events(records, keeps_all=is_local, trims=is_local)
+    return Events(records, keeps_all=is_local, trims=is_local, notices=notices)
+
+
+def _links(settings: Settings, adapters: Adapters) -> "ApprovalLinks":
+    from loci.tools.approval_links import PURPOSE, ApprovalLinks
+
+    def lacks_pin() -> bool:
+        from loci.mcp.auth.pins import Pins
+
+        return settings.pin_hash is None and not Pins(adapters.records, time.time).is_set
+
+    is_embedded = settings.mode == "embedded"
+    return ApprovalLinks(adapters.keyring.seal(PURPOSE), settings.base_url, lacks_pin, has_terminal=is_embedded)

@@ -31,12 +31,17 @@ def endpoint_of_stack(stack: str) -> str:
 
 
 def tools_of_stack(stack: str) -> "Tools":
-    """The tool servers of a deployment's owners. What asks them is the deployment's own function."""
+    """The tool servers of a deployment's owners. What asks them is the deployment's own function.
+
+    No tool is called from here, so nobody is asked to approve a call.
+    """
     from loci.adapters.aws.clients import Clients
     from loci.adapters.aws.stack import gateway_settings
+    from loci.core.signing import Seal
     from loci.mcp.own_tools import OwnTools
     from loci.runtimes.aws import aws_stores, for_search, for_tools
     from loci.tools.api import Tools
+    from loci.tools.approval_links import ApprovalLinks
     from loci.tools.parts import tool_parts
 
     clients = Clients()
@@ -46,11 +51,11 @@ def tools_of_stack(stack: str) -> "Tools":
     def embedder() -> "Embedder":
         return for_search(settings, records, clients).embedder
 
-    def count(_: Called) -> None:
-        """Nobody calls a tool from here."""
+    def count(_: Called) -> None: ...
 
     own, calls = OwnTools(tuple), Calls(Telemetry(settings.log_level), count)
-    return Tools(tool_parts(settings, records, embedder, for_tools(settings, clients), own, calls))
+    links = ApprovalLinks(Seal([b""]), settings.base_url, lambda: False, has_terminal=False)
+    return Tools(tool_parts(settings, records, embedder, for_tools(settings, clients), own, calls, links))
 
 
 def keys_of_stack(stack: str) -> ApiKeys:

@@ -46,6 +46,7 @@ class Doors:
 def app(tmp_path_factory: pytest.TempPathFactory) -> Generator[App]:
     """Loci on this machine, for callers with a key and for the host loci.test."""
     settings = {"auth": "required", "allowed_hosts": "loci.test", "log_level": "ERROR"}
+    settings |= {"allowed_origins": "https://app.loci.test"}
     with closing(build_app(load_settings({"data": tmp_path_factory.mktemp("attacked"), **settings}))) as app:
         yield app
 

@@ -34,6 +34,7 @@ class UvicornDoor:
     """A server on the loopback."""
 
     port: int
+    host: str = "127.0.0.1"
 
     def ask(self, ask: Ask) -> Answer:
         answer = self.send(on_the_wire(ask), ask.method)
@@ -42,7 +43,7 @@ class UvicornDoor:
 
     def send(self, raw: bytes, method: str = "POST", *, ends: bool = False) -> Answer | None:
         """What comes back for these bytes; None where the server hangs up. `ends`: no more is sent after them."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
+        with socket.create_connection((self.host, self.port), timeout=PATIENCE) as connection:
             try:
                 connection.sendall(raw)
                 if ends:
@@ -78,17 +79,18 @@ class LambdaDoor:
 
 
 @contextmanager
-def uvicorn_door(application: Starlette, port: int = 0) -> Generator[UvicornDoor]:
+def uvicorn_door(application: Starlette, port: int = 0, host: str = "127.0.0.1") -> Generator[UvicornDoor]:
     """The application, served as `loci serve` does."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind(("127.0.0.1", port))
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind((host, port))
     listener.listen(1024)
     config = uvicorn_config(application, log_level="error")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
     try:
-        yield UvicornDoor(listener.getsockname()[1])
+        yield UvicornDoor(listener.getsockname()[1], host)
     finally:
         server.should_exit = True
         thread.join()

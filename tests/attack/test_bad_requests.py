@@ -245,16 +245,17 @@ def test_the_newest_revision_takes_no_responses(door: Door, ann: str) -> None:
     assert refused(door.ask(asked)) == (400, INVALID_REQUEST)
 
 
-def test_a_page_on_this_machine_may_ask_what_it_may_send(door: Door) -> None:
-    asked = bare.by("OPTIONS").having("Origin", "http://localhost:6274")
+def test_a_page_of_an_allowed_origin_may_ask_what_it_may_send(door: Door) -> None:
+    asked = bare.by("OPTIONS").having("Origin", "https://app.loci.test")
     answer = door.ask(asked.having("Access-Control-Request-Headers", "authorization, content-type"))
     assert (answer.status, answer.body) == (204, b"")
-    assert answer.header("access-control-allow-origin") == "http://localhost:6274"
+    assert answer.header("access-control-allow-origin") == "https://app.loci.test"
     assert answer.header("access-control-allow-headers") == "authorization, content-type"
 
 
-def test_a_foreign_page_may_not_ask(door: Door) -> None:
-    answer = door.ask(bare.by("OPTIONS").having("Origin", "https://evil.test"))
+@each("origin", ["https://evil.test", "http://localhost:6274", "http://app.loci.test"])
+def test_a_foreign_page_may_not_ask(door: Door, origin: str) -> None:
+    answer = door.ask(bare.by("OPTIONS").having("Origin", origin))
     assert (refused(answer), answer.header("access-control-allow-origin")) == ((403, INVALID_REQUEST), None)
 
 

@@ -77,7 +77,7 @@ class Answer:
     def tool_code(self) -> str | None:
         """The code of a tool's error; None where the tool did not fail."""
         result = self.message["result"]
-        return result["structuredContent"]["error"]["code"] if result.get("isError") else None
+        return result["_meta"]["loci/error"]["code"] if result.get("isError") else None
 
 
 def rpc(method: str, params: object = None, id: object = 1) -> bytes:

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,23 +13,27 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL, LOCAL_CALLER
 from loci.core.settings import load_settings
+from loci.mcp.auth.pins import Pins
 from loci.mcp.http.application import asgi
 from tests.attack.doors import uvicorn_door
-from tests.support.browser import PATIENCE
+from tests.support.answerers import PERSON
+from tests.support.browser import PATIENCE, Browser
 from tests.support.polling import until
 from tests.surface.workflows.conftest import JOURNAL, Flow, task
 
 HOSTILE = (
     "</pre></script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"><b>bold</b>"
 )
+PIN = "hedgehog 7"
 GATED: dict[str, Any] = task("deploy", "deploy", value="v2") | {"approve": "human"}
 
 
 def configured(data: Path, journal: Path, says: str = "Deploy a version to production") -> App:
-    """The app on that folder, which knows the server."""
+    """The app on that folder, which knows the server. Its person has a PIN."""
     app = build_app(load_settings({"data": data, "models": data.parent / "models", "log_level": "ERROR"}))
     app.tools.add(LOCAL, "journal", {"command": sys.executable, "args": [str(JOURNAL), str(journal), says]})
     app.tools.ask(LOCAL, "journal")
+    Pins(app.records, time.time).set(PIN)
     return app
 
 
@@ -64,11 +69,25 @@ class Flows:
     def decide(self, id: str, note: str | None = None) -> None:
         """Approve what the run waits for, elsewhere than on a page."""
         checkpoint = self.run(id)["checkpoint"]["checkpoint_id"]
-        self.flow.app.workflows.decide(LOCAL, id, checkpoint, approved=True, by_person=True, feedback=note)
+        self.flow.app.workflows.decide(LOCAL, id, checkpoint, approved=True, by=PERSON, feedback=note)
 
     def deployed(self) -> int:
         """How often the tool ran that people approve."""
         return [name for name, _ in self.flow.begun()].count("deploy")
+
+
+def prove(browser: Browser) -> None:
+    """Give the PIN, which is asked for only once in a while."""
+    browser.run(
+        """const form = document.querySelector('meta[name="loci-form"]').content;
+        const headers = { 'Content-Type': 'application/json', 'X-Loci-Form': form };
+        const body = JSON.stringify({ pin: arguments[0] });
+        fetch(`${document.body.dataset.root}approvals/proof`, { method: 'POST', headers, body })
+          .then((answer) => answer.json())
+          .then((given) => localStorage.setItem('loci-proof', given.proof));""",
+        PIN,
+    )
+    browser.until("localStorage.getItem('loci-proof')")
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.flows import GATED, HOSTILE, Flows, configured, flows
+from tests.browser.flows import GATED, HOSTILE, PIN, Flows, configured, flows, prove
 from tests.support.browser import Browser
 from tests.support.polling import until
 from tests.support.serving import call, post, serving
@@ -56,6 +56,10 @@ def test_the_keyboard_alone_approves_with_a_note(browser: Browser, at: Flows) ->
     browser.press("Tab")
     assert browser.run("return document.activeElement.innerText") == "Approve"
     browser.press("Enter")
+    browser.until("document.activeElement.matches('dialog input')")
+    browser.type("dialog input", "a wrong one\n")
+    browser.until("document.querySelector('dialog [role=alert]').innerText.includes('PIN is wrong')")
+    browser.type("dialog input", f"{PIN}\n")
     browser.until(f"{OPEN} === 0")
     assert said(browser) == "Approved: the workflow goes on."
     assert browser.run("return document.activeElement.className") == "said"
@@ -104,7 +108,8 @@ def test_of_two_tabs_the_second_learns_that_it_is_answered(browser: Browser, at:
         assert browser.run(f"return {OPEN}") == 1
         browser.run("document.querySelector('.question button').click()")
         browser.until(f"{OPEN} === 0")
-        assert said(browser) == "This question is answered already: reject deploy, “by the first”."
+        told = "This question is answered already: reject deploy by somebody at this machine, “by the first”."
+        assert said(browser) == told
     finally:
         browser.show(second)
         browser.close_tab(first)
@@ -116,7 +121,7 @@ def test_a_tab_that_looks_learns_it_by_itself(browser: Browser, at: Flows) -> No
     browser.go(f"{at.url}/approvals")
     at.decide(id, "by phone")
     browser.until(f"{OPEN} === 0")
-    assert said(browser) == "This question is answered already: approve deploy, “by phone”."
+    assert said(browser) == "This question is answered already: approve deploy by a person, “by phone”."
     browser.until("document.getElementById('counts').innerText === 'Nothing waits for you.'")
 
 
@@ -126,6 +131,7 @@ def test_two_who_approve_at_once_run_it_once(browser: Browser, at: Flows) -> Non
     browser.go(f"{at.url}/approvals")
     second = browser.new_tab()
     browser.go(f"{at.url}/approvals")
+    prove(browser)
     try:
         browser.run("document.querySelector('.question button').click()")
         browser.show(first)
@@ -169,6 +175,7 @@ def test_a_page_that_was_left_open_goes_on_after_the_server_was_started_anew(bro
     with serving(data, "--port", port):
         browser.until("document.getElementById('trouble').hidden")
         assert browser.run("return document.querySelector('.question input').value") == "still here"
+        prove(browser)
         browser.run("document.querySelector('.question button').click()")
         browser.until(f"{OPEN} === 0")
         assert said(browser) == "Approved: the workflow goes on."

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.flows import GATED, HOSTILE, Flows, configured, flows
+from tests.browser.flows import GATED, HOSTILE, Flows, configured, flows, prove
 from tests.support.browser import Browser
 from tests.support.polling import until
 from tests.support.serving import call, post, serving
@@ -57,13 +57,20 @@ def test_a_run_is_watched_from_its_start_to_its_end(browser: Browser, at: Flows,
     becomes(browser, "deploy", "asks")
     assert status(browser) == "waiting"
     browser.type(".question input", "go live")
+    prove(browser)
     browser.run("document.querySelector('.question button').click()")
     becomes(browser, "after", "success")
     browser.until("document.querySelector('#counts .chip.complete')")
     assert browser.run("return document.title") == f"complete: {id} - Loci"
     assert browser.run("return document.getElementById('stop').hidden")
     told = browser.run("return document.getElementById('events').innerText")
-    for line in ("The workflow began", "slow began", "slow is done", "approve deploy, “go live”", "is complete"):
+    for line in (
+        "The workflow began",
+        "slow began",
+        "slow is done",
+        "approve deploy by the person with the PIN, “go live”",
+        "is complete",
+    ):
         assert line in told
     assert browser.complaints() == []
 
@@ -83,7 +90,7 @@ def test_a_replay_shows_each_moment_again(browser: Browser, at: Flows) -> None:
         ("t1 began, try 2", "running", "waiting"),
         ("t1 is done", "success", "waiting"),
         ("deploy waits for an answer", "success", "waiting asks"),
-        ("Answer: approve deploy, “go live”", "success", "waiting"),
+        ("Answer: approve deploy by a person, “go live”", "success", "waiting"),
     ):
         browser.press("Right")
         assert browser.run(said).startswith(text)
@@ -215,7 +222,10 @@ def test_a_run_s_page_that_was_left_open_goes_on_after_the_server_was_started_an
     with serving(data, "--port", port):
         browser.until("document.getElementById('trouble').hidden")
         assert browser.run("return document.querySelector('.question input').value") == "go on"
+        prove(browser)
         browser.run("document.querySelector('.question button').click()")
         becomes(browser, "after", "success")
         browser.until("document.querySelector('#counts .chip.complete')")
-        assert "approve deploy, “go on”" in browser.run("return document.getElementById('events').innerText")
+        assert "approve deploy by the person with the PIN, “go on”" in browser.run(
+            "return document.getElementById('events').innerText"
+        )

@@ -1,5 +1,6 @@
 """The page of tools, as somebody uses it."""
 
+import time
 from collections.abc import Generator
 
 import pytest
@@ -7,9 +8,10 @@ import pytest
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
+from loci.mcp.auth.pins import Pins
 from loci.mcp.http.application import asgi
 from tests.attack.doors import uvicorn_door
-from tests.browser.flows import HOSTILE
+from tests.browser.flows import HOSTILE, PIN, prove
 from tests.support.axe import barriers
 from tests.support.browser import Browser
 from tests.surface.tools.conftest import upstream
@@ -25,6 +27,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
     app.tools.add(LOCAL, "shop", {**upstream(), "deny": ["advise"], "approve": ["break*"]})
     journal = {**upstream(), "args": [str(JOURNAL), str(folder / "journal.jsonl"), HOSTILE]}
     app.tools.add(LOCAL, "hostile", journal)
+    Pins(app.records, time.time).set(PIN)
     for name in ("shop", "hostile"):
         app.tools.ask(LOCAL, name)
     with uvicorn_door(asgi(app, on_loopback=True)) as door:
@@ -70,7 +73,8 @@ def test_a_call_that_a_person_must_approve_is_made_when_they_do(page: Browser) -
     opened(page, "shop:break_plate")
     page.type("#field-0", "china\n")
     page.until("document.querySelector('#result .error')")
-    assert "APPROVAL_NEEDED" in text_of(page, "#result")
+    assert "APPROVAL_PENDING" in text_of(page, "#result")
+    prove(page)
     page.run("document.getElementById('approved').click()")
     page.run("document.getElementById('call').click()")
     page.until("document.getElementById('result').innerText.includes('china broke')")

@@ -1,8 +1,9 @@
-"""Node and the two npm packages pinned beside this file: the conformance suite and the Inspector."""
+"""Node and the npm packages pinned beside this file: the conformance suite, the Inspector and the TypeScript SDKs."""
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +16,7 @@ HERE = Path(__file__).resolve().parent
 MODULES = HERE / "node_modules"
 SUITE = MODULES / "@modelcontextprotocol" / "conformance"
 INSPECTOR = MODULES / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
+COMMAND_LINE = (INSPECTOR, "--cli", "--stored-auth-only", "--format", "json")
 
 
 def run(
@@ -25,17 +27,22 @@ def run(
     env: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run Node to its end; it is killed when the time is up."""
-    path = os.pathsep.join([str(NODE.parent), os.environ.get("PATH", os.defpath)])
     return subprocess.run(
         [NODE, *arguments],
         cwd=cwd,
-        env={**os.environ, "NO_COLOR": "1", **(env or {}), "PATH": path},
+        env=environment(env or {}),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=seconds,
         check=False,
     )
+
+
+def environment(more: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a program of Node."""
+    path = os.pathsep.join([str(NODE.parent), os.environ.get("PATH", os.defpath)])
+    return {**os.environ, "NO_COLOR": "1", **more, "PATH": path}
 
 
 def install() -> None:
@@ -78,12 +85,34 @@ def inspector(
 ) -> subprocess.CompletedProcess[str]:
     """Run the Inspector's command line: a TypeScript client. It keeps its own files under `cwd`."""
     install()
-    home = {"HOME": str(cwd), "MCP_CATALOG_PATH": str(cwd / "catalog.json")}
-    command = [INSPECTOR, "--cli", "--stored-auth-only", "--format", "json", *arguments]
-    return run(command, seconds=seconds, cwd=cwd, env={**home, **(env or {})})
+    return run([*COMMAND_LINE, *arguments], seconds=seconds, cwd=cwd, env={**_home(cwd), **(env or {})})
 
 
-def search_from_typescript(query: str, *target: str, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run a client of the official SDK, which says what it found: at `http URL`, or with `stdio COMMAND…`."""
+@contextmanager
+def inspecting(*arguments: str, cwd: Path) -> Generator["subprocess.Popen[bytes]"]:
+    """The same, while it runs."""
     install()
-    return run([HERE / "sdk_client.ts", query, *target], env=env)
+    with subprocess.Popen(
+        [NODE, *COMMAND_LINE, *arguments],
+        cwd=cwd,
+        env=environment(_home(cwd)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _home(folder: Path) -> dict[str, str]:
+    return {"HOME": str(folder), "MCP_CATALOG_PATH": str(folder / "catalog.json")}
+
+
+def typescript_client(
+    version: str, plan: str, *target: str, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a client of the official SDK, which does the plan's calls: at `http URL`, or with `stdio COMMAND…`."""
+    install()
+    return run([HERE / "sdk_calls.ts", version, plan, *target], env=env)

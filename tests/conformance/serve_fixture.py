@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 
 from loci.compose import build_app
 from loci.mcp.http.application import asgi
+from loci.mcp.http.connection import uvicorn_config
 from loci.mcp.module import Host, tool_families
 from loci.mcp.server import LociServer, build_server
 from loci.mcp.tool import LociTool, Surface
@@ -50,7 +51,7 @@ def serve_http() -> None:
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
     listening.listen()
-    web = uvicorn.Server(uvicorn.Config(application(), log_level="error", timeout_graceful_shutdown=1))
+    web = uvicorn.Server(uvicorn_config(application(), log_level="error"))
     print(f"http://127.0.0.1:{listening.getsockname()[1]}{PATH}", flush=True)
     threading.Thread(target=_stop_with_stdin, args=[web], daemon=True).start()
     web.run([listening])

@@ -1,45 +1,69 @@
-"""A client of the official TypeScript SDK, over HTTP and over stdio."""
+"""Clients of the official TypeScript SDK, which hold each result against the output schema of its tool."""
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-from loci.compose import build_app
-from loci.core.identity import LOCAL
-from loci.core.settings import load_settings
-from tests.support.serving import LOCI, clean_environment, serving
+from tests.support.polling import until
+from tests.support.serving import LOCI, clean_environment
 
-from .node import search_from_typescript
+from .calls import FAILING, SEARCH, TOOLS, WORKING, Calls, Served, served
+from .node import typescript_client
 
 pytestmark = pytest.mark.conformance
 
-NOTES = 12
+each_client = pytest.mark.parametrize("version", ["1.x", "2.x", "2026-07-28"])
+"""The last is a client of 2.x that speaks the newest revision."""
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data of a library in which one note says more of ferries than the others."""
-    data = tmp_path_factory.mktemp("typescript") / "data"
-    documents = build_app(load_settings({"data": data, "models": data.parent / "models"})).documents
-    for number in range(NOTES):
-        documents.parts.library.add(LOCAL, f"{number}.md", f"# Note {number}\n\nA ferry, and more.\n".encode())
-    documents.parts.library.add(LOCAL, "ferries.md", b"# Ferry\n\nFerry, ferries, ferry.\n")
-    return data
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("typescript")) as server:
+        yield server
 
 
-@pytest.fixture(params=["http", "stdio"])
-def target(request: pytest.FixtureRequest, data: Path) -> Iterator[tuple[str, ...]]:
-    if request.param == "stdio":
-        yield "stdio", *LOCI, "serve"
-        return
-    with serving(data) as server:
-        yield "http", f"{server.url}/mcp"
+@pytest.mark.parametrize("how", ["http", "stdio"])
+def test_it_searches_and_reads_the_first_result(server: Served, how: str) -> None:
+    target = ("http", server.url) if how == "http" else ("stdio", *LOCI, "serve")
+    [answer] = told(server, "1.x", [SEARCH], *target)["answers"]
+    results = answer["structuredContent"]["results"]
+    assert (len(results), results[0]["id"]) == (10, "ferries")
 
 
-def test_it_searches_and_reads_the_first_result(target: tuple[str, ...], data: Path) -> None:
-    done = search_from_typescript("ferry", *target, env=clean_environment(data))
+@each_client
+def test_it_lists_all_tools_and_calls_six(server: Served, version: str) -> None:
+    answer = told(server, version, WORKING)
+    assert answer["listed"] == TOOLS
+    for (tool, _), one in zip(WORKING, answer["answers"], strict=True):
+        assert not one.get("isError", True), (tool, one)
+        assert one["structuredContent"], tool
+
+
+@each_client
+def test_an_error_of_each_tool_arrives_with_its_text(server: Served, version: str) -> None:
+    answers = told(server, version, FAILING)["answers"]
+    for (tool, arguments), one in zip(FAILING, answers, strict=True):
+        assert one.get("isError"), (tool, one)
+        assert one["content"][0]["text"] == server.error_text(tool, arguments)
+        assert one["_meta"]["loci/error"]["resolution"], tool
+
+
+@each_client
+def test_a_cancelled_call_ends_and_the_next_is_answered(server: Served, version: str) -> None:
+    server.journal.unlink(missing_ok=True)
+    waits = {"name": "journal:wait_for", "arguments": {"file": str(server.data / "never")}}
+    cancelled, later = told(server, version, [SEARCH], waits=waits)["answers"]
+    assert "Nobody wants it any more" in cancelled["thrown"]
+    assert later["structuredContent"]["results"]
+    until(lambda: '"cancelled"' in server.seen())
+
+
+def told(server: Served, version: str, calls: Calls, *target: str, **more: object) -> Any:
+    """What the client says after its calls: in a session of its own, over HTTP if nothing else is said."""
+    planned = [{"name": tool, "arguments": arguments} for tool, arguments in calls]
+    plan = json.dumps({"calls": planned, "journal": str(server.journal), **more})
+    done = typescript_client(version, plan, *(target or ("http", server.url)), env=clean_environment(server.data))
     assert done.returncode == 0, done.stdout + done.stderr
-    told = json.loads(done.stdout)
-    assert (told["count"], told["first"]["id"]) == (10, "ferries")
+    return json.loads(done.stdout)

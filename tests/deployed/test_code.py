@@ -98,7 +98,7 @@ def test_a_run_longer_than_a_request_calls_a_tool_at_its_end_and_is_read_later(m
     assert told["status"] == "running"
     id = told["scratchpad_id"]
     early = machines.ask("scratchpad_read", id=id)
-    assert early["structuredContent"]["error"]["code"] == "STILL_RUNNING"
+    assert early["_meta"]["loci/error"]["code"] == "STILL_RUNNING"
     until(lambda: not machines.ask("scratchpad_read", id=id).get("isError"), seconds=60)
     kept = json.loads(machines.told("scratchpad_read", id=id)["result"])
     assert kept["result"]["of"] == "patience"

@@ -42,7 +42,7 @@ def test_a_name_that_leads_inside_is_refused_by_the_function(deployment: Deploym
     )
     assert (added.returncode, "its address is not public" in added.stdout) == (1, True), added
     answer = deployment.door("REST API").post(call("notes:read", {}), user.headers).message()["result"]
-    error = answer["structuredContent"]["error"]
+    error = answer["_meta"]["loci/error"]
     assert (answer["isError"], error["code"]) == (True, "MCP_SERVER_ERROR")
     assert "its address is not public" in error["message"]
     rows = deployment.aws("dynamodb").scan(TableName=deployment.outputs["Table"])["Items"]

@@ -24,6 +24,8 @@ from tests.surface.files.test_offered import FILES
 from tests.surface.results import structured, texts
 
 MODES: tuple[Literal["legacy", "auto", "2026-07-28"], ...] = ("legacy", "auto", "2026-07-28")
+INSPECTOR = "http://localhost:6274"
+"""The page of the Inspector, if its browser calls Loci itself."""
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
 
@@ -34,7 +36,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(data: Path) -> Generator[Serving, None, None]:
-    with serving(data) as running:
+    with serving(data, LOCI_ALLOWED_ORIGINS=INSPECTOR) as running:
         yield running
 
 
@@ -122,8 +124,8 @@ def test_the_words_of_the_session_header_stand_in_one_header_only(server: Servin
 
 
 def test_a_browser_may_read_the_session_header(server: Serving) -> None:
-    begun = post(f"{server.url}/mcp", initialize("2025-03-26"), {"Origin": "http://localhost:6274"})
-    assert begun.headers["Access-Control-Allow-Origin"] == "http://localhost:6274"
+    begun = post(f"{server.url}/mcp", initialize("2025-03-26"), {"Origin": INSPECTOR})
+    assert begun.headers["Access-Control-Allow-Origin"] == INSPECTOR
     assert "Mcp-Session-Id" in begun.headers["Access-Control-Expose-Headers"]
 
 

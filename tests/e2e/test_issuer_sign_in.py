@@ -25,6 +25,7 @@ from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
 from tests.support.oauth_client import Program, ThroughDoor
 from tests.support.oauth_person import Person
 from tests.support.people_issuer import CLIENT, PeopleIssuer
+from tests.surface.results import error_of
 
 pytestmark = pytest.mark.anyio
 SAID = "the secret of Loci"
@@ -128,8 +129,7 @@ async def test_another_person_is_another_owner(deployed: Deployed) -> None:
             answer = await client.call_tool("scratchpad_read", {"id": kept.id})
     finally:
         deployed.issuer.who = "ann"
-    assert answer.structured_content
-    assert answer.structured_content["error"]["code"] == "SCRATCHPAD_NOT_FOUND"
+    assert error_of(answer)["code"] == "SCRATCHPAD_NOT_FOUND"
 
 
 @each(

@@ -26,6 +26,7 @@ from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
 from tests.support.oauth_client import CALLBACK, Program, ThroughDoor
 from tests.support.oauth_person import Person
 from tests.support.serving import clean_environment
+from tests.surface.results import error_of
 
 pytestmark = pytest.mark.anyio
 ANN = Owner("acme", "ann")
@@ -133,8 +134,7 @@ async def test_a_person_may_allow_less_than_was_asked(deployed: Deployed) -> Non
     program = deployed.program(only=frozenset({"documents:read"}))
     async with program.connected() as client:
         answer = await client.call_tool("delete_memory", {"memory_id": "x"})
-        assert answer.structured_content
-        assert answer.structured_content["error"]["code"] == "INSUFFICIENT_SCOPE"
+    assert error_of(answer)["code"] == "INSUFFICIENT_SCOPE"
     assert program.kept.tokens
     assert program.kept.tokens.scope == "documents:read"
 

@@ -18,7 +18,7 @@ from tests.support.executors import runner_packages
 from tests.support.polling import until
 from tests.support.processes import command_line, descendants, is_alive
 from tests.support.serving import serving
-from tests.surface.results import structured
+from tests.surface.results import error_of, structured
 
 LOADED = """
 import sys
@@ -50,7 +50,7 @@ async def test_what_a_killed_server_had_not_saved_is_lost_by_name(tmp_path: Path
         os.kill(started, signal.SIGKILL)
     async with Client(stdio_client(_server(tmp_path))) as client:
         answer = await client.call_tool("run_memory_code", {"executor_id": id, "code": "x"})
-        result = structured(answer)["result"]
+        result = error_of(answer)["result"]
     assert result["executor"]["state"] == "lost"
     assert [one["name"] for one in result["executor"]["lost"]] == ["x"]
     assert "set those again that `lost` names" in result["error"]["resolution"]

@@ -6,7 +6,9 @@ The file server is the official one. The memory server has the reference's schem
 import json
 import re
 import sys
+import time
 from collections.abc import AsyncGenerator, Generator
+from contextlib import closing
 from html import unescape
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +27,9 @@ from mcp_types import (
     UrlElicitationCapability,
 )
 
+from loci.compose import build_app
+from loci.core.settings import load_settings
+from loci.mcp.auth.pins import Pins
 from tests.servers.upstream.real import node_server
 from tests.support.deno import needs_deno
 from tests.support.each import each
@@ -33,6 +38,8 @@ from tests.support.serving import loci, serving
 pytestmark = pytest.mark.anyio
 ROOT = Path(__file__).parents[2]
 CONFIG = '{"name": "loci"}'
+
+PIN = "hedgehog 7"
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +72,8 @@ def url(folder: Path) -> Generator[str]:
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     imported = loci(folder / "data", "tools", "import", str(folder / "mcp.json"))
     assert imported.returncode == 0, imported.stderr
+    with closing(build_app(load_settings({"data": folder / "data"}))) as app:
+        Pins(app.records, time.time).set(PIN)
     with serving(folder / "data") as server:
         yield server.url
 
@@ -248,7 +257,7 @@ async def test_a_client_that_shows_pages_only_leads_the_person_to_the_page(
         with urlopen(page) as question:
             token = re.search(r'name="form" value="([^"]+)"', question.read().decode())
         assert token
-        form = urlencode({"form": unescape(token[1]), "answer": "approve", "feedback": "seen"}).encode()
+        form = urlencode({"form": unescape(token[1]), "answer": "approve", "feedback": "seen", "pin": PIN}).encode()
         with urlopen(Request(page, form, {"Sec-Fetch-Site": "same-origin"})) as approved:
             assert approved.status == 200
         ended = await Caller(client)("pml_continue", {"workflow_id": asked["workflow_id"]})

@@ -42,6 +42,13 @@ def test_the_welcome_names_the_data_folder_and_how_to_connect(data: Path) -> Non
     assert (answer.status, json.loads(answer.text)["status"]) == (200, "ok")
 
 
+def test_a_server_for_everybody_says_so_at_each_start(data: Path) -> None:
+    for starts in (1, 2):
+        with serving(data, LOCI_AUTH="open"):
+            said = (data.parent / "stderr.txt").read_text("utf-8")
+            assert said.count("everybody who reaches this server is you, and needs no key") == starts
+
+
 @dataclass(frozen=True)
 class Refusal:
     """A start that cannot be: what lies in the data folder, what is said, and what the one line says to that."""

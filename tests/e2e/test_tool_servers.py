@@ -4,6 +4,8 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.in_process import loci
 from tests.support.serving import piped
 
@@ -47,18 +49,19 @@ def test_a_server_with_the_name_of_loci_s_own_tools_is_not_imported(tmp_path: Pa
     assert imported.stdout.startswith("shop  ")
 
 
-def test_the_last_calls_are_shown_with_their_door(tmp_path: Path) -> None:
+def test_the_last_calls_are_shown_with_their_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loci.tools.waiting_calls.PATIENCE", 0.0)
     data = tmp_path / "data"
     assert "No tool of a server has been called" in loci(data, "tools", "log").stdout
     assert loci(data, "tools", "add", "shop", "--approve", "break_*", "--", *COMMAND).returncode == 0
     assert loci(data, "call", "shop:draw_cat").returncode == 0
     refused = loci(data, "call", "shop:break_plate", '{"plate": "china"}')
-    assert (refused.returncode, refused.stderr.startswith("APPROVAL_NEEDED: ")) == (1, True)
+    assert (refused.returncode, refused.stderr.startswith("APPROVAL_PENDING: ")) == (1, True)
     told = [
         (one["tool"], one["door"], one["outcome"])
         for one in json.loads(loci(data, "tools", "log", "--json").stdout)["calls"]
     ]
-    assert told == [("shop:break_plate", "cli", "APPROVAL_NEEDED"), ("shop:draw_cat", "cli", "ok")]
+    assert told == [("shop:break_plate", "cli", "APPROVAL_PENDING"), ("shop:draw_cat", "cli", "ok")]
 
 
 def test_without_a_file_the_servers_of_clients_on_this_machine_are_imported(tmp_path: Path) -> None:

@@ -4,15 +4,23 @@ import json
 import re
 import shlex
 import sys
+import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
+from loci.compose import build_app
+from loci.core.settings import load_settings
+from loci.mcp.auth.pins import Pins
 from tests.e2e.in_process import loci
 from tests.servers.upstream.real import node_server
+from tests.support.at_terminal import at_terminal
 from tests.support.deno import needs_deno
 from tests.support.docs import DOCS
+from tests.support.serving import LOCI, clean_environment
 
 JOURNAL = Path(__file__).parents[1] / "servers" / "upstream" / "journal.py"
+PIN = "hedgehog 7"
 HUMAN = {"id": "t1", "tool": "journal:deploy", "arguments": {"value": "v2"}, "approve": "human"}
 
 
@@ -32,10 +40,27 @@ def test_a_person_lists_what_waits_and_approves_it(tmp_path: Path) -> None:
     assert id in listed.stdout
     assert "t1 wants to call journal:deploy: the plan says so" in listed.stdout
     assert '{"value": "v2"}' in listed.stdout
-    approved = loci(tmp_path / "data", "approve", id, "--yes", "--feedback", "tested")
-    assert (approved.returncode, approved.stdout, approved.stderr) == (0, f"{id} is complete\n", "")
+    first = loci(tmp_path / "data", "approve", id, "--yes")
+    assert (first.returncode, "loci pin" in first.stderr) == (1, True)
+    environment = clean_environment(tmp_path / "data")
+    assert at_terminal([*LOCI, "pin"], environment, PIN, PIN) == (0, ANY)
+    approved = at_terminal([*LOCI, "approve", id, "--yes", "--feedback", "tested"], environment, PIN)
+    assert (approved[0], approved[1].endswith(f"{id} is complete\n")) == (0, True)
     assert (tmp_path / "journal").read_text().count('"begin"') == 1
-    assert "No workflow waits" in loci(tmp_path / "data", "approve").stdout
+    assert "Nothing waits" in loci(tmp_path / "data", "approve").stdout
+
+
+def test_a_pin_is_changed_only_with_the_old_one_and_printed_as_a_hash(tmp_path: Path) -> None:
+    environment = clean_environment(tmp_path / "data")
+    assert at_terminal([*LOCI, "pin"], environment, "12345") == (1, ANY), "too short"
+    assert at_terminal([*LOCI, "pin"], environment, PIN, "hedgehog 8") == (1, ANY), "not the same"
+    assert at_terminal([*LOCI, "pin"], environment, PIN, PIN)[0] == 0
+    assert at_terminal([*LOCI, "pin"], environment, "hedgehog 8")[0] == 1
+    assert at_terminal([*LOCI, "pin"], environment, PIN, "hedgehog 8", "hedgehog 8")[0] == 0
+    code, said = at_terminal([*LOCI, "pin", "--print"], environment, PIN, PIN)
+    [line] = [line for line in said.splitlines() if line.startswith("scrypt$")]
+    assert code == 0
+    Pins(build_app(load_settings({"data": tmp_path / "other"})).records, time.time, line).check(PIN)
 
 
 def test_a_person_rejects_it(tmp_path: Path) -> None:
@@ -46,7 +71,7 @@ def test_a_person_rejects_it(tmp_path: Path) -> None:
     assert (answer["status"], answer["tasks"][0]["status"]) == ("aborted", "skipped")
     assert not (tmp_path / "journal").exists()
     again = loci(tmp_path / "data", "approve", id)
-    assert (again.returncode, "waits for nothing: it was aborted" in again.stderr) == (1, True)
+    assert (again.returncode, "waits for no answer" in again.stderr) == (1, True)
 
 
 def test_without_a_yes_nothing_runs(tmp_path: Path) -> None:

@@ -82,12 +82,15 @@ async def _asked(client: Client, question: Computed, snippet: Path, ids: Mapping
 
 async def _wrong(client: Client, question: Computed, code: str) -> list[str]:
     made = await _called(client, "create_memory_code_runner", {})
-    if "error" in made:
-        return [made["error"]["message"]]
-    ran = await _called(client, "run_memory_code", {**made["result"], "code": code})
-    return [ran["error"]["message"]] if "error" in ran else differences(question.values, ran["result"]["stdout"])
+    if isinstance(made, str):
+        return [made]
+    ran = await _called(client, "run_memory_code", {**made, "code": code})
+    return [ran] if isinstance(ran, str) else differences(question.values, ran["stdout"])
 
 
-async def _called(client: Client, tool: str, arguments: dict[str, object]) -> dict[str, Any]:
+async def _called(client: Client, tool: str, arguments: dict[str, object]) -> dict[str, Any] | str:
+    """The result, or the message of the error."""
     answer = await client.call_tool(tool, arguments)
-    return cast("dict[str, Any]", answer.structured_content)
+    if answer.is_error:
+        return (answer.meta or {})["loci/error"]["message"]
+    return cast("dict[str, Any]", answer.structured_content)["result"]

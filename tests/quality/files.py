@@ -143,7 +143,7 @@ async def _answered(client: Client, question: AskedFile) -> Answered:
 async def _search(client: Client, text: str, limit: int) -> dict[str, Any]:
     answer = await client.call_tool("search_memory", {"parsed_query": text, "limit": limit})
     if answer.is_error:
-        raise RuntimeError(f"{text!r}: {answer.structured_content}")
+        raise RuntimeError(f"{text!r}: {answer.content}")
     return cast("dict[str, Any]", answer.structured_content)["result"]
 
 

@@ -80,8 +80,11 @@ class Person:
             text = self._sent(body)
         if not text.startswith("{"):
             text = next(line for line in reversed(text.splitlines()) if line.startswith("data:")).removeprefix("data:")
-        said = json.loads(text)["result"]["structuredContent"]
-        assert said.get("error", {}).get("code") != "TOOL_ERROR", said  # what is called wrongly is no attack
+        result = json.loads(text)["result"]
+        if not result["isError"]:
+            return result["structuredContent"]
+        said = {"error": result["_meta"]["loci/error"]}
+        assert said["error"]["code"] != "TOOL_ERROR", said  # what is called wrongly is no attack
         return said
 
     def _sent(self, body: str) -> str:

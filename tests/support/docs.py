@@ -12,8 +12,8 @@ from tests.support.docs_parts import PARTS, renewed
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMANDS = (
-    *("", "serve", "ingest", "add", "watch", "reindex", "search", "graph", "forget", "doctor", "call", "approve"),
-    *("connect", "export", "import"),
+    *("", "serve", "ingest", "add", "watch", "reindex", "search", "graph", "forget", "doctor", "call"),
+    *("approve", "pin", "connect", "export", "import"),
     *("files", "files list", "files show", "files search", "files read", "files forget"),
     *("tools", "tools add", "tools import", "tools list", "tools test", "tools log", "tools remove"),
     *("tools secret", "tools login", "tools logout"),

@@ -21,6 +21,7 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL, LOCAL_CALLER
 from loci.core.settings import load_settings
 from loci.workflows.run import ENDED
+from tests.support.answerers import AGENT
 
 T = TypeVar("T")
 PATIENCE = 60.0
@@ -90,9 +91,9 @@ def live(asked: dict[str, Any], say: Callable[..., None]) -> None:
         if answer["status"] == "paused":
             checkpoint: Any = answer["checkpoint"]
             approved = checkpoint["task"] not in asked["rejected"]
-            answer = app.workflows.decide(LOCAL, id, str(answer["checkpoint_id"]), approved=approved)
+            answer = app.workflows.decide(LOCAL, id, str(answer["checkpoint_id"]), approved=approved, by=AGENT)
         else:
-            answer = app.workflows.proceed(LOCAL, id)
+            answer = app.workflows.proceed(LOCAL_CALLER, id)
 
 
 def lived(asked: dict[str, Any]) -> dict[str, Any]:

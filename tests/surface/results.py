@@ -24,6 +24,13 @@ def structured(result: CallToolResult) -> dict[str, Any]:
     return cast("dict[str, Any]", content)
 
 
+def error_of(result: CallToolResult) -> dict[str, Any]:
+    """The error as programs read it: code, message, resolution and further details."""
+    assert result.is_error, texts(result)
+    assert result.structured_content is None  # some clients check an error's, too, against the output schema
+    return (result.meta or {})["loci/error"]
+
+
 async def call(connect: Connect, tool: str, **arguments: object) -> Any:
     """What the tool answers, as structure."""
     async with connect("documents") as client:

@@ -14,7 +14,7 @@ from loci.core.identity import LOCAL
 from loci.mcp.tool import BUDGET, LociTool, loci_tool
 from tests.support.each import each
 from tests.surface.conftest import Connect, on_both
-from tests.surface.results import structured, texts
+from tests.surface.results import error_of, structured, texts
 
 pytestmark = pytest.mark.anyio
 
@@ -135,10 +135,11 @@ async def test_an_answer_within_its_budget_is_left_alone(app: App, connect: Conn
 async def test_a_planned_failure_says_what_to_do(connect: Connect) -> None:
     async with connect(extra=EXTRA) as client:
         result = await client.call_tool("refusing", {})
-    assert result.is_error
     assert texts(result) == ["CODE_TOO_LARGE: The code has 200 KB. Send at most 100 KB."]
-    assert structured(result) == {
-        "error": {"code": "CODE_TOO_LARGE", "message": "The code has 200 KB", "resolution": "Send at most 100 KB"}
+    assert error_of(result) == {
+        "code": "CODE_TOO_LARGE",
+        "message": "The code has 200 KB",
+        "resolution": "Send at most 100 KB",
     }
 
 
@@ -146,7 +147,7 @@ async def test_a_bug_tells_the_client_nothing_of_itself(connect: Connect) -> Non
     async with connect(extra=EXTRA) as client:
         result = await client.call_tool("broken", {})
     assert result.is_error
-    assert structured(result)["error"]["code"] == "INTERNAL_ERROR"
+    assert error_of(result)["code"] == "INTERNAL_ERROR"
     assert "hunter2" not in result.model_dump_json()
 
 
@@ -159,7 +160,7 @@ async def test_a_bug_is_logged_with_its_traceback(connect: Connect, capfd: pytes
 async def test_wrong_arguments_are_named_but_not_repeated(connect: Connect) -> None:
     async with connect(extra=EXTRA) as client:
         result = await client.call_tool("typed", {"count": "hunter2"})
-    assert structured(result)["error"]["code"] == "INVALID_PARAMS"
+    assert error_of(result)["code"] == "INVALID_PARAMS"
     assert "count: " in texts(result)[0]
     assert "names: Field required" in texts(result)[0]
     assert "hunter2" not in result.model_dump_json()
@@ -168,7 +169,7 @@ async def test_wrong_arguments_are_named_but_not_repeated(connect: Connect) -> N
 async def test_an_unknown_tool_is_an_error_that_lists_the_known_ones(connect: Connect) -> None:
     async with connect() as client:
         result = await client.call_tool("no_such_tool", {})
-    assert structured(result)["error"]["code"] == "TOOL_NOT_FOUND"
+    assert error_of(result)["code"] == "TOOL_NOT_FOUND"
     assert "scratchpad_read" in texts(result)[0]
 
 

@@ -4,10 +4,10 @@ import json
 from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mcp import Client
+from mcp_types import CallToolResult
 
 from loci.app import App
 from loci.core.identity import LOCAL, Owner
@@ -15,7 +15,7 @@ from loci.mcp.server import build_server
 from tests.support.computing import computing
 from tests.support.deno import is_deno_here, needs_deno
 from tests.support.vault.write import vault_notes
-from tests.surface.results import structured, texts
+from tests.surface.results import error_of, structured, texts
 from tests.surface.runtimes import take_in
 
 pytestmark = pytest.mark.anyio
@@ -52,19 +52,17 @@ def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         yield app
 
 
-async def run(app: App, code: str) -> dict[str, Any]:
+async def run(app: App, code: str) -> CallToolResult:
     async with Client(build_server(app), mode="2026-07-28") as client:
         made = structured(await client.call_tool("create_memory_code_runner", {}))["result"]["executor_id"]
-        answer = await client.call_tool("run_memory_code", {"executor_id": made, "code": code})
-    assert answer.structured_content, texts(answer)
-    return structured(answer)
+        return await client.call_tool("run_memory_code", {"executor_id": made, "code": code})
 
 
 async def printed(app: App, code: str) -> str:
-    told = await run(app, code)
-    assert "error" not in told, told
-    assert told["result"]["error"] is None, told
-    return told["result"]["stdout"].strip()
+    answer = await run(app, code)
+    assert not answer.is_error, texts(answer)
+    assert structured(answer)["result"]["error"] is None
+    return structured(answer)["result"]["stdout"].strip()
 
 
 def by_month(app: App) -> Counter[str]:
@@ -101,7 +99,7 @@ async def test_a_document_is_read_by_its_id_and_its_path_byte_for_byte(app: App)
 async def test_code_cannot_change_a_document(app: App) -> None:
     note = vault_notes()[0]
     code = f"get_memory_path({f'vault/{note.path}'!r}).write_text('mine')"
-    assert (await run(app, code))["error"]["code"] == "CODE_ERROR"
+    assert error_of(await run(app, code))["code"] == "CODE_ERROR"
     document = app.documents.parts.library.get(LOCAL, f"vault/{note.path}")
     assert app.documents.parts.library.content(LOCAL, document) == note.content
 
@@ -121,6 +119,6 @@ async def test_what_is_not_there_or_somebody_elses_is_an_error(app: App) -> None
         made = structured(await client.call_tool("create_memory_code_runner", {}))["result"]["executor_id"]
         for name, told in wanted.items():
             run = {"executor_id": made, "code": f"get_memory_path({name!r})"}
-            answer = structured(await client.call_tool("run_memory_code", run))
-            assert told in answer["error"]["message"], name
+            answer = await client.call_tool("run_memory_code", run)
+            assert told in error_of(answer)["message"], name
     assert "Bob" not in await printed(app, "print(get_memory_path('/').read_text())")

@@ -33,7 +33,7 @@ from tests.support.polling import until, until_told
 from tests.support.tame_servers import TameServers, over_http
 from tests.support.with_parts import with_patience
 from tests.surface.hosted import ERRAND, hosted
-from tests.surface.results import structured, texts
+from tests.surface.results import error_of, structured, texts
 
 pytestmark = [pytest.mark.anyio, needs_deno]
 
@@ -116,8 +116,8 @@ async def test_code_that_worked_is_learned_before_its_process_may_stop(desk: Des
 async def test_what_code_throws_is_an_error_with_its_place(desk: Desk) -> None:
     result = await desk.ask("pml_execute_code", code="null.x")
     assert result.is_error
-    assert structured(result)["error"]["code"] == "CODE_ERROR"
-    assert structured(result)["stack"]
+    assert error_of(result)["code"] == "CODE_ERROR"
+    assert error_of(result)["stack"]
 
 
 async def test_tools_are_called_through_the_gateway(desk: Desk) -> None:
@@ -132,7 +132,7 @@ async def test_a_long_run_goes_on_and_is_read_later(hasty: Desk) -> None:
     told = await hasty.told("pml_execute_code", code="return [await clock.waitForIt(), 1]", intent="wait")
     assert (told["status"], told["result"]) == ("running", None)
     early = await hasty.ask("scratchpad_read", id=told["scratchpad_id"])
-    assert structured(early)["error"]["code"] == "STILL_RUNNING"
+    assert error_of(early)["code"] == "STILL_RUNNING"
     hasty.servers.let_go()
     assert hasty.entry(told["scratchpad_id"])["result"] == ["it came", 1]
 
@@ -150,7 +150,7 @@ async def test_a_failed_run_of_python_has_what_it_printed(desk: Desk) -> None:
     id = (await desk.told("create_memory_code_runner"))["result"]["executor_id"]
     result = await desk.ask("run_memory_code", executor_id=id, code="print('so far')\n1 / 0")
     assert result.is_error
-    assert structured(result)["error"]["code"] == "CODE_ERROR"
+    assert error_of(result)["code"] == "CODE_ERROR"
     assert "so far" in texts(result)[0]
 
 

@@ -14,7 +14,7 @@ from loci.scratchpad import api as scratchpad
 from loci.scratchpad.api import MOST_ENTRIES, Scratchpad
 from tests.support.each import each
 from tests.surface.conftest import Connect, on_both
-from tests.surface.results import call, structured, texts, written
+from tests.surface.results import call, error_of, structured, texts, written
 from tests.surface.runtimes import RUNTIMES, take_in
 
 pytestmark = pytest.mark.anyio
@@ -209,4 +209,4 @@ async def test_there_are_ten_thousand_entries_at_most(app: App, monkeypatch: pyt
 async def test_a_senseless_limit_of_the_list_is_refused(connect: Connect, limit: object) -> None:
     async with connect() as client:
         answer = await client.call_tool("scratchpad_list", {"limit": limit})
-    assert structured(answer)["error"]["code"] == "INVALID_PARAMS"
+    assert error_of(answer)["code"] == "INVALID_PARAMS"

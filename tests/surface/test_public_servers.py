@@ -12,7 +12,7 @@ from loci.tools.tool_list import SERVER
 from tests.support.connecting import Connecting, connecting
 from tests.support.each import each
 from tests.surface.conftest import Connect
-from tests.surface.results import structured
+from tests.surface.results import error_of
 from tests.surface.tools.conftest import upstream
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["aws"], indirect=True)]
@@ -52,7 +52,7 @@ async def test_a_name_that_leads_inside_is_refused_by_the_function(
     app.tools.add(LOCAL, "notes", {"url": "https://localhost/mcp"})
     async with connect("tools") as client:
         answer = await client.call_tool("notes:read", {})
-    error = structured(answer)["error"]
+    error = error_of(answer)
     assert (error["code"], "its address is not public" in error["message"]) == ("MCP_SERVER_ERROR", True)
     assert {event["server"] for event in function.api.events} == {"notes"}
 

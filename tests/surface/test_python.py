@@ -3,6 +3,7 @@
 import base64
 import json
 import socket
+import threading
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,13 +15,14 @@ from mcp import Client
 from mcp_types import CallToolResult, ImageContent
 
 from loci.app import App
+from loci.code.run_queue import RunQueue
 from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
 from tests.support.each import each
 from tests.support.executors import runner_packages
 from tests.support.polling import until
-from tests.surface.results import structured, texts
+from tests.surface.results import error_of, structured, texts
 
 pytestmark = pytest.mark.anyio
 PACKAGES = ("pandas", "numpy", "openpyxl", "xlrd", "scipy", "sklearn", "xgboost", "matplotlib")
@@ -59,8 +61,8 @@ async def run(one: Client, id: str, code: str) -> dict[str, Any]:
 async def refused(one: Client, id: str, code: str) -> CallToolResult:
     answer = await one.call_tool("run_memory_code", {"executor_id": id, "code": code})
     assert answer.is_error
-    assert structured(answer)["error"]["code"] == texts(answer)[0].split(":")[0]
-    assert structured(answer)["error"]["resolution"]
+    assert error_of(answer)["code"] == texts(answer)[0].split(":")[0]
+    assert error_of(answer)["resolution"]
     return answer
 
 
@@ -146,7 +148,7 @@ async def test_an_error_of_the_code_is_told_with_what_was_printed(python: App) -
     async with client(python) as one:
         id = await created(one)
         answer = await refused(one, id, "x = 5\nprint('before')\ndef f(): return 1 / 0\nf()")
-        result = structured(answer)["result"]
+        result = error_of(answer)["result"]
         assert (result["stdout"], result["error"]["code"]) == ("before\n", "CODE_ERROR")
         assert result["error"]["message"] == "ZeroDivisionError: division by zero"
         assert result["error"]["traceback"].count('File "<run 1>"') == result["error"]["traceback"].count("File ") == 2
@@ -170,13 +172,13 @@ async def test_half_a_character_anywhere_in_a_run_can_be_sent(python: App, code:
         id = await created(one)
         for run_now in (code, "1"):
             answer = await one.call_tool("run_memory_code", {"executor_id": id, "code": run_now})
-            json.dumps([structured(answer), *texts(answer)], ensure_ascii=False).encode()
+            json.dumps([answer.meta, answer.structured_content, *texts(answer)], ensure_ascii=False).encode()
 
 
 async def test_an_error_after_much_output_still_fits(python: App) -> None:
     async with client(python) as one:
         answer = await refused(one, await created(one), "print('x' * 500_000 + 'end')\n1 / 0")
-    result = structured(answer)["result"]
+    result = error_of(answer)["result"]
     assert len(result["stdout"]) < 5000
     assert result["stdout"].endswith("xend\n")
     assert result["truncated"]
@@ -255,7 +257,7 @@ async def test_an_executor_that_was_ended_says_what_is_lost_and_goes_on(python: 
         await run(one, id, "x = 1")
         answer = await refused(one, id, "import os; os._exit(1)")
         assert texts(answer)[0].startswith("SANDBOX_EXITED: ")
-        assert [gone["name"] for gone in structured(answer)["result"]["executor"]["lost"]] == ["x"]
+        assert [gone["name"] for gone in error_of(answer)["result"]["executor"]["lost"]] == ["x"]
         assert (await run(one, id, "2"))["value"] == "2"
 
 
@@ -301,3 +303,26 @@ async def test_a_call_that_is_cancelled_ends_its_run_and_the_state_stays(python:
             calls.cancel_scope.cancel()
         answer = await run(one, id, "x")
     assert (answer["value"], answer["executor"]["state"]) == ("42", "kept")
+
+
+async def test_code_whose_call_is_cancelled_before_its_turn_does_not_begin(
+    python: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered, enter = threading.Event(), RunQueue.enter
+
+    def enter_late(queue: RunQueue, owner: str, work: Any) -> None:
+        entered.set()
+        until(work.args[0].is_given_up)
+        enter(queue, owner, work)
+
+    async with client(python) as one:
+        id = await created(one)
+        await run(one, id, "x = 41")
+        monkeypatch.setattr(RunQueue, "enter", enter_late)
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(one.call_tool, "run_memory_code", {"executor_id": id, "code": "x = 0"})
+            await anyio.to_thread.run_sync(until, entered.is_set)
+            calls.cancel_scope.cancel()
+        monkeypatch.undo()
+        answer = await run(one, id, "x")
+    assert answer["value"] == "41"

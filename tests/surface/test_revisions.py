@@ -30,8 +30,10 @@ COUNTS: dict[str, object] = {"id": "t2", "tool": "scratchpad_list", "arguments":
 PLOT = "import matplotlib.pyplot as plt\n_ = plt.plot([1, 3, 2])"
 WRITES = "with open('made.md', 'w') as made:\n    print('made', file=made)"
 FARES = file_id("fares.md")
-FRAME = ("resultType", "_meta", "cacheScope", "ttlMs")
-"""What the newest revision alone puts around every result."""
+FRAME = ("resultType", "cacheScope", "ttlMs")
+"""What the newest revision alone puts around every result, beside the server's name."""
+SERVER = "io.modelcontextprotocol/serverInfo"
+"""The server's name, in `_meta`."""
 MEASURED = {
     "ms",
     "total_time_ms",
@@ -275,6 +277,7 @@ def said(message: Mapping[str, Any]) -> object:
     if "error" in message:
         return steady(message["error"])
     result = {name: value for name, value in message["result"].items() if name not in FRAME}
+    result["_meta"] = {name: value for name, value in result.get("_meta", {}).items() if name != SERVER}
     if "resources" in result:  # by the second in which each was brought, else
         result["resources"] = sorted(result["resources"], key=lambda one: one["uri"])
     return steady(result)
@@ -289,14 +292,25 @@ def test_the_answer_is_the_same_in_every_revision(answers: Answers, name: str) -
 
 def test_only_the_newest_revision_frames_its_results(answers: Answers) -> None:
     for revision in REVISIONS:
-        framed = {name for answer in answers[revision].values() for name in answer.get("result", {}) if name in FRAME}
-        assert framed == (set(FRAME) if revision == MODERN else set()), revision
+        results = [answer["result"] for answer in answers[revision].values() if "result" in answer]
+        framed = {name for one in results for name in (*one, *one.get("_meta", {})) if name in (*FRAME, SERVER)}
+        assert framed == ({*FRAME, SERVER} if revision == MODERN else set()), revision
 
 
 def test_every_tool_is_called(answers: Answers) -> None:
     listed = {one["name"] for one in answers[MODERN]["tools"]["result"]["tools"]}
     called = {request.params["name"] for request in REQUESTS.values() if request.method == "tools/call"}
     assert called >= listed
+
+
+@each("revision", REVISIONS)
+def test_every_failure_has_a_text_and_no_structured_content(answers: Answers, revision: str) -> None:
+    for name in FAILING:
+        result = answers[revision][name]["result"]
+        assert "structuredContent" not in result, name
+        code, resolution = (result["_meta"]["loci/error"][one] for one in ("code", "resolution"))
+        assert result["content"][0]["text"].startswith(f"{code}: "), name
+        assert resolution, name
 
 
 def test_failures_cut_answers_and_images_are_among_the_answers(answers: Answers) -> None:

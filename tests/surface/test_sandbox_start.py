@@ -29,7 +29,7 @@ from tests.support.functions import FUNCTIONS
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.loopback_aws import loopback_aws
 from tests.surface.hosted import ERRAND, hosted
-from tests.surface.results import structured, texts
+from tests.surface.results import error_of, structured, texts
 
 pytestmark = [
     pytest.mark.anyio,
@@ -233,7 +233,7 @@ async def test_the_caller_and_the_log_say_why_nothing_runs(
         for _ in range(2):  # the second finds a machine that has failed before
             result = await gateway.two_and_two(name)
             assert result.is_error
-            error = structured(result)["error"]
+            error = error_of(result)
             assert error["code"] == "SANDBOX_START"
             assert why in error["message"]
     logged = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
@@ -262,7 +262,7 @@ async def test_an_executor_that_is_signalled_by_its_id_is_still_ended(gateway: G
         gateway.put(RUN_PYTHON, handler)
         id = structured(await gateway.ask("create_memory_code_runner"))["result"]["executor_id"]
         first = await gateway.ask("run_memory_code", executor_id=id, code="import os; os.close(11)")
-        assert structured(first)["error"]["code"].startswith("SANDBOX_")
+        assert error_of(first)["code"].startswith("SANDBOX_")
         again = await gateway.ask("run_memory_code", executor_id=id, code="2 + 2")
         assert structured(again)["result"]["value"] == "4"
 
@@ -283,5 +283,5 @@ async def test_code_that_ends_its_machine_is_no_start_that_failed(
             result = await gateway.ask("pml_execute_code", code="3 + 4")  # no other test's, which would be known
         else:
             result = await gateway.two_and_two(name)
-    assert structured(result)["error"]["code"] == "SANDBOX_EXITED"
+    assert error_of(result)["code"] == "SANDBOX_EXITED"
     assert "sandbox did not start" not in capfd.readouterr().err

@@ -14,7 +14,7 @@ from loci.mcp.server import build_server
 from loci.scratchpad.api import Scratchpad
 from tests.support.each import each
 from tests.surface.conftest import Connect, on_both
-from tests.surface.results import structured, texts
+from tests.surface.results import error_of, structured, texts
 
 pytestmark = pytest.mark.anyio
 TEXT = 'Grüße, 世界 🌍\n{"quoted": "\\"yes\\""}\n' * 50
@@ -46,14 +46,14 @@ async def test_an_unknown_id_is_an_error_that_says_what_to_do(connect: Connect) 
     assert texts(result) == [
         "SCRATCHPAD_NOT_FOUND: Scratchpad entry not found: abc123. Use scratchpad_list() to find valid entries."
     ]
-    assert structured(result)["error"]["code"] == "SCRATCHPAD_NOT_FOUND"
+    assert error_of(result)["code"] == "SCRATCHPAD_NOT_FOUND"
 
 
 @each("id", ["", "../../../secret", "a" * 2000, "ABCDEF012345", "0123456789a\x00", "é" * 12])
 async def test_an_id_of_no_entry_reaches_nothing(connect: Connect, id: str) -> None:
     async with connect() as client:
         result = await client.call_tool("scratchpad_read", {"id": id})
-    assert structured(result)["error"]["code"] == "SCRATCHPAD_NOT_FOUND"
+    assert error_of(result)["code"] == "SCRATCHPAD_NOT_FOUND"
 
 
 async def test_a_range_is_counted_in_characters(app: App, connect: Connect) -> None:
@@ -87,7 +87,7 @@ async def test_a_senseless_range_is_refused(app: App, connect: Connect, argument
     entry = app.scratchpad.keep(LOCAL, "x", "abc")
     async with connect() as client:
         result = await client.call_tool("scratchpad_read", {"id": entry.id, **arguments})
-    assert structured(result)["error"]["code"] == "INVALID_PARAMS"
+    assert error_of(result)["code"] == "INVALID_PARAMS"
 
 
 @each("unit", ["x", '"', "\x01", "世"])
@@ -140,7 +140,7 @@ async def test_another_owners_entries_do_not_exist(app: App, connect: Connect) -
     async with connect() as client:
         read = await client.call_tool("scratchpad_read", {"id": entry.id})
         listing = structured(await client.call_tool("scratchpad_list", {}))
-    assert structured(read)["error"]["code"] == "SCRATCHPAD_NOT_FOUND"
+    assert error_of(read)["code"] == "SCRATCHPAD_NOT_FOUND"
     assert listing["entries"] == []
 
 
@@ -183,7 +183,7 @@ async def test_an_evicted_entry_is_not_found(app: App, connect: Connect) -> None
     first, _ = pad.keep(LOCAL, "x", "first"), pad.keep(LOCAL, "x", "second")
     async with connect() as client:
         result = await client.call_tool("scratchpad_read", {"id": first.id})
-    assert structured(result)["error"]["code"] == "SCRATCHPAD_NOT_FOUND"
+    assert error_of(result)["code"] == "SCRATCHPAD_NOT_FOUND"
 
 
 async def test_the_newest_entry_comes_first_and_the_sums_are_of_all(app: App, connect: Connect) -> None:
@@ -211,7 +211,7 @@ async def test_a_promised_entry_says_that_it_is_still_to_come(app: App, connect:
         early = await client.call_tool("scratchpad_read", {"id": id})
         app.scratchpad.keep(LOCAL, "x", "here it is", id=id)
         late = await client.call_tool("scratchpad_read", {"id": id})
-    assert structured(early)["error"]["code"] == "STILL_RUNNING"
+    assert error_of(early)["code"] == "STILL_RUNNING"
     assert texts(late) == ["here it is"]
 
 
@@ -219,7 +219,7 @@ async def test_a_promised_entry_says_that_it_is_still_to_come(app: App, connect:
 async def test_a_promise_that_was_not_kept_is_told_as_such(app: App, connect: Connect) -> None:
     id = app.scratchpad.promise(LOCAL, "x", -1)
     async with connect() as client:
-        assert structured(await client.call_tool("scratchpad_read", {"id": id}))["error"]["code"] == "RUN_LOST"
+        assert error_of(await client.call_tool("scratchpad_read", {"id": id}))["code"] == "RUN_LOST"
 
 
 async def test_a_kept_promise_that_made_room_is_gone_like_any_entry(app: App) -> None:

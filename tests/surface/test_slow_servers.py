@@ -100,7 +100,7 @@ def silent() -> Generator[str]:
 
 def test_a_silent_index_is_told_in_time(aws: None, silent: str, tmp_path: Path) -> None:
     result = Handler(on_aws(tmp_path, search_url=silent)).ask("search_documents", query="ferry")
-    error = result["structuredContent"]["error"]
+    error = result["_meta"]["loci/error"]
     assert result["isError"]
     assert error["code"] in ("SEARCH_TOO_SLOW", "TOOK_TOO_LONG")
     assert error["message"]
@@ -121,7 +121,7 @@ def test_a_store_that_falls_silent_in_the_middle_is_told_in_time(
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", silent)
     app = on_aws(tmp_path)
     written = Handler(app).ask("write_document", path="notes/a.md", content="# A\n")
-    error = written["structuredContent"]["error"]
+    error = written["_meta"]["loci/error"]
     assert written["isError"]
     assert error["code"] == "TOOK_TOO_LONG"
     assert "look first if it has done so" in error["resolution"]

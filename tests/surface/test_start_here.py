@@ -18,7 +18,7 @@ from loci.mcp.server import build_server
 from tests.support.deno import needs_deno
 from tests.support.each import each
 from tests.support.executors import runner_packages
-from tests.surface.results import structured
+from tests.surface.results import error_of, structured
 
 pytestmark = [
     pytest.mark.anyio,
@@ -73,7 +73,7 @@ BROKEN: dict[str, tuple[Callable[[Path, Path], None], str]] = {
 }
 
 
-async def error_of(settings: dict[str, Any], tool: str, code: str) -> dict[str, Any]:
+async def failure_of(settings: dict[str, Any], tool: str, code: str) -> dict[str, Any]:
     app = build_app(Settings.model_validate(settings))
     try:
         async with Client(build_server(app), mode="2026-07-28") as client:
@@ -84,8 +84,7 @@ async def error_of(settings: dict[str, Any], tool: str, code: str) -> dict[str, 
             result = await client.call_tool(tool, arguments)
     finally:
         app.close()
-    assert result.is_error
-    return structured(result)["error"]
+    return error_of(result)
 
 
 @each("tool", ["run_memory_code", "pml_execute_code"])
@@ -100,7 +99,7 @@ async def test_the_caller_and_the_log_say_why_nothing_runs(
     spoil(runner, runner_packages() / "bin" / "python")
     spoil(deno, find_deno(None))
     told = {"data": folder / "data", "models": folder / "models", "runner": folder / "runner", "deno": deno}
-    error = await error_of(told, tool, "2 + 2")
+    error = await failure_of(told, tool, "2 + 2")
     assert error["code"] == "SANDBOX_START"
     assert why in error["message"]
     assert "did not start (" in error["message"] or "did not start: " in error["message"]  # always with a reason

@@ -1,76 +1,129 @@
-"""`loci approve`: a person answers the checkpoints at which workflows wait."""
+"""`loci approve`: a person answers what workflows and calls wait for."""
 
 import json
-from typing import Annotated, Any, cast
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from loci.cli.pin import asked_pin, check_person
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, printable
 from loci.core.errors import NotFound, Refused
-from loci.core.identity import LOCAL, Owner
-from loci.core.json import JsonObject
+from loci.core.identity import LOCAL
+from loci.core.json import Json, JsonObject
 from loci.core.settings import Settings
-from loci.workflows.api import Workflows
-from loci.workflows.run import status_said
+from loci.mcp.auth.pins import Pins, no_pin
+from loci.workflows.run import WITH_PIN, Answerer, status_said
+
+if TYPE_CHECKING:
+    from loci.app import App
+
+LOOK_SECONDS = 0.25
+"""Between two looks if there is a new question."""
 
 
 def approve(
     id: Annotated[
-        str | None, typer.Argument(help="The workflow, such as wf_0123…. Without it, those that wait are listed.")
+        str | None,
+        typer.Argument(help="The workflow or call, such as wf_0123… or ap_0123…. Without it, what waits is listed."),
     ] = None,
     reject: Annotated[bool, typer.Option("--reject", help="Reject the step: it does not run.")] = False,
     feedback: Annotated[str | None, typer.Option(help="A comment, kept with the decision.", show_default=False)] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask again before the step runs.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Stay, print each question as it arises, and ring the terminal.")
+    ] = False,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Approve the step at which a workflow waits, or list the workflows that wait."""
+    """Approve the step at which a workflow waits, or a call that waits, or list what waits. It asks for your PIN."""
     app = open_app(data, config, _embedded)
     app.workflows.wait_for_ends()
     try:
-        if id is None:
-            _list(app.workflows.waiting(LOCAL), as_json=as_json)
+        if watch:
+            _watch(app, as_json=as_json)
             return
-        answer = _answer(app.workflows, LOCAL, id, reject=reject, feedback=feedback, yes=yes or as_json)
+        if id is None:
+            _list(app.workflows.watching.questions(LOCAL), as_json=as_json)
+            return
+        answer = _answer(app, id, reject=reject, feedback=feedback, yes=yes or as_json)
         typer.echo(json.dumps(answer) if as_json else printable(f"{id} {status_said(str(answer['status']))}"))
     finally:
         app.close()
 
 
-def _answer(
-    workflows: Workflows, owner: Owner, id: str, *, reject: bool, feedback: str | None, yes: bool
-) -> JsonObject:
-    run = workflows.status(owner, id)
-    checkpoint = run.get("checkpoint_id")
-    if not isinstance(checkpoint, str):
-        what = f"Workflow {id} waits for nothing: it {status_said(str(run['status']))}"
-        raise NotFound(what, "List those that wait: loci approve")
+def _answer(app: "App", id: str, *, reject: bool, feedback: str | None, yes: bool) -> JsonObject:
+    workflows = app.workflows
+    asked = next((one for one in workflows.watching.questions(LOCAL) if one["workflow_id"] == id), None)
+    if asked is None:
+        raise NotFound(f"{printable(id)} waits for no answer", "List what waits: loci approve")
     if not reject and not yes:
-        for line in _told(id, run):
+        for line in _told(asked):
             typer.echo(printable(line))
         typer.confirm("Approve?", abort=True)
-    return workflows.decide(owner, id, checkpoint, approved=not reject, feedback=feedback, by_person=True)
+    needs_proof = asked["only_human"] is True and not reject
+    if needs_proof:
+        check_person()
+        pins = Pins(app.records, time.time)
+        if not pins.is_set:
+            raise no_pin()
+        pins.check(asked_pin())
+    by = Answerer(WITH_PIN if needs_proof else "somebody at the terminal", "terminal", is_person=needs_proof)
+    question = str(asked["checkpoint_id"])
+    return workflows.decide(LOCAL, id, question, approved=not reject, by=by, feedback=feedback)
 
 
-def _list(waiting: dict[str, JsonObject], *, as_json: bool) -> None:
+def _list(waiting: Sequence[JsonObject], *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps([*waiting.values()]))
+        typer.echo(json.dumps([*waiting]))
         return
-    for id, run in waiting.items():
-        for line in _told(id, run):
+    for one in waiting:
+        for line in _told(one):
             typer.echo(printable(line))
     if not waiting:
-        typer.echo("No workflow waits for an answer.")
+        typer.echo("Nothing waits for an answer.")
 
 
-def _told(id: str, run: JsonObject) -> list[str]:
-    asked = cast("dict[str, Any]", run.get("checkpoint") or {})
-    if not asked:
-        return [f"{id}  layer {run.get('current_layer')} of {run.get('total_layers')} has ended"]
+def _watch(app: "App", *, as_json: bool) -> None:
+    """Print the questions that are open, then each new one with a ring, until Ctrl-C."""
+    seen: set[object] = set()
+
+    def show() -> None:
+        for one in app.workflows.watching.questions(LOCAL):
+            if one["checkpoint_id"] not in seen:
+                lines = [json.dumps(one)] if as_json else [printable(line) for line in _told(one)]
+                ring = "\a" if has_begun and sys.stdout.isatty() else ""
+                print(ring + "\n".join(lines), flush=True)
+                seen.add(one["checkpoint_id"])
+
+    def pause() -> None:
+        nonlocal has_begun
+        if not has_begun:  # from here on each new question comes as an event
+            show()
+            has_begun = True
+        time.sleep(LOOK_SECONDS)
+
+    has_begun = False
+    with suppress(KeyboardInterrupt, BrokenPipeError):
+        for _ in app.events.follow(LOCAL, {"approval"}, 0, pause):
+            show()
+
+
+def _told(asked: JsonObject) -> list[str]:
+    id = asked["workflow_id"]
+    if asked["kind"] == "layer":
+        following = ", ".join(map(str, cast("list[Json]", asked["next"])))
+        return [f"{id}  A layer has ended; next: {following or 'the end'}"]
+    what = "run code" if asked["code"] else f"call {asked['tool']}"
+    who = asked["task"] or asked["asked_by"]
+    title = [f"  It is for: {asked['title']}"] if asked["title"] else []
+    code = [f"  {line}" for line in str(asked["code"] or "").splitlines()]
     arguments = json.dumps(asked["arguments"], ensure_ascii=False)
-    code = [f"  {line}" for line in str(asked.get("code", "")).splitlines()]
-    return [f"{id}  {asked['task']} wants to call {asked['tool']}: {asked['reason']}", f"  {arguments}", *code]
+    return [f"{id}  {who} wants to {what}: {asked['reason']}", *title, f"  {arguments}", *code]
 
 
 def _embedded(settings: Settings) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from loci.cli.pin import prove_person
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, named_owner, open_app, owner_name
 from loci.core.errors import Refused
 from loci.mcp.auth.api_keys import ApiKey, ApiKeys
@@ -42,6 +43,13 @@ def create(
             help="The subject of the key's owner. Default: you, the person who uses this machine.", show_default=False
         ),
     ] = None,
+    person: Annotated[
+        bool,
+        typer.Option(
+            "--person",
+            help="For yourself, to sign in to the pages: it may approve what only a person may. Give it to no client.",
+        ),
+    ] = False,
     stack: StackOption = None,
     data: DataOption = None,
     config: ConfigOption = None,
@@ -51,9 +59,13 @@ def create(
     owner = named_owner(tenant, subject)
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         raise Refused(f"A key's name has 1 to {LONGEST_NAME} printable characters", "Choose another name")
-    key, text = _open_keys(stack, data, config).create(owner, name)
+    if person:
+        prove_person(stack, data, config)
+    key, text = _open_keys(stack, data, config).create(owner, name, is_person=person)
     if as_json:
         typer.echo(json.dumps({**_view(key), "key": text}))
+    elif person:
+        typer.echo(f"{text}\n\nLoci shows this key only once. Sign in to the pages with it, and give it to no client.")
     else:
         typer.echo(f"{text}\n\nLoci shows this key only once. Clients send it as: Authorization: Bearer {text}")
 
@@ -69,7 +81,8 @@ def list_open_keys(
         return
     for key in keys:
         state = f"revoked {key.revoked}" if key.revoked else "valid"
-        typer.echo(f"{key.id}  {key.created}  {state:<28}  {owner_name(key.owner):<24}  {key.name}")
+        name = f"{key.name} (a person's)" if key.is_person else key.name
+        typer.echo(f"{key.id}  {key.created}  {state:<28}  {owner_name(key.owner):<24}  {name}")
     if not keys:
         typer.echo("There are no keys. Create one with: loci keys create NAME")
 

@@ -18,6 +18,7 @@ from loci.cli.documents import forget, graph, search
 from loci.cli.events import events
 from loci.cli.ingest import ingest
 from loci.cli.moving import export, import_
+from loci.cli.pin import pin
 from loci.cli.reindex import reindex
 from loci.cli.serve import serve
 from loci.cli.terminal import error_view
@@ -54,6 +55,7 @@ tools.cli.add_typer(capabilities.cli, name="capabilities")
 cli.add_typer(tools.cli, name="tools")
 cli.command(epilog=EXAMPLES)(call)
 cli.command()(approve)
+cli.command()(pin)
 cli.command()(events)
 cli.add_typer(models.cli, name="models")
 cli.add_typer(keys.cli, name="keys")

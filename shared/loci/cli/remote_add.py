@@ -168,11 +168,12 @@ class RemoteAdd:
 
     async def _ask(self, tool: str, **arguments: object) -> dict[str, Any]:
         result = await self._client.call_tool(tool, arguments)
-        structured = cast("dict[str, Any]", result.structured_content or {})
         if not result.is_error:
-            return structured
+            return cast("dict[str, Any]", result.structured_content or {})
+        from loci.mcp.errors import ERROR  # slow to load, and `--help` does not need it
+
         said = " ".join(block.text for block in result.content if block.type == "text")
-        error = cast("dict[str, str]", structured.get("error") or {})
+        error = cast("dict[str, str]", (result.meta or {}).get(ERROR) or {})
         advice = error.get("resolution", "Check that the server is current")
         raise Refused(error.get("message", said), advice, code=error.get("code"))
 

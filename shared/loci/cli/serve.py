@@ -161,6 +161,8 @@ def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
 
 def _background(app: App, *, example: bool = False) -> contextlib.AbstractContextManager[object]:
     """Return the work beside serving. On AWS other functions do it."""
+    for line in app.settings.warnings:
+        print(line, file=sys.stderr, flush=True)
     if app.settings.mode != "embedded":
         return contextlib.nullcontext()
     from loci.cli.background import Background

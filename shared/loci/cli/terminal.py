@@ -60,7 +60,7 @@ def command_settings(data: Path | None, config: Path | None) -> Settings:
 
 
 def error_view(error: LociError) -> JsonObject:
-    """The error for programs, in the shape that tools give it."""
+    """The error for programs."""
     told: JsonObject = {"code": error.code, "message": error.what, "resolution": error.resolution}
     return {"error": told, **error.details}
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from loci.code.typescript_run import ToolClient
 from loci.core.errors import LociError, NotFound
+from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
 
@@ -34,8 +35,8 @@ class ToolDoor(Protocol):
         """The tools that a run with this intent may call."""
         ...
 
-    def call(self, caller: Caller, tool: str, arguments: JsonObject) -> Json:
-        """Call the tool and return its answer. Raises `LociError` if it fails."""
+    def call(self, caller: Caller, tool: str, arguments: JsonObject, given_up: GivingUp) -> Json:
+        """Call the tool and return its answer. Raises `LociError` if it fails, or is given up."""
         ...
 
 
@@ -50,6 +51,8 @@ class Bridge:
         self.called: Counter[str] = Counter()
         self.worked: list[str] = []
         """The tools whose calls gave an answer, call by call."""
+        self.given_up = GivingUp()
+        """Ends its calls: nobody waits for the run any more."""
         self.failures: list[LociError] = []
 
     def call(self, tool: str, arguments: JsonObject) -> Json:
@@ -58,7 +61,7 @@ class Bridge:
             raise NotFound(f"This run was not given the tool {tool[:80]!r}", "Call another", code="TOOL_DENIED")
         self.called[tool] += 1
         try:
-            answer = self._door.call(self._caller, tool, arguments)
+            answer = self._door.call(self._caller, tool, arguments, self.given_up)
         except LociError as error:
             self.failures.append(error)
             raise

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from loci.code.bridge import OfferedTool
+from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
 
@@ -31,5 +32,5 @@ class GatewayDoor:
             fitting = [OfferedTool(one.tool.id, one.why) for one in found.tools]
         return [*fitting, *(OfferedTool(id, by_default=True) for id in READING)]
 
-    def call(self, caller: Caller, tool: str, arguments: JsonObject) -> Json:
-        return self._tools().value(caller, "code", tool, arguments)
+    def call(self, caller: Caller, tool: str, arguments: JsonObject, given_up: GivingUp) -> Json:
+        return self._tools().value(caller, "code", tool, arguments, given_up=given_up)

@@ -11,7 +11,7 @@ from loci.code.ports import Executors, GivenUp, StoredFiles, never
 from loci.code.python_run import ExecutorNow, Ran, RunFailure
 from loci.code.run_history import NotedFiles, RunHistory
 from loci.code.run_queue import LocalRun, RunQueue
-from loci.core.errors import NotFound, Refused
+from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.stores import Record, RecordStore, every, read_or_none
@@ -156,11 +156,12 @@ class Runner:
         return ran
 
     def _drive(self, run: PythonRun, owner: Owner, record: Record, code: str) -> None:
-        """Bring a run to its end. Its call raises whatever is raised here."""
+        """Bring a run to its end. Its call, if it still waits, raises whatever is raised here."""
         try:
             answer = python_answer(self._run(owner, record, code, run.is_given_up))
         except BaseException as error:  # noqa: BLE001
-            run.future.set_exception(error)
+            if not (run.is_given_up() and isinstance(error, LociError)):
+                run.future.set_exception(error)
         else:
             run.future.set_result(answer)
 

@@ -189,6 +189,8 @@ class TypeScript:
                 self._learn(caller, request, bridge, known)
                 return _with_refused(typescript_answer(known, cached=True) | offers, paths)
             ended = self._sandbox.run(caller.owner, job, bridge.call, given_up)
+            if given_up():
+                bridge.given_up.give_up()
         except LociError as error:
             if error.code == NOT_STARTED:
                 self._telemetry.not_started(language="TypeScript", reason=error.what)

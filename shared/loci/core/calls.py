@@ -9,6 +9,9 @@ from loci.core.telemetry import Outcome, Telemetry
 
 Door = Literal["mcp", "cli", "code", "workflow", "page"]
 """How a call came: by the protocol, by `loci call`, by code in a sandbox, as a task of a workflow, or from a page."""
+HowAsked = Literal["here", "page", "wait"]
+"""How a person is asked: by the door itself, on a page that the client shows, or wherever they look, while the call
+waits."""
 UNKNOWN = "unknown"
 """Stands for a name that no tool has: that is the caller's text."""
 

@@ -1,5 +1,6 @@
 """Owners, whose data it is, and callers, who ask for it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, cast
@@ -10,6 +11,7 @@ from loci.core.json import JsonObject
 LONGEST_NAME = 512
 LONGEST_CALLER = 80
 """Characters of a caller's name that are kept."""
+_QUOTES = str.maketrans(dict.fromkeys('"“”„‟«»', "'"))
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class Caller:
     """When their credential expires, if that is known."""
     over_http: bool = field(default=True, compare=False)
     """False: over stdio. There may be no server that answers a link."""
+    is_person: bool = field(default=False, compare=False)
+    """True: this credential is a person's own, and may decide: a key made for that, or a sign-in at the issuer."""
     name: str = field(default="", compare=False)
     """Of their key, or of the client with which they came, as somebody chose it; empty if that is not known."""
 
@@ -96,3 +100,21 @@ class Caller:
 
 LOCAL_CALLER = Caller(LOCAL, "local")
 STDIO_CALLER = Caller(LOCAL, "local", over_http=False)
+
+
+def asked_by(caller: Mapping[str, object]) -> str:
+    """The caller of a record, for the middle of a sentence. Without a word about it, they are at this machine."""
+    # A client chooses its name: it must not end the quotation.
+    name = f"“{str(caller['name']).translate(_QUOTES)}”" if caller.get("name") else ""
+    match caller.get("proof", "local"):
+        case "grant":
+            client = f"the client {name}, which" if name else "a client that"
+            scopes = cast("list[str]", caller.get("scopes") or [])
+            return f"{client} you let in ({', '.join(scopes) or 'without scopes'})"
+        case "key":
+            return f"somebody with the API key {name}" if name else "somebody with an API key"
+        case "token":
+            return f"somebody with an access token{name and f' for {name}'}"
+        case _:
+            how = "" if caller.get("over_http") is False else ", over HTTP"
+            return f"a client on this machine{how}"

@@ -6,14 +6,17 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from loci.core.errors import Misconfigured
+from loci.core.notify_setting import recipients, signing_key
 from loci.core.oauth_setting import VALUES, merged, with_issuer
 
 PREFIX = "LOCI_"
+INSIDE = "LOCI_INSIDE"
+"""The variable of each tool server that Loci starts: no program that the server starts in turn has a person."""
 
 
 def _split(value: object) -> object:
@@ -61,11 +64,13 @@ class Settings(BaseModel):
     )
     auth: Literal["auto", "required", "open"] = Field(
         "auto",
-        description="auto: no key on loopback; required: always a key; open: no key, one owner for everybody",
+        description="auto: on loopback, no key for the user who started Loci, and root; required: always a key; open:"
+        " no key, one owner for everybody",
     )
     allowed_hosts: Words = Field((), description="accepted Host headers; name:* accepts any port")
     allowed_origins: Words = Field(
-        (), description="accepted Origin headers besides those of this machine; * accepts all"
+        (),
+        description="origins whose pages may call Loci, besides its own, such as http://localhost:6274; * allows all",
     )
     secrets: Annotated[tuple[SecretStr, ...], BeforeValidator(_split)] = Field(
         (), description="signing secrets, newest first; in embedded mode Loci creates one in the data folder"
@@ -122,12 +127,43 @@ class Settings(BaseModel):
         description="other servers' tools that are listed beside Loci's own, such as github:* or memory:read_graph",
     )
     workflow_paused_minutes: float = Field(
-        60, gt=0, le=60 * 24 * 30, description="how long a paused workflow waits for an answer before it is forgotten"
+        60,
+        gt=0,
+        le=60 * 24 * 30,
+        description="how long a workflow that has paused after a layer waits before it is forgotten",
     )
-    workflow_approval: Literal["caller", "person"] = Field(
-        "caller",
-        description="who may answer the checkpoints of workflows; caller: whoever calls pml_approval_response; person:"
-        " only a person, in their client's form, on a page, or with loci approve",
+    approval_wait: str = Field(
+        "7d",
+        pattern=r"^([1-9][0-9]{0,3}m|[1-9][0-9]?h|([12]?[1-9]|[123]0)d)$",
+        description="how long a question to a person waits for an answer: 30m, 12h, 7d",
+    )
+    workflow_approval: Literal["policy", "person", "caller"] = Field(
+        "policy",
+        description="who may approve; policy: what `approve` of a server, tools_approval or a plan's `approve:"
+        ' "human"` asks for, only a person, and what else a plan asks for also whoever calls pml_approval_response;'
+        ' person: everything only a person; caller: everything but `approve: "human"` also the agent itself, which'
+        " Loci says at each start",
+    )
+    pin_hash: SecretStr | None = Field(
+        None,
+        description="the hash of the PIN with which a person approves, for a server without a terminal: `loci pin"
+        " --print` makes it; a PIN that `loci pin` stored counts before it",
+    )
+    notify: Annotated[tuple[SecretStr, ...], BeforeValidator(_split)] = Field(
+        (),
+        description="where a person is told that a question waits for them: https://… (JSON), slack:https://…,"
+        " teams:https://…; on AWS also sns:ARN of a topic",
+    )
+    notify_from: str | None = Field(
+        None, description="on AWS: the secret in Secrets Manager with more such places, if their addresses are secret"
+    )
+    notify_secret: SecretStr | None = Field(
+        None,
+        description="what signs the JSON for https://… of notify, as Standard Webhooks has it: whsec_ and 24 to 64"
+        " bytes in base64",
+    )
+    notify_secret_from: str | None = Field(
+        None, description="on AWS: the secret in Secrets Manager with that secret, if it is not set directly"
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="the lowest level that is logged"
@@ -236,12 +272,36 @@ class Settings(BaseModel):
     def _takes_an_issuer_as_oauth(cls, given: dict[str, Any]) -> dict[str, Any]:
         return with_issuer(given)
 
+    @model_validator(mode="after")
+    def _can_notify(self) -> Self:
+        if self.notify:
+            recipients([one.get_secret_value() for one in self.notify], on_aws=self.mode == "aws")
+        if self.notify_secret:
+            signing_key(self.notify_secret.get_secret_value())
+        return self
+
     @property
     def base_url(self) -> str:
         """The URL that clients use."""
         # The address that means "listen everywhere" is not one that a client can connect to.
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
         return (self.public_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}").rstrip("/")
+
+    @property
+    def warnings(self) -> list[str]:
+        """The sentences that Loci says at each start about what the settings open."""
+        said: list[str] = []
+        if self.auth == "open":
+            said.append('auth = "open": everybody who reaches this server is you, and needs no key.')
+        if self.workflow_approval == "caller":
+            what = "agents themselves approve in workflows what the operator wants approved."
+            said.append(f'workflow_approval = "caller": {what}')
+        return said
+
+    @property
+    def approval_seconds(self) -> float:
+        """How long a question to a person waits."""
+        return float(self.approval_wait[:-1]) * {"m": 60, "h": 3600, "d": 86_400}[self.approval_wait[-1]]
 
     @property
     def signs_in_at(self) -> str | None:
@@ -306,7 +366,7 @@ def sourced_settings(given: Mapping[str, object] | None = None, config: Path | N
 
 def unknown_variables() -> list[str]:
     """Return the environment variables that look like settings but are not, sorted."""
-    known = {PREFIX + name.upper() for name in (*Settings.model_fields, "config", "key")}
+    known = {PREFIX + name.upper() for name in (*Settings.model_fields, "config", "key", "inside")}
     return sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
 
 

@@ -96,6 +96,10 @@ class Telemetry:
         """Log a request that was refused before any tool ran. The path has no query string."""
         self._say("refused", path=path, status=status, reason=reason)
 
+    def not_told(self, *, where: str, reason: str, tries: int) -> None:
+        """Log a notice to a person that did not arrive. `where` is a host or a topic, never a whole address."""
+        self._say("not told", where=where, reason=reason, tries=tries)
+
     def tolerated(self, what: str) -> None:
         """Log a client's mistake that Loci works around on purpose."""
         self._say("tolerated", what=what)

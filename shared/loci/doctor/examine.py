@@ -10,12 +10,13 @@ from pydantic import SecretStr
 from loci.app import App
 from loci.code.module import machine_checks
 from loci.core.errors import LociError
-from loci.core.finding import Finding, run_check
+from loci.core.finding import Finding, run_check, run_checks
 from loci.core.settings import Settings, sourced_settings
 from loci.doctor.aws_checks import check_aws
 from loci.doctor.machine_checks import check_folder, check_models, check_secret, check_settings, check_space, has_models
 from loci.doctor.record_checks import check_records
 from loci.documents.checks import check_owners
+from loci.events.notices import NAME as NOTIFY
 from loci.files.checks import check_files
 from loci.tools.checks import check_tool_servers
 from loci.transfer.checks import check_arriving
@@ -76,6 +77,8 @@ def _app(app: App, secrets: Callable[[], int], *, fix: bool) -> Iterator[Finding
             return
     yield from run_check("records", lambda: check_records(app, fix=fix))
     yield from check_arriving(app, fix=fix)
+    if notices := app.events.notices:
+        yield from run_checks(NOTIFY, notices.findings)
     if settings.mode == "aws" and settings.search != "s3" and settings.search_url is None:
         return
     yield from check_owners(app, fix=fix)

@@ -3,6 +3,7 @@
 import time
 import weakref
 from collections.abc import Callable, Collection, Generator
+from typing import TYPE_CHECKING
 
 from loci.core.calls import Called
 from loci.core.errors import Refused
@@ -17,8 +18,13 @@ from loci.events.streams import Streams
 from loci.events.wanted import Wanted
 from loci.events.writing import Writing
 
+if TYPE_CHECKING:
+    from loci.events.notices import Notices
+
 PATIENCE = 2.0
 """Seconds in which the last events are written when a process ends, or may stand still."""
+NOTICE_PATIENCE = 3.0
+"""Seconds from then on in which the last notices are sent."""
 MOST_SHOWN = 1000
 """Of those that have happened before."""
 
@@ -27,9 +33,19 @@ class Events:
     """The events of each owner: written, kept, followed."""
 
     def __init__(
-        self, records: RecordStore, clock: Callable[[], float] = time.time, *, keeps_all: bool, trims: bool = False
+        self,
+        records: RecordStore,
+        clock: Callable[[], float] = time.time,
+        *,
+        keeps_all: bool,
+        trims: bool = False,
+        notices: "Notices | None" = None,
     ) -> None:
-        """`keeps_all`: also calls that nobody follows. `trims`: old events are removed, they do not only expire."""
+        """`keeps_all`: also calls that nobody follows. `trims`: old events are removed, they do not only expire.
+
+        `notices`: told of each event, for people who follow none.
+        """
+        self.notices = notices
         self.log = EventLog(records, clock, trims=trims)
         self.streams = Streams()
         self._clock = clock
@@ -40,10 +56,12 @@ class Events:
 
         self._writing = Writing(self.log, is_wanted, self.streams.wake)
         # A command may end without a word to its parts.
-        weakref.finalize(self, self._writing.finish, PATIENCE)
+        weakref.finalize(self, _finish, self._writing, notices, PATIENCE)
 
     def tell(self, owner: Owner, kind: EventKind, fields: JsonObject) -> None:
         """Tell what has happened. Waits for nothing."""
+        if self.notices is not None:
+            self.notices.tell(owner, kind, fields)
         self._writing.add(owner, Event(kind, self._clock(), fields))
 
     def called(self, called: Called) -> None:
@@ -51,8 +69,8 @@ class Events:
         self.tell(called.caller.owner, "call", call_fields(called))
 
     def finish(self, seconds: float = PATIENCE) -> None:
-        """Write what waits: this process may stand still, or end."""
-        self._writing.finish(seconds)
+        """Write and send what waits: this process may stand still, or end."""
+        _finish(self._writing, self.notices, seconds)
 
     def close(self) -> None:
         """End all streams, and write what waits: the server stops."""
@@ -85,6 +103,13 @@ class Events:
             place = read.place
             if not read.is_more:
                 pause()
+
+
+def _finish(writing: Writing, notices: "Notices | None", seconds: float) -> None:
+    until = time.monotonic() + NOTICE_PATIENCE
+    writing.finish(seconds)
+    if notices is not None:
+        notices.finish(max(0.0, until - time.monotonic()))
 
 
 def shown(read: Read, kinds: Collection[str], now: float) -> list[tuple[Place | None, Event]]:

@@ -22,8 +22,12 @@ class Event:
 
     def as_json(self) -> JsonObject:
         """The event as clients read it."""
-        at = datetime.fromtimestamp(self.at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        return {"kind": self.kind, "at": at, **self.fields}
+        return {"kind": self.kind, "at": iso_time(self.at), **self.fields}
+
+
+def iso_time(at: float) -> str:
+    """The time as clients read it."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)

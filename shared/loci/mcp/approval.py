@@ -15,12 +15,15 @@ from mcp_types import (
 )
 from pydantic import BaseModel, Field
 
+from loci.core.calls import HowAsked
 from loci.core.errors import Refused
 from loci.core.ids import content_id
-from loci.mcp.caller import shows_pages
+from loci.mcp.caller import is_persons_client, shows_pages
 
 APPROVAL_NEEDED = "APPROVAL_NEEDED"
 """The code of a refused call that a person can approve."""
+APPROVAL_PENDING = "APPROVAL_PENDING"
+"""The code of a call that waits for a person."""
 QUESTION = "approval"
 """Names the question, and is the state of a call that waits for its answer. The SDK seals that state together with the
 tool's name, its arguments and the caller: an approval is valid for this call only."""
@@ -49,6 +52,8 @@ class Approval(BaseModel):
 def was_approved(context: Context[Any, Any]) -> bool:
     """True if this is the repetition of a call that a person has approved. Raises `Refused` if they have not."""
     answer = (context.input_responses or {}).get(QUESTION) if context.request_state == QUESTION else None
+    if not is_persons_client(context.request_context):
+        return False
     if not isinstance(answer, ElicitResult):
         return False
     if answer.action == "accept" and (answer.content or {}).get("approve") is True:
@@ -56,18 +61,21 @@ def was_approved(context: Context[Any, Any]) -> bool:
     raise not_approved()
 
 
+def asking(context: Context[Any, Any]) -> HowAsked:
+    """How the person behind this client is asked."""
+    if _shows_forms(context):
+        return "here"
+    return "page" if _shows_page(context) and context.request_state != ON_PAGE else "wait"
+
+
 async def asked(context: Context[Any, Any], refusal: Refused) -> InputRequiredResult | None:
     """Ask the person: the question as a result, or None if they have approved the call.
 
     Raises the refusal if the client cannot ask, `Refused` if the person does not approve.
     """
+    if not _shows_forms(context):
+        return await shown_page(context, refusal)
     message = f"{refusal.what}. Approve this call?"
-    capabilities = context.client_capabilities
-    forms = capabilities.elicitation if capabilities else None
-    if forms is None:
-        raise _page_needed(refusal) if shows_pages(context.request_context) else refusal
-    if forms.form is None and forms.url is not None:
-        return await _shown_page(context, refusal)
     if (context.protocol_version or "") >= ASKS_BY_RESULT:
         form = ElicitRequestFormParams(message=message, requested_schema=Approval.model_json_schema())
         return InputRequiredResult(input_requests={QUESTION: ElicitRequest(params=form)}, request_state=QUESTION)
@@ -79,11 +87,29 @@ async def asked(context: Context[Any, Any], refusal: Refused) -> InputRequiredRe
     raise not_approved()
 
 
-async def _shown_page(context: Context[Any, Any], refusal: Refused) -> InputRequiredResult:
-    """Have a client that shows no forms open the page for the question, once. It is answered there, not here."""
+def _shows_forms(context: Context[Any, Any]) -> bool:
+    capabilities = context.client_capabilities
+    forms = capabilities.elicitation if capabilities else None
+    can = forms is not None and (forms.form is not None or forms.url is None)
+    return can and is_persons_client(context.request_context)
+
+
+def _shows_page(context: Context[Any, Any]) -> bool:
+    capabilities = context.client_capabilities
+    forms = capabilities.elicitation if capabilities else None
+    return shows_pages(context.request_context) if forms is None else forms.url is not None
+
+
+async def shown_page(context: Context[Any, Any], refusal: Refused) -> InputRequiredResult:
+    """Have the client open the page for the question, once. It is answered there, not here.
+
+    Raises the refusal if it opens none.
+    """
     url = refusal.details.get(PAGE_URL)
-    if not isinstance(url, str) or context.request_state == ON_PAGE:
+    if not isinstance(url, str) or context.request_state == ON_PAGE or not _shows_page(context):
         raise refusal
+    if shows_pages(context.request_context):
+        raise _page_needed(refusal, url)
     if (context.protocol_version or "") >= ASKS_BY_RESULT:
         page = ElicitRequestURLParams(message=refusal.what, url=url)
         return InputRequiredResult(input_requests={QUESTION: ElicitRequest(params=page)}, request_state=ON_PAGE)
@@ -92,11 +118,8 @@ async def _shown_page(context: Context[Any, Any], refusal: Refused) -> InputRequ
     raise refusal
 
 
-def _page_needed(refusal: Refused) -> Exception:
+def _page_needed(refusal: Refused, url: str) -> Exception:
     """The error that has an older client show the page: nothing can be sent to it between its requests."""
-    url = refusal.details.get(PAGE_URL)
-    if not isinstance(url, str):
-        return refusal
     return UrlElicitationRequiredError(
         [ElicitRequestURLParams(message=refusal.what, url=url, elicitation_id=content_id(url))], str(refusal)
     )

@@ -23,6 +23,9 @@ OTHER_NAMES = (
     ("heading", ("section", "title")),
 )
 """Names that other tools give to the same argument."""
+MAY_BE_EMPTY = frozenset({"new"})
+"""Optional arguments in which an empty text is a value. In the others it means that there is none: in OpenAI's strict
+mode a model has to send all arguments."""
 LONGEST_NAME = 80
 MOST_NAMED = 5
 
@@ -30,11 +33,13 @@ MOST_NAMED = 5
 class Arguments(FuncMetadata):
     """Reads arguments as the SDK does, but a text stays one: the SDK would take a text that is JSON for an object.
 
-    An argument that the tool does not have is refused: the call would answer something else than was asked.
+    An optional argument that is an empty text is left out, unless `MAY_BE_EMPTY` names it. An argument that the tool
+    does not have is refused: the call would answer something else than was asked.
     """
 
     def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
-        return super().pre_parse_json(data) | {name: value for name, value in data.items() if self._is_text(name)}
+        given = {name: value for name, value in data.items() if value != "" or not self._may_be_left_out(name)}
+        return super().pre_parse_json(given) | {name: value for name, value in given.items() if self._is_text(name)}
 
     def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
         self.check_names(arguments_to_validate)
@@ -51,6 +56,10 @@ class Arguments(FuncMetadata):
         unknown = [name for name in given if name not in known]
         if unknown:
             raise unknown_arguments(unknown, [*fields])
+
+    def _may_be_left_out(self, name: str) -> bool:
+        field = self.arg_model.model_fields.get(name)
+        return field is not None and not field.is_required() and name not in MAY_BE_EMPTY
 
     def _is_text(self, name: str) -> bool:
         field = self.arg_model.model_fields.get(name)

@@ -1,19 +1,22 @@
 """Turns the failure of a call into an answer: a code, what happened, what to do. Bugs are caught here, nowhere else."""
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, InputRequiredResult, TextContent
+from mcp_types import CallToolResult, ContentBlock, InputRequiredResult, TextContent
 from pydantic import ValidationError
 
 from loci.core.errors import LociError, NotFound, Refused, Unavailable
+from loci.core.json import Json
 from loci.mcp.arguments import unfit_arguments
 
 INTERNAL_ERROR = "INTERNAL_ERROR"
 UNKNOWN_TOOL = "TOOL_NOT_FOUND"
+ERROR = "loci/error"
+"""The name in the `_meta` of a failed result: its code, message, resolution and further details, for programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,12 @@ def unknown_tool(name: str, known: Sequence[str], advice: str = "Use tools/list"
     )
 
 
+def failed_result(content: Sequence[ContentBlock], told: Mapping[str, Json]) -> CallToolResult:
+    """The result of a tool that failed: `content` is for the model, `told` for programs."""
+    # Not structured content: clients check that against the tool's output schema (typescript-sdk#1943).
+    return CallToolResult(content=[*content], is_error=True, _meta={ERROR: dict(told)})
+
+
 def _bug(error: BaseException) -> FailedCall:
     advice = "Try again. If it fails again, look at the server's log"
     failure = _failure(Unavailable("Loci failed on this call", advice, code=INTERNAL_ERROR))
@@ -76,5 +85,4 @@ def _failure(error: LociError) -> FailedCall:
     content = [TextContent(type="text", text=f"{error.code}: {error}")]
     if error.details:
         content.append(TextContent(type="text", text=json.dumps(error.details, ensure_ascii=False)))
-    structured = {"error": told, **error.details}
-    return FailedCall(error.code, CallToolResult(content=[*content], structured_content=structured, is_error=True))
+    return FailedCall(error.code, failed_result(content, {**error.details, **told}))

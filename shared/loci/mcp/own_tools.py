@@ -58,6 +58,8 @@ class OwnTool:
             raise Refused(f"{self.id} asks for input that nobody can give here", "Call it over MCP", code="TOOL_ERROR")
         blocks = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in answer.content]
         result: JsonObject = {"content": [*blocks], "isError": answer.is_error is True}
+        if answer.meta is not None:
+            result["_meta"] = dict(answer.meta)
         # Not the whole by `model_dump`: the nulls in the structure are values.
         shown = cast("Json", answer.structured_content)
         structured = json.loads(answer.whole) if isinstance(answer, ShortenedResult) else shown

@@ -10,7 +10,7 @@ CALL_TOOL = "pml:call_tool"
 def passed_on(arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The name and the arguments of the call that this one stands for."""
     tool, given = cast("object", arguments.get("tool")), cast("object", arguments.get("arguments"))
-    passed: object = {} if given is None else given
+    passed: object = {} if given in (None, "") else given
     is_known = not arguments.keys() - {"tool", "arguments"}
     if not (is_known and isinstance(tool, str) and tool and isinstance(passed, dict)):
         raise Refused(

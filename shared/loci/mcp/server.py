@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any
 
 import anyio
@@ -31,7 +32,7 @@ from loci.core.identity import Caller
 from loci.core.lazy import Lazy
 from loci.core.scopes import scope_of
 from loci.core.version import version
-from loci.mcp.answer_budget import within_budget
+from loci.mcp.answer_budget import server_result_within_budget, within_budget
 from loci.mcp.caller import caller_of, principal
 from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, ToolAnswer, attempt, unknown_tool
 from loci.mcp.module import Host, Module, tool_families
@@ -88,7 +89,7 @@ class LociServer(SdkServer):
         long_work = next((module.long_work for module in modules if module.long_work), None)
         super().__init__(
             "loci",
-            extensions=[Tasks(long_work)] if long_work else [],
+            extensions=[Tasks(long_work, host.scratchpad)] if long_work else [],
             title="Loci",
             version=version(),
             instructions=(KEPT if listed.name("scratchpad_read") else "")
@@ -140,8 +141,8 @@ class LociServer(SdkServer):
             answer = tool.answer(await tool.sdk_tool.run(arguments, context))
             if not isinstance(answer, CallToolResult):
                 return answer
-            owner = caller_of(context.request_context).owner
-            return await within_budget(tool, arguments, answer, owner, self._host.scratchpad)
+            caller = caller_of(context.request_context)
+            return await within_budget(tool, arguments, answer, caller, self._host.scratchpad)
 
         answer = await attempt(lambda: _in_time(call))
         failure = answer if isinstance(answer, FailedCall) else None
@@ -199,13 +200,19 @@ class LociServer(SdkServer):
     async def _call_upstream(
         self, upstream: Lazy[UpstreamTools], name: str, arguments: dict[str, Any], context: Context[Any, Any]
     ) -> ToolAnswer:
-        """Call a tool of another server."""
+        """Call a tool of another server. A model gets the head of a result that is too large, the command line all."""
+        tools = await on_thread(upstream.get)
         try:
-            return await call_upstream(await on_thread(upstream.get), context, self._door, name, arguments)
+            answer = await call_upstream(tools, context, self._door, name, arguments)
         except NotFound as error:
             if error.code != UNKNOWN_TOOL:
                 raise
             raise unknown_tool(name, self._listed.names, error.resolution) from None
+        if not isinstance(answer, CallToolResult) or self._door == "cli":
+            return answer
+        caller, kept = caller_of(context.request_context), self._host.scratchpad
+        known = partial(tools.known, caller.owner, name)
+        return await on_thread(server_result_within_budget, known, arguments, answer, caller, kept)
 
     async def _list_for(self, context: ServerRequestContext[Any, Any], _: PaginatedRequestParams) -> ListToolsResult:
         """List the tools that this caller may call: also those of servers that the operator wants listed."""

@@ -1,6 +1,5 @@
 """The Tasks extension: work that outlasts its call is a task, for which the client asks by its id."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,20 +14,25 @@ from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    ContentBlock,
     ElicitRequest,
     ElicitRequestFormParams,
+    ElicitRequestURLParams,
     RequestParams,
+    TextContent,
 )
 from pydantic import Field
 
 from loci.core.errors import LociError, Refused
-from loci.core.identity import Owner
+from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject, iso
 from loci.core.lazy import Lazy
 from loci.core.scopes import check_scopes
+from loci.mcp.answer_budget import BudgetedCall, ResultStore, with_light_blocks
 from loci.mcp.approval import Approval
-from loci.mcp.caller import caller_of
+from loci.mcp.caller import caller_of, is_persons_client
 from loci.mcp.threads import on_thread
+from loci.mcp.tool import as_text
 
 T = TypeVar("T")
 Context = ServerRequestContext[Any, Any]
@@ -48,9 +52,15 @@ class LongTask:
     ttl_seconds: float
     answer: JsonObject
     """That of the tool, as it is now."""
+    tool: str
+    """Its name."""
     question: str = ""
     """For a person, if it waits for one."""
     question_id: str = ""
+    page: str = ""
+    """The address at which it is answered."""
+    blocks: Sequence[ContentBlock] = ()
+    """The images, sounds and files behind the answer."""
 
 
 class LongWork(Protocol):
@@ -64,8 +74,8 @@ class LongWork(Protocol):
         """How far it is. Raises `LociError` if there is none."""
         ...
 
-    def decide(self, owner: Owner, id: str, question_id: str, *, approved: bool) -> None:
-        """Give it a person's answer. Raises `LociError` if this is not the question now."""
+    def decide(self, caller: Caller, id: str, question_id: str, *, approved: bool, is_person: bool) -> None:
+        """Give it an answer. Raises `LociError` if this is not the question now, or it wants a person's."""
         ...
 
     def cancel(self, owner: Owner, id: str) -> None:
@@ -86,8 +96,9 @@ class Tasks(Extension):
 
     identifier = EXTENSION
 
-    def __init__(self, work: Lazy[LongWork]) -> None:
+    def __init__(self, work: Lazy[LongWork], results: ResultStore) -> None:
         self._work = work
+        self._results = results
 
     def methods(self) -> Sequence[MethodBinding]:
         return [
@@ -123,7 +134,8 @@ class Tasks(Extension):
         work = await on_thread(self._work.get)
         for question, given in params.input_responses.items():
             approved = _approves(given)
-            await _asked(partial(work.decide, _owner(ctx), params.task_id, question, approved=approved))
+            decide = partial(work.decide, caller_of(ctx), params.task_id, question)
+            await _asked(partial(decide, approved=approved, is_person=is_persons_client(ctx)))
         return {"resultType": "complete"}
 
     async def _cancel(self, ctx: Context, params: TaskParams) -> HandlerResult:
@@ -144,12 +156,16 @@ class Tasks(Extension):
             "pollIntervalMs": POLL_MS,
         }
         if task.status == "input_required":
-            form = ElicitRequestFormParams(message=task.question, requested_schema=Approval.model_json_schema())
-            request = ElicitRequest(params=form).model_dump(mode="json", by_alias=True, exclude_none=True)
-            told["inputRequests"] = {task.question_id: request}
+            request = ElicitRequest(params=_question(task, is_answered_here=is_persons_client(ctx)))
+            told["inputRequests"] = {
+                task.question_id: request.model_dump(mode="json", by_alias=True, exclude_none=True)
+            }
         if task.status == "completed":
-            text = json.dumps(task.answer, ensure_ascii=False, separators=(",", ":"))
-            content = [{"type": "text", "text": text}]
+            said = TextContent(type="text", text=as_text(task.answer))
+            call = BudgetedCall(caller_of(ctx), task.tool, {}, reads=True, scopes=frozenset({"workflows:read"}))
+            result = CallToolResult(content=[said, *task.blocks])
+            light = await on_thread(with_light_blocks, call, result, self._results)
+            content = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in light.content]
             told["result"] = {"content": content, "structuredContent": task.answer, "isError": False}
         return told
 
@@ -164,6 +180,13 @@ def _check(ctx: Context, params: TaskParams, scope: str) -> None:
     headers = getattr(ctx.request, "headers", None)
     if headers is not None and headers.get("mcp-name") != params.task_id:
         raise MCPError(HEADER_MISMATCH, "Mcp-Name does not name the task")
+
+
+def _question(task: LongTask, *, is_answered_here: bool) -> ElicitRequestFormParams | ElicitRequestURLParams:
+    """The question as a form, where a person fills it in; else the page on which they answer it."""
+    if is_answered_here or not task.page:
+        return ElicitRequestFormParams(message=task.question, requested_schema=Approval.model_json_schema())
+    return ElicitRequestURLParams(message=task.question, url=task.page)
 
 
 def _approves(given: object) -> bool:

@@ -7,12 +7,12 @@ wait have other threads than calls that answer soon, so that no wait keeps every
 import asyncio
 import contextvars
 import functools
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
 from loci.core.cores import cores
+from loci.core.giving_up import GivingUp
 
 AT_ONCE = 64
 THREADS = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="loci")
@@ -29,13 +29,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def while_wanted(work: Callable[[Callable[[], bool]], T]) -> T:
-    """Run the work on a thread. It can ask if its call was cancelled, and stop."""
-    given_up = threading.Event()
+async def while_wanted(work: Callable[[GivingUp], T], threads: ThreadPoolExecutor = THREADS) -> T:
+    """Run the work on one of these threads. It learns if its call is cancelled, and can stop."""
+    given_up = GivingUp()
     try:
-        return await on_thread(work, given_up.is_set)
+        return await on_thread_of(threads, work, given_up)
     except asyncio.CancelledError:
-        given_up.set()
+        given_up.give_up()
         raise
 
 

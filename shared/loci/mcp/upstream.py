@@ -8,27 +8,42 @@ from typing import Any, Protocol
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult, Tool
 
-from loci.core.calls import Door
+from loci.core.calls import Door, HowAsked
 from loci.core.errors import Refused
+from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
-from loci.mcp.approval import APPROVAL_NEEDED, asked, was_approved
+from loci.mcp.answer_budget import ToolOfServer
+from loci.mcp.approval import APPROVAL_NEEDED, APPROVAL_PENDING, asked, asking, shown_page, was_approved
 from loci.mcp.caller import caller_of
 from loci.mcp.errors import ToolAnswer
 from loci.mcp.report import Report, report_to
-from loci.mcp.threads import UPSTREAM, on_thread_of
+from loci.mcp.threads import UPSTREAM, while_wanted
 
 
 class UpstreamTools(Protocol):
     """The tools of each owner's servers. Calls are logged by whoever makes them."""
 
     def call(
-        self, caller: Caller, door: Door, name: str, arguments: JsonObject, report: Report, *, approved: bool
+        self,
+        caller: Caller,
+        door: Door,
+        name: str,
+        arguments: JsonObject,
+        report: Report,
+        given_up: GivingUp,
+        *,
+        approved: bool,
+        asking: HowAsked = "wait",
     ) -> CallToolResult:
         """Call the tool, and return its result untouched. Raises `LociError` if nothing was called.
 
         `approved`: a person has approved this call; without it, some calls are refused as `APPROVAL_NEEDED`.
         """
+        ...
+
+    def known(self, owner: Owner, name: str) -> ToolOfServer:
+        """The tool behind a name that was called."""
         ...
 
     def listed(self, owner: Owner) -> Sequence[Tool]:
@@ -43,9 +58,12 @@ async def call_upstream(
     report = report_to(context, asyncio.get_running_loop())
     call = partial(tools.call, caller_of(context.request_context), door, name, arguments, report)
     try:
-        return await on_thread_of(UPSTREAM, call, approved=was_approved(context))
+        first = partial(call, approved=was_approved(context), asking=asking(context))
+        return await while_wanted(first, UPSTREAM)
     except Refused as refusal:
+        if refusal.code == APPROVAL_PENDING:
+            return await shown_page(context, refusal)
         if refusal.code != APPROVAL_NEEDED:
             raise
         question = await asked(context, refusal)
-    return question or await on_thread_of(UPSTREAM, call, approved=True)
+    return question or await while_wanted(partial(call, approved=True), UPSTREAM)

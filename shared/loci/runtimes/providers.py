@@ -1,4 +1,4 @@
-"""The others on whom a server relies, a language model and an issuer, as the settings name them; and their secrets."""
+"""The others on whom a server relies, as the settings name them, and their secrets: a model, an issuer, messengers."""
 
 import time
 from collections.abc import Callable
@@ -11,6 +11,7 @@ from loci.core.stores import RecordStore
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
+    from loci.events.notices import Messenger
     from loci.search.language_model import LanguageModel
 
 
@@ -35,15 +36,42 @@ def configured_model(settings: Settings, records: RecordStore) -> "LanguageModel
 
 def issuer_secret(settings: Settings) -> str | None:
     """That of Loci at the issuer where people sign in. It is read at each sign-in, so it may be changed."""
-    secret = secret_of(settings, "oidc_client_secret")
-    return secret() if callable(secret) else secret
+    return _read(secret_of(settings, "oidc_client_secret"))
+
+
+def messengers(settings: Settings) -> "list[Messenger]":
+    """What takes notices to those whom `notify` names. It may read secrets."""
+    from loci.adapters.webhook import Webhook
+    from loci.core.notify_setting import recipients, signing_key
+
+    stored = (_read(_stored(settings, "notify")) or "").split(",")
+    words = [*(one.get_secret_value() for one in settings.notify), *(one.strip() for one in stored if one.strip())]
+    secret = _read(secret_of(settings, "notify_secret"))
+    key = signing_key(secret) if secret else None
+    found: list[Messenger] = []
+    for one in recipients(words, on_aws=settings.mode == "aws"):
+        if one.kind == "sns":
+            from loci.adapters.aws.clients import Clients
+            from loci.adapters.aws.sns_topic import SnsTopic
+
+            found.append(SnsTopic(one, Clients()))
+        else:
+            found.append(Webhook(one, key))
+    return found
 
 
 def secret_of(settings: Settings, name: str) -> str | Callable[[], str] | None:
     """The secret of a setting, or what reads it where `name_from` says."""
     given: SecretStr | None = getattr(settings, name)
-    if given:
-        return given.get_secret_value()
+    return given.get_secret_value() if given else _stored(settings, name)
+
+
+def _read(secret: str | Callable[[], str] | None) -> str | None:
+    return secret() if callable(secret) else secret
+
+
+def _stored(settings: Settings, name: str) -> Callable[[], str] | None:
+    """What reads the secret that `name_from` names, on AWS."""
     where: str | None = getattr(settings, f"{name}_from")
     if where is None or settings.mode == "embedded":
         return None

@@ -1,10 +1,12 @@
 """The scratchpad: keeps results that are too large for an answer, whole, to be read piece by piece."""
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nlargest
+from mimetypes import guess_extension
 
 from loci.core.errors import Conflict, LociError, NotFound, Unavailable
 from loci.core.identity import Owner
@@ -25,6 +27,7 @@ TRIES = 5
 LOOKS = 16
 """The entries are counted so often while the capacity fills: other servers may keep entries of the same owner."""
 ID = re.compile(r"[0-9a-f]{12}")
+LINK_SECONDS = 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class ScratchpadEntry:
     timestamp: str
     scopes: frozenset[str]
     """A client that a person allowed needs all of these to read it: those of the tool, or all reading ones."""
+    media_type: str = ""
+    """Of an image or another file; empty if the entry is a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,33 +97,57 @@ class Scratchpad:
         about: str = "",
         call: str | None = None,
         scopes: Iterable[str] = READS,
+        beside: Iterable[str] = (),
     ) -> ScratchpadEntry:
         """Keep the text. A power cut may lose it. Clients need the scopes to read it.
 
         The same text of the same tool gets the same id, unless an id was promised. With `call`, the same call of the
-        same tool does: its newest result takes the place of the earlier one.
+        same tool does: its newest result takes the place of the earlier one. `beside`: the ids of other entries of the
+        same answer, which make no room for it.
         """
-        raw = text.encode("utf-8", "replace")
-        now = self._clock()
         own_id = content_id(tool, text) if call is None else content_id(tool, "call", call)
-        needed = frozenset(scopes)
-        entry = ScratchpadEntry(id or own_id, tool, about, len(raw), iso(now), needed)
+        entry = ScratchpadEntry(id or own_id, tool, about, 0, "", frozenset(scopes))
+        kept = self._keep(owner, entry, text.encode("utf-8", "replace"), content_id(text, length=32), beside)
+        if id is not None:
+            with suppress(Unavailable):  # the entry is kept, and a promise expires
+                self._records.remove(owner, PROMISED, id)
+        return kept
+
+    def keep_file(
+        self, owner: Owner, tool: str, content: bytes, media_type: str, *, scopes: Iterable[str] = READS
+    ) -> ScratchpadEntry:
+        """Keep an image or another file, as `keep` does a text. It is read by a link, which the entry's text tells."""
+        digest = hashlib.sha256(content).hexdigest()[:32]
+        id = content_id(tool, media_type, digest)
+        entry = ScratchpadEntry(id, tool, media_type, 0, "", frozenset(scopes), media_type)
+        return self._keep(owner, entry, content, digest)
+
+    def link(self, owner: Owner, id: str) -> str:
+        """A URL for downloading a kept file within an hour. Raises `NotFound` if there is none."""
+        record = self._records.get(owner, KIND, id) if ID.fullmatch(id) else None
+        if record is None:
+            raise self._absent(owner, id)
+        return self._link(owner, record)
+
+    def _keep(
+        self, owner: Owner, entry: ScratchpadEntry, raw: bytes, digest: str, beside: Iterable[str] = ()
+    ) -> ScratchpadEntry:
+        now = self._clock()
         value: JsonObject = {
-            "tool": tool,
-            "about": about,
+            "tool": entry.tool,
+            "about": entry.about,
             "size_bytes": len(raw),
-            "hash": content_id(text, length=32),
+            "hash": digest,
             "kept_at": now,
             "used_at": now,
-            "scopes": [*sorted(needed)],
+            "scopes": [*sorted(entry.scopes)],
+            **({"media_type": entry.media_type} if entry.media_type else {}),
         }
         taken = self._put(owner, entry.id, value, raw)
-        with suppress(Unavailable):  # the entry is kept: a promise expires, and the next entry makes room
-            if id is not None:
-                self._records.remove(owner, PROMISED, id)
+        with suppress(Unavailable):  # the entry is kept, and the next one makes room
             room = self._room.get(owner.key, 0) - taken
-            self._room[owner.key] = room if room >= 0 else self._made_room(owner, keeping=entry.id)
-        return entry
+            self._room[owner.key] = room if room >= 0 else self._made_room(owner, {entry.id, *beside})
+        return replace(entry, size_bytes=len(raw), timestamp=iso(now))
 
     def read(self, owner: Owner, id: str, offset: int = 0, limit: int | None = None) -> Slice:
         """Read at most `limit` characters from `offset` on."""
@@ -193,6 +222,8 @@ class Scratchpad:
     def _text(self, owner: Owner, record: Record, size: int) -> str | None:
         """The entry's text. None if it is gone: then its record goes, too, unless somebody has just kept it again."""
         try:
+            if media_type := record.value.get("media_type"):
+                return f"{media_type}, {size:,} bytes. Download it within an hour: {self._link(owner, record)}"
             raw = self._blobs.read(owner, _blob(record))
         except NotFound:
             raw = b""
@@ -202,14 +233,19 @@ class Scratchpad:
             self._records.remove(owner, KIND, record.key, expect_version=record.version)
         return None
 
+    def _link(self, owner: Owner, record: Record) -> str:
+        ending = guess_extension(str(record.value.get("media_type"))) or ""
+        name = re.sub(r"[^A-Za-z0-9_-]+", "_", str(record.value["tool"]))
+        return self._blobs.link(owner, _blob(record), LINK_SECONDS, f"{name}-{record.key}{ending}")
+
     def _touch(self, owner: Owner, record: Record) -> None:
         value = record.value | {"used_at": self._clock()}
         # Somebody else used it at this moment, or it was just removed, or the store is too busy.
         with suppress(Conflict, Unavailable):
             self._records.put(owner, KIND, record.key, value, expect_version=record.version, durable=False)
 
-    def _made_room(self, owner: Owner, keeping: str) -> int:
-        """Remove the least recently used entries, but never the newest: its reader was just told the id."""
+    def _made_room(self, owner: Owner, keeping: set[str]) -> int:
+        """Remove the least recently used entries, but never those of the newest answer: its reader gets their ids."""
         records = [record for record, _ in readable(every(self._records, owner, KIND), lambda it: (it, kept_entry(it)))]
         room = self.capacity - sum(self._charge(_size(record)) for record in records)
         step = self.capacity // LOOKS
@@ -218,7 +254,7 @@ class Scratchpad:
         for record in sorted(records, key=lambda record: _moment(record, "used_at")):
             if room >= step:
                 break
-            if record.key != keeping:
+            if record.key not in keeping:
                 self._records.remove(owner, KIND, record.key)
                 self._blobs.remove(owner, _blob(record))
                 room += self._charge(_size(record))
@@ -241,8 +277,9 @@ def kept_entry(record: Record) -> tuple[float, ScratchpadEntry]:
     about, scopes = str(value.get("about", "")), value.get("scopes", [*READS])  # earlier versions kept none
     if not isinstance(scopes, list):
         raise TypeError("no scopes")
-    needed = frozenset(string(one) for one in scopes)
-    return kept_at, ScratchpadEntry(record.key, string(value["tool"]), about, _size(record), iso(kept_at), needed)
+    needed, media_type = frozenset(string(one) for one in scopes), str(value.get("media_type", ""))
+    size, when = _size(record), iso(kept_at)
+    return kept_at, ScratchpadEntry(record.key, string(value["tool"]), about, size, when, needed, media_type)
 
 
 def promised_until(record: Record) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from loci.core.calls import Called, Door
+from loci.core.calls import Called, Door, HowAsked
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
@@ -23,13 +23,14 @@ from loci.tools.policy import AnyTool, Standing
 from loci.tools.portable import PortableEntry, portable
 from loci.tools.ports import OwnTool, Progress, ToolServers
 from loci.tools.reaching import Reaching
-from loci.tools.result_value import value_of
+from loci.tools.result_value import media_beside, value_of
 from loci.tools.secrets import Secrets
 from loci.tools.tool_list import ToolList
 from loci.tools.tool_logins import ToolLogins
 from loci.tools.tool_search import KnownTool
 from loci.tools.tool_server import UpstreamTool
 from loci.tools.usage import Usage
+from loci.tools.waiting_calls import WaitingCalls
 
 EXAMPLE = "\n\nExample: "
 """Begins the last paragraph of each description of Loci's own tools."""
@@ -43,6 +44,7 @@ class ToolParts:
 
     tool_list: ToolList
     gateway: Gateway
+    waiting: WaitingCalls
     servers: ToolServers
     discovery: Discovery
     usage: Usage
@@ -181,10 +183,24 @@ class Tools:
         arguments: JsonObject,
         *,
         approved: bool = False,
+        asking: HowAsked = "wait",
         progress: Progress | None = None,
+        given_up: GivingUp | None = None,
     ) -> JsonObject:
-        """Call a tool, and return its result as the protocol has it. `approved`: a person has approved this call."""
-        _, result = self.parts.gateway.call(caller, door, tool, arguments, approved=approved, progress=progress)
+        """Call a tool, and return its result as the protocol has it. `approved`: a person has approved this call.
+
+        `asking`: how a person is asked who must approve it.
+        """
+        _, result = self.parts.gateway.call(
+            caller,
+            door,
+            tool,
+            arguments,
+            approved=approved,
+            asking=asking,
+            progress=progress,
+            given_up=given_up,
+        )
         return result
 
     def value(
@@ -199,10 +215,27 @@ class Tools:
         given_up: GivingUp | None = None,
     ) -> Json:
         """Call a tool, and return the plain value of its result. Raises `Refused` if the result is an error."""
+        value, _ = self.value_and_media(
+            caller, door, tool, arguments, approved=approved, seconds=seconds, given_up=given_up
+        )
+        return value
+
+    def value_and_media(
+        self,
+        caller: Caller,
+        door: Door,
+        tool: str,
+        arguments: JsonObject,
+        *,
+        approved: bool = False,
+        seconds: float | None = None,
+        given_up: GivingUp | None = None,
+    ) -> tuple[Json, list[JsonObject]]:
+        """The same with the images, sounds and files, as content blocks, that the value does not have."""
         called = self.parts.gateway.call(
             caller, door, tool, arguments, approved=approved, seconds=seconds, given_up=given_up
         )
-        return value_of(*called)
+        return value_of(*called), media_beside(called[1])
 
     def checker(self, owner: Owner, is_open: IsOpen) -> Callable[[str, JsonObject], CheckedCall]:
         """Tells what a plan has to know of a call that it makes later. Raises `LociError` if it cannot be made.

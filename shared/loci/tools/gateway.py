@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from functools import cache, lru_cache, partial
 from typing import Any, cast
 
-from loci.core.calls import UNKNOWN, Called, Calls, Door
+from loci.core.calls import UNKNOWN, Called, Calls, Door, HowAsked
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
@@ -20,10 +20,11 @@ from loci.core.scopes import check_scopes, scope_of
 from loci.core.telemetry import Outcome
 from loci.tools.arguments import IsOpen, check_arguments
 from loci.tools.configuration import Configured
-from loci.tools.policy import AnyTool, Policy, Standing, check_approval, is_safe, matches, reads
+from loci.tools.policy import AnyTool, Policy, Standing, approval_needed, is_safe, matches, reads
 from loci.tools.ports import OwnTool, OwnTools, Progress, ToolServers
 from loci.tools.tool_list import ToolList, tools_of
 from loci.tools.tool_server import UpstreamTool
+from loci.tools.waiting_calls import AskedCall, WaitingCalls
 
 NEAREST = 3
 CALLED_BY_CLIENTS = Standing("Only a client calls it: it runs code, or calls tools itself", None)
@@ -62,7 +63,16 @@ class CheckedCall:
 class Gateway:
     """Finds the tool behind a name, checks the call, and passes it on. Its result comes back untouched."""
 
-    def __init__(self, tool_list: ToolList, servers: ToolServers, own: OwnTools, policy: Policy, calls: Calls) -> None:
+    def __init__(
+        self,
+        tool_list: ToolList,
+        servers: ToolServers,
+        own: OwnTools,
+        policy: Policy,
+        calls: Calls,
+        waiting: WaitingCalls,
+    ) -> None:
+        self._waiting = waiting
         self._list = tool_list
         self._servers = servers
         self._own = own
@@ -77,11 +87,13 @@ class Gateway:
         arguments: JsonObject,
         *,
         approved: bool = False,
+        asking: HowAsked = "wait",
         seconds: float | None = None,
         progress: Progress | None = None,
         given_up: GivingUp | None = None,
     ) -> tuple[AnyTool, JsonObject]:
         """Call the tool; return it, and its result as the protocol has it. `approved`: a person approved this call.
+        `asking`: how a person is asked who must approve it.
         `given_up`: nobody waits any more; a server is told then, one of Loci's own tools goes on.
 
         Raises `LociError` if nothing was called, or if the tool gave no result.
@@ -91,7 +103,10 @@ class Gateway:
             if own is not None:
                 under_way.tool = own.wire_name
                 self._check_own(own)
-                check_approval(own, None if approved else self._policy.approval_needed(own))
+                if not approved and (reason := self._policy.approval_needed(own)):
+                    own.check_names(arguments)
+                    check_arguments(own.id, own.input_schema, arguments)
+                    self._ask(AskedCall(caller, door, own.id, arguments, reason), asking, given_up)
                 under_way.counted_as = own.id if own.is_step else None
                 under_way.result = own.call(caller, arguments, progress)
                 return own, under_way.result
@@ -100,7 +115,8 @@ class Gateway:
             check_scopes(caller, [scope_of("tools", writes=not reads(tool))], tool.id)
             self._policy.check(tool, server.entry)
             check_arguments(tool.id, tool.input_schema, arguments)
-            check_approval(tool, None if approved else self._policy.approval_needed(tool, server.entry))
+            if not approved and (reason := self._policy.approval_needed(tool, server.entry)):
+                self._ask(AskedCall(caller, door, tool.id, arguments, reason), asking, given_up)
             under_way.counted_as = tool.id
             under_way.result = self._servers.call(
                 caller.owner, server, tool.name, arguments, seconds=seconds, progress=progress, given_up=given_up
@@ -238,6 +254,12 @@ class Gateway:
             f"The nearest are {near}" if near else "Find one with pml_search_tools",
             code="TOOL_NOT_FOUND",
         )
+
+    def _ask(self, call: AskedCall, asking: HowAsked, given_up: GivingUp | None) -> None:
+        """Have a person approve the call."""
+        if asking == "here":
+            raise approval_needed(call.tool, call.reason)
+        self._waiting.pass_approved(call, given_up, waits=asking == "wait")
 
     def _check_own(self, tool: OwnTool) -> None:
         """Raise `Refused` if code and workflows may not call this tool of Loci."""

@@ -11,6 +11,7 @@ from loci.core.settings import Settings
 from loci.core.stores import RecordStore
 from loci.search.inference import Embedder
 from loci.tools.api import ToolParts
+from loci.tools.approval_links import ApprovalLinks
 from loci.tools.call_log import CallLog
 from loci.tools.capabilities.learning import Learning
 from loci.tools.capabilities.matching import Matching
@@ -26,6 +27,7 @@ from loci.tools.reaching import Reaching
 from loci.tools.secrets import Secrets
 from loci.tools.tool_list import ToolList
 from loci.tools.usage import Usage
+from loci.tools.waiting_calls import WaitingCalls
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ def tool_parts(
     adapters: ToolAdapters,
     own: OwnTools,
     calls: Calls,
+    links: ApprovalLinks,
     tell: Tell = untold,
 ) -> ToolParts:
     """Put the parts together."""
@@ -61,14 +64,17 @@ def tool_parts(
     policy = Policy(read_only=settings.tools_read_only, approval=settings.tools_approval)
     shelf = Shelf(records, time.time)
     matching = Matching(shelf, Meanings(records, embedder, "capability_vectors"), usage)
+    log = CallLog(records, later, time.time)
+    waiting = WaitingCalls(records, log, links, time.time, settings.approval_seconds, tell)
     return ToolParts(
         tool_list,
-        Gateway(tool_list, servers, own, policy, calls),
+        Gateway(tool_list, servers, own, policy, calls, waiting),
+        waiting,
         servers,
         Discovery(usage, Meanings(records, embedder)),
         usage,
         reached.secrets,
-        CallLog(records, later, time.time),
+        log,
         later,
         shelf,
         matching,

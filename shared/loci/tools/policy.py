@@ -73,14 +73,10 @@ class Policy:
         return None
 
 
-def check_approval(tool: AnyTool, reason: str | None) -> None:
-    """Raise `Refused` if there is a reason why a person must approve the call."""
-    if reason is not None:
-        raise Refused(
-            f"A person must approve this call of {tool.id}: {reason}",
-            "Ask them to make it themselves, or the operator to change `approve` of the server or tools_approval",
-            code="APPROVAL_NEEDED",
-        )
+def approval_needed(tool: str, reason: str) -> Refused:
+    """The refusal of a call that a person must approve."""
+    what = f"A person must approve this call of {tool}: {reason}"
+    return Refused(what, "Ask them to approve it", code="APPROVAL_NEEDED")
 
 
 def matches(tool: UpstreamTool, patterns: Sequence[str]) -> bool:

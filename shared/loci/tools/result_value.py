@@ -4,6 +4,7 @@ from typing import Any, cast
 
 from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject, read_whole
+from loci.core.media import content_of, media_in
 from loci.tools.policy import AnyTool
 
 LONGEST_ERROR = 2000
@@ -29,6 +30,15 @@ def value_of(tool: AnyTool, result: JsonObject) -> Json:
         return read_whole(text)
     except ValueError:
         return text
+
+
+def media_beside(result: JsonObject) -> list[JsonObject]:
+    """The images, sounds and files that the plain value of the result does not have, because it is the structure."""
+    structured = result.get("structuredContent")
+    if structured is None:
+        return []
+    repeated = {content_of(one) for one in media_in(structured)}
+    return [one for one in media_in(result.get("content")) if content_of(one) not in repeated]
 
 
 def _unwrapped(tool: AnyTool, structured: Json) -> Json:

@@ -80,7 +80,7 @@ def tool_tools(app: ToolsHost) -> list[LociTool]:
         tool: Annotated[str, Field(description="the tool_id or the name of a tool")],  # noqa: ARG001 (the server reads it)
         arguments: Annotated[dict[str, Any] | None, Field(description="its arguments")] = None,  # noqa: ARG001
     ) -> CallToolResult:
-        """Call any tool by its name, listed or not. Its own result comes back, unchanged.
+        """Call any tool by its name, listed or not. Its own result comes back.
 
         Use it if your client refuses tools that were not listed; else call the tool itself.
 

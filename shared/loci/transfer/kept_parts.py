@@ -98,7 +98,7 @@ class ResultPart:
 
     def items(self, owner: Owner, after: str | None) -> Iterator[Item | Unreadable]:
         for one in sorted(self._scratchpad.list(owner), key=lambda one: one.id):
-            if after is not None and one.id <= after:
+            if one.media_type or (after is not None and one.id <= after):  # of a file, the text is a link to here
                 continue
             try:
                 text = self.read(owner, one.id, TEXT)

@@ -13,13 +13,17 @@ from starlette.routing import Route
 from loci.core.errors import Refused
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
+from loci.mcp.approval import APPROVAL_NEEDED
+from loci.mcp.auth.pins import LONGEST
 from loci.mcp.threads import THREADS, WRITES, on_thread_of
+from loci.tools.waiting_calls import MARK
 from loci.web import answers
 from loci.web.approve_page import LONGEST_FEEDBACK
 from loci.web.first_rows import FIRST, LARGEST_LIST, ROOM, first_rows
 from loci.web.host import PagesHost
 from loci.web.live import live_answer, tagged
 from loci.web.page import HtmlPage
+from loci.web.proofs import HEADER, Proofs
 from loci.web.queries import number_in
 from loci.web.seen import seen
 from loci.web.shell import PageKind, shell_page
@@ -28,7 +32,7 @@ from loci.web.visit import Visit
 from loci.web.visitors import Visitors
 from loci.workflows.run_facts import CODE
 
-PAGE: Final = PageKind("approvals", ("/live", "/times", "/question", "main"), ("question.css",))
+PAGE: Final = PageKind("approvals", ("/live", "/times", "/proof", "/question", "main"), ("question.css", "pin.css"))
 LONGEST_SHOWN: Final = 20_000
 """Characters of arguments, or of code, in the list. The page of the run has the rest."""
 LARGEST_ANSWER: Final = 16 * 1024
@@ -42,17 +46,25 @@ class Answered(BaseModel):
     note: Annotated[str, Field(max_length=LONGEST_FEEDBACK)] = ""
 
 
+class Pin(BaseModel):
+    """The PIN of the person at this machine."""
+
+    pin: Annotated[str, Field(max_length=LONGEST)]
+
+
 class ApprovalsRoutes:
     """The page of what waits."""
 
-    def __init__(self, app: PagesHost, visitors: Visitors) -> None:
+    def __init__(self, app: PagesHost, visitors: Visitors, proofs: Proofs) -> None:
         self._app = app
         self._visitors = visitors
+        self._proofs = proofs
 
     def routes(self) -> Sequence[Route]:
         return [
             Route("/ui/approvals", self._visitors.page("approvals", self._page), methods=["GET"]),
             Route("/ui/approvals/list", self._list, methods=["GET"]),
+            Route("/ui/approvals/proof", self._proof, methods=["POST"]),
             Route("/ui/approvals/{id}", self._answer, methods=["POST"]),
         ]
 
@@ -97,11 +109,16 @@ class ApprovalsRoutes:
         except ValidationError:
             raise Refused("This answer says neither approve nor reject", "Choose one", code="BAD_ANSWER") from None
 
+        by = await on_thread_of(THREADS, self._proofs.answerer, visit, request.headers.get(HEADER, ""))
+
         def decide() -> JsonObject:
             note = given.note.strip() or None
-            return self._app.workflows.decide(
-                owner, id, given.checkpoint_id, approved=given.approved, feedback=note, by_person=True, wait=False
-            )
+            try:
+                return self._app.workflows.decide(
+                    owner, id, given.checkpoint_id, approved=given.approved, by=by, feedback=note, wait=False
+                )
+            except Refused as refused:
+                raise self._proofs.needed(visit) if refused.code == APPROVAL_NEEDED else refused from None
 
         began = time.perf_counter()
         try:
@@ -115,9 +132,23 @@ class ApprovalsRoutes:
         self._visitors.tell("ui_approve", visit.caller, began, len(answer.body))
         return answer
 
+    async def _proof(self, request: Request) -> Response:
+        """Take the PIN for a proof, which the page keeps for a while."""
+        visit = await self._visitors.visit(request)
+        try:
+            given = Pin.model_validate_json(await visit.sent(LARGEST_ANSWER))
+        except ValidationError:
+            raise Refused("This is no PIN", "Give your PIN", code="BAD_ANSWER") from None
+        began = time.perf_counter()
+        answer = answers.json({"proof": await on_thread_of(WRITES, self._proofs.given_for, visit, given.pin)})
+        self._visitors.tell("ui_proof", visit.caller, began, 0)
+        return answer
+
     def _closed(self, owner: Owner, id: str, checkpoint: str) -> JsonObject:
         """How somebody else answered, or that nobody did: then the run was aborted."""
+        error: JsonObject = {"code": "CHECKPOINT_CLOSED", "message": "This question is answered already."}
+        if id.startswith(MARK):
+            return {"error": error, "decision": None, "status": "answered"}
         run = cast("dict[str, Any]", self._app.workflows.watching.run(owner, id))
         decision = next((one for one in run["decisions"] if one["checkpoint"] == checkpoint), None)
-        error: JsonObject = {"code": "CHECKPOINT_CLOSED", "message": "This question is answered already."}
         return {"error": error, "decision": decision, "status": run["status"]}

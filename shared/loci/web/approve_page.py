@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
+from loci.core.errors import LociError
 from loci.core.json import Json, iso
+from loci.tools.waiting_calls import MARK
 from loci.web.facts import encodable
 from loci.web.form_tokens import FIELD
 from loci.web.page import OWN, HtmlPage, filled
@@ -16,14 +18,24 @@ from loci.workflows.run import status_said
 LONGEST_FEEDBACK: Final = 2000
 STYLES: Final = (*SIGN_IN, "approve.css")
 WARNING: Final = "These are the tool&rsquo;s own words: nobody has checked them."
+PIN_NEEDED: Final = "PIN_NEEDED"
+PIN: Final = """<label for="pin">Your PIN, to approve</label>
+    <input id="pin" name="pin" type="password" maxlength="200" autocomplete="off">"""
 ALL: Final = '<a href="approvals">All that waits</a>'
 
 
-def approve_page(asked: Mapping[str, Any], token: str, form_token: str) -> HtmlPage:
-    """The page of an open question, as pages show it, with the form that answers it."""
+def approve_page(
+    asked: Mapping[str, Any], token: str, form_token: str, lacks: LociError | None = None, problem: str = ""
+) -> HtmlPage:
+    """The page of an open question, as pages show it, with the form that answers it.
+
+    `lacks`: what the visitor lacks to approve it; `problem`: what was wrong the last time.
+    """
     is_layer = asked["kind"] == "layer"
     run = f"runs/{html.escape(asked['workflow_id'])}"
     parts = [f"<h2>{_what(asked)}</h2>", _why(asked, is_layer=is_layer), _who(asked, run)]
+    if asked["title"]:
+        parts.append(f'<p dir="auto">It is for: {_text(asked["title"])}</p>')
     if asked["intent"]:
         parts.append(f'<p dir="auto">It says: {_text(asked["intent"])}</p>')
     if not is_layer:
@@ -35,11 +47,17 @@ def approve_page(asked: Mapping[str, Any], token: str, form_token: str) -> HtmlP
         parts.append(f'<p class="note">This is only the beginning: <a href="{whole}">see all of it</a></p>')
     if asked["says"]:
         parts.append(_own_words(asked["says"]))
-    return _filled("Approve a step", "".join(parts) + _form(token, form_token, is_layer=is_layer) + f"<p>{ALL}</p>")
+    if asked["before"]:
+        before = ", ".join(f"{one['tool']} ({one['outcome']})" for one in asked["before"])
+        parts.append(f'<p class="note" dir="auto">Before it: {_text(before)}</p>')
+    form = _form(token, form_token, lacks, problem, is_layer=is_layer)
+    return _filled("Approve a step", "".join(parts) + form + f"<p>{ALL}</p>")
 
 
 def over_page(id: str, status: Json, said: str = "This question is answered already, or it has expired.") -> HtmlPage:
-    """The page of a run whose question is closed."""
+    """The page of a run, or of a call, whose question is closed."""
+    if id.startswith(MARK):
+        return _filled("Call", f'<p role="status">{said}</p><p>{ALL}.</p>')
     link = f'<a href="runs/{html.escape(id)}">See the run</a>'
     told = f'<p role="status">{said}</p><p>It {html.escape(status_said(str(status)))}.</p><p>{link}. {ALL}.</p>'
     return _filled("Workflow", told)
@@ -48,7 +66,7 @@ def over_page(id: str, status: Json, said: str = "This question is answered alre
 def _what(asked: Mapping[str, Any]) -> str:
     if asked["kind"] == "layer":
         return "A layer has ended"
-    task = f"<bdi>{_text(asked['task'])}</bdi>"
+    task = "A client" if asked["kind"] == "call" else f"<bdi>{_text(asked['task'])}</bdi>"
     return f"{task} wants to run code" if asked["code"] else f"{task} wants to call <code>{_text(asked['tool'])}</code>"
 
 
@@ -63,7 +81,8 @@ def _who(asked: Mapping[str, Any], run: str) -> str:
     at = iso(asked["since"])
     when = f'<time datetime="{at}">{at[:10]} {at[11:-1]} UTC</time>'
     link = f'<a href="{run}">{html.escape(asked["workflow_id"])}</a>'
-    return f'<p class="note">Asked by {_text(asked["asked_by"])}, {when}, in {link}</p>'
+    where = "" if asked["kind"] == "call" else f", in {link}"
+    return f'<p class="note">Asked by {_text(asked["asked_by"])}, {when}{where}</p>'
 
 
 def _block(name: str, text: str) -> str:
@@ -77,13 +96,21 @@ def _own_words(says: Mapping[str, Any]) -> str:
     return f'<h3>What the tool says about itself</h3><p class="note">{WARNING}</p>{quote}'
 
 
-def _form(token: str, form_token: str, *, is_layer: bool) -> str:
+def _form(token: str, form_token: str, lacks: LociError | None, problem: str, *, is_layer: bool) -> str:
     yes, no = ("Go on", "Stop") if is_layer else ("Approve", "Reject")
+    approve, pin = f'<button name="answer" value="approve">{yes}</button>', ""
+    if lacks is not None and lacks.code == PIN_NEEDED:
+        pin = PIN
+    elif lacks is not None:
+        approve, problem = "", str(lacks)
+    said = f'<p class="problem" role="alert">{_text(problem)}</p>' if problem else ""
     return f"""<form method="post" action="approve?link={html.escape(token)}">
+    {said}
     <input type="hidden" name="{FIELD}" value="{html.escape(form_token)}">
     <label for="feedback">Note, kept with the answer</label>
     <input id="feedback" name="feedback" maxlength="{LONGEST_FEEDBACK}" autocomplete="off">
-    <button name="answer" value="approve">{yes}</button>
+    {pin}
+    {approve}
     <button name="answer" value="reject" class="plain">{no}</button>
   </form>"""
 

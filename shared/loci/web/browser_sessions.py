@@ -52,8 +52,15 @@ class BrowserSessions:
                 "e": float() | int() as ends,
             } if ends > self._clock():
                 owner = Owner(tenant, subject)
-                is_good = self._is_good(key, claims.get("i"), owner) and not self._is_ended(name)
-                return Caller(owner, "token" if key is None else "key") if is_good else None
+                issuer = claims.get("i")
+                if self._is_ended(name) or (issuer is not None and issuer != self._issuer):
+                    return None
+                if key is None:
+                    return Caller(owner, "token", is_person=issuer is not None)
+                known = self._keys.by_id(str(key))
+                if known is None or known.owner != owner:
+                    return None
+                return Caller(owner, "key", is_person=known.is_person, name=known.name)
             case _:
                 return None
 
@@ -69,11 +76,6 @@ class BrowserSessions:
 
     def _is_ended(self, name: str) -> bool:
         return self._records.get(SYSTEM, KIND, name) is not None
-
-    def _is_good(self, key: object, issuer: object, owner: Owner) -> bool:
-        if issuer is not None and issuer != self._issuer:
-            return False
-        return key is None or self._keys.owner_by_id(str(key)) == owner
 
 
 def set_cookie(value: str, *, seconds: int, secure: bool, name: str = COOKIE, site: str = "Strict") -> str:

@@ -22,6 +22,7 @@ from loci.web.health_routes import HealthRoutes
 from loci.web.host import PagesHost
 from loci.web.learned_routes import LearnedRoutes
 from loci.web.places import USUAL
+from loci.web.proofs import Proofs
 from loci.web.run_routes import RunRoutes
 from loci.web.search_routes import SearchRoutes
 from loci.web.tool_routes import ToolRoutes
@@ -36,7 +37,8 @@ class Pages:
     def __init__(self, app: PagesHost, *, is_open: bool, clock: Callable[[], float]) -> None:
         self._app = app
         self._visitors = Visitors(app, is_open=is_open, clock=clock)
-        approvals = ApprovalsRoutes(app, self._visitors)
+        proofs = Proofs(app, clock)
+        approvals = ApprovalsRoutes(app, self._visitors, proofs)
         self.routes = [
             Route("/", answers.to(f"ui/{USUAL}")),
             Route("/ui", answers.to(f"ui/{USUAL}")),
@@ -44,10 +46,10 @@ class Pages:
             *GraphRoutes(app, self._visitors).routes(),
             *SearchRoutes(app, self._visitors).routes(),
             *FileRoutes(app, self._visitors).routes(),
-            *ToolRoutes(app, self._visitors).routes(),
+            *ToolRoutes(app, self._visitors, proofs).routes(),
             *RunRoutes(app, self._visitors, approvals).routes(),
             *approvals.routes(),
-            *ApproveRoutes(app, self._visitors, approvals).routes(),
+            *ApproveRoutes(app, self._visitors, approvals, proofs).routes(),
             *LearnedRoutes(app, self._visitors).routes(),
             *ExecutorRoutes(app, self._visitors).routes(),
             *ConnectionRoutes(app, self._visitors).routes(),

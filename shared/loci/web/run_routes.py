@@ -31,7 +31,10 @@ from loci.web.visitors import RUN, Visitors
 
 LIST: Final = PageKind("runs", ("/live", "/times", "main"), ("question.css",))
 ONE: Final = PageKind(
-    "run", ("/live", "/times", "/question", "graph", "task", "replay", "main"), ("question.css",), place="runs"
+    "run",
+    ("/live", "/times", "/proof", "/question", "graph", "task", "replay", "main"),
+    ("question.css",),
+    place="runs",
 )
 MOST: Final = 2_000
 """Runs in one answer."""

@@ -16,12 +16,15 @@ from loci.mcp.threads import UPSTREAM
 from loci.web.first_rows import ROOM
 from loci.web.host import PagesHost
 from loci.web.page import HtmlPage
+from loci.web.proofs import HEADER, Proofs
 from loci.web.shell import PageKind, shell_page
 from loci.web.tool_facts import calls_facts, servers_facts, tool_facts, tools_facts
 from loci.web.visit import Visit
 from loci.web.visitors import Visitors
 
-PAGE: Final = PageKind("tools", ("form", "result", "tool", "servers", "main"), ("content.css", "reader.css"))
+PAGE: Final = PageKind(
+    "tools", ("/proof", "form", "result", "tool", "servers", "main"), ("content.css", "reader.css", "pin.css")
+)
 LARGEST_CALL: Final = 256 * 1024
 LARGEST_RESULT: Final = 1_000_000
 """Characters of a result as JSON. Of a larger one the page shows the beginning."""
@@ -46,9 +49,10 @@ class Asked(BaseModel):
 class ToolRoutes:
     """The page of tools."""
 
-    def __init__(self, app: PagesHost, visitors: Visitors) -> None:
+    def __init__(self, app: PagesHost, visitors: Visitors, proofs: Proofs) -> None:
         self._app = app
         self._visitors = visitors
+        self._proofs = proofs
 
     def routes(self) -> Sequence[Route]:
         return [
@@ -107,8 +111,11 @@ class ToolRoutes:
         call = _read(Call, await visit.sent(LARGEST_CALL))
 
         def called(_: Owner) -> JsonObject:
+            if call.approved and not self._proofs.answerer(visit, request.headers.get(HEADER, "")).is_person:
+                raise self._proofs.needed(visit)
+            tools, approved = self._app.tools, call.approved
             try:
-                result = self._app.tools.call(visit.caller, "page", call.tool, call.arguments, approved=call.approved)
+                result = tools.call(visit.caller, "page", call.tool, call.arguments, approved=approved, asking="page")
             except LociError as error:
                 return {"failed": _failure(error)}
             text = json.dumps(result, ensure_ascii=False)

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from loci.core.identity import Caller, Owner
-from loci.mcp.auth.gate import Gate
+from loci.mcp.auth.gate import Gate, KeyNeeded
 from loci.mcp.auth.signed_in_by import SignedInBy
 from loci.mcp.http.address import Addresses, comes_from_elsewhere, is_own_page, public_base, without_origin
 from loci.mcp.http.refusal import Refusal
@@ -53,7 +53,7 @@ class Visitors:
             return
         if writes:
             raise Refusal(403, "This form was not sent by a page of Loci")
-        self._addresses.check(headers)
+        self._addresses.check(headers, is_page=True)
 
     async def caller(self, request: Request) -> tuple[Caller, bool]:
         """The caller, and True if a cookie named it. A credential in the request counts before the cookie."""
@@ -89,7 +89,7 @@ class Visitors:
             try:
                 visit = await self.visit(request)
             except Refusal as refusal:
-                if refusal.status == 401 and _is_page_load(request):
+                if (refusal.status == 401 or isinstance(refusal, KeyNeeded)) and _is_page_load(request):
                     wanted = name.format_map(request.path_params)
                     if name in (APPROVE, CONSENT):
                         wanted = f"{name}?{request.url.query}"
@@ -104,8 +104,9 @@ class Visitors:
         """The form that asks for a key, unless the visitor is known."""
         try:
             await self.caller(request)
-        except Refusal:
-            return self.asked(wanted_page(request))
+        except Refusal as refusal:
+            problem = f"{refusal.message}." if isinstance(refusal, KeyNeeded) else ""
+            return self.asked(wanted_page(request), problem)
         return answers.away(wanted_page(request))
 
     def asked(self, to: str, problem: str = "", status: int = 200) -> Response:

@@ -1,22 +1,42 @@
 """The answers about runs, with the reference's fields and beside them ours."""
 
 import json
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, cast
 
-from loci.core.errors import NotFound
+from loci.core.errors import LociError, NotFound
 from loci.core.identity import Owner
-from loci.core.json import Json, JsonObject
+from loci.core.json import Json, JsonObject, iso
+from loci.core.media import without_media
+from loci.core.scopes import scope_of
 from loci.scratchpad.api import Scratchpad
-from loci.workflows.approval_links import ApprovalLinks
+from loci.tools.approval_links import ApprovalLinks
 from loci.workflows.references import previewed
-from loci.workflows.run import ENDED, Run, TaskState
+from loci.workflows.run import ENDED, Decision, Run, TaskState
 from loci.workflows.runs import Runs
+from loci.workflows.values import share, size_of
 
-LARGE: Final = 4096
-"""Characters of a value that an answer about a layer has; of a larger one it has a scratchpad entry."""
-PREVIEW: Final = 300
+ROOM: Final = 15_000
+"""Bytes of an answer, a little less than its budget: nothing is cut from one that keeps to them."""
+QUESTION: Final = 6_000
+"""The most of them that a checkpoint takes from the results. It is whole here: a person has to see all of it."""
+LEAST: Final = 256
+"""Bytes of a value that is shortened, however many there are."""
 TOOL: Final = "pml_execute_dag"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A field of an answer that may be large."""
+
+    of: JsonObject
+    name: str
+    about: str
+    """What is kept if it is too large."""
+    is_text: bool = False
+    """True: its beginning is a text, too."""
 
 
 class Answers:
@@ -30,47 +50,62 @@ class Answers:
 
     def of(self, owner: Owner, id: str, run: Run) -> JsonObject:
         """How far the run is: what it gave, or what it waits for."""
-        values = self.known(owner, id, run, run.tasks)
+        values: JsonObject = {one: without_media(value) for one, value in self.known(owner, id, run, run.tasks).items()}
+        parts = [_Part(values, task, f"{task} of {id}") for task in values]
         if run.checkpoint is not None and run.checkpoint.kind == "layer":
             return self._layer(owner, id, run, values)
         status: str = run.status
         # What may be long comes last: an answer that is too long is cut from its end.
         answer: JsonObject = {"status": status, "workflow_id": id}
+        question: JsonObject = {}
         if run.checkpoint is not None:
             asked = run.checkpoint
             answer["checkpoint_id"] = asked.id
             if link := self.link(owner, id, run):
                 answer["approval_url"] = link
-            shown = "show them approval_url, or " if link else ""
             answer["next_action"] = (
-                f"Only a person may answer: {shown}ask them to run: loci approve {id}"
+                f"Only a person may approve it. {self.advice(owner, id, run)}"
                 if asked.only_human
                 else "Use pml:approval_response to approve or reject it"
             )
             told: JsonObject = {
                 "task": asked.task,
                 "tool": run.plan[asked.task].tool or "code_execution",
-                "arguments": asked.arguments,
                 "reason": asked.reason,
                 "only_human": asked.only_human,
+                "arguments": asked.arguments,
             }
             if code := run.plan[asked.task].code:
                 told["code"] = code
-            answer["checkpoint"] = told
+            question = {"checkpoint": told}
         elif run.status == "running":
             answer["next_action"] = "It goes on. Use pml:workflow_status to see how far it is"
         elif run.status == "aborted":
             ended = [one.reason for one in run.decisions if one.what.startswith(("abort", "reject"))]
             if ended:
                 answer["reason"] = ended[-1]
-        answer["results"] = values
         answer["metrics"] = {
             "total_time_ms": round(((run.ended if run.status in ENDED else self._clock()) - run.began) * 1000, 1),
             "parallel_branches": max((len(layer) for layer in run.layers()), default=0),
         }
         if run.status != "complete" or any(one.status != "success" for one in run.tasks.values()):
-            answer["tasks"] = [self._task(run, one.id) for one in run.plan.tasks]
-        return answer
+            tasks = [self._task(run, one.id) for one in run.plan.tasks]
+            answer["tasks"] = [*tasks]
+            parts += self._errors(id, tasks)
+        if run.decisions:
+            answer["decisions"] = [_decision(one) for one in run.decisions]
+        answer["results"] = values
+        return self._fitted(owner, answer, parts, ROOM - min(size_of(question), QUESTION)) | question
+
+    def media(self, owner: Owner, id: str, run: Run, tasks: Iterable[str]) -> list[tuple[str, JsonObject]]:
+        """The images, sounds and files that these tasks gave, each with its task."""
+        found: list[tuple[str, JsonObject]] = []
+        for task in tasks:
+            with suppress(NotFound):  # the answer says that it is lost
+                state = run.tasks[task]
+                media = self._runs.media(owner, id, task, state) if state.status == "success" else []
+                found += [(task, one) for one in media]
+        return found
 
     def link(self, owner: Owner, id: str, run: Run) -> str | None:
         """The address at which the person can answer. None if they came by a pipe: there may be no server."""
@@ -78,38 +113,42 @@ class Answers:
             return None
         return self._links.to(owner, id, run.checkpoint.id)
 
+    def advice(self, owner: Owner, id: str, run: Run) -> str:
+        """A sentence that says how a person answers."""
+        return self._links.advice(owner, id, self.link(owner, id, run))
+
     def _layer(self, owner: Owner, id: str, run: Run, values: JsonObject) -> JsonObject:
         layers = run.layers()
         at = min(run.released, len(layers))
-        ended: list[Json] = []
+        ended: list[JsonObject] = []
         for task in layers[at - 1]:
-            result: JsonObject = {"result": self._shown(owner, values[task])} if task in values else {}
+            result: JsonObject = {"result": values[task]} if task in values else {}
             ended.append({**self._task(run, task), **result})
-        following: list[Json] = [
+        following: list[JsonObject] = [
             {
                 "id": task,
                 "tool": run.plan[task].tool or "code_execution",
-                "arguments": self._preview(owner, run.plan[task].arguments, values),
+                "arguments": {name: previewed(one, values) for name, one in run.plan[task].arguments.items()},
                 "needs_approval": run.needs_approval(task),
             }
             for task in (layers[at] if at < len(layers) else [])
             if run.tasks[task].status == "waiting"
         ]
-        return {
+        answer: JsonObject = {
             "status": "layer_complete",
             "workflow_id": id,
             "checkpoint_id": run.checkpoint.id if run.checkpoint else "",
             "current_layer": at,
             "total_layers": len(layers),
             "next_action": "Use pml:continue to proceed",
-            "layer_results": ended,
-            "next_layer": following,
+            "layer_results": [*ended],
+            "next_layer": [*following],
         }
-
-    def _preview(self, owner: Owner, arguments: JsonObject, values: JsonObject) -> JsonObject:
-        """The arguments, as far as they are known."""
-        known = {name: previewed(one, values) for name, one in arguments.items()}
-        return {name: self._shown(owner, one) for name, one in known.items()}
+        parts = [_Part(one, "result", f"{one['taskId']} of {id}") for one in ended if "result" in one]
+        for one in following:
+            arguments = cast("JsonObject", one["arguments"])
+            parts += [_Part(arguments, name, f"{name} for {one['id']} of {id}") for name in arguments]
+        return self._fitted(owner, answer, [*parts, *self._errors(id, ended)], ROOM)
 
     def known(self, owner: Owner, id: str, run: Run, tasks: Iterable[str]) -> JsonObject:
         """The results of those of these tasks that have ended well."""
@@ -122,12 +161,40 @@ class Answers:
         except NotFound as error:  # it must not hide the others
             return {error.code: str(error)}
 
-    def _shown(self, owner: Owner, value: Json) -> Json:
-        text = json.dumps(value, ensure_ascii=False)
-        if len(text) <= LARGE:
-            return value
-        kept = self._scratchpad.keep(owner, TOOL, text)
-        return {"scratchpad_id": kept.id, "characters": len(text), "preview": text[:PREVIEW]}
+    def _errors(self, id: str, tasks: Iterable[JsonObject]) -> Iterator[_Part]:
+        for one in tasks:
+            if "error" in one:
+                yield _Part(one, "error", f"the error of {one['taskId']} of {id}", is_text=True)
+
+    def _fitted(self, owner: Owner, answer: JsonObject, parts: Sequence[_Part], room: int) -> JsonObject:
+        """The answer in its room. Of a part that is larger than its share it has the beginning."""
+        sizes = [size_of(one.of[one.name]) for one in parts]
+        fixed = size_of(answer) - sum(sizes)
+        most = max(share(sizes, room - fixed), LEAST)
+        kept: list[str] = []
+        for one, size in zip(parts, sizes, strict=True):
+            if size > most:
+                one.of[one.name] = self._beginning(owner, one, most, kept)
+        return answer
+
+    def _beginning(self, owner: Owner, part: _Part, room: int, ids: list[str]) -> Json:
+        """The part's beginning, and where the whole of it is kept. `ids`: of what is kept for the same answer."""
+        value = part.of[part.name]
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        scopes = [scope_of("workflows", writes=False)]
+        where: JsonObject
+        try:
+            kept = self._scratchpad.keep(owner, TOOL, text, about=part.about, scopes=scopes, beside=ids)
+            ids.append(kept.id)
+            where = {"scratchpad_id": kept.id}
+            said = f"… scratchpad_read('{kept.id}') has all of it"
+        except LociError as error:  # the others must not be lost with it
+            where = {"not_kept": error.what}
+            said = "…"
+        if part.is_text:
+            return _cut(text, room - len(said.encode())) + said
+        shown: JsonObject = {**where, "characters": len(text), "preview": ""}
+        return {**shown, "preview": _cut(text, room - size_of(shown))}
 
     @staticmethod
     def _task(run: Run, id: str) -> JsonObject:
@@ -136,3 +203,15 @@ class Answers:
         if state.error:
             told["error"] = f"{state.code}: {state.error}" if state.code else state.error
         return told
+
+
+def _cut(text: str, room: int) -> str:
+    """The beginning of the text that takes so many bytes in JSON, or a little less."""
+    while (size := size_of(text)) > room + len('""') and text:
+        text = text[: len(text) * max(room, 0) // size]
+    return text
+
+
+def _decision(one: Decision) -> JsonObject:
+    told: JsonObject = {"what": one.what, "by": one.by, "way": one.way, "at": iso(one.at)}
+    return told | ({"reason": one.reason} if one.reason else {})

@@ -8,16 +8,18 @@ from typing import Final
 
 from loci.core.deadline import time_left
 from loci.core.errors import LociError, NotFound, Refused
-from loci.core.identity import LOCAL_CALLER, Caller, Owner
+from loci.core.identity import LOCAL_CALLER, Caller, Owner, asked_by
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
 from loci.core.scopes import INSUFFICIENT
+from loci.tools.approval_links import ApprovalLinks, Linked
+from loci.tools.waiting_calls import MARK, WaitingCalls
 from loci.workflows.active import ActiveRuns
 from loci.workflows.answers import Answers
-from loci.workflows.approval_links import ApprovalLinks, Linked
 from loci.workflows.decisions import (
     BY_LOCI,
     BY_PLAN,
+    WhoApproves,
     aborted,
     answered,
     continued,
@@ -29,7 +31,7 @@ from loci.workflows.decisions import (
 from loci.workflows.plan import Plan, Task
 from loci.workflows.ports import CheckedTask, Steps, WorkflowEngine
 from loci.workflows.pursuing import Pursuit
-from loci.workflows.run import ENDED, Checkpoint, Run, TaskState
+from loci.workflows.run import ENDED, Answerer, Checkpoint, Run, TaskState
 from loci.workflows.runs import ALIVE, Runs
 from loci.workflows.slice import Slices
 from loci.workflows.watching import Watching
@@ -42,6 +44,7 @@ LONGEST: Final = ALIVE
 BEGINNING_SECONDS: Final = 30.0
 """Seconds after which somebody should have begun to move a run on."""
 MOST_FAULTS: Final = 5
+LONGEST_TITLE: Final = 200
 
 Told = Callable[[int, int, str], None]
 """Told how far a run is: tasks that have ended, of how many, and a text."""
@@ -63,9 +66,10 @@ class WorkflowParts:
     answers: Answers
     links: ApprovalLinks
     pursuit: Pursuit
+    calls: Callable[[], WaitingCalls]
+    """Those that wait for a person."""
     clock: Callable[[], float]
-    only_people: bool
-    """True: only people may approve tasks."""
+    who_approves: WhoApproves
     patience: float
     """Seconds that a call waits before it answers that the run goes on."""
     ends_with_call: bool = False
@@ -77,30 +81,39 @@ class Workflows:
 
     def __init__(self, parts: WorkflowParts) -> None:
         self.parts = parts
-        self.watching = Watching(parts.runs, parts.active, parts.answers, self._taken_up)
+        self.watching = Watching(parts.runs, parts.active, parts.answers, parts.calls, self._taken_up)
 
     def wait_for_ends(self) -> None:
         """Have calls wait for the ends of their runs, however long: this process ends with the call."""
         self.parts = replace(self.parts, patience=LONGEST, ends_with_call=True)
 
     def start(
-        self, caller: Caller, workflow: JsonObject, *, by_layer: bool = False, told: Told = nobody, why: str = BY_PLAN
+        self,
+        caller: Caller,
+        workflow: JsonObject,
+        *,
+        by_layer: bool = False,
+        title: str = "",
+        told: Told = nobody,
+        why: str = BY_PLAN,
     ) -> JsonObject:
         """Run a plan. Nothing of it runs unless all of it can. `why`: tasks that it marks wait for an approval."""
         plan = Plan.of(workflow)
         checked = self._checked(caller.owner, plan.tasks)
         id = f"wf_{random_id(20)}"
         owner, now = caller.owner, self.parts.clock()
+        gated = gates(plan.tasks, checked, self.parts.who_approves, why)
         slot = self.parts.active.begin(owner, id)
         run = Run(
             plan=plan,
             tasks={one.id: TaskState() for one in plan.tasks},
             safe=tuple(one for one, tool in checked.items() if tool.is_safe),
-            gated=(gated := gates(plan.tasks, checked, why)),
-            only_people=self.parts.only_people,
-            by_person=tuple(one for one in gated if self.parts.only_people or plan[one].approve == "human"),
+            gated={**gated.why},
+            only_people=self.parts.who_approves == "person",
+            by_person=gated.by_person,
             by_layer=by_layer,
             caller=caller.as_json(),
+            title=title.strip()[:LONGEST_TITLE],
             slot=slot,
             began=now,
         )
@@ -114,10 +127,17 @@ class Workflows:
         return self._settled(owner, id, told)
 
     def pursue(
-        self, caller: Caller, intent: str, context: JsonObject, *, by_layer: bool = False, told: Told = nobody
+        self,
+        caller: Caller,
+        intent: str,
+        context: JsonObject,
+        *,
+        by_layer: bool = False,
+        title: str = "",
+        told: Told = nobody,
     ) -> JsonObject:
         """Run a plan that Loci makes for the intent; tell the plan alone if it is not complete or not sure."""
-        start = partial(self.start, caller, by_layer=by_layer, told=told, why=BY_LOCI)
+        start = partial(self.start, caller, by_layer=by_layer, title=title, told=told, why=BY_LOCI)
         return self.parts.pursuit.pursue(caller, intent, context, start)
 
     def replan(self, caller: Caller, id: str, requirement: str, context: JsonObject) -> JsonObject:
@@ -129,9 +149,9 @@ class Workflows:
             raise Refused(what, "Begin another workflow, with pml_execute_dag", code=INSUFFICIENT)
         return self.parts.pursuit.replan(owner, id, requirement, context)
 
-    def proceed(self, owner: Owner, id: str, reason: str | None = None, told: Told = nobody) -> JsonObject:
+    def proceed(self, caller: Caller, id: str, reason: str | None = None, told: Told = nobody) -> JsonObject:
         """Go on with a run that waits after a layer. For another one, wait for its end."""
-
+        owner, by = caller.owner, Answerer(asked_by(caller.as_json()), "agent", is_person=False)
         seen: list[Checkpoint | None] = []
 
         def gone_on(run: Run) -> Run:
@@ -139,8 +159,8 @@ class Workflows:
             if run.checkpoint != seen[0]:  # another answer was faster: this one was not meant for what came after it
                 return run
             if run.checkpoint is not None and run.checkpoint.only_human:
-                raise self._only_a_person(owner, id, run, approved=True)
-            return continued(run, self.parts.clock(), reason)
+                raise self._only_a_person(owner, id, run)
+            return continued(run, self.parts.clock(), reason, by)
 
         self.parts.runs.change(owner, id, gone_on)
         self.parts.engine.start(owner, id)
@@ -153,18 +173,24 @@ class Workflows:
         checkpoint_id: str,
         *,
         approved: bool,
+        by: Answerer,
         feedback: str | None = None,
-        by_person: bool = False,
         wait: bool = True,
         told: Told = nobody,
     ) -> JsonObject:
-        """Answer the checkpoint at which a run waits. The second answer is refused. `wait`: for what comes of it."""
+        """Answer the question of a run, or of a call that waits. The second answer is refused. `wait`: for what comes
+        of it.
+
+        Anybody may reject; what only a person may approve needs a person's proof.
+        """
+        if id.startswith(MARK):
+            return self._decide_call(owner, id, checkpoint_id, approved=approved, by=by, feedback=feedback)
 
         def decided(run: Run) -> Run:
             checkpoint = open_checkpoint(run, checkpoint_id)
-            if checkpoint.only_human and not by_person:
-                raise self._only_a_person(owner, id, run, approved=approved)
-            return answered(run, checkpoint, self.parts.clock(), approved=approved, feedback=feedback)
+            if checkpoint.only_human and approved and not by.is_person:
+                raise self._only_a_person(owner, id, run)
+            return answered(run, checkpoint, self.parts.clock(), approved=approved, feedback=feedback, by=by)
 
         run, _ = self.parts.runs.change(owner, id, decided)
         if run.status in ENDED:
@@ -189,14 +215,12 @@ class Workflows:
         return answer
 
     def linked(self, owner: Owner, token: str) -> tuple[Linked, JsonObject]:
-        """The checkpoint behind a link, and its run as people watch it. Raises `NotFound`."""
+        """The checkpoint behind a link, and its run, or its call, as people watch it. Raises `NotFound`."""
         linked = self.parts.links.opened(owner, token)
+        if linked.workflow_id.startswith(MARK):
+            question = self.parts.calls().question(owner, linked.workflow_id)
+            return linked, {"checkpoint": question, "status": "answered"}
         return linked, self.watching.run(owner, linked.workflow_id)
-
-    def waiting(self, owner: Owner) -> dict[str, JsonObject]:
-        """The runs that wait for a decision, by their ids."""
-        paused = (pair for pair in self.parts.runs.all(owner).items() if pair[1].status == "paused")
-        return {id: self.parts.answers.of(owner, id, run) for id, run in paused}
 
     def ended(self, owner: Owner) -> dict[str, Run]:
         """The runs that have ended and are kept, by their ids. What belongs to their running is left out."""
@@ -251,8 +275,26 @@ class Workflows:
             raise Refused(f"Nothing has run. {told}", first.resolution, code=first.code)
         return checked
 
-    def _only_a_person(self, owner: Owner, id: str, run: Run, *, approved: bool) -> LociError:
-        return only_a_person(id, run, approved=approved, link=self.parts.answers.link(owner, id, run))
+    def _decide_call(
+        self, owner: Owner, id: str, question: str, *, approved: bool, by: Answerer, feedback: str | None
+    ) -> JsonObject:
+        """Answer the question of a call that waits."""
+        calls = self.parts.calls()
+        asked = calls.question(owner, id)
+        if approved and asked and not by.is_person:
+            link = self.parts.links.to(owner, id, question)
+            raise Refused(
+                f"Only a person may approve this call of {asked['tool']}",
+                self.parts.links.advice(owner, id, link),
+                code="APPROVAL_NEEDED",
+                details={"approval_url": link},
+            )
+        calls.decide(owner, id, question, approved=approved, who=by.who, way=by.way, note=feedback or "")
+        return {"status": "approved" if approved else "rejected", "workflow_id": id}
+
+    def _only_a_person(self, owner: Owner, id: str, run: Run) -> LociError:
+        answers = self.parts.answers
+        return only_a_person(run, answers.link(owner, id, run), answers.advice(owner, id, run))
 
     def _taken_up(self, owner: Owner, id: str, run: Run) -> bool:
         """Have a run that nothing moves on any more moved on. False if this process ends with the call."""

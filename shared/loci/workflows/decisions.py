@@ -1,27 +1,49 @@
 """Decisions about a run. They give its next state, and change nothing."""
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from loci.core.errors import LociError, Refused
 from loci.workflows.plan import Task
 from loci.workflows.ports import CheckedTask
-from loci.workflows.run import ENDED, Checkpoint, Run, TaskState, status_said
+from loci.workflows.run import ENDED, Answerer, Checkpoint, Run, TaskState, status_said
 
 LONGEST_ARGUMENTS: Final = 1000
+
+WhoApproves = Literal["policy", "person", "caller"]
+"""As the setting `workflow_approval` has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """The tasks that need an approval."""
+
+    why: Mapping[str, str]
+    """By their ids."""
+    by_person: tuple[str, ...]
+    """Those of them that only a person may approve."""
+
 
 BY_PLAN: Final = "the plan says so"
 BY_LOCI: Final = "Loci planned it, and it may change something"
 
 
-def gates(tasks: Iterable[Task], checked: Mapping[str, CheckedTask], why: str = BY_PLAN) -> dict[str, str]:
-    """Why tasks need an approval, by their ids. `why`: those that the plan itself has marked."""
+def gates(tasks: Sequence[Task], checked: Mapping[str, CheckedTask], who: WhoApproves, why: str = BY_PLAN) -> Gates:
+    """The tasks that need an approval. `why`: those that the plan itself has marked."""
     reasons = {one.id: checked[one.id].approval or (why if one.approve else None) for one in tasks}
-    return {id: reason for id, reason in reasons.items() if reason is not None}
+    gated = [one for one in tasks if reasons[one.id] is not None]
+
+    def is_for_people(task: Task) -> bool:
+        if task.approve == "human" or who == "person":
+            return True
+        return who == "policy" and checked[task.id].approval is not None
+
+    return Gates({one.id: str(reasons[one.id]) for one in gated}, tuple(one.id for one in gated if is_for_people(one)))
 
 
-def continued(run: Run, now: float, reason: str | None) -> Run:
+def continued(run: Run, now: float, reason: str | None, by: Answerer) -> Run:
     """The run that goes on after a layer. One that does not wait stays as it is."""
     match run.checkpoint:
         case Checkpoint(kind="approval", id=checkpoint):
@@ -31,7 +53,7 @@ def continued(run: Run, now: float, reason: str | None) -> Run:
                 code="APPROVAL_NEEDED",
             )
         case Checkpoint():
-            return released(run.decided(now, "continue", reason))
+            return released(run.decided(now, "continue", reason, by))
         case None:
             return run
 
@@ -49,9 +71,11 @@ def open_checkpoint(run: Run, id: str) -> Checkpoint:
     return run.checkpoint
 
 
-def answered(run: Run, checkpoint: Checkpoint, now: float, *, approved: bool, feedback: str | None) -> Run:
+def answered(
+    run: Run, checkpoint: Checkpoint, now: float, *, approved: bool, feedback: str | None, by: Answerer
+) -> Run:
     """The run whose checkpoint was answered so."""
-    run = run.decided(now, f"{'approve' if approved else 'reject'} {checkpoint.task or 'layer'}", feedback)
+    run = run.decided(now, f"{'approve' if approved else 'reject'} {checkpoint.task or 'layer'}", feedback, by)
     if checkpoint.kind == "layer":
         return released(run) if approved else aborted(run, now)
     state = run.tasks[checkpoint.task]
@@ -63,16 +87,11 @@ def answered(run: Run, checkpoint: Checkpoint, now: float, *, approved: bool, fe
     return run.with_tasks({checkpoint.task: new}).model_copy(update={"status": "running", "checkpoint": None})
 
 
-def only_a_person(id: str, run: Run, *, approved: bool, link: str | None) -> LociError:
-    """Why the model's answer does not count."""
-    if not approved:
-        return Refused(
-            "Only a person may answer this checkpoint", "To end the workflow, use pml_abort", code="ONLY_A_PERSON"
-        )
+def only_a_person(run: Run, link: str | None, advice: str) -> LociError:
+    """Why the model's approval does not count."""
     return Refused(
         question(run),
-        f"Ask them to {f'open {link}, or to ' if link else ''}run: loci approve {id}. To end the workflow,"
-        " use pml_abort",
+        f"{advice}. To end the workflow, use pml_abort",
         code="APPROVAL_NEEDED",
         details={"approval_url": link} if link else None,
     )

@@ -1,11 +1,13 @@
 """Workflows as tasks of the protocol: for clients that have its Tasks extension."""
 
-from loci.core.identity import Owner
+from loci.core.identity import Caller, Owner, asked_by
 from loci.core.json import JsonObject
 from loci.mcp.tasks import LongTask, TaskStatus
+from loci.workflows.answers import TOOL
 from loci.workflows.api import Workflows
 from loci.workflows.decisions import question
-from loci.workflows.run import ENDED, Run
+from loci.workflows.media_blocks import media_blocks
+from loci.workflows.run import ENDED, Answerer, Run
 
 CANCELLED = "cancelled by the client"
 
@@ -23,19 +25,23 @@ class LongWorkflows:
     def look(self, owner: Owner, id: str) -> LongTask:
         parts = self._workflows.parts
         run = parts.runs.get(owner, id)
-        status = _status(run)
+        status, answer = _status(run), self._workflows.status(owner, id)
         return LongTask(
             status,
             run.began,
             run.ended if run.status in ENDED else parts.clock(),
             parts.runs.seconds_kept(run),
-            self._workflows.status(owner, id),
+            answer,
+            TOOL,
             question(run) if status == "input_required" else "",
             run.checkpoint.id if run.checkpoint else "",
+            parts.answers.link(owner, id, run) or "",
+            media_blocks(self._workflows, owner, answer) if status == "completed" else (),
         )
 
-    def decide(self, owner: Owner, id: str, question_id: str, *, approved: bool) -> None:
-        self._workflows.decide(owner, id, question_id, approved=approved, by_person=True, wait=False)
+    def decide(self, caller: Caller, id: str, question_id: str, *, approved: bool, is_person: bool) -> None:
+        by = Answerer(asked_by(caller.as_json()), "dialogue" if is_person else "agent", is_person)
+        self._workflows.decide(caller.owner, id, question_id, approved=approved, by=by, wait=False)
 
     def cancel(self, owner: Owner, id: str) -> None:
         if self._workflows.parts.runs.get(owner, id).status not in ENDED:

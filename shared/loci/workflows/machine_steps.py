@@ -23,9 +23,8 @@ AFTER_EXPIRY: Final = 60.0
 class MachineSteps:
     """Does the steps. Only ids come and go."""
 
-    def __init__(self, parts: WorkflowParts, paused_seconds: float) -> None:
+    def __init__(self, parts: WorkflowParts) -> None:
         self._parts = parts
-        self._paused = paused_seconds
 
     def do(self, event: JsonObject, seconds: float | None) -> JsonObject:
         """Do what the machine asks for, in so many seconds."""
@@ -52,7 +51,15 @@ class MachineSteps:
             if end != "held" or (left is not None and left < SPARE):
                 break
             time.sleep(LOOK_SECONDS)
-        return {"end": "more" if end == "held" else end, "seconds": round(self._paused + AFTER_EXPIRY)}
+        return {"end": "more" if end == "held" else end, "seconds": self._pause(owner, id) if end == "paused" else 0}
+
+    def _pause(self, owner: Owner, id: str) -> int:
+        """Seconds for which the machine waits for a decision."""
+        try:
+            run = self._parts.runs.get(owner, id)
+        except NotFound:
+            return 1
+        return round(self._parts.runs.seconds_kept(run) + AFTER_EXPIRY)
 
     def _wait(self, owner: Owner, id: str, token: str) -> None:
         """Keep the token for whoever decides. If that has happened meanwhile, the machine goes on at once."""

@@ -12,10 +12,10 @@ from loci.core.settings import Settings
 from loci.core.slots import Slots
 from loci.core.stores import RecordStore
 from loci.scratchpad.api import Scratchpad
-from loci.workflows.active import SLOT, ActiveOwners, ActiveRuns
+from loci.tools.approval_links import ApprovalLinks
+from loci.workflows.active import ASIDE, SLOT, ActiveOwners, ActiveRuns
 from loci.workflows.answers import Answers
 from loci.workflows.api import WorkflowParts
-from loci.workflows.approval_links import ApprovalLinks
 from loci.workflows.planning import Planning
 from loci.workflows.ports import WorkflowEngine
 from loci.workflows.proposal import Proposals
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 PATIENCE = 25.0
 """Seconds that a call waits before it answers that the run goes on."""
 MOST_ACTIVE = 100
-"""Runs of an owner that have not ended."""
+"""Runs of an owner that are moved on."""
+MOST_WAITING = 900
+"""Runs of an owner that wait for a decision besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +59,25 @@ def workflow_parts(
     tell: Tell = untold,
 ) -> WorkflowParts:
     """Put the parts together."""
-    runs = Runs(records, time.time, settings.workflow_paused_minutes * 60, tell)
+    runs = Runs(records, time.time, settings.workflow_paused_minutes * 60, settings.approval_seconds, tell)
     steps = ToolSteps(tools, code)
     slices = Slices(runs, steps, time.time, adapters.is_gone)
     engine = adapters.engine(slices, runs)
     slots = Slots(records, SLOT, MOST_ACTIVE, _too_many, durable=False)
+    aside = Slots(records, ASIDE, MOST_WAITING, _too_many, durable=False)
     planning = Planning(partial(OwnersToolbox, tools), Proposals(model, settings.language_model_seconds))
     return WorkflowParts(
         runs,
         steps,
         slices,
         engine,
-        ActiveRuns(slots, ActiveOwners(records, time.time), runs, time.time),
+        ActiveRuns(slots, aside, ActiveOwners(records, time.time), runs, time.time),
         Answers(runs, scratchpad, time.time, links),
         links,
-        Pursuit(planning, runs, steps, engine, time.time),
+        Pursuit(planning, runs, steps, engine, time.time, settings.workflow_approval),
+        lambda: tools().parts.waiting,
         time.time,
-        settings.workflow_approval == "person",
+        settings.workflow_approval,
         PATIENCE,
     )
 

@@ -37,8 +37,8 @@ def _number(value: object) -> object:
 
 def _approval(value: object) -> object:
     """The value, if it says who approves. Neither "yes" nor 1 counts as true."""
-    if not isinstance(value, bool) and value != "human":
-        raise PydanticCustomError("approval", "Input should be true, false or 'human'")
+    if not isinstance(value, bool) and value not in ("human", "agent"):
+        raise PydanticCustomError("approval", "Input should be true, false, 'agent' or 'human'")
     return value
 
 
@@ -85,7 +85,7 @@ class Task(_Remembering):
     timeout: Number | None = Field(None, ge=1, le=LONGEST_TASK)
     retry: Number = Field(0, ge=0, le=5)
     on_error: Literal["fail", "continue"] = "fail"
-    approve: Annotated[bool | Literal["human"], BeforeValidator(_approval)] = False
+    approve: Annotated[bool | Literal["human", "agent"], BeforeValidator(_approval)] = False
     idempotent: StrictBool = False
 
     @cached_property

@@ -6,8 +6,9 @@ from typing import Protocol
 
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
-from loci.core.json import Json, JsonObject
+from loci.core.json import JsonObject
 from loci.workflows.plan import Task
+from loci.workflows.values import Given
 
 
 class WorkflowEngine(Protocol):
@@ -50,6 +51,6 @@ class Steps(Protocol):
         that do not fit."""
         ...
 
-    def run(self, caller: Caller, task: Task, arguments: JsonObject, results: JsonObject, given_up: GivingUp) -> Json:
-        """Do what the task says, and return its value. Raises `LociError` if it fails, or is given up."""
+    def run(self, caller: Caller, task: Task, arguments: JsonObject, results: JsonObject, given_up: GivingUp) -> Given:
+        """Do what the task says, and return what it gave. Raises `LociError` if it fails, or is given up."""
         ...

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
-from loci.workflows.decisions import BY_LOCI, gates
+from loci.workflows.decisions import BY_LOCI, WhoApproves, gates
 from loci.workflows.plan import Task
 from loci.workflows.planning import Planning, facts, planned
 from loci.workflows.ports import Steps, WorkflowEngine
@@ -27,6 +27,7 @@ class Pursuit:
     steps: Steps
     engine: WorkflowEngine
     clock: Callable[[], float]
+    who_approves: WhoApproves
 
     def pursue(self, caller: Caller, intent: str, context: JsonObject, start: Start) -> JsonObject:
         """Plan for the intent, and start the plan if nothing is missing and it is likely right; else only tell it."""
@@ -55,7 +56,7 @@ class Pursuit:
         added = list[Task]()
 
         def changed(run: Run) -> Run:
-            run, added[:] = merged(run, tasks, checked, gates(tasks, checked, BY_LOCI))
+            run, added[:] = merged(run, tasks, checked, gates(tasks, checked, self.who_approves, BY_LOCI))
             return run.decided(self.clock(), f"replan: {', '.join(one.id for one in added)}", requirement)
 
         run, _ = self.runs.change(owner, id, changed)

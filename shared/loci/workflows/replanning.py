@@ -6,6 +6,7 @@ from typing import Final
 
 from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
+from loci.workflows.decisions import Gates
 from loci.workflows.plan import MOST_TASKS, Plan, Task
 from loci.workflows.ports import CheckedTask
 from loci.workflows.run import ENDED, SETTLED, Run, TaskState, status_said
@@ -30,9 +31,7 @@ def check_replan(run: Run) -> None:
         )
 
 
-def merged(
-    run: Run, tasks: Sequence[Task], checked: Mapping[str, CheckedTask], gates: Mapping[str, str]
-) -> tuple[Run, list[Task]]:
+def merged(run: Run, tasks: Sequence[Task], checked: Mapping[str, CheckedTask], gates: Gates) -> tuple[Run, list[Task]]:
     """The run with these tasks, and these as they are in it. What it has done stays done."""
     check_replan(run)
     if len(run.plan.tasks) + len(tasks) > MOST_TASKS:
@@ -49,8 +48,8 @@ def merged(
                 "plan": plan,
                 "tasks": {**run.tasks, **{one.id: TaskState() for one in added}},
                 "safe": (*run.safe, *safe),
-                "gated": {**run.gated, **{names[id]: why for id, why in gates.items()}},
-                "by_person": (*run.by_person, *(names[id] for id in gates if run.only_people)),
+                "gated": {**run.gated, **{names[id]: why for id, why in gates.why.items()}},
+                "by_person": (*run.by_person, *(names[id] for id in gates.by_person)),
                 "replans": run.replans + 1,
             }
         ),

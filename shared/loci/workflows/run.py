@@ -1,6 +1,7 @@
 """A run of a plan: how far each task is, and what it waits for. Its methods give the next state, and change nothing."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -87,6 +88,25 @@ class Decision(BaseModel):
     """That needed the approval."""
     asked: Moment = 0
     """When the question was asked that it answers."""
+    by: str = ""
+    """Who decided, for the middle of a sentence."""
+    way: str = ""
+    """The way by which the decision came: `page`, `terminal`, `dialogue` of a client, or the `agent` itself."""
+
+
+WITH_PIN: Final = "the person with the PIN"
+Way = Literal["page", "terminal", "dialogue", "agent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answerer:
+    """Who answers a question, and by which way the answer came."""
+
+    who: str
+    """For the middle of a sentence."""
+    way: Way
+    is_person: bool
+    """True: they proved to be a person."""
 
 
 class Ended(BaseModel):
@@ -122,6 +142,7 @@ class Run(BaseModel):
     checkpoint: Checkpoint | None = None
     lease: Lease | None = None
     caller: dict[str, Any] = {}
+    title: str = ""
     slot: tuple[str, str] | None = None
     began: Moment = 0
     ended: Moment = 0
@@ -239,10 +260,11 @@ class Run(BaseModel):
             return "aborted"
         return "complete"
 
-    def decided(self, at: float, what: str, reason: str | None) -> Self:
+    def decided(self, at: float, what: str, reason: str | None, by: "Answerer | None" = None) -> Self:
         """The run with this decision noted, as the answer to its checkpoint."""
         asked = self.checkpoint
-        answers = {"checkpoint": asked.id, "task": asked.task, "asked": asked.since} if asked else {}
+        answers: dict[str, Any] = {"checkpoint": asked.id, "task": asked.task, "asked": asked.since} if asked else {}
+        answers |= {"by": by.who, "way": by.way} if by else {}
         decision = Decision.model_validate({"at": at, "what": what, "reason": reason or "", **answers})
         return self.model_copy(update={"decisions": (*self.decisions, decision)})
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
+from loci.core.identity import asked_by
 from loci.core.json import Json, JsonObject
 from loci.workflows.plan import Task
 from loci.workflows.references import previewed
@@ -13,8 +14,6 @@ CODE: Final = "code_execution"
 """Stands where the tool of a task would be, if it is code."""
 MOST_TOOLS: Final = 4
 
-QUOTES: Final = str.maketrans(dict.fromkeys('"“”„‟«»', "'"))
-
 
 def row(id: str, stored: JsonObject) -> JsonObject:
     """A run in a list, from its record: there may be thousands, and the record leaves out what is usual."""
@@ -23,6 +22,7 @@ def row(id: str, stored: JsonObject) -> JsonObject:
     tools = [one.get("tool") or CODE for one in run["plan"]["tasks"]]
     return {
         "id": id,
+        "title": run.get("title", ""),
         "status": run.get("status", "running"),
         "began": run.get("began", 0),
         "ended": run.get("ended"),
@@ -61,6 +61,8 @@ def question(id: str, run: Run, asked: Checkpoint) -> JsonObject:
         "task": asked.task,
         "tool": tool_of(task) if task else "",
         "intent": task.intent if task else None,
+        "title": run.title,
+        "before": _before(run),
         "arguments": asked.arguments,
         "code": task.code if task else None,
         "reason": asked.reason,
@@ -69,6 +71,13 @@ def question(id: str, run: Run, asked: Checkpoint) -> JsonObject:
         "since": asked.since or max([run.began, *(one.at for one in run.decisions), *_ends(run)]),
         "next": [*following],
     }
+
+
+def _before(run: Run) -> list[Json]:
+    """The tasks that ended before, and how, in the order in which they began."""
+    ended = [(one.id, run.tasks[one.id]) for one in run.plan.tasks if run.tasks[one.id].status in SETTLED]
+    ended.sort(key=lambda pair: pair[1].began)
+    return [{"tool": tool_of(run.plan[id]), "outcome": state.code or "ok", "at": state.began} for id, state in ended]
 
 
 def whole_task(run: Run, id: str, results: Mapping[str, Json]) -> JsonObject:
@@ -87,23 +96,6 @@ def whole_task(run: Run, id: str, results: Mapping[str, Json]) -> JsonObject:
 def tool_of(task: Task) -> str:
     """Its tool, or that it is code."""
     return task.tool or CODE
-
-
-def asked_by(caller: Mapping[str, Any]) -> str:
-    """Whoever began the run, for the middle of a sentence. Without a word about it, they are at this machine."""
-    # A client chooses its name: it must not end the quotation.
-    name = f"“{str(caller['name']).translate(QUOTES)}”" if caller.get("name") else ""
-    match caller.get("proof", "local"):
-        case "grant":
-            client = f"the client {name}, which" if name else "a client that"
-            return f"{client} you let in ({', '.join(caller.get('scopes') or []) or 'without scopes'})"
-        case "key":
-            return f"somebody with the API key {name}" if name else "somebody with an API key"
-        case "token":
-            return f"somebody with an access token{name and f' for {name}'}"
-        case _:
-            how = "" if caller.get("over_http") is False else ", over HTTP"
-            return f"a client on this machine{how}"
 
 
 def _task(run: Run, task: Task) -> JsonObject:

@@ -7,11 +7,12 @@ from loci.core.errors import Conflict, NotFound
 from loci.core.events import Tell, untold
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject, string
+from loci.core.media import media_in
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
 from loci.workflows.plan import Task
 from loci.workflows.run import ENDED, Lease, Run, TaskState, weighs
 from loci.workflows.transitions import transitions
-from loci.workflows.values import storable
+from loci.workflows.values import Given, WithMedia, storable
 
 T = TypeVar("T")
 
@@ -29,11 +30,18 @@ class Runs:
     """Reads and changes runs."""
 
     def __init__(
-        self, records: RecordStore, clock: Callable[[], float], paused_seconds: float, tell: Tell = untold
+        self,
+        records: RecordStore,
+        clock: Callable[[], float],
+        paused_seconds: float,
+        approval_seconds: float,
+        tell: Tell = untold,
     ) -> None:
+        """`paused_seconds`: how long a run waits after a layer; `approval_seconds`: how long for an approval."""
         self._records = records
         self._clock = clock
         self._paused_seconds = paused_seconds
+        self._approval_seconds = approval_seconds
         self._tell = tell
 
     def add(self, owner: Owner, id: str, run: Run) -> None:
@@ -68,7 +76,8 @@ class Runs:
                 )
             raise NotFound(
                 f"There is no workflow {id[:80]!r}",
-                f"Check the id. It may have expired: a paused one waits {_told(self._paused_seconds)} for an answer",
+                f"Check the id. It may have expired: a paused one waits {_told(self._paused_seconds)} after a layer,"
+                f" and {_told(self._approval_seconds)} for an approval",
                 code="WORKFLOW_NOT_FOUND",
             )
         return run, record.version
@@ -124,20 +133,28 @@ class Runs:
             self._told(owner, id, run, new)
             return new, record.version
 
-    def keep(self, owner: Owner, id: str, task: str, state: TaskState, value: Json) -> TaskState:
+    def keep(self, owner: Owner, id: str, task: str, state: TaskState, given: Given) -> TaskState:
         """Keep what a task gave; return its state with the value, or with the mark that it is in its own record."""
-        value, size = storable(value)
-        if size <= SMALL:
+        media = [*given.media] if isinstance(given, WithMedia) else []
+        value, size = storable(given.value if isinstance(given, WithMedia) else given)
+        if size <= SMALL and not media:
             return state.model_copy(update={"value": value})
         until = self._clock() + ALIVE
+        kept: JsonObject = {"value": value, "media": [*media]} if media else {"value": value}
         # The write of the run that follows makes it last.
-        self._records.put(owner, VALUE, _key(id, task, state), {"value": value}, expires_at=until, durable=False)
+        self._records.put(owner, VALUE, _key(id, task, state), kept, expires_at=until, durable=False)
         return state.model_copy(update={"is_stored": True})
 
     def value(self, owner: Owner, id: str, task: str, state: TaskState) -> Json:
         """The result of the task. Raises `NotFound` if it is lost."""
-        if not state.is_stored:
-            return state.value
+        return self._stored(owner, id, task, state).get("value") if state.is_stored else state.value
+
+    def media(self, owner: Owner, id: str, task: str, state: TaskState) -> list[JsonObject]:
+        """The images, sounds and files in what the task gave. Raises `NotFound` if they are lost."""
+        stored = self._stored(owner, id, task, state) if state.is_stored else {"value": state.value}
+        return [*media_in(stored.get("value")), *media_in(stored.get("media"))]
+
+    def _stored(self, owner: Owner, id: str, task: str, state: TaskState) -> JsonObject:
         record = self._records.get(owner, VALUE, _key(id, task, state))
         if record is None or record.is_damaged:
             raise NotFound(
@@ -145,7 +162,7 @@ class Runs:
                 "Look with its tool what it has done",
                 code="RESULT_LOST",
             )
-        return record.value.get("value")
+        return record.value
 
     def results(self, owner: Owner, id: str, run: Run, task: Task) -> dict[str, Json]:
         """The results of the tasks that this one waits for. That of a task that failed and may fail is null."""
@@ -155,7 +172,9 @@ class Runs:
         """How long the run is kept if nothing happens to it."""
         if run.status in ENDED:
             return KEPT
-        return self._paused_seconds if run.status == "paused" else ALIVE
+        if run.checkpoint is None:
+            return ALIVE
+        return self._paused_seconds if run.checkpoint.kind == "layer" else self._approval_seconds
 
     def _told(self, owner: Owner, id: str, before: Run | None, after: Run) -> None:
         for kind, fields in transitions(id, before, after):

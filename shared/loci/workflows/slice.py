@@ -6,17 +6,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, Literal
 
-from loci.core.errors import LociError, Misconfigured, NotFound, Unavailable
+from loci.core.errors import LociError, Misconfigured, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.json import Json
 from loci.workflows.plan import Task
 from loci.workflows.ports import Steps
-from loci.workflows.references import previewed
+from loci.workflows.references import previewed, resolved
 from loci.workflows.run import Checkpoint, Ended, Lease, Run
 from loci.workflows.runs import Runs
 from loci.workflows.tries import PAUSES, Tries
 
+LONGEST_ERROR: Final = 4000
 AT_ONCE: Final = 32
 """Tasks of a run that run at the same time."""
 LEASE_SECONDS: Final = 20.0
@@ -178,7 +179,8 @@ class _Slice:
                 run, unbegun = run.interrupted(now).without_stranded(), []
             else:
                 return run
-            running = run.running()
+            if not (running := run.running()):
+                run = self._without_unfit(run)
             started.extend(run.plan[id] for id in unbegun)
             for task in run.ready() if may_start else []:
                 if len(running) + len(started) - len(unbegun) >= AT_ONCE:
@@ -227,6 +229,29 @@ class _Slice:
 
     def _failed_run(self, run: Run) -> Run:
         return run.failed(self._clock()) if self._is_mine(run) else run
+
+    def _without_unfit(self, run: Run) -> Run:
+        """The run in which tasks have failed that a person would be asked about, and that cannot work."""
+        asked = [one for one in run.ready() if run.needs_approval(one.id)]
+        faults = {one.id: fault for one in asked if (fault := self._fault(run, one)) is not None}
+        states = {
+            id: run.tasks[id].model_copy(
+                update={"status": "error", "code": fault.code, "error": str(fault)[:LONGEST_ERROR]}
+            )
+            for id, fault in faults.items()
+        }
+        return run.with_tasks(states).without_stranded()
+
+    def _fault(self, run: Run, task: Task) -> LociError | None:
+        """Why the task cannot run with what its arguments stand for by now; None if it may."""
+        try:
+            arguments = resolved(task.arguments, self._runs.results(self._owner, self._id, run, task))
+            self._steps.checker(self._owner)(task.model_copy(update={"arguments": arguments}))
+        except (Refused, NotFound) as fault:
+            return fault
+        except LociError:  # its server cannot be asked now
+            return None
+        return None
 
     def _preview(self, run: Run, task: Task) -> Json:
         """The task's arguments, as far as what they stand for is known."""

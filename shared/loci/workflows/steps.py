@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
-from loci.core.json import Json, JsonObject
+from loci.core.json import JsonObject
 from loci.core.scopes import check_scopes, scope_of
 from loci.workflows.plan import Task
 from loci.workflows.ports import CheckedTask
 from loci.workflows.references import has_reference
+from loci.workflows.values import Given, WithMedia
 
 if TYPE_CHECKING:
     from loci.code.api import Code
@@ -37,15 +38,16 @@ class ToolSteps:
 
         return checked
 
-    def run(self, caller: Caller, task: Task, arguments: JsonObject, results: JsonObject, given_up: GivingUp) -> Json:
+    def run(self, caller: Caller, task: Task, arguments: JsonObject, results: JsonObject, given_up: GivingUp) -> Given:
         if task.kind == "code_execution":
             check_scopes(caller, [scope_of("tools", writes=True)], "Code")
             answer = self._code().run_typescript(caller, _request(task, arguments, results), given_up)
             return answer["result"]
         # Whoever started the run, or answered its checkpoint, has approved it.
-        return self._tools().value(
+        value, media = self._tools().value_and_media(
             caller, "workflow", task.tool, arguments, approved=True, seconds=task.seconds, given_up=given_up
         )
+        return WithMedia(value, tuple(media)) if media else value
 
 
 def _request(task: Task, arguments: JsonObject, results: JsonObject) -> "TypeScriptRequest":

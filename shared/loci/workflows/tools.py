@@ -8,12 +8,14 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field, StrictBool
 
 from loci.core.errors import Refused
-from loci.core.identity import Caller
+from loci.core.identity import Caller, asked_by
 from loci.core.json import JsonObject
 from loci.mcp.approval import Person
 from loci.mcp.report import Report
 from loci.mcp.tool import LociTool, as_text, loci_tool
 from loci.workflows.api import Told, Workflows
+from loci.workflows.media_blocks import media_blocks
+from loci.workflows.run import Answerer
 
 WAITING = ThreadPoolExecutor(64, "workflows")
 """Their calls wait long, and must not keep others waiting."""
@@ -60,13 +62,14 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         config: Annotated[
             dict[str, Any] | None, Field(description="may hold per_layer_validation, context (values)")
         ] = None,
+        title: Annotated[str, Field(description="of the run")] = "",
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
-        """Run several tools as a graph: tasks that do not wait for each other run at the same time.
+        """Run several tools as a graph: tasks that do not wait for each other run at once.
 
         A task has `id`, `tool` (server:tool), `arguments`, and may have `dependsOn`, `timeout` (ms), `retry`,
         `on_error: "continue"`, `approve: true`. `$t1.result.items[0].name` in arguments is a part of what t1 gave, and
         makes the task wait for t1; `$$` is a dollar. `type: "code_execution"` runs `code` (TypeScript), which reads its
-        arguments and `deps.t1`. All is checked before anything runs.
+        arguments and `deps.t1`.
         """
         _check_one(intent, workflow)
         settings = config or {}
@@ -74,8 +77,10 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         by_layer = per_layer_validation or settings.get("per_layer_validation", False)
         if intent is not None:
             context, told = settings.get("context", {}), _told(report)
-            return _answer(app.workflows.pursue(caller, intent, context, by_layer=by_layer, told=told))
-        return _answer(app.workflows.start(caller, workflow or {}, by_layer=by_layer, told=_told(report)))
+            run = app.workflows.pursue(caller, intent, context, by_layer=by_layer, title=title or intent, told=told)
+            return _answer(app, caller, run)
+        run = app.workflows.start(caller, workflow or {}, by_layer=by_layer, title=title, told=_told(report))
+        return _answer(app, caller, run)
 
     def continue_run(
         workflow_id: WorkflowId,
@@ -84,7 +89,7 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         reason: Annotated[str | None, Field(description="kept with the run", max_length=2000)] = None,
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
         """Go on with a workflow that paused after a layer."""
-        return _answer(app.workflows.proceed(caller.owner, workflow_id, reason, _told(report)))
+        return _answer(app, caller, app.workflows.proceed(caller, workflow_id, reason, _told(report)))
 
     def abort(
         workflow_id: WorkflowId,
@@ -93,7 +98,7 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
         """Stop a workflow. Its answer has what was done so far."""
         _check_text("reason", reason, "Say why the workflow is stopped")
-        return _answer(app.workflows.abort(caller.owner, workflow_id, reason))
+        return _answer(app, caller, app.workflows.abort(caller.owner, workflow_id, reason))
 
     def replan(
         workflow_id: WorkflowId,
@@ -103,7 +108,7 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
     ) -> Annotated[CallToolResult, ReplanAnswer]:
         """Add tasks to a workflow under way: what is done stays done."""
         _check_text("new_requirement", new_requirement, "Say what is to be added")
-        return _answer(app.workflows.replan(caller, workflow_id, new_requirement, available_context or {}))
+        return _answer(app, caller, app.workflows.replan(caller, workflow_id, new_requirement, available_context or {}))
 
     def approval_response(
         workflow_id: WorkflowId,
@@ -115,22 +120,27 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         feedback: Annotated[str | None, Field(description="kept with the decision", max_length=2000)] = None,
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
         """Answer the checkpoint at which a workflow waits for approval."""
+        way = "dialogue" if person.has_approved else "agent"
+        by = Answerer(asked_by(caller.as_json()), way, is_person=person.has_approved)
         return _answer(
+            app,
+            caller,
             app.workflows.decide(
                 caller.owner,
                 workflow_id,
                 checkpoint_id,
                 approved=approved,
+                by=by,
                 feedback=feedback,
-                by_person=person.has_approved,
                 told=_told(report),
-            )
+            ),
         )
 
     def workflow_status(workflow_id: WorkflowId, caller: Caller) -> Annotated[CallToolResult, WorkflowAnswer]:
         """How far a workflow is, and what it waits for."""
         answer = app.workflows.status(caller.owner, workflow_id)
-        return _answer(answer | {"status": "paused"} if answer["status"] == LAYER_COMPLETE else answer)
+        paused = {"status": "paused"} if answer["status"] == LAYER_COMPLETE else {}
+        return _answer(app, caller, answer | paused)
 
     def tool(fn: Callable[..., Any], title: str, id: str, threads: ThreadPoolExecutor | None = WAITING) -> LociTool:
         return loci_tool(
@@ -158,7 +168,9 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
 def _check_one(intent: str | None, workflow: dict[str, Any] | None) -> None:
     """Raise `Refused` unless one of them is given."""
     if intent is not None and workflow is not None:
-        raise Refused("Both intent and workflow are given", "Give one of them", code="INVALID_PARAMS")
+        raise Refused(
+            "Both intent and workflow are given", "Give one of them; title names a run", code="INVALID_PARAMS"
+        )
     if intent is None and workflow is None:
         raise Refused("Neither intent nor workflow is given", "Give one of them", code="INVALID_PARAMS")
     if intent is not None:
@@ -191,5 +203,8 @@ def _told(report: Report) -> Told:
     return lambda done, of, text: report(done, of, text)
 
 
-def _answer(answer: JsonObject) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=as_text(answer))], structured_content=dict(answer))
+def _answer(app: WorkflowsHost, caller: Caller, answer: JsonObject) -> CallToolResult:
+    """The answer, and behind it what tasks gave that is no text."""
+    said = TextContent(type="text", text=as_text(answer))
+    content = [said, *media_blocks(app.workflows, caller.owner, answer)]
+    return CallToolResult(content=content, structured_content=dict(answer))

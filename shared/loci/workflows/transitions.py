@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from loci.core.events import EventKind
+from loci.core.identity import asked_by
 from loci.core.json import JsonObject
 from loci.events.argument_sizes import argument_sizes
 from loci.workflows.run import SETTLED, Checkpoint, Run
@@ -31,7 +32,10 @@ def _decisions(id: str, before: Run | None, after: Run) -> Iterator[tuple[EventK
         return
     fields = _checkpoint(id, before, before.checkpoint)
     for one in after.decisions[len(before.decisions) :]:
-        yield "approval", {"state": "answered", **fields, "decision": one.what.partition(" ")[0].rstrip(":")}
+        yield (
+            "approval",
+            {"state": "answered", **fields, "decision": one.what.partition(" ")[0].rstrip(":"), "way": one.way},
+        )
 
 
 def _checkpoint(id: str, run: Run, checkpoint: Checkpoint) -> JsonObject:
@@ -44,6 +48,8 @@ def _checkpoint(id: str, run: Run, checkpoint: Checkpoint) -> JsonObject:
         "tool": _tool(run, task) if task else None,
         "arguments": argument_sizes(checkpoint.arguments),
         "only_person": checkpoint.only_human,
+        "title": run.title,
+        "asked_by": asked_by(run.caller),
     }
 
 

@@ -10,7 +10,6 @@ from typing import Final
 from loci.core.errors import LociError, Misconfigured, Unavailable
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
-from loci.core.json import Json
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.workflows.past_try import past_try
 from loci.workflows.plan import Task
@@ -18,6 +17,7 @@ from loci.workflows.ports import Steps
 from loci.workflows.references import resolved
 from loci.workflows.run import Ended, Run, TaskState
 from loci.workflows.runs import Runs
+from loci.workflows.values import Given
 
 LOOK_SECONDS: Final = 0.1
 """Seconds between two looks if this process aborted the run, or stops."""
@@ -114,23 +114,23 @@ class Tries:
             results = self._runs.results(self._owner, self._id, run, task)
             arguments = resolved(task.arguments, results)
             caller = Caller.from_json(self._owner, run.caller)
-            value = self._steps.run(
+            given = self._steps.run(
                 caller, task, arguments if isinstance(arguments, dict) else {}, results, one.given_up
             )
             ms = (time.perf_counter() - began) * 1000
             done = run.tasks[task.id].model_copy(update={"status": "success", "ms": ms})
-            end = self._kept(task, done, value, one.given_up)
+            end = self._kept(task, done, given, one.given_up)
         except LociError as error:
             failure = error
         finally:
             self._given.put(_Given(task.id, one.number, ms or (time.perf_counter() - began) * 1000, end, failure))
 
-    def _kept(self, task: Task, done: TaskState, value: Json, given_up: GivingUp) -> TaskState:
+    def _kept(self, task: Task, done: TaskState, given: Given, given_up: GivingUp) -> TaskState:
         """Keep what the task gave. While the store fails it is tried again, as long as the task has time."""
         failures = 0
         while True:
             try:
-                return self._runs.keep(self._owner, self._id, task.id, done, value)
+                return self._runs.keep(self._owner, self._id, task.id, done, given)
             except (Unavailable, Misconfigured) as error:
                 pause = PAUSES[min(failures, len(PAUSES) - 1)]
                 failures += 1

@@ -2,13 +2,42 @@
 
 import json
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from loci.core.errors import Refused
-from loci.core.json import Json
+from loci.core.json import Json, JsonObject
 
 DEEPEST: Final = 100
 """Lists and objects inside each other. What checks and writes answers has such a bound, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class WithMedia:
+    """What a task gave: a value, and images, sounds and files that are not in it."""
+
+    value: Json
+    media: tuple[JsonObject, ...]
+    """Content blocks of the protocol."""
+
+
+Given = Json | WithMedia
+
+
+def size_of(value: Json) -> int:
+    """The bytes that the value takes in an answer."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
+
+
+def share(sizes: Sequence[int], room: int) -> int:
+    """The most that one of them may take so that all fit: small ones stay whole, large ones get the same."""
+    for at, size in enumerate(sorted(sizes)):
+        part = room // (len(sizes) - at)
+        if size > part:
+            return part
+        room -= size
+    return max(sizes, default=0)
 
 
 def storable(value: Json) -> tuple[Json, int]:

@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from loci.core.identity import LOCAL, LOCAL_CALLER
 from loci.workflows.active import SLOT
 from loci.workflows.run import Lease, Run
 from tests.contract.workflows.test_engines import gated
+from tests.support.answerers import AGENT
 from tests.support.invoke_api import Handler
 from tests.support.polling import until
 from tests.support.workflow_machine import Machine
@@ -81,9 +83,8 @@ async def test_a_decision_may_come_before_the_token_is_kept(flow: Flow, on_machi
         if event["op"] == "wait" and not deciders:
             checkpoint = workflows.parts.runs.get(LOCAL, event["id"]).checkpoint
             assert checkpoint is not None
-            decide = threading.Thread(
-                target=workflows.decide, args=(LOCAL, event["id"], checkpoint.id), kwargs={"approved": True}
-            )
+            decision = partial(workflows.decide, LOCAL, event["id"], checkpoint.id, approved=True, by=AGENT)
+            decide = threading.Thread(target=decision)
             decide.start()
             deciders.append(decide)
             while workflows.parts.runs.get(LOCAL, event["id"]).status == "paused":
@@ -224,7 +225,7 @@ async def test_a_pause_that_nobody_ends_ends_the_execution(
         return handler(event, context)
 
     asked: list[str] = []
-    monkeypatch.setattr(loci.workflows.machine_steps, "AFTER_EXPIRY", -3599)
+    monkeypatch.setattr(loci.workflows.machine_steps, "AFTER_EXPIRY", 1 - 7 * 86_400)
     on_machine.function = expiring
     started = workflows.start(LOCAL_CALLER, {"tasks": [gated("a", value=1)]})
     id = str(started["workflow_id"])

@@ -22,8 +22,9 @@ turn = threading.Lock()
 tries: dict[str, int] = {}
 
 
-def write(event: str, tool: str, arguments: dict[str, Any]) -> None:
-    line = json.dumps({"event": event, "tool": tool, "arguments": arguments, "at": time.time()}) + "\n"
+def write(event: str, tool: str, arguments: dict[str, Any], request: Any) -> None:
+    written = {"event": event, "tool": tool, "arguments": arguments, "request": request, "at": time.time()}
+    line = json.dumps(written) + "\n"
     file = os.open(JOURNAL, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.write(file, line.encode())
     os.close(file)
@@ -125,14 +126,14 @@ def listed() -> list[dict[str, Any]]:
 
 
 def call(request: Any, name: str, arguments: dict[str, Any]) -> None:
-    write("begin", name, arguments)
+    write("begin", name, arguments, request)
     try:
         value = TOOLS[name][0](arguments)
     except ValueError as error:
         result = {"content": [{"type": "text", "text": str(error)}], "isError": True}
     else:
         result = {"content": [{"type": "text", "text": json.dumps(value)}], "structuredContent": value}
-    write("end", name, arguments)
+    write("end", name, arguments, request)
     send({"id": request, "result": result})
 
 
@@ -155,7 +156,7 @@ def serve() -> None:
             case "tools/call":
                 threading.Thread(target=call, args=(request, params["name"], params.get("arguments", {}))).start()
             case "notifications/cancelled":
-                write("cancelled", "", params)
+                write("cancelled", "", params, params["requestId"])
             case "ping":
                 send({"id": request, "result": {}})
             case _ if request is not None:

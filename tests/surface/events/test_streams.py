@@ -3,6 +3,7 @@
 import http.client
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import pytest
@@ -12,7 +13,8 @@ from loci.core.calls import Called
 from loci.core.identity import Caller, Owner
 from loci.events import stream as stream_module
 from loci.events import streams as streams_module
-from tests.attack.doors import Door, UvicornDoor, on_the_wire
+from loci.mcp.http.application import asgi
+from tests.attack.doors import Door, UvicornDoor, on_the_wire, uvicorn_door
 from tests.attack.wire import Ask, Headers
 from tests.support.each import each
 from tests.support.event_follower import following
@@ -154,13 +156,17 @@ def test_a_page_of_another_site_reads_nothing(door: Door, key: Key) -> None:
     assert (status, "event:" in text) == (403, False)
 
 
-def test_a_page_of_an_allowed_origin_may_read(door: Door, key: Key) -> None:
-    allowed = (("Origin", "http://localhost:5173"), ("Sec-Fetch-Site", "cross-site"))
-    wanted = (*allowed, ("Access-Control-Request-Headers", "authorization"))
-    asked = door.ask(Ask(b"", (HOST, *wanted), "OPTIONS", "/events"))
-    assert (asked.status, asked.header("access-control-allow-headers")) == (204, "authorization")
-    refused = door.ask(Ask(b"", (*key(ANN), *allowed), "GET", "/events?kinds=foo"))
-    assert (refused.status, refused.header("access-control-allow-origin")) == (400, "http://localhost:5173")
+def test_only_a_page_of_an_allowed_origin_may_read(app: App, key: Key) -> None:
+    origin = "http://localhost:5173"
+    allowing = replace(app, settings=app.settings.model_copy(update={"allowed_origins": (origin,)}))
+    for one, told in ((allowing, (204, "authorization", 400, origin)), (app, (403, None, 403, None))):
+        page = (("Origin", origin), ("Sec-Fetch-Site", "same-site"))
+        wanted = (*page, ("Access-Control-Request-Headers", "authorization"))
+        with uvicorn_door(asgi(one)) as door:
+            asked = door.ask(Ask(b"", (HOST, *wanted), "OPTIONS", "/events"))
+            read = door.ask(Ask(b"", (*key(ANN), *page), "GET", "/events?kinds=foo"))
+        cors = read.header("access-control-allow-origin")
+        assert (asked.status, asked.header("access-control-allow-headers"), read.status, cors) == told
 
 
 def test_a_name_cannot_begin_another_event(app: App, follow: Follow) -> None:

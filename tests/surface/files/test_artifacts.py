@@ -12,7 +12,7 @@ from loci.core.identity import LOCAL, Owner
 from loci.mcp.server import build_server
 from tests.support.computing import computing
 from tests.surface.conftest import on_both
-from tests.surface.results import structured, texts
+from tests.surface.results import error_of, structured, texts
 
 pytestmark = pytest.mark.anyio
 NOTES = b"# Trip\n\nThe train to Berlin costs 40 euros.\n"
@@ -82,15 +82,15 @@ async def test_code_sees_the_newest_version_and_no_removed_file(app: App) -> Non
     assert await printed(app, id, code.format(id=file.id)) == "Tuesday: sun."
     app.files.remove(LOCAL, [file.id])
     answer = await called(app, "run_memory_code", executor_id=id, code=code.format(id=file.id))
-    assert structured(answer)["error"]["code"] == "CODE_ERROR"
-    assert "MEMORY_NOT_FOUND" in structured(answer)["error"]["message"]
+    assert error_of(answer)["code"] == "CODE_ERROR"
+    assert "MEMORY_NOT_FOUND" in error_of(answer)["message"]
 
 
 async def test_code_does_not_see_another_owners_file(app: App) -> None:
     theirs = app.files.add(Owner("acme", "bob"), "secret.md", b"Bob's.\n")
     code = f"get_memory_path('{theirs.id}', 'secret.md')"
     answer = await called(app, "run_memory_code", executor_id=await executor(app), code=code)
-    assert "MEMORY_NOT_FOUND" in structured(answer)["error"]["message"]
+    assert "MEMORY_NOT_FOUND" in error_of(answer)["message"]
 
 
 @on_both
@@ -134,8 +134,8 @@ async def test_only_plain_files_of_the_work_folder_are_stored(app: App) -> None:
         "a\0b",
     ):
         answer = await called(app, "save_artifact", executor_id=id, file=name)
-        assert structured(answer)["error"]["code"] == "ARTIFACT_NOT_FOUND", name
-    large = structured(await called(app, "save_artifact", executor_id=id, file="large.md"))["error"]["message"]
+        assert error_of(answer)["code"] == "ARTIFACT_NOT_FOUND", name
+    large = error_of(await called(app, "save_artifact", executor_id=id, file="large.md"))["message"]
     assert "2,097,152 bytes; the most is 1,048,576" in large
     deep = (await told(app, "save_artifact", executor_id=id, file="inner/deep.md"))["result"]
     assert deep["name"] == "deep.md"
@@ -144,4 +144,4 @@ async def test_only_plain_files_of_the_work_folder_are_stored(app: App) -> None:
 
 async def test_there_is_nothing_to_store_of_an_unknown_executor(app: App) -> None:
     answer = await called(app, "save_artifact", executor_id=f"executor-{'0' * 32}", file="x.md")
-    assert structured(answer)["error"]["code"] == "EXECUTOR_NOT_FOUND"
+    assert error_of(answer)["code"] == "EXECUTOR_NOT_FOUND"

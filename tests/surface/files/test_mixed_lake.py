@@ -16,7 +16,7 @@ from tests.support.computing import computing
 from tests.support.each import each
 from tests.support.files import papers
 from tests.support.files.workbooks import xlsx
-from tests.surface.results import call_files, structured
+from tests.surface.results import call_files, error_of
 
 pytestmark = pytest.mark.anyio
 FARES = [["route", "price"], ["Kos", 12], ["Rhodes", 30]]
@@ -49,7 +49,7 @@ class MixedLake:
         async with Client(build_server(self.app, "files"), mode="2026-07-28") as client:
             answer = await client.call_tool(tool, arguments)
         assert answer.is_error
-        return structured(answer)["error"]
+        return error_of(answer)
 
     async def samples(self) -> dict[str, dict[str, Any]]:
         """The samples of the overview, by their names."""

@@ -8,7 +8,7 @@ from loci.app import App
 from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.files.searches import add, names, search
-from tests.surface.results import structured, texts
+from tests.surface.results import error_of, texts
 from tests.surface.runtimes import RUNTIMES
 
 pytestmark = pytest.mark.anyio
@@ -22,7 +22,7 @@ async def failed(connect: Connect, tool: str, **arguments: object) -> str:
     async with connect("files") as client:
         answer = await client.call_tool(tool, arguments)
     assert answer.is_error, texts(answer)
-    error: dict[str, Any] = structured(answer)["error"]
+    error: dict[str, Any] = error_of(answer)
     assert error["message"]
     assert error["resolution"]
     return error["code"]

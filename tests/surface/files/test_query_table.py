@@ -15,7 +15,7 @@ from loci.mcp.server import build_server
 from tests.support.computing import computing
 from tests.support.each import each
 from tests.surface.conftest import on_both
-from tests.surface.results import structured, texts
+from tests.surface.results import error_of, structured, texts
 
 pytestmark = pytest.mark.anyio
 
@@ -101,11 +101,11 @@ async def test_a_decimal_that_json_would_round_is_a_text(app: App) -> None:
 async def test_a_mistake_says_what_is_wrong_and_which_tables_there_are(app: App) -> None:
     answer = await called(app, memory_id=stored(app, SALES), sql="SELECT price FROM t1")
     assert answer.is_error
-    error = structured(answer)["error"]
+    error = error_of(answer)
     assert error["code"] == "SQL_ERROR"
     assert "price" in error["message"]
     assert "t1 or sales_by_region (Region, Unit price, Units, Sold on, Code, column6)" in error["resolution"]
-    assert structured(answer)["tables"][0]["name"] == "t1"
+    assert error["tables"][0]["name"] == "t1"
 
 
 @on_both
@@ -133,7 +133,7 @@ async def test_sql_reaches_nothing_but_the_tables_and_changes_nothing(app: App, 
     id = stored(app, SALES)
     answer = await called(app, memory_id=id, sql=sql)
     assert answer.is_error
-    assert structured(answer)["error"]["code"] == "SQL_ERROR"
+    assert error_of(answer)["code"] == "SQL_ERROR"
     assert (await asked(app, memory_id=id, sql="SELECT count(*) FROM t1"))["rows"] == [[3]]
 
 
@@ -160,7 +160,7 @@ async def test_a_large_answer_is_cut_and_whole_in_the_scratchpad(app: App) -> No
 
 async def test_a_row_that_is_too_large_is_no_empty_answer(app: App) -> None:
     answer = await called(app, memory_id=stored(app, SALES), sql="SELECT repeat('x', 500000)")
-    assert structured(answer)["error"]["code"] == "SQL_ERROR"
+    assert error_of(answer)["code"] == "SQL_ERROR"
     assert "The first row has more than 400,000 characters" in texts(answer)[0]
 
 
@@ -183,6 +183,6 @@ async def test_a_new_version_is_asked_next(app: App) -> None:
 async def test_a_file_without_a_table_says_so(app: App) -> None:
     file = app.files.add(LOCAL, "trip.md", b"# Trip\n\nNo table.\n")
     answer = await called(app, memory_id=file.id, sql="SELECT 1")
-    assert structured(answer)["error"]["code"] == "NO_TABLES"
+    assert error_of(answer)["code"] == "NO_TABLES"
     answer = await called(app, memory_id="ds-none", sql="SELECT 1")
-    assert structured(answer)["error"]["code"] == "MEMORY_NOT_FOUND"
+    assert error_of(answer)["code"] == "MEMORY_NOT_FOUND"

@@ -14,13 +14,13 @@ HOST = ("Host", "loci.test")
 
 
 class Visitor:
-    """Somebody with a key."""
+    """Somebody with a key. `is_person`: with one of their own, which no client has."""
 
-    def __init__(self, app: App, door: Door, owner: Owner) -> None:
+    def __init__(self, app: App, door: Door, owner: Owner, *, is_person: bool = False) -> None:
         self.door = door
         self.shown: tuple[tuple[str, str], ...] = (
             HOST,
-            ("Authorization", f"Bearer {app.api_keys.create(owner, 'test')[1]}"),
+            ("Authorization", f"Bearer {app.api_keys.create(owner, 'test', is_person=is_person)[1]}"),
         )
 
     def get(self, target: str) -> Answer:

@@ -105,8 +105,12 @@ def test_a_call_goes_the_way_of_every_call(shop: App, ann: Visitor) -> None:
     assert call(ann, "shop:advise", topic="x")["failed"]["code"] == "TOOL_DENIED"
     assert call(ann, "shop:add_numbers", a="x", b=1)["failed"]["message"]
     assert call(ann, "shop:nothing")["failed"]["code"] == "TOOL_NOT_FOUND"
-    assert call(ann, "shop:break_plate", plate="china")["failed"]["code"] == "APPROVAL_NEEDED"
-    approved = sent(ann, "call", {"tool": "shop:break_plate", "arguments": {"plate": "steel"}, "approved": True})
+    assert call(ann, "shop:break_plate", plate="china")["failed"]["code"] == "APPROVAL_PENDING"
+    steel = {"tool": "shop:break_plate", "arguments": {"plate": "steel"}, "approved": True}
+    refused = post(ann, "call", steel, form_token(ann.get("/ui/tools").body))
+    assert json.loads(refused.body)["error"]["code"] == "NOT_A_PERSON"
+    her = Visitor(shop, ann.door, ANN, is_person=True)
+    approved = sent(her, "call", steel)
     assert approved["result"]["isError"] is True
     assert call(ann, "pml:execute_code", code="1")["failed"]["code"] == "TOOL_DENIED"
 

@@ -101,3 +101,9 @@ def bench(app: App, deno: DenoSandbox, tame: TameServers) -> Workbench:
     door, runs = GatewayDoor(lambda: app.tools), PastRuns(lambda: app.tools)
     typescript = TypeScript(deno, door, app.scratchpad, app.telemetry, cache=ResultsCache(), past_runs=runs)
     return Workbench(with_typescript(app, typescript))
+
+
+@pytest.fixture(autouse=True)
+def _nobody_waits_for_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that a person must approve is answered at once as pending."""
+    monkeypatch.setattr("loci.tools.waiting_calls.PATIENCE", 0.0)

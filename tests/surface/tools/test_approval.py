@@ -60,7 +60,7 @@ async def call(
 async def test_only_a_tool_that_a_pattern_names_is_not_called_without_approval(careful: App) -> None:
     assert structured(await call(careful, "shop:add_numbers", {"a": 1, "b": 1})) == {"sum": 2}
     answer = await call(careful, "shop:break_plate", PLATE)
-    assert texts(answer)[0].startswith("APPROVAL_NEEDED: A person must approve this call of shop:break_plate: ")
+    assert texts(answer)[0].startswith("APPROVAL_PENDING: A person must approve this call of shop:break_plate: ")
 
 
 @each("mode", ERAS)

@@ -14,7 +14,7 @@ from tests.support.deno import needs_deno
 from tests.support.each import each
 from tests.support.tame_servers import TameServers
 from tests.surface.conftest import on_both
-from tests.surface.results import structured, texts
+from tests.surface.results import error_of, structured, texts
 from tests.surface.tools.workbench import INTENT, SUM, Workbench
 
 pytestmark = [pytest.mark.anyio, needs_deno]
@@ -52,7 +52,7 @@ async def test_every_spelling_of_its_name_reaches_it(bench: Workbench, name: str
 @each("bad", [{}, {"intent": 5}, {"intent": "x", "include_suggestions": "perhaps"}])
 async def test_a_search_without_an_intent_is_refused(bench: Workbench, bad: dict[str, object]) -> None:
     answer = await bench.call("pml_search_capabilities", **bad)
-    assert structured(answer)["error"]["code"] == "INVALID_PARAMS"
+    assert error_of(answer)["code"] == "INVALID_PARAMS"
 
 
 async def test_each_further_success_is_one_reuse(bench: Workbench) -> None:

@@ -10,7 +10,7 @@ from loci.core.identity import LOCAL
 from loci.mcp.server import build_server
 from tests.support.each import each
 from tests.surface.conftest import Connect
-from tests.surface.results import structured, texts
+from tests.surface.results import error_of, structured, texts
 from tests.surface.tools.conftest import hostile_entry, shop_app
 
 pytestmark = pytest.mark.anyio
@@ -35,7 +35,7 @@ async def test_a_name_that_may_mean_two_tools_is_refused_with_the_names_of_both(
     async with connect("tools") as client:
         answer = await client.call_tool("notion_work_echo", {"n": 1})
     assert answer.is_error
-    error = structured(answer)["error"]
+    error = error_of(answer)
     assert error["code"] == "AMBIGUOUS_TOOL"
     assert all(one in error["resolution"] for one in BOTH)
 

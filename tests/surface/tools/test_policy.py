@@ -19,7 +19,7 @@ def test_read_only_holds_for_own_tools_that_code_calls(tmp_path: Path) -> None:
 def test_a_call_from_code_that_needs_approval_is_refused(tmp_path: Path) -> None:
     with shop_app(tmp_path, {"approve": ["break_plate"]}) as app, pytest.raises(Refused) as caught:
         app.tools.value(LOCAL_CALLER, "code", "shop:break_plate", {"plate": "china"})
-    assert caught.value.code == "APPROVAL_NEEDED"
+    assert caught.value.code == "APPROVAL_PENDING"
 
 
 def test_what_the_policy_refuses_can_be_looked_up(tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_what_the_policy_refuses_can_be_looked_up(tmp_path: Path) -> None:
             with pytest.raises(LociError):
                 app.tools.value(LOCAL_CALLER, "code", tool, {**arguments})
         app.tools.parts.later.finish()
-        assert [one.outcome for one in app.tools.last_calls(LOCAL)] == ["APPROVAL_NEEDED", "TOOL_DENIED"]
+        assert [one.outcome for one in app.tools.last_calls(LOCAL)] == ["APPROVAL_PENDING", "TOOL_DENIED"]
 
 
 def test_a_hundred_calls_are_kept(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from loci.core.identity import LOCAL
 from tests.servers.upstream import hostile, modern
 from tests.support.each import each
 from tests.surface.conftest import Connect
-from tests.surface.results import structured, texts
+from tests.surface.results import error_of, texts
 
 pytestmark = pytest.mark.anyio
 FORM: dict[str, Any] = {"message": "Which cat?", "requestedSchema": {"type": "object", "properties": {}}}
@@ -26,7 +26,7 @@ async def answered(app: App, connect: Connect, program: str, tool: str, argument
 async def test_a_result_that_wants_more_is_an_error_that_says_what(app: App, connect: Connect) -> None:
     answer = await answered(app, connect, modern.__file__, "inquire", {})
     assert answer.is_error
-    error = structured(answer)["error"]
+    error = error_of(answer)
     assert error["code"] == "MCP_SERVER_ERROR"
     assert error["message"] == (
         "The tool server far failed: it asks for what nobody can give here:"

@@ -16,7 +16,7 @@ from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
 from tests.support.tame_servers import TameServers, over_stdio
-from tests.surface.results import structured, texts
+from tests.surface.results import error_of, structured, texts
 
 COMMITS = "Analyze GitHub commits"
 """An intent that finds `github:list_commits` and no other tool."""
@@ -45,12 +45,11 @@ class Desk:
         return (await self.told(code, **more))["result"]
 
     async def failure(self, code: str, **more: object) -> dict[str, Any]:
-        """The structured answer of code that fails: the error, and what comes beside it."""
+        """The error of code that fails, with what comes beside it."""
         result = await self.ask(code, **more)
-        assert result.is_error, texts(result)
-        error = structured(result)
-        assert texts(result)[0].startswith(f"{error['error']['code']}: ")
-        assert error["error"]["resolution"]
+        error = error_of(result)
+        assert texts(result)[0].startswith(f"{error['code']}: ")
+        assert error["resolution"]
         return error
 
 

@@ -13,7 +13,7 @@ from loci.core.settings import Settings, load_settings
 from loci.mcp.server import build_server
 from tests.support.deno import needs_deno
 from tests.support.each import each
-from tests.surface.results import structured, texts
+from tests.surface.results import error_of, structured, texts
 from tests.surface.typescript.conftest import Desk
 
 pytestmark = [pytest.mark.anyio, needs_deno]
@@ -97,8 +97,8 @@ async def test_logs_have_levels(desk: Desk) -> None:
 
 async def test_a_failure_has_its_place_its_logs_and_its_figures(desk: Desk) -> None:
     told = await desk.failure("console.log('soon');\nnull.x")
-    assert told["error"]["code"] == "CODE_ERROR"
-    assert "(line 2, column 6)" in told["error"]["message"]
+    assert told["code"] == "CODE_ERROR"
+    assert "(line 2, column 6)" in told["message"]
     assert told["logs"] == [{"level": "log", "text": "soon"}]
     assert told["metrics"]["execution_time_ms"] > 0
     assert told["stack"] == [{"name": "(top level)", "line": 2, "column": 6}]
@@ -128,7 +128,7 @@ async def test_a_large_result_is_kept_whole_in_the_scratchpad(desk: Desk) -> Non
 async def test_each_limit_has_a_code_and_says_what_to_do(
     desk: Desk, code: str, limits: dict[str, object], expected: tuple[str, str]
 ) -> None:
-    error = (await desk.failure(code, sandbox_config=limits))["error"]
+    error = await desk.failure(code, sandbox_config=limits)
     assert error["code"] == expected[0]
     assert expected[1] in error["resolution"]
 
@@ -137,13 +137,13 @@ async def test_code_of_exactly_100_kb_runs_and_more_is_refused(desk: Desk) -> No
     code = "1 //" + "é" * ((100 * 1024 - 4) // 2)
     assert len(code.encode()) == 100 * 1024
     assert await desk.value(code) == 1
-    assert (await desk.failure(code + "x"))["error"]["code"] == "CODE_TOO_LARGE"
+    assert (await desk.failure(code + "x"))["code"] == "CODE_TOO_LARGE"
 
 
 async def test_nothing_raises_the_limit_on_the_size_of_code(desk: Desk) -> None:
     most = {"timeout": 300_000, "memoryLimit": 2048}
     told = await desk.failure("1 //" + "x" * 100 * 1024, sandbox_config=most)
-    assert told["error"]["code"] == "CODE_TOO_LARGE"
+    assert told["code"] == "CODE_TOO_LARGE"
     assert SandboxConfig.model_fields.keys() == {*most, "allowedReadPaths"}
     assert {name for name in Settings.model_fields if "code" in name} == {"code_cache", "code_read_paths"}
 
@@ -166,7 +166,7 @@ async def test_nothing_raises_the_limit_on_the_size_of_code(desk: Desk) -> None:
 async def test_senseless_arguments_are_refused(desk: Desk, arguments: dict[str, object]) -> None:
     async with Client(build_server(desk.app), mode="2026-07-28") as client:
         result = await client.call_tool("pml_execute_code", arguments)
-    assert structured(result)["error"]["code"] == "INVALID_PARAMS"
+    assert error_of(result)["code"] == "INVALID_PARAMS"
 
 
 async def test_one_failing_run_disturbs_no_other(desk: Desk) -> None:
@@ -175,15 +175,13 @@ async def test_one_failing_run_disturbs_no_other(desk: Desk) -> None:
     bad = [desk.ask(code, sandbox_config=limit) for code, limit in zip(codes, limits, strict=True)]
     good = [desk.value(f"{n} * 2") for n in range(20)]
     answers = await asyncio.gather(*bad, *good)
-    assert [structured(one)["error"]["code"] for one in answers[:3]] == [
-        *("SANDBOX_MEMORY", "SANDBOX_TIMEOUT", "SANDBOX_EXITED")
-    ]
+    assert [error_of(one)["code"] for one in answers[:3]] == [*("SANDBOX_MEMORY", "SANDBOX_TIMEOUT", "SANDBOX_EXITED")]
     assert answers[3:] == [n * 2 for n in range(20)]
 
 
 async def test_without_deno_the_tool_says_what_to_install(tmp_path: Path) -> None:
     settings = load_settings({"data": tmp_path / "data", "models": tmp_path / "models", "deno": tmp_path / "none"})
     async with Client(build_server(build_app(settings)), mode="2026-07-28") as client:
-        error = structured(await client.call_tool("pml_execute_code", {"code": "1"}))["error"]
+        error = error_of(await client.call_tool("pml_execute_code", {"code": "1"}))
     assert error["code"] == "SANDBOX_UNAVAILABLE"
     assert "pip install" in error["resolution"]

@@ -17,10 +17,10 @@ INSTALLED = str(Path(loci.__path__[0]).resolve())
 
 async def message(desk: Desk, code: str, **more: object) -> str:
     told = await desk.failure(code, **more)
-    assert told["error"]["code"] == "CODE_ERROR", told
+    assert told["code"] == "CODE_ERROR", told
     assert INSTALLED not in json.dumps(told)
     assert "runner.js" not in json.dumps(told)
-    return told["error"]["message"]
+    return told["message"]
 
 
 @each(
@@ -83,12 +83,12 @@ async def test_a_module_made_of_text_is_named_without_its_address(desk: Desk) ->
     source = b"export const f = () => {\n  throw new Error('in it')\n}".hex()
     url = f"'data:text/javascript,' + '{source}'.replace(/../g, '%$&')"
     told = await desk.failure(f"const m = await import({url});\nm.f()")
-    assert "Error: in it (line 2, column 3)" in told["error"]["message"]
+    assert "Error: in it (line 2, column 3)" in told["message"]
     assert {"name": "Module.f (module)", "line": 2, "column": 9} in told["stack"]
     assert "data:" not in json.dumps(told)
     wrong = await desk.failure("await import('data:text/javascript,let a = ;')")
     assert "data:" not in json.dumps(wrong)
-    assert "module:1:9" in wrong["error"]["message"]
+    assert "module:1:9" in wrong["message"]
 
 
 async def test_a_path_of_the_installation_is_in_no_error(desk: Desk) -> None:
@@ -119,8 +119,8 @@ async def test_this_is_undefined(desk: Desk) -> None:
 )
 async def test_what_the_parser_cannot_take_is_an_error_of_the_code(desk: Desk, code: str, place: str) -> None:
     told = await desk.failure(code)
-    assert told["error"]["code"] == "CODE_ERROR"
-    assert told["error"]["message"] == f"The code is nested too deeply for the parser {place}"
+    assert told["code"] == "CODE_ERROR"
+    assert told["message"] == f"The code is nested too deeply for the parser {place}"
 
 
 async def test_worker_threads_work_or_are_not_offered(desk: Desk) -> None:
@@ -132,8 +132,8 @@ await new Promise((done, failed) => { one.on("message", done); one.on("error", f
     answer = await desk.ask(code)
     if answer.is_error:
         told: dict[str, Any] = await desk.failure(code)
-        assert told["error"]["message"].startswith("Worker threads are not offered")
-        assert "node:worker_threads" in told["error"]["resolution"]
+        assert told["message"].startswith("Worker threads are not offered")
+        assert "node:worker_threads" in told["resolution"]
     else:
         assert await desk.value(code) == 7
 
@@ -168,6 +168,6 @@ async def test_the_order_of_keys_is_another_context(desk: Desk) -> None:
 
 async def test_a_result_of_too_many_values_says_so(desk: Desk) -> None:
     told = await desk.failure("Array.from({length: 300_000}, () => [])")
-    assert told["error"]["code"] == "SANDBOX_OUTPUT"
-    assert "250,000 values" in told["error"]["message"]
+    assert told["code"] == "SANDBOX_OUTPUT"
+    assert "250,000 values" in told["message"]
     assert (await desk.told("Array.from({length: 200_000}, (_, i) => i)"))["scratchpad_id"]

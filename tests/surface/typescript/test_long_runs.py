@@ -18,7 +18,7 @@ from tests.support.deno import needs_deno
 from tests.support.each import each
 from tests.support.polling import until
 from tests.support.with_parts import with_patience
-from tests.surface.results import structured
+from tests.surface.results import error_of, structured
 from tests.surface.typescript.conftest import Desk
 
 pytestmark = [pytest.mark.anyio, needs_deno]
@@ -43,7 +43,7 @@ async def test_it_goes_on_and_is_read_from_the_scratchpad(hasty: Desk) -> None:
     assert f"scratchpad_read('{id}')" in told["hint"]
     async with Client(build_server(hasty.app), mode="2026-07-28") as client:
         early = await client.call_tool("scratchpad_read", {"id": id})
-        assert structured(early)["error"]["code"] == "STILL_RUNNING"
+        assert error_of(early)["code"] == "STILL_RUNNING"
         hasty.servers.let_go()
         until(lambda: _entry(hasty, id))
         read = structured(await client.call_tool("scratchpad_read", {"id": id}))
@@ -64,8 +64,8 @@ async def test_a_late_failure_is_read_there_too(hasty: Desk) -> None:
 async def test_a_promise_that_nobody_keeps_is_told(hasty: Desk) -> None:
     id = hasty.app.scratchpad.promise(LOCAL, "pml_execute_code", -1)
     async with Client(build_server(hasty.app), mode="2026-07-28") as client:
-        told = structured(await client.call_tool("scratchpad_read", {"id": id}))
-    assert told["error"]["code"] == "RUN_LOST"
+        answer = await client.call_tool("scratchpad_read", {"id": id})
+    assert error_of(answer)["code"] == "RUN_LOST"
 
 
 def test_another_owner_sees_no_promise(hasty: Desk) -> None:

@@ -53,7 +53,7 @@ async def test_a_failing_tool_throws_what_it_said(desk: Desk, tool: str, intent:
 
 async def test_a_tool_that_is_not_there_names_those_that_are(desk: Desk) -> None:
     told = await desk.failure("await github.deleteAll()", intent=COMMITS)
-    assert "github has no tool 'deleteAll' here; it has: listCommits" in told["error"]["message"]
+    assert "github has no tool 'deleteAll' here; it has: listCommits" in told["message"]
 
 
 async def test_nothing_can_be_called_that_was_not_given(desk: Desk) -> None:

@@ -59,7 +59,7 @@ class Flow:
     async def failed(self, tool: str, **arguments: object) -> str:
         """The text of the error."""
         result = await self.call(tool, **arguments)
-        assert result.is_error, structured(result)
+        assert result.is_error, texts(result)
         return texts(result)[0]
 
     async def run(self, *tasks: dict[str, Any], **more: object) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from loci.core.json import Json, JsonObject
 from loci.workflows.plan import Task
 from loci.workflows.run import Run
 from loci.workflows.tries import Tries
+from loci.workflows.values import Given
 from tests.support.deno import needs_deno
 from tests.support.each import each
 from tests.support.polling import until
@@ -127,7 +128,7 @@ async def test_a_task_that_takes_too_long_is_told_and_stopped(flow: Flow) -> Non
 class Steps:
     """Tasks that do what a test says."""
 
-    def __init__(self, flow: Flow, does: Callable[[int, GivingUp], Json]) -> None:
+    def __init__(self, flow: Flow, does: Callable[[int, GivingUp], Given]) -> None:
         self.real = flow.app.workflows.parts.steps
         self.does = does
         self.tries = 0
@@ -137,7 +138,7 @@ class Steps:
     def checker(self, owner: Any) -> Any:
         return self.real.checker(owner)
 
-    def run(self, caller: Caller, task: Task, arguments: JsonObject, results: JsonObject, given_up: GivingUp) -> Json:
+    def run(self, caller: Caller, task: Task, arguments: JsonObject, results: JsonObject, given_up: GivingUp) -> Given:
         if task.id != "t1":
             return self.real.run(caller, task, arguments, results, given_up)
         self.tries += 1
@@ -236,7 +237,9 @@ async def test_a_store_that_fails_for_a_while_loses_nothing(flow: Flow, fails: i
 async def test_values_of_any_size_and_kind_are_kept(flow: Flow, value: Json, kept: Json) -> None:
     Steps(flow, lambda _, __: value)
     answer = flow.app.workflows.start(LOCAL_CALLER, {"tasks": [task("t1", "echo", value=1)]})
-    assert (answer["status"], answer["results"]) == ("complete", {"t1": kept})
+    id = str(answer["workflow_id"])
+    run = flow.app.workflows.ended_run(LOCAL, id)
+    assert (answer["status"], flow.app.workflows.values(LOCAL, id, run)) == ("complete", {"t1": kept})
 
 
 async def test_a_value_that_is_too_deep_is_told(flow: Flow) -> None:

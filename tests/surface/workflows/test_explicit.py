@@ -1,17 +1,18 @@
 """Workflows that are given whole."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client
 
-from loci.core.identity import LOCAL
+from loci.core.identity import LOCAL, Caller
 from loci.mcp.server import build_server
 from tests.servers.upstream.real import node_server
 from tests.support.deno import needs_deno
 from tests.support.each import each
-from tests.surface.results import structured, texts
+from tests.surface.results import texts
 from tests.surface.workflows.conftest import Flow, on_lasting_both, task
 
 pytestmark = pytest.mark.anyio
@@ -281,9 +282,10 @@ async def test_every_spelling_of_the_name_reaches_the_tool(flow: Flow, name: str
 
 
 async def test_results_that_are_too_long_are_kept_whole(flow: Flow) -> None:
-    answer = await flow.call("pml_execute_dag", workflow={"tasks": [task("t1", "large", characters=100_000)]})
-    assert "scratchpad_id" in structured(answer)
-    assert len(texts(answer)[0]) < 20_000
+    result = (await flow.run(task("t1", "large", characters=100_000)))["results"]["t1"]
+    read = await flow.call("scratchpad_read", id=result["scratchpad_id"])
+    assert json.loads(texts(read)[0]) == {"text": "x" * 100_000}
+    assert texts(read)[0].startswith(result["preview"])
 
 
 async def test_progress_is_told_while_it_runs(flow: Flow, tmp_path: Path) -> None:
@@ -322,7 +324,7 @@ async def test_a_workflow_of_somebody_else_is_not_there(flow: Flow) -> None:
     from loci.core.identity import Owner
 
     with pytest.raises(NotFound, match="There is no workflow"):
-        flow.app.workflows.proceed(Owner("", "somebody else"), answer["workflow_id"])
+        flow.app.workflows.proceed(Caller(Owner("", "somebody else"), "key"), answer["workflow_id"])
 
 
 async def test_the_type_of_a_task_may_be_said(flow: Flow) -> None:

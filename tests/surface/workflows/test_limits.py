@@ -12,25 +12,30 @@ from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.workflows.parts import MOST_ACTIVE
 from loci.workflows.slice import AT_ONCE
+from tests.support.each import each
 from tests.support.polling import until
 from tests.surface.conftest import on_both
 from tests.surface.results import texts
 from tests.surface.workflows.conftest import Flow, journal_server, task
 
 pytestmark = pytest.mark.anyio
+LAYERS = (task("t1", "note", value=1), task("t2", "note", "t1", value=2))
 GATED: dict[str, Any] = {**task("t1", "note", value=1), "approve": True}
 
 
-async def test_the_101st_active_workflow_is_refused_and_runs_nothing(flow: Flow) -> None:
-    first = await flow.run(GATED)
+async def test_the_101st_workflow_under_way_is_refused_and_runs_nothing(flow: Flow) -> None:
     for at in range(1, MOST_ACTIVE):
         flow.app.workflows.parts.active.begin(LOCAL, f"wf_{at}")
+    first = await flow.run(GATED)
+    flow.app.workflows.parts.active.begin(LOCAL, "wf_0")  # one that waits for a person takes no place
     told = await flow.failed("pml_execute_dag", workflow={"tasks": [task("t1", "note", value=2)]})
     assert told.startswith("TOO_MANY_WORKFLOWS: 100 workflows of yours are active, which is the most.")
     assert "pml_abort" in told
     assert flow.begun() == []
-    await flow.answer("pml_abort", workflow_id=first["workflow_id"], reason="to make room")
-    assert (await flow.run(task("t1", "note", value=3)))["status"] == "complete"
+    [asked] = flow.app.workflows.watching.questions(LOCAL)
+    assert asked["workflow_id"] == first["workflow_id"], "it can still be answered"
+    await flow.answer("pml_abort", workflow_id=first["workflow_id"], reason="it is over")
+    assert (await flow.failed("pml_execute_dag", workflow={"tasks": [GATED]})).startswith("TOO_MANY_WORKFLOWS")
 
 
 async def test_nothing_raises_the_number_of_active_workflows(flow: Flow) -> None:
@@ -46,15 +51,14 @@ async def test_a_pause_that_is_over_leaves_no_workflow(flow: Flow, monkeypatch: 
     """To the moment: an hour after it began."""
     clock = flow.app.workflows.parts.clock
     before = clock()
-    asked, in_time = [await flow.run(GATED) for _ in range(2)]
+    asked, in_time = [await flow.run(*LAYERS, per_layer_validation=True) for _ in range(2)]
     records = {one.key: one for one in flow.app.records.list(LOCAL, "workflow").records}
     id, over = asked["workflow_id"], records[asked["workflow_id"]].expires_at
     assert over is not None
     assert before + 3599 < over < clock() + 3601  # a store may keep whole seconds
-    answer, answered = ({"checkpoint_id": one["checkpoint_id"], "approved": True} for one in (asked, in_time))
+    answer = {"checkpoint_id": asked["checkpoint_id"], "approved": True}
     monkeypatch.setattr(flow.app.records, "_clock", lambda: over - 0.001)
-    ended = await flow.answer("pml_approval_response", workflow_id=in_time["workflow_id"], **answered)
-    assert ended["status"] == "complete"
+    assert (await flow.answer("pml_continue", workflow_id=in_time["workflow_id"]))["status"] == "complete"
     monkeypatch.setattr(flow.app.records, "_clock", lambda: over + 30)  # on AWS the wait begins a little later
     late: list[tuple[str, dict[str, Any]]] = [
         ("pml_workflow_status", {}),
@@ -66,17 +70,21 @@ async def test_a_pause_that_is_over_leaves_no_workflow(flow: Flow, monkeypatch: 
     for tool, more in late:
         told = await flow.failed(tool, workflow_id=id, **more)
         assert told.startswith("WORKFLOW_NOT_FOUND: ")
-        assert "It may have expired: a paused one waits 1 h for an answer" in told
+        assert "a paused one waits 1 h after a layer, and 168 h for an approval" in told
 
 
-async def test_a_setting_changes_how_long_a_pause_may_last(flow: Flow) -> None:
+@each(("setting", "by_layer"), [({"workflow_paused_minutes": 600}, True), ({"approval_wait": "10h"}, False)])
+async def test_a_setting_changes_how_long_a_pause_may_last(
+    flow: Flow, setting: dict[str, object], by_layer: bool
+) -> None:
     folder = flow.app.settings.data
     flow.app.close()
-    with closing(build_app(load_settings({"data": folder, "workflow_paused_minutes": 600}))) as app:
+    with closing(build_app(load_settings({"data": folder, **setting}))) as app:
         patient = Flow(app, flow.journal)
         before = app.workflows.parts.clock()
-        asked = await patient.run(GATED)
-        [record] = app.records.list(LOCAL, "workflow").records
+        asked = await patient.run(*(LAYERS if by_layer else [GATED]), per_layer_validation=by_layer)
+        record = app.records.get(LOCAL, "workflow", asked["workflow_id"])
+        assert record is not None
         assert record.expires_at is not None
         assert before + 35_999 < record.expires_at < app.workflows.parts.clock() + 36_001
         assert (await patient.answer("pml_workflow_status", workflow_id=asked["workflow_id"]))["status"] == "paused"

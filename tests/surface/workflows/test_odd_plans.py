@@ -22,8 +22,8 @@ async def test_a_place_that_no_list_has_is_told_however_many_digits_it_has(flow:
     assert "UNRESOLVED_REFERENCE" in answer["tasks"][1]["error"]
     gated: dict[str, Any] = {**task("t2", "note", value=there), "approve": True}
     answer = await flow.run(task("t1", "items"), gated)
-    assert answer["status"] == "paused"
-    assert answer["checkpoint"]["arguments"] == {"value": there}
+    assert answer["status"] == "error", "nobody is asked about what cannot work"
+    assert "UNRESOLVED_REFERENCE" in answer["tasks"][1]["error"]
 
 
 @each(

@@ -35,7 +35,7 @@ async def test_a_setting_that_would_not_count_is_refused(flow: Flow, config: dic
     assert flow.begun() == []
 
 
-@each("given", ["yes", "no", "true", "", 1, 0, None])
+@each("given", ["yes", "no", "true", 1, 0, None])
 async def test_what_is_neither_true_nor_false_does_not_decide(flow: Flow, given: object) -> None:
     failure = await flow.failed("pml_execute_dag", workflow=PLAN, per_layer_validation=given)
     assert failure.startswith("INVALID_PARAMS: per_layer_validation: Input should be a valid boolean")
@@ -51,8 +51,8 @@ async def test_what_is_neither_true_nor_false_does_not_decide(flow: Flow, given:
 @each(
     ("more", "said"),
     [
-        ({"approve": "yes"}, "approve: Input should be true, false or 'human'"),
-        ({"approve": 1}, "approve: Input should be true, false or 'human'"),
+        ({"approve": "yes"}, "approve: Input should be true, false, 'agent' or 'human'"),
+        ({"approve": 1}, "approve: Input should be true, false, 'agent' or 'human'"),
         ({"idempotent": "yes"}, "idempotent: Input should be true or false"),
         ({"retry": True}, "retry: Input should be a number"),
         ({"retry": -1}, "retry: Input should be greater than or equal to 0"),
@@ -89,8 +89,11 @@ async def test_an_abort_without_a_reason_and_a_replan_without_a_requirement_chan
     [
         ({}, "Neither intent nor workflow is given"),
         ({"intent": " "}, "The intent is empty"),
-        ({"intent": "", "workflow": PLAN}, "Both intent and workflow are given"),
-        ({"intent": "note 1", "workflow": PLAN}, "Both intent and workflow are given"),
+        ({"intent": ""}, "Neither intent nor workflow is given"),
+        (
+            {"intent": "note 1", "workflow": PLAN},
+            "Both intent and workflow are given. Give one of them; title names a run",
+        ),
     ],
 )
 async def test_a_call_that_gives_no_goal_or_two_is_told_so(flow: Flow, given: dict[str, Any], said: str) -> None:

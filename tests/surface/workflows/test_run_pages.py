@@ -26,11 +26,11 @@ PLAN = (task("t1", "echo", value=HOSTILE), GATED, task("after", "note", "deploy"
 
 
 class Person:
-    """Somebody with a key, at the pages."""
+    """Somebody with a key of their own, at the pages."""
 
     def __init__(self, app: App, door: Door, owner: Owner) -> None:
         self._door = door
-        self._shown = (HOST, ("Authorization", f"Bearer {app.api_keys.create(owner, 'test')[1]}"))
+        self._shown = (HOST, ("Authorization", f"Bearer {app.api_keys.create(owner, 'test', is_person=True)[1]}"))
 
     def get(self, target: str) -> Answer:
         return self._door.ask(Ask(b"", self._shown, "GET", f"/ui/{target}"))

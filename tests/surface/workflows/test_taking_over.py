@@ -19,6 +19,7 @@ from loci.core.json import JsonObject
 from loci.workflows.active import ActiveOwners
 from loci.workflows.parts import MOST_ACTIVE
 from loci.workflows.run import Lease, TaskState
+from tests.support.answerers import AGENT
 from tests.support.each import each
 from tests.support.polling import until
 from tests.surface.workflows.conftest import Flow, task
@@ -114,7 +115,7 @@ def test_a_status_tells_if_the_server_has_ended(flow: Flow) -> None:
     flow.app.workflows.wait_for_ends()
     told = flow.app.workflows.status(LOCAL, id)
     assert (told["status"], "loci serve" in str(told["next_action"])) == ("running", True)
-    assert flow.app.workflows.proceed(LOCAL, id)["status"] == "error"
+    assert flow.app.workflows.proceed(LOCAL_CALLER, id)["status"] == "error"
     assert "INTERRUPTED" in str(flow.app.workflows.status(LOCAL, id)["tasks"])
 
 
@@ -128,19 +129,22 @@ def test_a_task_that_is_interrupted_again_and_again_is_given_up(flow: Flow) -> N
     assert len(flow.begun()) == 1
 
 
-def test_the_101st_active_run_is_refused_and_slots_come_free(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
-    ids = [paused(flow) for _ in range(MOST_ACTIVE)]
+def test_runs_that_wait_take_no_place_and_slots_come_free(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
+    active = flow.app.workflows.parts.active
+    ids = [paused(flow) for _ in range(3)]
+    for at in range(MOST_ACTIVE - 3):
+        active.begin(LOCAL, f"wf_{at}")
+    for at in range(3):  # in place of those that wait
+        active.begin(LOCAL, f"wf_more_{at}")
     with pytest.raises(LociError, match="100 workflows of yours are active") as refused:
-        paused(flow)
+        active.begin(LOCAL, "wf_one_too_many")
     assert refused.value.code == "TOO_MANY_WORKFLOWS"
-    assert len(flow.begun()) == MOST_ACTIVE
-    flow.app.workflows.abort(LOCAL, ids[0], "no")
-    ids.append(paused(flow))
-    flow.app.workflows.proceed(LOCAL, ids[1])
-    ids.append(paused(flow))
-    flow.app.records.remove(LOCAL, "workflow", ids[2])  # as if it had expired
+    assert set(ids) <= active.states(LOCAL).keys()
+    assert flow.app.workflows.proceed(LOCAL_CALLER, ids[0])["status"] == "complete"
+    active.states(LOCAL)
+    assert ids[0] not in active.states(LOCAL)
     later = flow.app.workflows.parts.clock() + 100
-    monkeypatch.setattr(flow.app.workflows.parts.active, "_clock", lambda: later)
+    monkeypatch.setattr(active, "_clock", lambda: later)  # those that were never stored are over
     paused(flow)
 
 
@@ -165,13 +169,13 @@ def test_a_paused_run_waits_exactly_as_long_as_it_may(flow: Flow, monkeypatch: p
     for now[0] in (limit - HOUR, limit - 0.001):
         assert status(flow, id) == "layer_complete"
     now[0] = limit_of_other - 0.001
-    assert flow.app.workflows.proceed(LOCAL, continued)["status"] == "complete"
+    assert flow.app.workflows.proceed(LOCAL_CALLER, continued)["status"] == "complete"
     now[0] = limit
     calls: list[Callable[[], object]] = [
         lambda: status(flow, id),
-        lambda: flow.app.workflows.proceed(LOCAL, id),
+        lambda: flow.app.workflows.proceed(LOCAL_CALLER, id),
         lambda: flow.app.workflows.abort(LOCAL, id, "late"),
-        lambda: flow.app.workflows.decide(LOCAL, id, "cp_1", approved=True),
+        lambda: flow.app.workflows.decide(LOCAL, id, "cp_1", approved=True, by=AGENT),
     ]
     for late in calls:
         with pytest.raises(NotFound) as told:
@@ -203,21 +207,21 @@ def test_answers_at_the_same_time_are_taken_once(flow: Flow, turn: int) -> None:
     workflows = flow.app.workflows
     id = str(workflows.start(LOCAL_CALLER, layers, by_layer=True)["workflow_id"])
     for wanted in (2, 3):
-        all_at_once(*[lambda: workflows.proceed(LOCAL, id)] * 2)
+        all_at_once(*[lambda: workflows.proceed(LOCAL_CALLER, id)] * 2)
         assert wanted <= len(flow.begun()) <= wanted + 1  # the second may have come when the layer had ended
         if len(flow.begun()) > wanted:
             break
     gated: JsonObject = {"tasks": [{**task("t1", "deploy", value=9), "approve": True}]}
     answer = workflows.start(LOCAL_CALLER, gated)
     id, checkpoint = str(answer["workflow_id"]), str(answer["checkpoint_id"])
-    yes = lambda: workflows.decide(LOCAL, id, checkpoint, approved=True)  # noqa: E731
-    no = lambda: workflows.decide(LOCAL, id, checkpoint, approved=False)  # noqa: E731
+    yes = lambda: workflows.decide(LOCAL, id, checkpoint, approved=True, by=AGENT)  # noqa: E731
+    no = lambda: workflows.decide(LOCAL, id, checkpoint, approved=False, by=AGENT)  # noqa: E731
     said = all_at_once(yes, no, yes, no)
     assert said.count("CHECKPOINT_CLOSED") == 3
     deployed = [tool for tool, _ in flow.begun()].count("deploy")
     assert deployed == ("complete" in said)
     answer = workflows.start(LOCAL_CALLER, PLAN, by_layer=True)
     id = str(answer["workflow_id"])
-    both = all_at_once(lambda: workflows.proceed(LOCAL, id), lambda: workflows.abort(LOCAL, id, "no"))
+    both = all_at_once(lambda: workflows.proceed(LOCAL_CALLER, id), lambda: workflows.abort(LOCAL, id, "no"))
     assert both[1] in ("aborted", "WORKFLOW_ENDED")
     assert both[0] == ("aborted" if both[1] == "aborted" else "complete")

@@ -1,5 +1,6 @@
 """Workflows as tasks, for clients that have the protocol's Tasks extension."""
 
+import json
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 
 from tests.support.each import each
 from tests.support.polling import until
-from tests.surface.workflows.conftest import task
+from tests.surface.workflows.conftest import ANN, task
+from tests.surface.workflows.upstreams import add_giving
 from tests.surface.workflows.visitors import Visitor
 
 EXTENSION: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
@@ -65,6 +67,17 @@ def test_work_that_outlasts_its_call_is_a_task_and_its_result_comes_with_it(ann:
     assert done["resultType"] == "complete"
     assert done["result"]["structuredContent"]["results"] == {"t1": {"found": True}}
     assert done["result"]["isError"] is False
+
+
+def test_images_of_a_task_come_with_its_result(ann: Visitor, gate: Path, tmp_path: Path) -> None:
+    picture = {"type": "image", "mimeType": "image/png", "data": "AAAA"}
+    add_giving(ann.flow.app, tmp_path / "far", ANN)
+    (tmp_path / "far" / "one.json").write_text(json.dumps({"content": [picture], "structuredContent": {"width": 8}}))
+    begins = begun(ann, waits(gate), {"id": "t2", "tool": "far:give", "arguments": {"name": "one"}})
+    gate.touch()
+    result = ended(ann, begins["taskId"], "completed")["result"]
+    assert result["structuredContent"]["results"]["t2"] == {"width": 8}
+    assert result["content"][1:] == [{"type": "text", "text": "From task t2:"}, picture]
 
 
 def test_work_that_is_done_in_time_is_no_task(both: tuple[Visitor, Visitor]) -> None:

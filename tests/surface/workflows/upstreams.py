@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from loci.app import App
-from loci.core.identity import LOCAL
+from loci.core.identity import LOCAL, Owner
 from tests.servers.upstream.real import node_server
 
 ROOT = Path(__file__).parents[3]
@@ -30,6 +30,13 @@ def add_release(app: App, journal: Path) -> None:
     _add(app, "release", {"command": sys.executable, "args": args, "cwd": str(ROOT)})
 
 
-def _add(app: App, name: str, entry: dict[str, Any]) -> None:
-    app.tools.add(LOCAL, name, entry)
-    app.tools.ask(LOCAL, name)
+def add_giving(app: App, folder: Path, owner: Owner = LOCAL) -> None:
+    """A server whose tool `give` has the result that is in the file of this name in the folder."""
+    folder.mkdir(exist_ok=True)
+    args = ["-m", "tests.servers.upstream.giving", str(folder)]
+    _add(app, "far", {"command": sys.executable, "args": args, "cwd": str(ROOT)}, owner)
+
+
+def _add(app: App, name: str, entry: dict[str, Any], owner: Owner = LOCAL) -> None:
+    app.tools.add(owner, name, entry)
+    app.tools.ask(owner, name)

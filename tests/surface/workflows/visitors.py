@@ -21,13 +21,16 @@ HOSTILE = {"value": "</pre><script>alert(1)</script>"}
 
 
 class Visitor:
-    """Somebody with a key of that name, and the journal of what their tools did."""
+    """Somebody with a key of their own of that name, and the journal of what their tools did."""
 
     def __init__(self, door: UvicornDoor, app: App, owner: Owner, journal: Path, key: str = "test") -> None:
         self.flow = Flow(app, journal)
         self._forms = dict[str, str]()
         self.door = door
-        self._shown = (("Host", "loci.test"), ("Authorization", f"Bearer {app.api_keys.create(owner, key)[1]}"))
+        self._shown = (
+            ("Host", "loci.test"),
+            ("Authorization", f"Bearer {app.api_keys.create(owner, key, is_person=True)[1]}"),
+        )
 
     def ask(
         self, method: str, params: dict[str, Any], *, can: dict[str, Any] | None = None, name: str | None = None

@@ -108,6 +108,12 @@ class Clients:
         with self._making:
             return cast("Any", self._session).client("kms", config=_config(seconds=5))
 
+    def sns(self, region: str) -> Any:
+        """A new client: a topic may be in another region."""
+        config = _config(seconds=5, attempts=1)  # who sends tries again
+        with self._making:
+            return cast("Any", self._session).client("sns", region_name=region, config=config)
+
     @cached_property
     def sts(self) -> Any:
         # The endpoint of the region: the global one is far away, and its tokens do not work everywhere.

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Mapping
 from contextlib import suppress
 
+from loci.core.settings import INSIDE
 from loci.tools.tool_server import Program
 
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
@@ -125,4 +126,4 @@ class ChildProcess:
 
 def environment(own: Mapping[str, str]) -> dict[str, str]:
     """The environment of a server: a few harmless variables, and its own."""
-    return {name: os.environ[name] for name in INHERITED if name in os.environ} | dict(own)
+    return {name: os.environ[name] for name in INHERITED if name in os.environ} | dict(own) | {INSIDE: "1"}

@@ -10,6 +10,7 @@ from loci.code.python_run import State
 from loci.code.tools.waiting import answer_of
 from loci.core.identity import Caller
 from loci.core.json import JsonObject
+from loci.mcp.errors import failed_result
 from loci.mcp.tool import LociTool, as_text, loci_tool
 
 
@@ -122,10 +123,14 @@ def python_tools(app: CodeHost) -> list[LociTool]:
 
 def _result(answer: JsonObject) -> CallToolResult:
     """The answer as a tool's result. A failed run is an error that still has what the code printed."""
-    structured = {name: value for name, value in answer.items() if name not in ("images", "text")}
     images: list[ContentBlock] = [
         ImageContent(type="image", data=image, mime_type="image/png")
         for image in cast("list[str]", answer.get("images", []))
     ]
-    text = TextContent(type="text", text=str(answer["text"]) if "text" in answer else as_text(structured))
-    return CallToolResult(content=[text, *images], structured_content=structured, is_error="error" in answer)
+    if "error" in answer:
+        error = cast("JsonObject", answer["error"])
+        text = TextContent(type="text", text=str(answer["text"]))
+        return failed_result([text, *images], {**error, "result": answer["result"]})
+    structured = {name: value for name, value in answer.items() if name != "images"}
+    text = TextContent(type="text", text=as_text(structured))
+    return CallToolResult(content=[text, *images], structured_content=structured)

@@ -67,7 +67,7 @@ def checked_draft(
             advice = "Give `old`, the exact text, and `new`, the text to put there, without `content` and `heading`"
             raise Refused("Mode edit replaces `old` by `new`", advice, code="BAD_ARGUMENTS")
         return EditDraft(mode, new, old=old)
-    if old is not None or new is not None:
+    if old or new:
         raise Refused(f"Mode {mode} takes no `old` and `new`", "Use mode edit, or `content`", code="BAD_ARGUMENTS")
     if mode == "create" and heading is not None:
         raise Refused("A new document has no sections yet", "Put the heading into the content", code="BAD_ARGUMENTS")

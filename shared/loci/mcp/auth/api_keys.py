@@ -24,6 +24,8 @@ class ApiKey:
     owner: Owner
     created: str
     revoked: str | None
+    is_person: bool = False
+    """True: it may decide what only a person may decide. It belongs into no client."""
 
 
 class ApiKeys:
@@ -33,7 +35,7 @@ class ApiKeys:
         self._records = records
         self._clock = clock
 
-    def create(self, owner: Owner, name: str) -> tuple[ApiKey, str]:
+    def create(self, owner: Owner, name: str, *, is_person: bool = False) -> tuple[ApiKey, str]:
         """Make a key. Its text cannot be read again."""
         id = random_id(12)
         text = f"loci_{id}_{secrets.token_urlsafe(32)}"
@@ -48,6 +50,7 @@ class ApiKeys:
                 "subject": owner.subject,
                 "created": self._now(),
                 "revoked": None,
+                **({"person": True} if is_person else {}),
             },
             expect_version=ABSENT,
         )
@@ -100,8 +103,13 @@ class ApiKeys:
 
     def owner_by_id(self, id: str) -> Owner | None:
         """The owner of the key with this id; None if there is no such key, or it was revoked."""
+        key = self.by_id(id)
+        return key and key.owner
+
+    def by_id(self, id: str) -> ApiKey | None:
+        """The key with this id; None if there is no such key, or it was revoked."""
         key = read_or_none(self._records.get(SYSTEM, KIND, id), key_of)
-        return None if key is None or key.revoked is not None else key.owner
+        return None if key is None or key.revoked is not None else key
 
     def _now(self) -> str:
         return iso(self._clock())
@@ -123,4 +131,5 @@ def key_of(record: Record) -> ApiKey:
         Owner(string(value["tenant"]), string(value["subject"])),
         string(value["created"]),
         None if revoked is None else string(revoked),
+        value.get("person") is True,
     )

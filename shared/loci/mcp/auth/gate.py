@@ -14,6 +14,7 @@ from loci.core.lazy import Lazy
 from loci.core.scopes import scopes_at
 from loci.core.settings import Settings
 from loci.mcp.http.address import public_base
+from loci.mcp.http.peer import peer_of
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.module import Host
 from loci.mcp.threads import on_thread
@@ -27,6 +28,13 @@ FORWARDED = frozenset({"via", "forwarded", "x-real-ip"})
 METADATA = "/.well-known/oauth-protected-resource"
 ACCESS = "loci-access-"
 """The beginning of Loci's own access tokens."""
+
+
+class KeyNeeded(Refusal):
+    """The refusal of a caller on this machine who may not be the person that needs no key."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(403, message)
 
 
 class Gate:
@@ -46,14 +54,17 @@ class Gate:
         """Return the caller. Refuse a credential that is missing, wrong or not enough."""
         shown = _credential(scope, headers)
         if shown is None:
-            if self.is_open and (self._host.settings.auth == "open" or not _is_forwarded(headers)):
+            if self.is_open and self._host.settings.auth == "open":
+                return LOCAL_CALLER
+            if self.is_open and not _is_forwarded(headers):
+                _check_peer(scope)
                 return LOCAL_CALLER
             raise self._unauthorised(scope, headers, "Show an API key or an access token", {})
         if self._grants is not None and shown.startswith(ACCESS):
             return await self._by_grant(self._grants, scope, headers, shown)
         key = await on_thread(self._host.api_keys.with_text, shown)
         if key is not None:
-            return Caller(key.owner, "key", name=key.name)
+            return Caller(key.owner, "key", is_person=key.is_person, name=key.name)
         # OAuth 2.1 forbids a token in the query, where logs of proxies keep it: only keys may come there.
         if self._tokens is None or shown.startswith("loci_") or "authorization" not in headers:
             raise self._unauthorised(scope, headers, "This key is not valid here", {"error": "invalid_token"})
@@ -113,6 +124,17 @@ class Gate:
 def asked_scopes(settings: Settings, path: str) -> tuple[str, ...]:
     """The scopes for which a client of the endpoint at this path should ask."""
     return scopes_at(path) if settings.oauth == "built-in" else settings.oidc_scopes
+
+
+def _check_peer(scope: Scope) -> None:
+    """Refuse another user of this machine, and one whom the kernel does not show."""
+    peer = peer_of(scope)
+    if peer == "other":
+        what = "Another user of this machine started Loci, so you need a key"
+        raise KeyNeeded(f"{what}: ask them to make one with `loci keys create NAME`")
+    if peer == "unseen":
+        what = "Loci cannot see which user of this machine asks (as from outside a container, or from Windows to WSL)"
+        raise KeyNeeded(f"{what}, so you need a key: make one with `loci keys create NAME`")
 
 
 def _is_forwarded(headers: Headers) -> bool:

@@ -35,10 +35,12 @@ def is_open(settings: Settings, *, on_loopback: bool) -> bool:
 
 
 def is_own_page(settings: Settings, headers: Headers) -> bool:
-    """True if no page of another site sent this: the browser says so, or names no origin but ours."""
+    """True if no page of another origin sent this: the browser says so, or names no origin but ours."""
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-    if site is not None:
-        return site in ("same-origin", "none")
+    if site == "same-origin":
+        return True
+    if site not in (None, "none"):  # none: no page did. But what an extension sends may name the extension
+        return False
     ours = {headers.get("host"), urlsplit(settings.public_url or "").netloc} - {None, ""}
     # An origin is a scheme and a host. `urlsplit` would raise for what is none.
     return origin is None or origin.partition("://")[2] in ours
@@ -59,18 +61,18 @@ class Addresses:
         # If callers must show a key, rebinding gains nothing: then any host will do, unless some are set.
         self._any_host = not is_open and not settings.allowed_hosts
 
-    def check(self, headers: Headers) -> str | None:
-        """Check host and origin. Return the origin, if there is one."""
+    def check(self, headers: Headers, *, is_page: bool = False) -> str | None:
+        """Check host and origin. Return the origin, if there is one. `is_page`: links of other sites may lead here."""
         host = headers.get("host", "")
         # It goes into links and into the challenge of a 401, between quotes.
         if host and not HOST.fullmatch(host):
             raise Refusal(400, "The Host header names no host")
         if not self._any_host and not self._is_known(host):
             raise Refusal(421, f"This server does not answer to the host {host[:100]!r}: see the setting allowed_hosts")
-        if _is_part_of_foreign_page(headers):
-            raise Refusal(403, "A page of another site asked for this behind its user's back")
         origin = headers.get("origin")
-        if origin is None or self._is_welcome(origin):
+        if origin is None and comes_from_elsewhere(headers) and not (is_page and _is_link(headers)):
+            raise Refusal(403, "A page of another site asked for this behind its user's back")
+        if origin is None or self._is_welcome(origin, host):
             return origin
         raise Refusal(403, f"The origin {origin[:100]!r} is not allowed: see the setting allowed_origins")
 
@@ -78,27 +80,21 @@ class Addresses:
         name = _without_port(host)
         return name in LOOPBACK or host in self._hosts or f"{name}:*" in self._hosts
 
-    def _is_welcome(self, origin: str) -> bool:
+    def _is_welcome(self, origin: str, host: str) -> bool:
         if origin in self._origins or "*" in self._origins:
             return True
-        scheme, _, host = origin.partition("://")
-        return scheme in ("http", "https") and _without_port(host) in LOOPBACK
+        # Another port is another program, whose pages may be anybody's.
+        return self._is_known(host) and origin in (f"http://{host}", f"https://{host}")
 
 
 def comes_from_elsewhere(headers: Headers) -> bool:
-    """True if the browser says that another site led it here, or asks."""
+    """True if the browser says that another site led it here, or asks. Another port of this machine is one, too."""
     return headers.get("sec-fetch-site") in ("cross-site", "same-site")
 
 
-def _is_part_of_foreign_page(headers: Headers) -> bool:
-    """True for a picture, a script or a frame in a page of another site: it names no origin, and its time tells.
-
-    A person who follows a link is welcome, and so is a page that names its origin.
-    """
-    if not comes_from_elsewhere(headers) or "origin" in headers:
-        return False
-    is_link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") in ("document", None)
-    return not is_link
+def _is_link(headers: Headers) -> bool:
+    """True if a person follows a link. A picture, a script or a frame in a page names no origin, too."""
+    return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") in ("document", None)
 
 
 def _without_port(host: str) -> str:

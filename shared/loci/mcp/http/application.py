@@ -21,6 +21,7 @@ from loci.mcp.auth.gate import METADATA, asked_scopes
 from loci.mcp.http.address import is_open, public_base
 from loci.mcp.http.gatekeeper import Gatekeeper
 from loci.mcp.http.problem import problem_of
+from loci.mcp.http.requests_under_way import RequestsUnderWay
 from loci.mcp.http.transport import Transport
 from loci.mcp.module import Host, tool_families
 from loci.mcp.server import LociServer, build_server
@@ -48,6 +49,7 @@ def asgi(
     """Build the application. On loopback, without any auth configured, every caller is the person at this machine."""
     managers: list[StreamableHTTPSessionManager] = []
     tools = tool_families(host) if families is None else families
+    under_way = RequestsUnderWay()
 
     def transport(surface: Surface) -> Transport:
         server = build_server(host, surface, tools) if build is None else build(host, surface)
@@ -59,7 +61,7 @@ def asgi(
             return server.session_manager
 
         stream, json = manager(json=False), manager(json=True)
-        return Transport(stream.handle_request, json.handle_request, server.is_quick)
+        return Transport(stream.handle_request, json.handle_request, server.is_quick, under_way)
 
     transports = {path_of(surface): transport(surface) for surface in SURFACES}
     opened = is_open(host.settings, on_loopback=on_loopback)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mcp_types import INTERNAL_ERROR
-from starlette.types import Receive, Scope, Send
+from starlette.types import Scope, Send
 
 from loci.mcp.http.body import Body
 from loci.mcp.http.refusal import JSON_TYPE, Refusal, respond
@@ -17,7 +17,7 @@ LARGEST_ANSWER = 2_500_000
 
 
 async def answer_batch(
-    transport: Transport, parts: Sequence[Body | Refusal], scope: Scope, receive: Receive, send: Send, headers: Headers
+    transport: Transport, parts: Sequence[Body | Refusal], scope: Scope, send: Send, headers: Headers
 ) -> None:
     """Answer all messages in one array, in their order. Answer 202 if none of them needs an answer."""
     answers: list[str] = []
@@ -26,7 +26,7 @@ async def answer_batch(
             answers.append(_text(part.body()))
         elif sum(map(len, answers)) > LARGEST_ANSWER:
             answers.append(_text(_too_much(part).body()))
-        elif (answer := await transport.answer(part, scope, receive)) is not None:
+        elif (answer := await transport.answer(part, scope)) is not None:
             answers.append(answer if len(answer) <= LARGEST_ANSWER else _text(_too_much(part).body()))
     if answers:
         await respond(send, 200, f"[{','.join(answers)}]".encode(), [JSON_TYPE, *headers])

@@ -10,10 +10,14 @@ from mcp_types import INTERNAL_ERROR
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from loci.mcp.http.peer import STATE, peer_at
 from loci.mcp.http.refusal import Refusal
 
 UNREAD_SECONDS: Final = 120
 """A connection ends if its reader has taken nothing for so long of what was sent. Only Linux can say so to a socket."""
+IDLE_SECONDS: Final = 75
+"""The time that a connection stays open without a request. Clients and proxies keep theirs for up to a minute, and
+lose a request if the server closes first: uvicorn's 5 s did that to Node's."""
 GRACE_SECONDS: Final = 3
 """The time that requests have to be answered when the server ends."""
 ENDING: Final = "Loci was stopped before it could answer. What it was asked to do may be done: look, and ask again"
@@ -31,6 +35,7 @@ def uvicorn_config(application: ASGIApp, log_level: str = "warning") -> uvicorn.
         server_header=False,
         # A proxy on this machine passes on what its callers wrote: they could name any address.
         proxy_headers=False,
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
 
@@ -67,8 +72,10 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        own: socket.socket = transport.get_extra_info("socket")
+        # Before anything is read: of a socket that its user has closed, the kernel has forgotten whose it was.
+        self.app_state = {**self.app_state, STATE: peer_at(own)}
         if hasattr(socket, "TCP_USER_TIMEOUT"):
-            own: socket.socket = transport.get_extra_info("socket")
             own.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_SECONDS * 1000)
 
     def send_400_response(self, msg: str) -> None:

@@ -20,7 +20,7 @@ from loci.mcp.http.batch import answer_batch
 from loci.mcp.http.body import Batch, Body, parse_body, read_body
 from loci.mcp.http.refusal import Refusal, respond
 from loci.mcp.http.sessions import Sessions
-from loci.mcp.http.transport import Form, Transport
+from loci.mcp.http.transport import SESSION_KEY, Form, Transport
 from loci.mcp.module import Host
 from loci.mcp.threads import on_thread
 
@@ -85,16 +85,15 @@ class Gatekeeper:
             return await self._end_session(headers, caller, origin, send, has_sessions=has_sessions)
         form = _form(headers.get("accept"))
         _check_type(headers.get("content-type", ""))
-        shows_pages = False
-        if has_sessions and (id := headers.get("mcp-session-id")) is not None:
-            shows_pages = await on_thread(self._sessions.check, id, caller)
+        session = headers.get("mcp-session-id") if has_sessions else None
+        shows_pages = session is not None and await on_thread(self._sessions.check, session, caller)
         body = parse_body(await read_body(receive, headers.get("content-length")))
-        passed, extra = _passed_on(scope, caller, shows_pages=shows_pages), _cross_origin(origin)
+        passed, extra = _passed_on(scope, caller, session, shows_pages=shows_pages), _cross_origin(origin)
         if isinstance(body, Batch):
             if version not in BATCHED:
                 raise Refusal(400, "This protocol revision has no batches: send one message a request")
             parts = [_checked(part, version) for part in body.parts]
-            return await answer_batch(transport, parts, passed, receive, send, extra)
+            return await answer_batch(transport, parts, passed, send, extra)
         _check_version(body.message, version)
         if body.tolerated:
             self._host.telemetry.tolerated("closing braces behind the message")
@@ -102,7 +101,7 @@ class Gatekeeper:
             id = self._sessions.begin(caller, shows_pages=_declares_pages(body.message))
             extra.append((SESSION, id.encode()))
         sending = _with_headers(send, extra) if extra else send
-        return await transport.serve(form, body, passed, receive, sending, as_event=has_sessions)
+        return await transport.serve(form, body, passed, receive, sending, has_sessions=has_sessions)
 
     async def _end_session(
         self, headers: Headers, caller: Caller, origin: str | None, send: Send, *, has_sessions: bool
@@ -182,9 +181,9 @@ def _declares_pages(initialize: Mapping[str, Any]) -> bool:
             return False
 
 
-def _passed_on(scope: Scope, caller: Caller, *, shows_pages: bool) -> Scope:
+def _passed_on(scope: Scope, caller: Caller, session: str | None, *, shows_pages: bool) -> Scope:
     headers = [(name, value) for name, value in scope["headers"] if name not in (b"accept", b"content-type")]
-    told = {SCOPE_KEY: caller, PAGES_KEY: shows_pages}
+    told = {SCOPE_KEY: caller, SESSION_KEY: session, PAGES_KEY: shows_pages}
     return {**scope, "headers": [*headers, ACCEPT, (b"content-type", b"application/json")], **told}
 
 

@@ -1,13 +1,21 @@
 """One endpoint, answering with a stream of events or with JSON."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import anyio
+from mcp.server.streamable_http import REQUEST_CANCELLED
 from starlette.types import Message, Receive, Scope, Send
 
 from loci.mcp.http.body import Body
+from loci.mcp.http.refusal import Refusal
+from loci.mcp.http.requests_under_way import RequestsUnderWay
 
+SESSION_KEY = "loci.session"
+"""The key in the ASGI scope under which the gatekeeper leaves the id of the session, if the request has one."""
+EVENTS = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache, no-transform")]
 Serve = Callable[[Scope, Receive, Send], Awaitable[None]]
 Form = Literal["stream", "json"]
 
@@ -20,27 +28,57 @@ class Transport:
     json: Serve
     is_quick: Callable[[str], bool]
     """True if calls of that tool end soon and report nothing before."""
+    under_way: RequestsUnderWay
 
     async def serve(
-        self, form: Form, body: Body, scope: Scope, receive: Receive, send: Send, *, as_event: bool
+        self, form: Form, body: Body, scope: Scope, receive: Receive, send: Send, *, has_sessions: bool
     ) -> None:
-        """Answer in that form. A stream of one event costs a third of a stream that can have more."""
-        if form == "stream" and self._may_notify(body.message):
-            await self.stream(scope, _replay(body, receive), send)
-        elif form == "stream" and as_event:
-            await self.json(scope, _replay(body, receive), _one_event(send))
-        else:
-            await self.json(scope, _replay(body, receive), send)
+        """Answer in that form. A stream of one event costs a third of a stream that can have more.
 
-    async def answer(self, body: Body, scope: Scope, receive: Receive) -> str | None:
-        """The JSON text that answers the message; None if it needs no answer."""
+        In a revision with sessions a message cancels a request, and a lost connection does not; in the newest a
+        client cancels by closing the connection.
+        """
+        takes_time = self._may_notify(body.message)
+        is_streamed = form == "stream" and takes_time
+        serve = self.stream if is_streamed else self.json
+        if has_sessions:
+            await self._serve_in_session(serve, form, body, scope, send, is_streamed=is_streamed)
+        elif takes_time and not is_streamed:
+            await _serve_until_closed(serve, body, scope, receive, send)
+        else:
+            await serve(scope, _replay(body, receive), send)
+
+    async def answer(self, body: Body, scope: Scope) -> str | None:
+        """The JSON text that answers the message; None if it needs no answer, or was cancelled."""
         parts: list[bytes] = []
 
         async def keep(message: Message) -> None:
             parts.append(message.get("body", b""))
 
-        await self.json(scope, _replay(body, receive), keep)
-        return b"".join(parts).decode() or None
+        session: str | None = scope.get(SESSION_KEY)
+        self.under_way.hear(session, body.message)
+        with self.under_way.cancellable(session, body.message) as answering:
+            await self.json(scope, _replay(body, _nothing_more), keep)
+        return None if answering.cancelled_caught else b"".join(parts).decode() or None
+
+    async def _serve_in_session(
+        self, serve: Serve, form: Form, body: Body, scope: Scope, send: Send, *, is_streamed: bool
+    ) -> None:
+        has_begun = is_over = False
+        session: str | None = scope.get(SESSION_KEY)
+        send_answer = _one_event(send) if form == "stream" and not is_streamed else send
+
+        async def sending(message: Message) -> None:
+            nonlocal has_begun, is_over
+            has_begun = True
+            is_over = not message.get("more_body", is_streamed)  # JSON has its length in front: it goes out whole
+            await send_answer(message)
+
+        self.under_way.hear(session, body.message)
+        with self.under_way.cancellable(session, body.message) as answering:
+            await serve(scope, _replay(body, _nothing_more), sending)
+        if answering.cancelled_caught and not is_over:
+            await _end_unanswered(form, body, send, has_begun=has_begun)
 
     def _may_notify(self, message: Mapping[str, Any]) -> bool:
         params: Mapping[str, Any] = message.get("params") or {}
@@ -60,6 +98,36 @@ def _replay(body: Body, receive: Receive) -> Receive:
     return again
 
 
+async def _nothing_more() -> Message:
+    """Wait for ever: for the SDK the client has neither gone nor sent more."""
+    return await asyncio.Future[Message]()
+
+
+async def _serve_until_closed(serve: Serve, body: Body, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer, unless the client closes the connection before."""
+    async with anyio.create_task_group() as tasks:
+
+        async def watch() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            tasks.cancel_scope.cancel()
+
+        tasks.start_soon(watch)
+        await serve(scope, _replay(body, _nothing_more), send)
+        tasks.cancel_scope.cancel()
+
+
+async def _end_unanswered(form: Form, body: Body, send: Send, *, has_begun: bool) -> None:
+    """End the response to a request that was cancelled: a stream without an answer, JSON with the one it must have."""
+    if form == "json":
+        refusal = Refusal(200, "Request cancelled", code=REQUEST_CANCELLED, id=body.message["id"])
+        await refusal.send(send, [])
+        return
+    if not has_begun:
+        await send({"type": "http.response.start", "status": 200, "headers": EVENTS})
+    await send({"type": "http.response.body", "body": b""})
+
+
 def _one_event(send: Send) -> Send:
     """Send a JSON answer as the only event of a stream. Anything else goes out unchanged."""
     framed = False
@@ -70,8 +138,7 @@ def _one_event(send: Send) -> Send:
             framed = True
             dropped = (b"content-type", b"content-length")
             headers = [(name, value) for name, value in message["headers"] if name not in dropped]
-            headers += [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache, no-transform")]
-            message = {**message, "headers": headers}
+            message = {**message, "headers": [*headers, *EVENTS]}
         elif framed:
             message = {**message, "body": b"event: message\r\ndata: " + message["body"] + b"\r\n\r\n"}
         await send(message)

@@ -149,6 +149,8 @@ class _Run:
         return self._until + self._time_of_messages.waited
 
     def outcome(self) -> Returned | Thrown | Broken:
+        if self._given_up():
+            return GIVEN_UP  # before its turn came
         line = {"code": self._job.code, "context": self._job.context, "servers": self._job.servers}
         self._child.send(json.dumps(line).encode())
         while (left := self._deadline - time.monotonic()) > 0:

@@ -9,9 +9,9 @@ function address(path, query = {}) {
   return document.body.dataset.root + (text ? `${path}?${text}` : path);
 }
 
-async function ask(path, query, sent) {
+async function ask(path, query, sent, headers = {}) {
   const how = { credentials: 'same-origin' };
-  if (sent) Object.assign(how, { method: 'POST', body: JSON.stringify(sent), headers: { 'Content-Type': 'application/json', 'X-Loci-Form': formToken } });
+  if (sent) Object.assign(how, { method: 'POST', body: JSON.stringify(sent), headers: { 'Content-Type': 'application/json', 'X-Loci-Form': formToken, ...headers } });
   const answer = await fetch(address(path, query), how).catch(() => null);
   if (!answer) throw new Error('The server cannot be reached. Try again.');
   if (answer.status === 401) throw new Error('You are signed out. Load the page again to sign in.');

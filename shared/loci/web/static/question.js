@@ -2,6 +2,7 @@
 function makeQuestion(asked, changed) {
   const card = element('article', undefined, { className: 'card question' });
   const isLayer = asked.kind === 'layer';
+  const isCall = asked.kind === 'call';
   const said = element('p', '', { className: 'said', tabIndex: -1 });
   said.setAttribute('role', 'status');
   let isSettled = false;
@@ -18,7 +19,7 @@ function makeQuestion(asked, changed) {
     const made = element('h2');
     if (isLayer) made.append('A layer has ended');
     else {
-      made.append(element('bdi', asked.task), asked.code ? ' wants to run code' : ' wants to call ');
+      made.append(isCall ? 'A client' : element('bdi', asked.task), asked.code ? ' wants to run code' : ' wants to call ');
       if (!asked.code) made.append(element('code', asked.tool));
     }
     return made;
@@ -26,7 +27,9 @@ function makeQuestion(asked, changed) {
 
   function who() {
     const made = element('p', `Asked by ${asked.asked_by}, `, { className: 'who' });
-    made.append(timeOf(asked.since), ', in ');
+    made.append(timeOf(asked.since));
+    if (isCall) return made;
+    made.append(', in ');
     const link = element('a', asked.workflow_id, { href: address(`runs/${encodeURIComponent(asked.workflow_id)}`) });
     made.append(link);
     return made;
@@ -53,10 +56,15 @@ function makeQuestion(asked, changed) {
       ? `Next: ${asked.next.join(', ') || 'the end'}.`
       : `Why it asks: ${asked.reason}.${asked.only_human ? ' Only a person may answer.' : ''}`;
     parts.push(element('p', reason, { dir: 'auto' }), who());
+    if (asked.title) parts.push(element('p', `It is for: ${asked.title}`, { dir: 'auto' }));
     if (asked.intent) parts.push(element('p', `It says: ${asked.intent}`, { dir: 'auto' }));
     if (!isLayer) parts.push(...block('Arguments', asked.arguments));
     if (asked.code) parts.push(...block('Code', asked.code));
-    if (asked.is_cut) {
+    if (asked.before.length > 0) {
+      const before = asked.before.map((one) => `${one.tool} (${one.outcome})`).join(', ');
+      parts.push(element('p', `Before it: ${before}`, { dir: 'auto', className: 'note' }));
+    }
+    if (asked.is_cut && !isCall) {
       const cut = element('p', 'This is only the beginning: ', { className: 'note' });
       cut.append(element('a', 'see all of it', { href: `${address(`runs/${asked.workflow_id}`)}#${encodeURIComponent(asked.task)}` }));
       parts.push(cut);
@@ -77,8 +85,10 @@ function makeQuestion(asked, changed) {
 
   function closedText(answer) {
     const decision = answer.decision;
+    if (isCall) return 'This question is answered already, or it has expired.';
     if (!decision) return `This question is closed: the workflow ${statusSaid(answer.status)}.`;
-    return `This question is answered already: ${decision.what}${decision.reason ? `, “${decision.reason}”` : ''}.`;
+    const by = decision.by ? ` by ${decision.by}` : '';
+    return `This question is answered already: ${decision.what}${by}${decision.reason ? `, “${decision.reason}”` : ''}.`;
   }
 
   async function answer(approved) {
@@ -88,8 +98,10 @@ function makeQuestion(asked, changed) {
     isAnswering = true;
     try {
       const note = card.querySelector('input').value;
-      await ask(`approvals/${encodeURIComponent(asked.workflow_id)}`, {}, { checkpoint_id: asked.checkpoint_id, approved, note });
-      settle(approved ? 'Approved: the workflow goes on.' : isLayer ? 'Stopped.' : 'Rejected: it does not run.', true);
+      const path = `approvals/${encodeURIComponent(asked.workflow_id)}`;
+      await asPerson((proof) => ask(path, {}, { checkpoint_id: asked.checkpoint_id, approved, note }, proof));
+      const approvedText = isCall ? 'Approved: this call goes through once.' : 'Approved: the workflow goes on.';
+      settle(approved ? approvedText : isLayer ? 'Stopped.' : 'Rejected: it does not run.', true);
     } catch (error) {
       if (error.answer?.error?.code === 'CHECKPOINT_CLOSED') settle(closedText(error.answer), true);
       else {

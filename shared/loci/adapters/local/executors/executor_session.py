@@ -13,7 +13,7 @@ from loci.adapters.sandbox.executor_state import NOT_SAVED, KnownVariables, cond
 from loci.adapters.sandbox.snapshots import TOO_LARGE, Snapshots, VariablesSnapshot
 from loci.code.ports import GivenUp, StoredFiles, never
 from loci.code.python_run import ExecutorCondition, ExecutorNow, Made, Ran
-from loci.core.errors import LociError
+from loci.core.errors import LociError, Unavailable
 from loci.core.identity import Owner
 from loci.sandbox.supervisor import variables
 from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded
@@ -94,8 +94,13 @@ class ExecutorSession:
         place: Callable[[], AbstractContextManager[int]],
         given_up: GivenUp = never,
     ) -> Ran:
-        """Run the code in a place, which it takes at its turn. `Refused` if another run does not end in time."""
+        """Run the code in a place, which it takes at its turn. `Refused` if another run does not end in time.
+
+        Raises `Unavailable` if it was given up before.
+        """
         with self._turn_to_run(), place() as others:
+            if given_up():
+                raise Unavailable("The call was cancelled before its code began", "Call again", code="GIVEN_UP")
             self._keep_until = keep_until
             is_unwanted = lambda: self._is_unwanted or given_up()  # noqa: E731 (it is asked while the code runs)
             left = ATTEMPTS - 1

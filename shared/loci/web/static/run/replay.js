@@ -14,7 +14,7 @@ function eventsOf(run) {
     if (task.status === 'error') events.push({ at: task.began + task.ms / 1000, text: `${task.id} failed: ${cut(task.error || '', 300)}` });
   }
   for (const one of run.decisions) if (one.asked) asks(one.task, one.asked);
-  for (const one of run.decisions) events.push({ at: one.at, text: `Answer: ${one.what}${one.reason ? `, “${one.reason}”` : ''}` });
+  for (const one of run.decisions) events.push({ at: one.at, text: `Answer: ${one.what}${one.by ? ` by ${one.by}` : ''}${one.reason ? `, “${one.reason}”` : ''}` });
   if (run.checkpoint) asks(run.checkpoint.task, run.checkpoint.since);
   if (run.ended) {
     for (const task of run.plan) if (task.status === 'skipped') events.push({ at: run.ended, text: `${task.id} was skipped: ${cut(task.error || '', 300)}` });

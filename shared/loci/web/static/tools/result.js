@@ -20,9 +20,10 @@ function resultOf(answer, took) {
     return [element('h3', `Not done, ${time}: ${code}`), element('p', message, { className: 'state error', dir: 'auto' }), element('p', resolution || '', { className: 'note', dir: 'auto' })];
   }
   if (answer.beginning) return [element('h3', `Done, ${time}. The result is large: this is its beginning`), longText(answer.beginning)];
-  const { content, structuredContent, isError } = answer.result;
+  const { content, structuredContent, isError, _meta } = answer.result;
+  const data = structuredContent ?? _meta?.['loci/error'];
   const parts = [element('h3', isError ? `The tool failed, ${time}` : `Done, ${time}`, { className: isError ? 'state error' : '' })];
   for (const block of Array.isArray(content) ? content : []) parts.push(...blockOf(block));
-  if (structuredContent !== undefined && structuredContent !== null) parts.push(folded('As data', JSON.stringify(structuredContent, null, 2)));
+  if (data !== undefined && data !== null) parts.push(folded('As data', JSON.stringify(data, null, 2)));
   return parts;
 }

@@ -37,7 +37,8 @@ function makeTool(called) {
     const began = performance.now();
     let parts;
     try {
-      const answer = await ask('tools/call', {}, { tool: tool.id, arguments: sent, approved: find('approved').checked });
+      const body = { tool: tool.id, arguments: sent, approved: find('approved').checked };
+      const answer = await asPerson((proof) => ask('tools/call', {}, body, proof));
       parts = resultOf(answer, Math.round(performance.now() - began));
     } catch (error) {
       parts = [element('p', error.message, { className: 'state error' })];

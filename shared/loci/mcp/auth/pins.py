@@ -1,0 +1,135 @@
+"""The PIN of the person at this machine: with it they prove to be there. No client and no tool server knows it."""
+
+import base64
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable
+from typing import Final, cast
+
+from loci.core.errors import Conflict, Misconfigured, Refused
+from loci.core.identity import SYSTEM
+from loci.core.ids import content_id
+from loci.core.json import JsonObject, string
+from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
+
+KIND: Final = "pin"
+TRIES: Final = "pin_tries"
+"""The kind of the record that counts wrong PINs."""
+SHORTEST, LONGEST = 6, 200
+MOST_WRONG: Final = 5
+WAIT_SECONDS: Final = 60.0
+_COST: Final = 1 << 14
+"""Of scrypt: 16 MB of memory and some 50 ms for each try."""
+
+
+class Pins:
+    """The PIN of this deployment: the stored one or, if none is stored, the one whose hash the settings have."""
+
+    def __init__(self, records: RecordStore, clock: Callable[[], float], given: str | None = None) -> None:
+        """`given`: a hash, as `pin_hash` makes it. What is stored counts before it."""
+        self._records = records
+        self._clock = clock
+        if given is not None and not _is_hash(given):
+            raise Misconfigured("pin_hash is no hash of a PIN", "Make one with: loci pin --print")
+        self._given = given
+
+    @property
+    def is_set(self) -> bool:
+        """True if there is a PIN."""
+        return self._hash() is not None
+
+    def mark(self) -> str:
+        """Tells this PIN from every other one, and says nothing about it. Empty without a PIN."""
+        return content_id(self._hash() or "", length=16) if self.is_set else ""
+
+    def set(self, new: str, old: str | None = None) -> None:
+        """Set the PIN; `old` is the one that it replaces."""
+        check_new(new)
+        record = self._records.get(SYSTEM, KIND, KIND)
+        if record is not None:
+            self.check(old or "")
+        value: JsonObject = {"hash": pin_hash(new)}
+        try:
+            self._records.put(SYSTEM, KIND, KIND, value, expect_version=record.version if record else ABSENT)
+        except Conflict:
+            raise Refused("Another PIN was set at this moment", "Set yours again, with that one as the old") from None
+
+    def check(self, pin: str) -> None:
+        """Raise `Refused` unless this is the PIN. After five wrong ones a minute passes until the next try."""
+        known = self._hash()
+        if known is None:
+            raise no_pin()
+        self._count_try()
+        if not _fits(pin, known):
+            raise Refused(
+                "This PIN is wrong", "Try again: after five wrong ones a minute has to pass", code="PIN_WRONG"
+            )
+        self._records.remove(SYSTEM, TRIES, TRIES)
+
+    def _count_try(self) -> None:
+        """Count a try before it is judged: tries at the same moment are no more than those one after another."""
+        while True:
+            record, now = self._records.get(SYSTEM, TRIES, TRIES), self._clock()
+            number, until = _tries(record) or (0, 0.0)
+            if until > now:
+                what = f"Too many wrong PINs: wait {max(1, round(until - now))} s"
+                raise Refused(what, "Then try again", code="PIN_WAIT")
+            number += 1
+            is_last = number >= MOST_WRONG
+            value: JsonObject = {"number": 0 if is_last else number, "until": now + WAIT_SECONDS if is_last else 0.0}
+            try:
+                version = record.version if record else ABSENT
+                self._records.put(SYSTEM, TRIES, TRIES, value, expect_version=version, durable=False)
+            except Conflict:
+                continue
+            return
+
+    def _hash(self) -> str | None:
+        record = self._records.get(SYSTEM, KIND, KIND)
+        return self._given if record is None else string(record.value["hash"])
+
+
+def no_pin() -> Refused:
+    """The refusal where a PIN would decide, and there is none."""
+    return Refused(
+        "Only a person may decide this, with their PIN, and there is none yet",
+        "Set one at a terminal: loci pin",
+        code="NO_PIN",
+    )
+
+
+def check_new(pin: str) -> None:
+    """Raise `Refused` for a PIN that would be guessed, or that nobody can type."""
+    if not SHORTEST <= len(pin) <= LONGEST or not pin.isprintable():
+        raise Refused(f"A PIN has {SHORTEST} to {LONGEST} characters", "Choose another one", code="BAD_PIN")
+    if len(set(pin)) == 1:
+        raise Refused("A PIN of one character only is guessed at once", "Choose another one", code="BAD_PIN")
+
+
+def pin_hash(pin: str) -> str:
+    """The slow hash of a PIN, as it is stored."""
+    salt = secrets.token_bytes(16)
+    return "$".join(("scrypt", base64.b64encode(salt).decode(), base64.b64encode(_scrypt(pin, salt)).decode()))
+
+
+def _tries(record: Record | None) -> tuple[int, float] | None:
+    """How many wrong PINs came one after another, and until when the next one waits."""
+    return read_or_none(record, lambda one: (cast("int", one.value["number"]), cast("float", one.value["until"])))
+
+
+def _is_hash(text: str) -> bool:
+    match text.split("$"):
+        case ["scrypt", salt, hashed]:
+            return len(salt) == 24 and len(hashed) == 44
+        case _:
+            return False
+
+
+def _fits(pin: str, known: str) -> bool:
+    _, salt, hashed = known.split("$")
+    return hmac.compare_digest(_scrypt(pin, base64.b64decode(salt)), base64.b64decode(hashed))
+
+
+def _scrypt(pin: str, salt: bytes) -> bytes:
+    return hashlib.scrypt(pin.encode("utf-8", "surrogatepass"), salt=salt, n=_COST, r=8, p=1, dklen=32)

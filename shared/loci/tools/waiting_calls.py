@@ -1,0 +1,242 @@
+"""Calls that wait for a person: each has a question, whose answer is good for this call with these arguments, once."""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from loci.core.calls import Door
+from loci.core.deadline import time_left
+from loci.core.errors import Conflict, NotFound, Refused
+from loci.core.events import Tell
+from loci.core.giving_up import GivingUp
+from loci.core.identity import Caller, Owner, asked_by
+from loci.core.ids import content_id, random_id
+from loci.core.json import Json, JsonObject
+from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
+from loci.events.argument_sizes import argument_sizes
+from loci.tools.approval_links import ApprovalLinks
+from loci.tools.call_log import CallLog
+
+KIND: Final = "approval"
+MARK: Final = "ap_"
+"""Begins the id of such a call. Those of workflows begin otherwise."""
+PATIENCE: Final = 25.0
+"""Seconds for which a call waits before it answers that it is pending: many clients give up after 30 or 60."""
+LOOK_SECONDS: Final = 0.3
+ANSWERING: Final = 2.0
+"""Seconds that remain of a request when its call stops waiting."""
+MOST_QUESTIONS: Final = 100
+"""Open ones of an owner."""
+MOST_WAITING: Final = 24
+"""Calls of this process that hold a thread while they wait. More are answered at once as pending."""
+LARGEST: Final = 64 * 1024
+"""Characters of arguments that a person is asked to approve."""
+BEFORE: Final = 5
+"""Calls before this one that a person is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedCall:
+    """A call that a person is asked about."""
+
+    caller: Caller
+    door: Door
+    tool: str
+    arguments: JsonObject
+    reason: str
+    """Why a person must approve it."""
+
+    @property
+    def id(self) -> str:
+        """The same for the same caller, tool and arguments."""
+        arguments = json.dumps(self.arguments, sort_keys=True, ensure_ascii=False)
+        who = (self.caller.owner.key, self.caller.proof, self.caller.name)
+        return f"{MARK}{content_id(*who, self.tool, arguments, length=20)}"
+
+
+class WaitingCalls:
+    """The questions about calls."""
+
+    def __init__(
+        self,
+        records: RecordStore,
+        log: CallLog,
+        links: ApprovalLinks,
+        clock: Callable[[], float],
+        wait_seconds: float,
+        tell: Tell,
+    ) -> None:
+        """`wait_seconds`: how long a question waits for its answer."""
+        self._records = records
+        self._log = log
+        self._links = links
+        self._clock = clock
+        self._wait_seconds = wait_seconds
+        self._tell = tell
+        self._places = threading.BoundedSemaphore(MOST_WAITING)
+
+    def pass_approved(self, call: AskedCall, given_up: GivingUp | None = None, *, waits: bool = True) -> None:
+        """Return once if a person approves the call, as soon as they do. Ask them, unless they are asked already.
+
+        Raises `Refused` if they reject it, or have not answered in time: the same call goes through after the answer.
+        """
+        owner = call.caller.owner
+        record = self._asked(call)
+        may_wait = waits and self._places.acquire(blocking=False)
+        try:
+            until = time.monotonic() + (_patience() if may_wait else 0.0)
+            while record is not None:
+                answer = cast("dict[str, Any] | None", record.value.get("answer"))
+                if answer is not None and self._is_taken(owner, record):
+                    if answer["approved"]:
+                        return
+                    note = f": {answer['note']}" if answer["note"] else ""
+                    what = f"A person rejected this call{note}"
+                    raise Refused(what, "Do not repeat it; ask them", code="NOT_APPROVED")
+                if answer is None and (time.monotonic() >= until or (given_up is not None and given_up())):
+                    break
+                if given_up is not None:
+                    given_up.wait(LOOK_SECONDS)
+                else:
+                    time.sleep(LOOK_SECONDS)
+                record = self._records.get(owner, KIND, call.id)
+        finally:
+            if may_wait:
+                self._places.release()
+        raise self._pending(call, record)
+
+    def questions(self, owner: Owner) -> list[JsonObject]:
+        """The open questions, as people are shown them, the oldest first."""
+        open_ones = (one for one in every(self._records, owner, KIND) if one.value.get("answer") is None)
+        return sorted(readable(open_ones, _question), key=lambda one: cast("float", one["since"]))
+
+    def question(self, owner: Owner, id: str) -> JsonObject | None:
+        """The open question about this call; None if it is answered, or there is none."""
+        record = self._records.get(owner, KIND, id)
+        is_open = record is not None and record.value.get("answer") is None
+        return read_or_none(record, _question) if is_open else None
+
+    def decide(self, owner: Owner, id: str, question_id: str, *, approved: bool, who: str, way: str, note: str) -> None:
+        """Answer the question. The second answer is refused."""
+        record = self._records.get(owner, KIND, id)
+        if record is None or record.value.get("question") != question_id or record.value.get("answer") is not None:
+            raise Refused(
+                "This question is answered already, or has expired", "Call the tool again", code="CHECKPOINT_CLOSED"
+            )
+        now = self._clock()
+        answer: Json = {"approved": approved, "who": who, "way": way, "note": note, "at": now}
+        try:
+            self._records.put(
+                owner,
+                KIND,
+                id,
+                {**record.value, "answer": answer},
+                expect_version=record.version,
+                expires_at=now + self._wait_seconds,
+            )
+        except Conflict:
+            raise Refused(
+                "This question was answered at this moment", "Look at it again", code="CHECKPOINT_CLOSED"
+            ) from None
+        what = "approve" if approved else "reject"
+        self._tell(owner, "approval", {"state": "answered", **_told(record), "decision": what, "way": way})
+
+    def _asked(self, call: AskedCall) -> Record | None:
+        """The question about the call: the one that is there, or a new one."""
+        owner = call.caller.owner
+        if (known := self._records.get(owner, KIND, call.id)) is not None:
+            return known
+        if len(json.dumps(call.arguments)) > LARGEST:
+            what = f"A person must approve this call of {call.tool}, and its arguments are too large to be read"
+            raise Refused(what, f"Send at most {LARGEST >> 10} KB at once", code="APPROVAL_NEEDED")
+        if len(self.questions(owner)) >= MOST_QUESTIONS:
+            what = f"{MOST_QUESTIONS} calls of yours wait for a person, which is the most"
+            raise Refused(what, "Wait until they have answered", code="TOO_MANY_QUESTIONS")
+        now = self._clock()
+        before: list[Json] = [
+            {"tool": one.tool, "outcome": one.outcome, "at": one.at} for one in self._log.last(owner, BEFORE)
+        ]
+        value: JsonObject = {
+            "question": f"cp_{random_id(12)}",
+            "tool": call.tool,
+            "arguments": call.arguments,
+            "reason": call.reason,
+            "caller": call.caller.as_json(),
+            "door": call.door,
+            "before": before,
+            "since": now,
+            "answer": None,
+        }
+        try:
+            record = self._records.put(
+                owner, KIND, call.id, value, expect_version=ABSENT, expires_at=now + self._wait_seconds
+            )
+        except Conflict:  # the same call, at this moment
+            return self._records.get(owner, KIND, call.id)
+        self._tell(owner, "approval", {"state": "asked", **_told(record)})
+        return record
+
+    def _is_taken(self, owner: Owner, record: Record) -> bool:
+        """Use the answer up. False if another call has."""
+        try:
+            self._records.remove(owner, KIND, record.key, expect_version=record.version)
+        except (Conflict, NotFound):
+            return False
+        return True
+
+    def _pending(self, call: AskedCall, record: Record | None) -> Refused:
+        what = f"A person must approve this call of {call.tool}: {call.reason}. It waits for their answer"
+        details: JsonObject = {"approval_id": call.id}
+        url: str | None = None
+        if record is not None and call.caller.over_http:
+            url = self._links.to(call.caller.owner, call.id, str(record.value.get("question")))
+            details |= {"approval_url": url}
+        asked = self._links.advice(call.caller.owner, call.id, url)
+        advice = f"{asked}. Then make the same call with the same arguments again: it goes through once"
+        return Refused(what, advice, code="APPROVAL_PENDING", details=details)
+
+
+def _patience() -> float:
+    left = time_left()
+    return PATIENCE if left is None else max(0.0, min(PATIENCE, left - ANSWERING))
+
+
+def _question(record: Record) -> JsonObject:
+    """The question with the fields that those of workflows have, too."""
+    value = record.value
+    return {
+        "workflow_id": record.key,
+        "checkpoint_id": str(value["question"]),
+        "kind": "call",
+        "task": "",
+        "tool": str(value["tool"]),
+        "intent": None,
+        "title": "",
+        "arguments": value["arguments"],
+        "code": None,
+        "reason": str(value["reason"]),
+        "only_human": True,
+        "asked_by": asked_by(cast("dict[str, object]", value["caller"]))
+        + (" in code" if value["door"] == "code" else ""),
+        "before": value["before"],
+        "since": value["since"],
+        "next": [],
+    }
+
+
+def _told(record: Record) -> JsonObject:
+    """The question, as events tell it."""
+    value = record.value
+    return {
+        "workflow": record.key,
+        "checkpoint": value["question"],
+        "waits_for": "call",
+        "task": None,
+        "tool": value["tool"],
+        "arguments": argument_sizes(cast("dict[str, object]", value["arguments"])),
+        "only_person": True,
+        "asked_by": asked_by(cast("dict[str, object]", value["caller"])),
+    }

@@ -1,0 +1,80 @@
+"""The calls that every client makes: some that work, and one of each tool that fails."""
+
+import json
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loci.compose import build_app
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
+from tests.support.serving import call, loci, post, serving
+from tests.surface.test_listing import SNAPSHOT
+
+UPSTREAM = Path(__file__).parents[1] / "servers" / "upstream" / "journal.py"
+NOTES = 12
+TOOLS: list[str] = [tool["name"] for tool in json.loads(SNAPSHOT.read_text("utf-8"))]
+Arguments = dict[str, Any]
+Calls = list[tuple[str, Arguments]]
+SEARCH = ("search_documents", {"query": "ferry", "limit": 10})
+TASKS: list[dict[str, Any]] = [
+    {"id": "t1", "tool": "journal:items", "arguments": {}},
+    {"id": "t2", "tool": "journal:echo", "arguments": {"value": "$t1.result.count"}},
+]
+WORKING: Calls = [
+    SEARCH,
+    ("read_node_content", {"id": "ferries"}),
+    ("write_document", {"path": "tram.md", "content": "# Tram"}),
+    ("add_memory", {"name": "bus.md", "text": "# Bus"}),
+    ("pml_search_tools", {"query": "echo a value"}),
+    ("pml_execute_dag", {"workflow": {"tasks": TASKS}}),
+]
+TYPICAL: dict[str, Arguments] = {
+    "read_node_content": {"id": "nowhere"},
+    "write_document": {"path": "tram.md", "content": "Another"},
+    "move_document": {"path": "nowhere.md", "to": "b.md"},
+    "fetch_memory": {"memory_ids": ["ds-none"]},
+    "delete_memory": {"memory_ids": ["ds-none"]},
+    "run_memory_code": {"executor_id": "executor-x", "code": "1"},
+    "pml_call_tool": {"tool": "journal:nothing"},
+    "pml_workflow_status": {"workflow_id": "wf_none"},
+    "scratchpad_read": {"id": "0123456789ab"},
+}
+FAILING: Calls = [(tool, TYPICAL.get(tool, {"nothing": 1})) for tool in TOOLS]
+"""One call of each tool; most have an argument that the tool does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A server over HTTP, with a tool server behind it."""
+
+    url: str
+    data: Path
+    journal: Path
+
+    def seen(self) -> str:
+        """What the tool server has seen so far."""
+        return self.journal.read_text() if self.journal.exists() else ""
+
+    def error_text(self, tool: str, arguments: Arguments) -> str:
+        """The text of the error, as the server sends it."""
+        result = post(self.url, call(tool, arguments)).message()["result"]
+        assert result["isError"], tool
+        return result["content"][0]["text"]
+
+
+@contextmanager
+def served(folder: Path) -> Generator[Served]:
+    """A library in which one note says more of ferries than the others."""
+    data, journal = folder / "data", folder / "journal.jsonl"
+    documents = build_app(load_settings({"data": data, "models": folder / "models"})).documents
+    for number in range(NOTES):
+        documents.parts.library.add(LOCAL, f"{number}.md", f"# Note {number}\n\nA ferry, and more.\n".encode())
+    documents.parts.library.add(LOCAL, "ferries.md", b"# Ferry\n\nFerry, ferries, ferry.\n")
+    added = loci(data, "tools", "add", "journal", "--", sys.executable, str(UPSTREAM), str(journal))
+    assert added.returncode == 0, added.stderr
+    with serving(data) as server:
+        yield Served(f"{server.url}/mcp", data, journal)
