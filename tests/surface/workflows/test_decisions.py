@@ -132,6 +132,17 @@ async def test_what_is_rejected_has_no_effect_and_what_does_not_wait_for_it_is_d
     assert "deploy" not in [name for name, _ in flow.begun()]
 
 
+async def test_what_the_plan_leaves_to_the_agent_the_agent_approves(flow: Flow) -> None:
+    asked = await flow.run(task("t1", "deploy", value=1) | {"approve": "agent"}, title="Bring version 2 out")
+    assert asked["checkpoint"]["only_human"] is False
+    questions = flow.app.workflows.watching.questions(LOCAL)
+    [question] = [one for one in questions if one["workflow_id"] == asked["workflow_id"]]
+    assert (question["title"], question["before"]) == ("Bring version 2 out", [])
+    answer = await approve(flow, asked)
+    assert [(one["what"], one["way"]) for one in answer["decisions"]] == [("approve t1", "agent")]
+    assert flow.begun() == [("deploy", {"value": 1})]
+
+
 async def test_a_second_answer_is_refused(flow: Flow) -> None:
     asked = await flow.run(*PLAN)
     await approve(flow, asked)

@@ -12,7 +12,8 @@ function draw() {
   picture.show(run, replay.moment());
   const failed = run.failed ? `, ${run.failed} failed` : '';
   const told = ` ${run.done} of ${plural(run.tasks, 'task')}${failed}; ${took((run.ended || serverNow()) - run.began)}; begun by ${run.asked_by}, `;
-  find('counts').replaceChildren(statusChip(run.status), told, timeOf(run.began));
+  const title = run.title ? [' for ', element('bdi', run.title)] : [];
+  find('counts').replaceChildren(statusChip(run.status), told, timeOf(run.began), ...title);
 }
 
 function showQuestion() {

@@ -8,6 +8,7 @@ function row(run) {
   made.dataset.id = run.id;
   const name = element('td');
   name.append(element('a', run.id, { href: address(`runs/${encodeURIComponent(run.id)}`) }));
+  if (run.title) name.append(' ', element('bdi', run.title));
   const state = element('td');
   state.append(statusChip(run.status));
   if (run.waits_for) state.append(run.waits_for === 'layer' ? ' after a layer' : ' for an approval');
