@@ -102,7 +102,8 @@ class WaitingCalls:
                     given_up.wait(LOOK_SECONDS)
                 else:
                     time.sleep(LOOK_SECONDS)
-                record = self._records.get(owner, KIND, call.id)
+                # Another call has used the answer up: a person is asked about this one.
+                record = self._records.get(owner, KIND, call.id) or self._asked(call)
         finally:
             if may_wait:
                 self._places.release()
