@@ -45,19 +45,30 @@ def check_person() -> None:
 
 
 def prove_person(stack: str | None, data: Path | None, config: Path | None) -> None:
-    """Ask for the PIN, if one is stored on this machine, before something is given that only a person may have."""
+    """Have a person at a terminal, and their PIN if they have one, before something is given that only they may have.
+
+    Who may reach a deployment's stack has its account.
+    """
     check_person()
-    if stack is None:
-        pins = Pins(open_app(data, config).records, time.time)
-        if pins.is_set:
-            pins.check(asked_pin())
+    if stack is not None:
+        return
+    pins = Pins(open_app(data, config).records, time.time)
+    if pins.is_set:
+        pins.check(asked_pin())
+    else:
+        check_terminal()
+
+
+def check_terminal() -> None:
+    """Raise `Refused` where nobody can type."""
+    if not sys.stdin.isatty():
+        what = "This command wants a person at a terminal, and has none"
+        raise Refused(what, "Run it in a terminal of your own, or use the page /ui/approvals", code="NO_TERMINAL")
 
 
 def asked_pin(prompt: str = "PIN") -> str:
-    """The PIN that somebody types at the terminal. Raises `Refused` where there is none."""
-    if not sys.stdin.isatty():
-        what = "A PIN is typed at a terminal, and this command has none"
-        raise Refused(what, "Run it in a terminal of your own, or use the page /ui/approvals", code="NO_TERMINAL")
+    """The PIN that somebody types at the terminal."""
+    check_terminal()
     return typer.prompt(prompt, hide_input=True, err=True)
 
 
