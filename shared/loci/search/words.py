@@ -1,6 +1,7 @@
 """Cuts texts into the words that find them. All indexes use this, so they find the same."""
 
 import re
+import threading
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
@@ -157,8 +158,15 @@ def _stem(word: str) -> str:
     )
     if not (bare.isascii() and bare.isalpha()):  # Porter knows only English, and numbers have no endings
         return bare
-    return cast("str", _porter.stemWord(bare)) or bare  # pyright: ignore[reportUnknownMemberType]
+    return cast("str", _porter.stemmer.stemWord(bare)) or bare  # pyright: ignore[reportUnknownMemberType]
 
 
-_porter = PorterStemmer()
+class _Porter(threading.local):
+    """A stemmer for each thread: it keeps the word that it works on."""
+
+    def __init__(self) -> None:
+        self.stemmer = PorterStemmer()
+
+
+_porter = _Porter()
 _STOP_STEMS = frozenset(_stem(word) for word in STOP_WORDS.split())

@@ -1,12 +1,17 @@
 """The words that a text is found by."""
 
 import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from snowballstemmer.porter_stemmer import PorterStemmer  # pyright: ignore[reportMissingTypeStubs]
 
 from loci.search.words import LONGEST_WORD, index_words, query_words
 from tests.support.each import each
+
+LETTERS = str.maketrans("01", "am")
 
 
 @each(
@@ -76,3 +81,16 @@ def test_a_question_asks_for_words_of_the_index_each_once(text: str) -> None:
 
 def test_a_million_characters_without_a_space_are_a_word() -> None:
     assert index_words("x" * 1_000_000) == ["x" * LONGEST_WORD]
+
+
+def test_words_have_the_same_stems_on_all_threads_at_once() -> None:
+    endings = ("ational", "izations", "fulness", "ingly", "ements", "ies")
+    words = [f"{one}{at:b}".translate(LETTERS) + ending for at in range(400) for one in "bd" for ending in endings]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            together = [*threads.map(index_words, words)]
+    finally:
+        sys.setswitchinterval(before)
+    assert together == [[PorterStemmer().stemWord(one)] for one in words]  # pyright: ignore[reportUnknownMemberType]
