@@ -29,7 +29,7 @@ test-aws: $(VENV)/.dev $(VENV)/.runner ## run the contracts and a walk on LocalS
 	$(PYTEST) $(SHARED) --circle aws $(TESTS)
 
 test-all: $(VENV)/.dev $(VENV)/.runner $(if $(SHARD),,conformance test-browser) ## run every test (TESTS=DIR, SHARD=1/4)
-	$(PYTEST) $(SHARED) -m "not conformance and not browser and not exhaustive" $(if $(SHARD),--shard $(SHARD)) $(TESTS)
+	$(PYTEST) $(SHARED) -m "not clients and not conformance and not browser and not exhaustive" $(if $(SHARD),--shard $(SHARD)) $(TESTS)
 
 check: $(VENV)/.dev ## format, lint, types and import rules
 	$(BIN)/ruff format --check .
@@ -54,6 +54,9 @@ quality: $(VENV)/.dev $(VENV)/.runner ## measure answers on retrieval and comput
 
 conformance: $(VENV)/.dev ## run the official MCP conformance suite, the Inspector and the TypeScript SDKs (npm packages)
 	$(PYTEST) -m conformance tests/conformance
+
+clients: $(VENV)/.dev ## nightly: call Loci from the libraries that agents are built with (FastMCP, LangChain, OpenAI, Google, Vercel, ...)
+	$(PYTEST) -m clients tests/clients
 
 test-browser: $(VENV)/.dev ## run the tests of the pages in a headless Chromium, which it installs where it may (SMOKES=1: a few)
 	@command -v chromedriver >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
@@ -111,7 +114,7 @@ lock: $(VENV)/.dev ## renew requirements/*.lock from pyproject.toml (UPGRADE=1: 
 	$(BIN)/python requirements/renew.py $(if $(UPGRADE),--upgrade)
 
 clean: ## remove what was installed and built here (your data stays)
-	rm -rf $(VENV) build dist tests/conformance/node_modules tests/servers/upstream/node_modules infra/node_modules .ruff_cache .import_linter_cache
+	rm -rf $(VENV) build dist tests/clients/node_modules tests/conformance/node_modules tests/servers/upstream/node_modules infra/node_modules .ruff_cache .import_linter_cache
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Loci needs Python 3.11 or newer with venv; none was found. Install one, or say which: make PYTHON=/path/to/python3"; exit 1; }
@@ -129,5 +132,5 @@ $(VENV)/.runner: requirements/runner.lock | $(VENV)/.laptop
 	if [ "$$(uname)" = Linux ]; then $(BIN)/loci runner install; fi
 	@touch $@
 
-.PHONY: help run setup test test-aws test-all check conformance bench format lock clean layers synth costs bootstrap deploy destroy
+.PHONY: help run setup test test-aws test-all check clients conformance bench format lock clean layers synth costs bootstrap deploy destroy
 .PHONY: attack attack-touched stress test-exhaustive test-browser quality cdk-app opensearch dynamodb localstack image

@@ -31,6 +31,11 @@ LOCKS = {
     # LocalStack binds older versions than ours, and Lambda's runtime has next to nothing: each has its environment.
     "localstack.lock": ["tests/servers/localstack/requirements.in", *ON_LAMBDA],
     "lambda-runtime.lock": ["tests/servers/localstack/lambda-runtime.in", *ON_LAMBDA],
+    # Each library that `make clients` tries has its environment: their pins do not fit together, nor with ours.
+    **{
+        f"clients/{wanted.stem}.lock": [wanted.relative_to(HERE.parent), *EVERYWHERE]
+        for wanted in sorted((HERE.parent / "tests" / "clients").glob("*.in"))
+    },
 }
 OPTIONS = ["--generate-hashes", "--no-header", "--no-annotate", "--quiet"]
 

@@ -18,7 +18,7 @@ PROMISES = ROOT / "tests" / "parity"
 WHOLE = {"test": ("tests/contract/", "tests/parity/", "tests/unit/"), "aws": ("tests/contract/", "tests/servers/")}
 """The folders that a circle takes whole, beside the tests that hold a promise and the smokes."""
 SERVERS = {"aws", "models"}
-OUTSIDE = SERVERS | {"browser", "conformance", "exhaustive"}
+OUTSIDE = SERVERS | {"browser", "clients", "conformance", "exhaustive"}
 """Marks of tests that need something from outside this machine, or minutes."""
 WHOLLY_OUTSIDE = re.compile(rf"^pytestmark = .*mark\.({'|'.join(sorted(OUTSIDE))})\b", re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""Empty texts in optional arguments: clients in OpenAI's strict mode send every argument that a tool has."""
+"""Empty texts, nulls and zeros in optional arguments: some clients send every argument that a tool has."""
 
 import json
 from typing import Any
@@ -17,6 +17,7 @@ pytestmark = pytest.mark.anyio
 LISTED: list[dict[str, Any]] = json.loads(SNAPSHOT.read_text("utf-8"))
 VALUES: dict[str | None, object] = {"string": "none", None: "none", "array": ["none"], "boolean": True}
 """By their types: what required arguments get."""
+LEAST: dict[str | None, object] = {"string": "", "integer": 0, "array": []}
 
 
 def optional(tool: dict[str, Any]) -> list[str]:
@@ -31,17 +32,24 @@ def required(tool: dict[str, Any]) -> dict[str, object]:
     return {name: VALUES[schema["properties"][name].get("type")] for name in schema.get("required", ())}
 
 
+def least(tool: dict[str, Any], names: list[str]) -> dict[str, object]:
+    """The value of each that says least and fits the schema; of one with alternatives null."""
+    schemas = {name: tool["inputSchema"]["properties"][name] for name in names}
+    return {name: schema.get("default", LEAST.get(schema.get("type"))) for name, schema in schemas.items()}
+
+
 @each(
     ("tool", "names"),
     [(tool["name"], names) for tool in LISTED for names in (*([one] for one in optional(tool)), optional(tool))],
 )
-async def test_an_empty_text_for_an_optional_argument_is_none(connect: Connect, tool: str, names: list[str]) -> None:
+async def test_nothing_for_an_optional_argument_is_none(connect: Connect, tool: str, names: list[str]) -> None:
     """Each alone, and all at once."""
     [listed] = [one for one in LISTED if one["name"] == tool]
     async with connect() as client:
         without = await client.call_tool(tool, required(listed))
-        empty = await client.call_tool(tool, {**required(listed), **dict.fromkeys(names, "")})
-    assert steady(texts(empty)[0]) == steady(texts(without)[0])
+        for nothing in (dict.fromkeys(names, ""), dict.fromkeys(names), least(listed, names)):
+            sent = await client.call_tool(tool, {**required(listed), **nothing})
+            assert steady(texts(sent)[0]) == steady(texts(without)[0]), nothing
 
 
 async def test_a_document_is_written_by_a_client_that_sends_all_arguments(app: App, connect: Connect) -> None:

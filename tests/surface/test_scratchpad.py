@@ -82,7 +82,7 @@ async def test_behind_the_end_there_is_an_empty_piece(app: App, connect: Connect
     assert structured(result) == {"result": "", "offset": 3, "total": 3, "next_offset": None}
 
 
-@each("arguments", [{"offset": -1}, {"limit": 0}, {"limit": "many"}, {"offset": 1.5}])
+@each("arguments", [{"offset": -1}, {"limit": -1}, {"limit": "many"}, {"offset": 1.5}])
 async def test_a_senseless_range_is_refused(app: App, connect: Connect, arguments: dict[str, object]) -> None:
     entry = app.scratchpad.keep(LOCAL, "x", "abc")
     async with connect() as client:

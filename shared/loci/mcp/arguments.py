@@ -25,7 +25,7 @@ OTHER_NAMES = (
 """Names that other tools give to the same argument."""
 MAY_BE_EMPTY = frozenset({"new"})
 """Optional arguments in which an empty text is a value. In the others it means that there is none: in OpenAI's strict
-mode a model has to send all arguments."""
+mode a model has to send all arguments, and mcp-use sends a null for each that the model left out."""
 LONGEST_NAME = 80
 MOST_NAMED = 5
 
@@ -33,12 +33,13 @@ MOST_NAMED = 5
 class Arguments(FuncMetadata):
     """Reads arguments as the SDK does, but a text stays one: the SDK would take a text that is JSON for an object.
 
-    An optional argument that is an empty text is left out, unless `MAY_BE_EMPTY` names it. An argument that the tool
-    does not have is refused: the call would answer something else than was asked.
+    An optional argument is left out if it is null, an empty text that `MAY_BE_EMPTY` does not name, or 0 where the
+    default is null. An argument that the tool does not have is refused: the call would answer something else than was
+    asked.
     """
 
     def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
-        given = {name: value for name, value in data.items() if value != "" or not self._may_be_left_out(name)}
+        given = {name: value for name, value in data.items() if not self._is_left_out(name, value)}
         return super().pre_parse_json(given) | {name: value for name, value in given.items() if self._is_text(name)}
 
     def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
@@ -57,9 +58,12 @@ class Arguments(FuncMetadata):
         if unknown:
             raise unknown_arguments(unknown, [*fields])
 
-    def _may_be_left_out(self, name: str) -> bool:
+    def _is_left_out(self, name: str, value: object) -> bool:
         field = self.arg_model.model_fields.get(name)
-        return field is not None and not field.is_required() and name not in MAY_BE_EMPTY
+        if field is None or field.is_required():
+            return False
+        stands_for_null = field.default is None and type(value) is int and value == 0
+        return value is None or stands_for_null or (value == "" and name not in MAY_BE_EMPTY)
 
     def _is_text(self, name: str) -> bool:
         field = self.arg_model.model_fields.get(name)

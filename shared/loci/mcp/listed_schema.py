@@ -11,6 +11,8 @@ OUTLINE = 2
 """Levels of an output that are told."""
 CHECKED_ONLY = frozenset({"title", "maxLength", "minLength", "maxItems", "minItems"})
 """A call that breaks these is told so: nobody has to know them before."""
+UNLESS_NULL = frozenset({"minimum", "pattern"})
+"""Not told of an argument that may be null: a client in OpenAI's strict mode has to send one, and sends 0 or ""."""
 
 
 def listed_input(schema: Schema) -> Schema:
@@ -30,6 +32,7 @@ def _input(schema: Schema, definitions: Mapping[str, Schema], levels: int) -> Sc
     if levels == 0:
         return {}
     kept = Schema()
+    untold = CHECKED_ONLY | UNLESS_NULL if NULL in schema.get("anyOf", ()) else CHECKED_ONLY
     for name, value in _plain(schema, definitions).items():
         if name == "properties":
             kept[name] = {one: _input(part, definitions, levels - 1) for one, part in value.items()}
@@ -37,7 +40,7 @@ def _input(schema: Schema, definitions: Mapping[str, Schema], levels: int) -> Sc
             kept[name] = _input(cast("Schema", value), definitions, levels - 1)
         elif name in ("anyOf", "oneOf", "allOf", "prefixItems"):
             kept[name] = [_input(part, definitions, levels - 1) for part in value]
-        elif not (name in CHECKED_ONLY or (name == "default" and value in (None, "", [], {}))):
+        elif not (name in untold or (name == "default" and value in (None, "", [], {}))):
             kept[name] = value
     if kept.get("additionalProperties") is True:
         del kept["additionalProperties"]

@@ -22,6 +22,7 @@ class Tree(BaseModel):
     branch: Branch | None = None
     next: "Tree | None" = None
     either: int | str = 0
+    age: int | None = Field(default=None, ge=1, le=999)
 
 
 def schema() -> dict[str, Any]:
@@ -32,6 +33,10 @@ def test_an_input_has_no_references_and_no_alternative_null() -> None:
     listed = listed_input(Branch.model_json_schema())
     assert listed["properties"]["leaf"]["properties"]["deep"]["type"] == "object"
     assert "null" not in str(listed_input(schema())["properties"]["kind"])
+
+
+def test_an_input_that_may_be_null_may_be_zero() -> None:
+    assert listed_input(schema())["properties"]["age"] == {"type": "integer", "maximum": 999}
 
 
 def test_a_field_called_title_stays() -> None:
