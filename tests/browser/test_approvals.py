@@ -125,6 +125,19 @@ def test_a_tab_that_looks_learns_it_by_itself(browser: Browser, at: Flows) -> No
     browser.until("document.getElementById('counts').innerText === 'Nothing waits for you.'")
 
 
+def test_an_answered_question_leaves_the_next_one_in_its_place(browser: Browser, at: Flows) -> None:
+    id = at.waits(GATED)
+    at.waits(GATED)
+    browser.go(f"{at.url}/approvals")
+    browser.until(f"{OPEN} === 2")
+    place = "[...document.querySelectorAll('.question button')].at(-1).getBoundingClientRect().top + scrollY"
+    before = browser.run(f"return {place}")
+    at.decide(id)
+    browser.until(f"{OPEN} === 1")
+    assert browser.run(f"return {place}") == before, "a second click would answer another question"
+    assert browser.complaints() == []
+
+
 def test_two_who_approve_at_once_run_it_once(browser: Browser, at: Flows) -> None:
     at.waits(GATED)
     first = browser.tab()

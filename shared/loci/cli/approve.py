@@ -14,6 +14,7 @@ from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, pr
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import LOCAL
 from loci.core.json import Json, JsonObject
+from loci.core.seen import seen
 from loci.core.settings import Settings
 from loci.mcp.auth.pins import Pins, no_pin
 from loci.workflows.run import WITH_PIN, Answerer, status_said
@@ -63,7 +64,7 @@ def _answer(app: "App", id: str, *, reject: bool, feedback: str | None, yes: boo
         raise NotFound(f"{printable(id)} waits for no answer", "List what waits: loci approve")
     if not reject and not yes:
         for line in _told(asked):
-            typer.echo(printable(line))
+            typer.echo(printable(seen(line)))
         typer.confirm("Approve?", abort=True)
     needs_proof = asked["only_human"] is True and not reject
     if needs_proof:
@@ -83,22 +84,22 @@ def _list(waiting: Sequence[JsonObject], *, as_json: bool) -> None:
         return
     for one in waiting:
         for line in _told(one):
-            typer.echo(printable(line))
+            typer.echo(printable(seen(line)))
     if not waiting:
         typer.echo("Nothing waits for an answer.")
 
 
 def _watch(app: "App", *, as_json: bool) -> None:
     """Print the questions that are open, then each new one with a ring, until Ctrl-C."""
-    seen: set[object] = set()
+    known: set[object] = set()
 
     def show() -> None:
         for one in app.workflows.watching.questions(LOCAL):
-            if one["checkpoint_id"] not in seen:
-                lines = [json.dumps(one)] if as_json else [printable(line) for line in _told(one)]
+            if one["checkpoint_id"] not in known:
+                lines = [json.dumps(one)] if as_json else [printable(seen(line)) for line in _told(one)]
                 ring = "\a" if has_begun and sys.stdout.isatty() else ""
                 print(ring + "\n".join(lines), flush=True)
-                seen.add(one["checkpoint_id"])
+                known.add(one["checkpoint_id"])
 
     def pause() -> None:
         nonlocal has_begun

@@ -72,6 +72,8 @@ class Caller:
     """True: this credential is a person's own, and may decide: a key made for that, or a sign-in at the issuer."""
     name: str = field(default="", compare=False)
     """Of their key, or of the client with which they came, as somebody chose it; empty if that is not known."""
+    credential: str = field(default="", compare=False)
+    """The id of their key, or of a person's consent: others may have one of the same name."""
 
     def may(self, scope: str) -> bool:
         """True if the caller may do what the scope stands for: only a client that a person allowed is limited."""
@@ -86,6 +88,7 @@ class Caller:
         told: JsonObject = {"proof": self.proof, "scopes": [*sorted(self.scopes)], "expires": self.expires}
         # Nothing in it may turn a line around, or take no place.
         name = "".join(one if one.isprintable() else " " for one in self.name[:LONGEST_CALLER]).strip()
+        told |= {"credential": self.credential} if self.credential else {}
         return told | ({"name": name} if name else {}) | ({} if self.over_http else {"over_http": False})
 
     @staticmethod
@@ -95,7 +98,8 @@ class Caller:
         scopes = frozenset(cast("list[str]", value["scopes"]))
         expires = cast("float | None", value["expires"])
         over_http, name = value.get("over_http") is not False, str(value.get("name", ""))
-        return Caller(owner, proof, scopes, expires, over_http=over_http, name=name)
+        credential = str(value.get("credential", ""))
+        return Caller(owner, proof, scopes, expires, over_http=over_http, name=name, credential=credential)
 
 
 LOCAL_CALLER = Caller(LOCAL, "local")

@@ -68,14 +68,14 @@ def asking(context: Context[Any, Any]) -> HowAsked:
     return "page" if _shows_page(context) and context.request_state != ON_PAGE else "wait"
 
 
-async def asked(context: Context[Any, Any], refusal: Refused) -> InputRequiredResult | None:
-    """Ask the person: the question as a result, or None if they have approved the call.
+async def asked(context: Context[Any, Any], refusal: Refused, about: str = "") -> InputRequiredResult | None:
+    """Ask the person: the question as a result, or None if they have approved the call. `about`: what else they read.
 
     Raises the refusal if the client cannot ask, `Refused` if the person does not approve.
     """
     if not _shows_forms(context):
         return await shown_page(context, refusal)
-    message = f"{refusal.what}. Approve this call?"
+    message = f"{refusal.what}{about}. Approve this call?"
     if (context.protocol_version or "") >= ASKS_BY_RESULT:
         form = ElicitRequestFormParams(message=message, requested_schema=Approval.model_json_schema())
         return InputRequiredResult(input_requests={QUESTION: ElicitRequest(params=form)}, request_state=QUESTION)

@@ -1,9 +1,10 @@
 """Tools of other servers, as the protocol serves them: called by their names, and listed if somebody chose them."""
 
 import asyncio
+import json
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult, Tool
@@ -13,12 +14,16 @@ from loci.core.errors import Refused
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
+from loci.core.seen import seen
 from loci.mcp.answer_budget import ToolOfServer
 from loci.mcp.approval import APPROVAL_NEEDED, APPROVAL_PENDING, asked, asking, shown_page, was_approved
 from loci.mcp.caller import caller_of
 from loci.mcp.errors import ToolAnswer
 from loci.mcp.report import Report, report_to
 from loci.mcp.threads import UPSTREAM, while_wanted
+
+LONGEST_SHOWN: Final = 4000
+"""Characters of arguments in a client's dialogue. The page shows longer ones."""
 
 
 class UpstreamTools(Protocol):
@@ -56,14 +61,16 @@ async def call_upstream(
 ) -> ToolAnswer:
     """Call the tool for the client of this request. If a person must approve it, ask them."""
     report = report_to(context, asyncio.get_running_loop())
+    shown = seen(json.dumps(arguments, ensure_ascii=False))
     call = partial(tools.call, caller_of(context.request_context), door, name, arguments, report)
     try:
-        first = partial(call, approved=was_approved(context), asking=asking(context))
+        way = asking(context) if len(shown) <= LONGEST_SHOWN else "wait"
+        first = partial(call, approved=was_approved(context), asking=way)
         return await while_wanted(first, UPSTREAM)
     except Refused as refusal:
         if refusal.code == APPROVAL_PENDING:
             return await shown_page(context, refusal)
         if refusal.code != APPROVAL_NEEDED:
             raise
-        question = await asked(context, refusal)
+        question = await asked(context, refusal, f". Its arguments are {shown}")
     return question or await while_wanted(partial(call, approved=True), UPSTREAM)

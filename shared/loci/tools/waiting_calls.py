@@ -51,10 +51,12 @@ class AskedCall:
 
     @property
     def id(self) -> str:
-        """The same for the same caller, tool and arguments."""
+        """The same for the same caller, tool and arguments. Nobody finds two of the same id: a person reads one."""
         arguments = json.dumps(self.arguments, sort_keys=True, ensure_ascii=False)
-        who = (self.caller.owner.key, self.caller.proof, self.caller.name)
-        return f"{MARK}{content_id(*who, self.tool, arguments, length=20)}"
+        caller = self.caller
+        way = "http" if caller.over_http else "stdio"
+        who = (caller.owner.key, caller.proof, caller.credential, caller.name, way)
+        return f"{MARK}{content_id(*who, self.tool, arguments, length=32)}"
 
 
 class WaitingCalls:
@@ -94,7 +96,8 @@ class WaitingCalls:
                     if answer["approved"]:
                         return
                     note = f": {answer['note']}" if answer["note"] else ""
-                    what = f"A person rejected this call{note}"
+                    who = "An agent" if answer["way"] == "agent" else "A person"
+                    what = f"{who} rejected this call{note}"
                     raise Refused(what, "Do not repeat it; ask them", code="NOT_APPROVED")
                 if answer is None and (time.monotonic() >= until or (given_up is not None and given_up())):
                     break
@@ -150,7 +153,7 @@ class WaitingCalls:
         owner = call.caller.owner
         if (known := self._records.get(owner, KIND, call.id)) is not None:
             return known
-        if len(json.dumps(call.arguments)) > LARGEST:
+        if len(json.dumps(call.arguments, indent=2)) > LARGEST:  # as the page shows them, with all escapes
             what = f"A person must approve this call of {call.tool}, and its arguments are too large to be read"
             raise Refused(what, f"Send at most {LARGEST >> 10} KB at once", code="APPROVAL_NEEDED")
         if len(self.questions(owner)) >= MOST_QUESTIONS:

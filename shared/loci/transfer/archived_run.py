@@ -10,12 +10,13 @@ from loci.transfer.items import DAMAGED
 from loci.transfer.plain_values import DEEPEST, check_plain, fault_of, parsed
 
 if TYPE_CHECKING:
-    from loci.workflows.run import Run
+    from loci.workflows.run import Decision, Run
 
 LARGEST_RUN: Final = 64 << 20
 MOST_VALUES: Final = 2_000_000
 """In all results of a run together: tables of as many cells. To read so many takes 300 MB of memory at most."""
 MOST_DECISIONS: Final = 10_000
+AS_TOLD: Final = ", as an import says"
 
 
 def written_run(run: "Run", values: JsonObject) -> bytes:
@@ -49,7 +50,14 @@ def read_run(key: str, raw: bytes) -> "tuple[Run, JsonObject]":
         limits = f"{MOST_VALUES:,} values, or {DEEPEST} levels"
         what = f"The workflow {key} is not written as workflows are, or has more than {limits}"
         raise Refused(what, "Export it again", code=DAMAGED) from None
-    return run.model_copy(update=gone), values
+    told_by = tuple(_as_told(one) for one in run.decisions)
+    return run.model_copy(update={**gone, "decisions": told_by}), values
+
+
+def _as_told(decision: "Decision") -> "Decision":
+    """The decision without a claim of Loci's own about who made it: whoever wrote the archive may have made that up."""
+    by = decision.by.removesuffix(AS_TOLD)
+    return decision.model_copy(update={"by": by and by + AS_TOLD})
 
 
 def _check_size(run: Mapping[str, Any]) -> None:

@@ -13,10 +13,11 @@ from starlette.routing import Route
 from loci.core.errors import Refused
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
+from loci.core.seen import seen
 from loci.mcp.approval import APPROVAL_NEEDED
 from loci.mcp.auth.pins import LONGEST
 from loci.mcp.threads import THREADS, WRITES, on_thread_of
-from loci.tools.waiting_calls import MARK
+from loci.tools.waiting_calls import LARGEST, MARK
 from loci.web import answers
 from loci.web.approve_page import LONGEST_FEEDBACK
 from loci.web.first_rows import FIRST, LARGEST_LIST, ROOM, first_rows
@@ -25,7 +26,6 @@ from loci.web.live import live_answer, tagged
 from loci.web.page import HtmlPage
 from loci.web.proofs import HEADER, Proofs
 from loci.web.queries import number_in
-from loci.web.seen import seen
 from loci.web.shell import PageKind, shell_page
 from loci.web.tool_words import tool_words
 from loci.web.visit import Visit
@@ -34,7 +34,7 @@ from loci.workflows.run_facts import CODE
 
 PAGE: Final = PageKind("approvals", ("/live", "/times", "/proof", "/question", "main"), ("question.css", "pin.css"))
 LONGEST_SHOWN: Final = 20_000
-"""Characters of arguments, or of code, in the list. The page of the run has the rest."""
+"""Characters of a task's arguments, or of its code, in the list. The page of the run has the rest."""
 LARGEST_ANSWER: Final = 16 * 1024
 
 
@@ -79,11 +79,12 @@ class ApprovalsRoutes:
         arguments = seen(json.dumps(question["arguments"], ensure_ascii=False, indent=2))
         code = seen(str(question["code"] or ""))
         told: JsonObject = {name: seen(one) if isinstance(one, str) else one for name, one in question.items()}
+        most = LARGEST if question["kind"] == "call" else LONGEST_SHOWN
         return {
             **told,
-            "arguments": arguments[:LONGEST_SHOWN],
-            "code": code[:LONGEST_SHOWN] or None,
-            "is_cut": max(len(arguments), len(code)) > LONGEST_SHOWN,
+            "arguments": arguments[:most],
+            "code": code[:most] or None,
+            "is_cut": max(len(arguments), len(code)) > most,
             "says": tool_words(self._app.tools, owner, tool) if tool not in ("", CODE) else None,
         }
 

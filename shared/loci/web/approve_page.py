@@ -7,11 +7,11 @@ from urllib.parse import quote
 
 from loci.core.errors import LociError
 from loci.core.json import Json, iso
+from loci.core.seen import seen
 from loci.tools.waiting_calls import MARK
 from loci.web.facts import encodable
 from loci.web.form_tokens import FIELD
 from loci.web.page import OWN, HtmlPage, filled
-from loci.web.seen import seen
 from loci.web.sign_in import SIGN_IN
 from loci.workflows.run import status_said
 

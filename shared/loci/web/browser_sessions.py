@@ -60,7 +60,7 @@ class BrowserSessions:
                 known = self._keys.by_id(str(key))
                 if known is None or known.owner != owner:
                     return None
-                return Caller(owner, "key", is_person=known.is_person, name=known.name)
+                return Caller(owner, "key", is_person=known.is_person, name=known.name, credential=known.id)
             case _:
                 return None
 

@@ -8,13 +8,13 @@ from urllib.parse import urlencode, urlsplit
 from loci.core.finding import counted
 from loci.core.json import iso
 from loci.core.scopes import SCOPES
+from loci.core.seen import seen
 from loci.core.settings import Settings
 from loci.mcp.auth.grants import Grant
 from loci.mcp.auth.oauth_client import home_of
 from loci.web.facts import encodable
 from loci.web.form_tokens import FIELD
 from loci.web.page import HtmlPage
-from loci.web.seen import seen
 from loci.web.shell import PageKind, shell_page
 from loci.web.visit import Visit
 

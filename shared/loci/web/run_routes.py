@@ -14,6 +14,7 @@ from starlette.routing import Route
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
+from loci.core.seen import seen
 from loci.mcp.threads import WRITES, on_thread_of
 from loci.web import answers
 from loci.web.approvals_routes import LARGEST_ANSWER, ApprovalsRoutes
@@ -23,7 +24,6 @@ from loci.web.host import PagesHost
 from loci.web.live import live_answer, tagged
 from loci.web.page import OWN, HtmlPage, filled
 from loci.web.queries import number_in
-from loci.web.seen import seen
 from loci.web.shell import PageKind, shell_page
 from loci.web.sign_in import SIGN_IN
 from loci.web.visit import Visit

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
-from loci.web.seen import seen
+from loci.core.seen import seen
 
 if TYPE_CHECKING:
     from loci.tools.api import Tools

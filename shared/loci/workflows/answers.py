@@ -144,6 +144,9 @@ class Answers:
             "layer_results": [*ended],
             "next_layer": [*following],
         }
+        if run.checkpoint is not None and run.checkpoint.only_human:
+            answer["next_action"] = f"Only a person may let it go on. {self.advice(owner, id, run)}"
+            answer |= {"approval_url": link} if (link := self.link(owner, id, run)) else {}
         parts = [_Part(one, "result", f"{one['taskId']} of {id}") for one in ended if "result" in one]
         for one in following:
             arguments = cast("JsonObject", one["arguments"])

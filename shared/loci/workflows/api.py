@@ -100,6 +100,7 @@ class Workflows:
         """Run a plan. Nothing of it runs unless all of it can. `why`: tasks that it marks wait for an approval."""
         plan = Plan.of(workflow)
         checked = self._checked(caller.owner, plan.tasks)
+        plan = plan.calling({id: one.tool for id, one in checked.items()})
         id = f"wf_{random_id(20)}"
         owner, now = caller.owner, self.parts.clock()
         gated = gates(plan.tasks, checked, self.parts.who_approves, why)

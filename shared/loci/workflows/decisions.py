@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from loci.core.errors import LociError, Refused
+from loci.core.seen import seen
 from loci.workflows.plan import Task
 from loci.workflows.ports import CheckedTask
 from loci.workflows.run import ENDED, Answerer, Checkpoint, Run, TaskState, status_said
 
-LONGEST_ARGUMENTS: Final = 1000
+LONGEST_ARGUMENTS: Final = 4000
 
 WhoApproves = Literal["policy", "person", "caller"]
 """As the setting `workflow_approval` has it."""
@@ -102,8 +103,11 @@ def question(run: Run) -> str:
     checkpoint = run.checkpoint
     if checkpoint is None or not checkpoint.task:
         return "Only a person may let the workflow go on"
-    what = run.plan[checkpoint.task].tool or "code"
-    with_what = json.dumps(checkpoint.arguments, ensure_ascii=False)
+    task = run.plan[checkpoint.task]
+    what = task.tool or "code"
+    with_what = seen(json.dumps(checkpoint.arguments, ensure_ascii=False))
+    if task.code:
+        with_what += f": {seen(task.code)}"
     if len(with_what) > LONGEST_ARGUMENTS:
         with_what = f"{with_what[:LONGEST_ARGUMENTS]}… ({len(with_what):,} characters in all)"
     return f"Only a person may approve task {checkpoint.task!r}: {what} with {with_what}"

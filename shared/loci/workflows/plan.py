@@ -127,6 +127,13 @@ class Plan(_Remembering):
             raise _invalid(faults)
         return cls(tasks=tuple(tasks))
 
+    def calling(self, tools: Mapping[str, str]) -> Self:
+        """The plan with the id of each task's tool, by the task's: people are asked about that, not about a spelling
+        in which a model can say what it likes."""
+        return self.model_copy(
+            update={"tasks": tuple(one.model_copy(update={"tool": tools[one.id]}) for one in self.tasks)}
+        )
+
     def __getitem__(self, id: str) -> Task:
         return self._by_id[id]
 

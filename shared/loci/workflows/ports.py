@@ -51,6 +51,18 @@ class Steps(Protocol):
         that do not fit."""
         ...
 
-    def run(self, caller: Caller, task: Task, arguments: JsonObject, results: JsonObject, given_up: GivingUp) -> Given:
-        """Do what the task says, and return what it gave. Raises `LociError` if it fails, or is given up."""
+    def run(
+        self,
+        caller: Caller,
+        task: Task,
+        arguments: JsonObject,
+        results: JsonObject,
+        given_up: GivingUp,
+        *,
+        approved: bool,
+    ) -> Given:
+        """Do what the task says, and return what it gave. Raises `LociError` if it fails, or is given up.
+
+        `approved`: its checkpoint was answered so. Without that, a call that needs it by now is refused.
+        """
         ...

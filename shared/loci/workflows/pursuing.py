@@ -57,7 +57,8 @@ class Pursuit:
 
         def changed(run: Run) -> Run:
             run, added[:] = merged(run, tasks, checked, gates(tasks, checked, self.who_approves, BY_LOCI))
-            return run.decided(self.clock(), f"replan: {', '.join(one.id for one in added)}", requirement)
+            what = f"replan: {', '.join(one.id for one in added)}"
+            return run.decided(self.clock(), what, requirement, answers=False)
 
         run, _ = self.runs.change(owner, id, changed)
         if run.status == "running":

@@ -134,7 +134,7 @@ class Run(BaseModel):
     by_person: tuple[str, ...] = ()
     """Those of them that only a person may approve."""
     only_people: bool = False
-    """True: that is so for all that need an approval, also those that are added later."""
+    """True: that is so for all that need an approval, and for a pause after a layer."""
     by_layer: bool = False
     released: int = 1
     """With `by_layer`, how many layers may run."""
@@ -260,12 +260,14 @@ class Run(BaseModel):
             return "aborted"
         return "complete"
 
-    def decided(self, at: float, what: str, reason: str | None, by: "Answerer | None" = None) -> Self:
-        """The run with this decision noted, as the answer to its checkpoint."""
-        asked = self.checkpoint
-        answers: dict[str, Any] = {"checkpoint": asked.id, "task": asked.task, "asked": asked.since} if asked else {}
-        answers |= {"by": by.who, "way": by.way} if by else {}
-        decision = Decision.model_validate({"at": at, "what": what, "reason": reason or "", **answers})
+    def decided(
+        self, at: float, what: str, reason: str | None, by: "Answerer | None" = None, *, answers: bool = True
+    ) -> Self:
+        """The run with this decision noted. `answers`: it is the answer to the checkpoint."""
+        asked = self.checkpoint if answers else None
+        more: dict[str, Any] = {"checkpoint": asked.id, "task": asked.task, "asked": asked.since} if asked else {}
+        more |= {"by": by.who, "way": by.way} if by else {}
+        decision = Decision.model_validate({"at": at, "what": what, "reason": reason or "", **more})
         return self.model_copy(update={"decisions": (*self.decisions, decision)})
 
     def _with_past(self, past: list[PastTry]) -> Self:

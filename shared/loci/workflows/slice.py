@@ -210,7 +210,7 @@ class _Slice:
             return run.model_copy(update={"status": run.end_status(), "ended": now, "lease": None, "checkpoint": None})
         gated = next((one for one in run.ready() if run.needs_approval(one.id)), None)
         if gated is None:
-            checkpoint = Checkpoint(id=f"cp_{random_id(12)}", kind="layer", since=now)
+            checkpoint = Checkpoint(id=f"cp_{random_id(12)}", kind="layer", only_human=run.only_people, since=now)
         else:
             arguments = self._preview(run, gated)
             checkpoint = Checkpoint(

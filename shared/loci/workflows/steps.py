@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
+from loci.core.errors import Refused
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
@@ -32,19 +33,33 @@ class ToolSteps:
         def checked(task: Task) -> CheckedTask:
             if task.kind == "code_execution":
                 self._code().check_typescript(_request(task, {}, {}))
-                return CheckedTask("", task.idempotent, None)
+                return CheckedTask("", task.idempotent and not task.approve, None)
             tool = checked_call()(task.tool, task.arguments)
-            return CheckedTask(tool.id, task.idempotent or tool.is_safe, tool.approval)
+            # What is approved is done once: that a repetition changes nothing more is the plan's own word.
+            may_repeat = task.idempotent and not (task.approve or tool.approval)
+            return CheckedTask(tool.id, may_repeat or tool.is_safe, tool.approval)
 
         return checked
 
-    def run(self, caller: Caller, task: Task, arguments: JsonObject, results: JsonObject, given_up: GivingUp) -> Given:
+    def run(
+        self,
+        caller: Caller,
+        task: Task,
+        arguments: JsonObject,
+        results: JsonObject,
+        given_up: GivingUp,
+        *,
+        approved: bool,
+    ) -> Given:
         if task.kind == "code_execution":
             check_scopes(caller, [scope_of("tools", writes=True)], "Code")
             answer = self._code().run_typescript(caller, _request(task, arguments, results), given_up)
             return answer["result"]
-        # Whoever started the run, or answered its checkpoint, has approved it.
-        value, media = self._tools().value_and_media(
+        tools = self._tools()
+        if not approved and (reason := tools.approval_needed(caller.owner, task.tool)):
+            what = f"Since the workflow began, a person must approve this call of {task.tool}: {reason}"
+            raise Refused(what, "Run it in another workflow, which asks them", code="APPROVAL_NEEDED")
+        value, media = tools.value_and_media(
             caller, "workflow", task.tool, arguments, approved=True, seconds=task.seconds, given_up=given_up
         )
         return WithMedia(value, tuple(media)) if media else value

@@ -115,7 +115,12 @@ class Tries:
             arguments = resolved(task.arguments, results)
             caller = Caller.from_json(self._owner, run.caller)
             given = self._steps.run(
-                caller, task, arguments if isinstance(arguments, dict) else {}, results, one.given_up
+                caller,
+                task,
+                arguments if isinstance(arguments, dict) else {},
+                results,
+                one.given_up,
+                approved=run.tasks[task.id].is_approved,
             )
             ms = (time.perf_counter() - began) * 1000
             done = run.tasks[task.id].model_copy(update={"status": "success", "ms": ms})
@@ -174,8 +179,7 @@ class Tries:
             return Ended(id=given.id, state=state.model_copy(update={"status": "waiting"}), past=past)
         told = str(failure)[:4000]
         if task.retry and given.id not in run.safe:
-            told += (
-                " It was not tried again, as it may change something; idempotent: true says that it may be repeated."
-            )
+            told += " It was not tried again, as it may change something"
+            told += "." if given.id in run.gated else "; idempotent: true says that it may be repeated."
         update = {"status": "error", "code": failure.code, "error": told, "ms": given.ms}
         return Ended(id=given.id, state=state.model_copy(update=update))

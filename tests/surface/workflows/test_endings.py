@@ -138,9 +138,18 @@ class Steps:
     def checker(self, owner: Any) -> Any:
         return self.real.checker(owner)
 
-    def run(self, caller: Caller, task: Task, arguments: JsonObject, results: JsonObject, given_up: GivingUp) -> Given:
+    def run(
+        self,
+        caller: Caller,
+        task: Task,
+        arguments: JsonObject,
+        results: JsonObject,
+        given_up: GivingUp,
+        *,
+        approved: bool,
+    ) -> Given:
         if task.id != "t1":
-            return self.real.run(caller, task, arguments, results, given_up)
+            return self.real.run(caller, task, arguments, results, given_up, approved=approved)
         self.tries += 1
         return self.does(self.tries, given_up)
 

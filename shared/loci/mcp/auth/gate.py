@@ -64,7 +64,7 @@ class Gate:
             return await self._by_grant(self._grants, scope, headers, shown)
         key = await on_thread(self._host.api_keys.with_text, shown)
         if key is not None:
-            return Caller(key.owner, "key", is_person=key.is_person, name=key.name)
+            return Caller(key.owner, "key", is_person=key.is_person, name=key.name, credential=key.id)
         # OAuth 2.1 forbids a token in the query, where logs of proxies keep it: only keys may come there.
         if self._tokens is None or shown.startswith("loci_") or "authorization" not in headers:
             raise self._unauthorised(scope, headers, "This key is not valid here", {"error": "invalid_token"})

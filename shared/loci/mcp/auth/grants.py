@@ -149,7 +149,8 @@ class Grants:
                 if grant is None or grant.resource not in set(resources) or not self._holds(grant):
                     return None
                 allowed = frozenset(str(one) for one in scopes) & set(grant.scopes)
-                return Caller(grant.owner, "grant", allowed, float(ends), name=grant.client_name)
+                name, id = grant.client_name, grant.id
+                return Caller(grant.owner, "grant", allowed, float(ends), name=name, credential=id)
             case _:
                 return None
 

@@ -76,6 +76,8 @@ function makeQuestion(asked, changed) {
   function settle(text, focus) {
     if (isSettled) return;
     isSettled = true;
+    // It keeps its place: else the next question would come under the pointer, and a second click would answer that.
+    card.style.minHeight = `${card.getBoundingClientRect().height}px`;
     said.textContent = text;
     const link = card.querySelector('.who');
     card.replaceChildren(card.querySelector('h2'), said, link);

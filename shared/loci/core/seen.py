@@ -1,0 +1,23 @@
+"""Texts that a person decides about: what cannot be seen in them is written out."""
+
+import re
+from typing import Final
+
+# They turn the line around, or take no place. The joiners of scripts and of pictures stay, but not behind a letter of
+# ASCII or behind each other: a hidden text can be written with them.
+UNSEEN: Final = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b\\u200e"
+    "\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ufe00-\\ufe0d\\ufeff\\uffa0\\ufff0-\\ufffb"
+    "\\U00013430-\\U0001343f\\U0001bca0-\\U0001bca3\\U0001d173-\\U0001d17a\\U000e0000-\\U000e0fff]"
+    "|(?<![^\\x00-\\x7f])[\\u200c\\u200d]|(?<![^\\x00-\\x22\\x24-\\x29\\x2b-\\x2f\\x3a-\\x7f])[\\ufe0e\\ufe0f]"
+    "|(?<=[\\u200c\\u200d])[\\u200c\\u200d\\ufe0e\\ufe0f]|(?<=[\\ufe0e\\ufe0f])[\\u200c\\ufe0e\\ufe0f]"
+)
+
+
+def seen(text: str) -> str:
+    """The text, with each character that hides something as an escape: it stays JSON if it was."""
+    return UNSEEN.sub(lambda found: _escape(ord(found[0])), text)
+
+
+def _escape(code: int) -> str:
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
