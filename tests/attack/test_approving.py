@@ -589,6 +589,9 @@ async def test_a_rejected_call_is_told_so_with_the_note_and_then_asked_about_ane
     asked = browser.question()
     body = {"checkpoint_id": asked["checkpoint_id"], "approved": False, "note": "not on a Friday"}
     assert browser.post(f"/ui/approvals/{asked['workflow_id']}", body).status == 200, "rejecting needs no PIN"
+    [kept] = flow.app.records.list(LOCAL, "approval").records
+    assert kept.expires_at is not None
+    assert kept.expires_at < time.time() + 3601, "rejections do not pile up"
     said = texts(await call(url, "journal:deploy", DEPLOY))[0]
     assert said.startswith("NOT_APPROVED: A person rejected this call: not on a Friday")
     assert texts(await call(url, "journal:deploy", DEPLOY))[0].startswith("APPROVAL_PENDING: ")
@@ -639,6 +642,10 @@ async def test_nothing_is_asked_that_cannot_work(door: UvicornDoor, url: str) ->
     assert failed["error"].startswith("INVALID_PARAMS: ")
     refused = await call(url, "journal:deploy", {"key": {}})
     assert texts(refused)[0].startswith("INVALID_PARAMS")
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "journal:deploy"}}
+    endless = json.dumps(message).replace('"journal:deploy"', '"journal:deploy", "arguments": {"value": 1e400}')
+    common = (("Host", "127.0.0.1"), ("Content-Type", "application/json"), ("Accept", "application/json"))
+    assert b"INVALID_PARAMS" in door.ask(Ask(endless.encode(), common, "POST", "/mcp")).body
     assert Browser(door).get("/ui/approvals/list").body.count(b"workflow_id") == 0
 
 

@@ -32,6 +32,8 @@ MOST_QUESTIONS: Final = 100
 """Open ones of an owner."""
 MOST_WAITING: Final = 24
 """Calls of this process that hold a thread while they wait. More are answered at once as pending."""
+REJECTED_SECONDS: Final = 3600.0
+"""For which a rejection is kept for the call that it answers."""
 LARGEST: Final = 64 * 1024
 """Characters of arguments that a person is asked to approve."""
 BEFORE: Final = 5
@@ -139,7 +141,7 @@ class WaitingCalls:
                 id,
                 {**record.value, "answer": answer},
                 expect_version=record.version,
-                expires_at=now + self._wait_seconds,
+                expires_at=now + (self._wait_seconds if approved else REJECTED_SECONDS),
             )
         except Conflict:
             raise Refused(
@@ -153,7 +155,12 @@ class WaitingCalls:
         owner = call.caller.owner
         if (known := self._records.get(owner, KIND, call.id)) is not None:
             return known
-        if len(json.dumps(call.arguments, indent=2)) > LARGEST:  # as the page shows them, with all escapes
+        try:
+            shown = json.dumps(call.arguments, indent=2, allow_nan=False)  # as the page has them, with all escapes
+        except ValueError:
+            what = f"The arguments of {call.tool} have a number that is too large for JSON"
+            raise Refused(what, "Send another one", code="INVALID_PARAMS") from None
+        if len(shown) > LARGEST:
             what = f"A person must approve this call of {call.tool}, and its arguments are too large to be read"
             raise Refused(what, f"Send at most {LARGEST >> 10} KB at once", code="APPROVAL_NEEDED")
         if len(self.questions(owner)) >= MOST_QUESTIONS:
