@@ -1,6 +1,7 @@
 """The composition root. Only this file and `runtimes/` name adapters."""
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -318,7 +319,7 @@ def _adapters(settings: Settings) -> Adapters:
     from loci.runtimes.aws import aws_adapters
 
     for line in settings.warnings:  # into the log: on this machine `loci serve` says them
-        print(line)
+        print(line, file=sys.stderr)
     return aws_adapters(settings)
 
 

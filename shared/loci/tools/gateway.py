@@ -241,9 +241,9 @@ class Gateway:
                 self._list.ask(owner, named.name)
             except LociError as error:
                 failure = error
-            else:
-                if (found := self.find(owner, spelling)) is not None:
-                    return found
+        # It may have been listed meanwhile, also for somebody else.
+        if named is not None and failure is None and (found := self.find(owner, spelling)) is not None:
+            return found
         if failure is not None:
             raise failure
         ids = [tool.id for _, tool in tools_of(servers)]
