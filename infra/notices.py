@@ -6,14 +6,11 @@ from aws_cdk import aws_iam as iam
 
 from infra.defaults import allow
 from infra.stage import Stage
-from loci.core.notify_setting import recipients
 
 
 def permissions(stage: Stage) -> Iterator[iam.PolicyStatement]:
     """Allow to publish to the topics that `notify` names, and to read the secrets of what it names."""
-    words = stage.settings.get("notify", "").split(",")
-    told = recipients([one.strip() for one in words if one.strip()], on_aws=True)
-    if topics := [one.address for one in told if one.kind == "sns"]:
+    if topics := [one.address for one in stage.recipients if one.kind == "sns"]:
         yield allow(["sns:Publish"], topics)
     if secrets := [stage.settings[name] for name in ("notify_from", "notify_secret_from") if name in stage.settings]:
         yield allow(["secretsmanager:GetSecretValue"], secrets)

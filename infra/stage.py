@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from loci.core.errors import Misconfigured
-from loci.core.notify_setting import recipients
+from loci.core.notify_setting import Recipient, recipients
 from loci.core.oauth_setting import with_issuer
 from loci.core.settings import PREFIX, Settings
 
@@ -261,11 +261,16 @@ class Stage(Part):
                 raise ValueError(f"settings has a {name}_from that the role cannot name: it must be an ARN")
         return self
 
+    @property
+    def recipients(self) -> list[Recipient]:
+        """The places to which `notify` sends notices. Raises `Misconfigured`."""
+        words = [one.strip() for one in self.settings.get("notify", "").split(",")]
+        return recipients([one for one in words if one], on_aws=True)
+
     @model_validator(mode="after")
     def _can_notify(self) -> Self:
-        words = [one.strip() for one in self.settings.get("notify", "").split(",") if one.strip()]
         try:
-            told = recipients(words, on_aws=True)
+            told = self.recipients
         except Misconfigured as error:
             raise ValueError(str(error)) from None
         if any(one.kind in ("slack", "teams") for one in told):

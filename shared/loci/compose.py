@@ -324,7 +324,7 @@ def _adapters(settings: Settings) -> Adapters:
 
 
 def _notices(settings: Settings, records: RecordStore, telemetry: Telemetry) -> "Notices | None":
-    """What tells people where they are. None: the operator names no such place."""
+    """The notices that people get elsewhere than on the pages; None if the operator names no such place."""
     if not settings.notify and not settings.notify_from:
         return None
     from loci.events.notices import Notices

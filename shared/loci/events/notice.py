@@ -44,7 +44,7 @@ class Notice:
 
     @property
     def facts(self) -> Iterator[tuple[str, str]]:
-        """What else there is to say, each with its name."""
+        """Further facts, each with its name."""
         if self.title:
             yield "Title", self.title
         if self.asked_by:

@@ -91,7 +91,7 @@ class Notices:
         self._clock = clock
         self._changed = threading.Condition()
         self._under_way: dict[object, Messenger | None] = {}
-        """What threads do now, by its token: who takes a notice along, if it goes to one recipient already."""
+        """The work of threads, by its token: its messenger, or None if it does not go to one recipient yet."""
         self._is_ending = False
 
     def tell(self, owner: Owner, kind: EventKind, fields: JsonObject) -> None:

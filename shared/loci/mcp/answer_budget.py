@@ -97,7 +97,7 @@ class ShortenedResult(CallToolResult):
 
 @dataclass(frozen=True, slots=True)
 class BudgetedCall:
-    """A call whose result may be kept, and read by whoever may make such calls."""
+    """A call whose result may be kept. A client reads it with the scopes that the call needs."""
 
     caller: Caller
     tool: str

@@ -7,6 +7,7 @@ from mcp.server.elicitation import AcceptedElicitation
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import UrlElicitationRequiredError
 from mcp_types import (
+    ElicitationCapability,
     ElicitRequest,
     ElicitRequestFormParams,
     ElicitRequestURLParams,
@@ -87,16 +88,19 @@ async def asked(context: Context[Any, Any], refusal: Refused, about: str = "") -
     raise not_approved()
 
 
-def _shows_forms(context: Context[Any, Any]) -> bool:
+def _elicitation(context: Context[Any, Any]) -> ElicitationCapability | None:
     capabilities = context.client_capabilities
-    forms = capabilities.elicitation if capabilities else None
+    return capabilities.elicitation if capabilities else None
+
+
+def _shows_forms(context: Context[Any, Any]) -> bool:
+    forms = _elicitation(context)
     can = forms is not None and (forms.form is not None or forms.url is None)
     return can and is_persons_client(context.request_context)
 
 
 def _shows_page(context: Context[Any, Any]) -> bool:
-    capabilities = context.client_capabilities
-    forms = capabilities.elicitation if capabilities else None
+    forms = _elicitation(context)
     return shows_pages(context.request_context) if forms is None else forms.url is not None
 
 

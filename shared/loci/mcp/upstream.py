@@ -61,16 +61,23 @@ async def call_upstream(
 ) -> ToolAnswer:
     """Call the tool for the client of this request. If a person must approve it, ask them."""
     report = report_to(context, asyncio.get_running_loop())
-    shown = seen(json.dumps(arguments, ensure_ascii=False))
     call = partial(tools.call, caller_of(context.request_context), door, name, arguments, report)
-    try:
-        way = asking(context) if len(shown) <= LONGEST_SHOWN else "wait"
-        first = partial(call, approved=was_approved(context), asking=way)
-        return await while_wanted(first, UPSTREAM)
-    except Refused as refusal:
-        if refusal.code == APPROVAL_PENDING:
+
+    async def called(way: HowAsked) -> ToolAnswer:
+        try:
+            return await while_wanted(partial(call, approved=was_approved(context), asking=way), UPSTREAM)
+        except Refused as refusal:
+            if refusal.code != APPROVAL_PENDING:
+                raise
             return await shown_page(context, refusal)
+
+    try:
+        return await called(asking(context))
+    except Refused as refusal:
         if refusal.code != APPROVAL_NEEDED:
             raise
+        shown = seen(json.dumps(arguments, ensure_ascii=False))
+        if len(shown) > LONGEST_SHOWN:
+            return await called("wait")
         question = await asked(context, refusal, f". Its arguments are {shown}")
     return question or await while_wanted(partial(call, approved=True), UPSTREAM)

@@ -1,4 +1,4 @@
-"""`Messenger` by SNS: a topic, and whoever subscribes to it."""
+"""`Messenger` by SNS: publishes notices to a topic."""
 
 from functools import cached_property
 from typing import Any, Final

@@ -41,7 +41,8 @@ class Pins:
 
     def mark(self) -> str:
         """Tells this PIN from every other one, and says nothing about it. Empty without a PIN."""
-        return content_id(self._hash() or "", length=16) if self.is_set else ""
+        known = self._hash()
+        return content_id(known, length=16) if known is not None else ""
 
     def set(self, new: str, old: str | None = None) -> None:
         """Set the PIN; `old` is the one that it replaces."""

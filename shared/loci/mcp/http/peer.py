@@ -13,7 +13,7 @@ from typing import Final, Literal
 from starlette.types import Scope
 
 Peer = Literal["own", "other", "unseen", "untold"]
-"""Who holds the other end of a connection.
+"""The user at the other end of a connection.
 
 own: the server's own user, or root. other: another user. unseen: the kernel shows nobody, as it does for a socket that
 is closed already and for one outside the container. untold: Loci cannot ask this system.
