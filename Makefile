@@ -46,6 +46,13 @@ attack-touched: $(VENV)/.dev $(VENV)/.runner ## attack what the last commits tou
 test-exhaustive: $(VENV)/.dev $(VENV)/.runner ## run what takes minutes and `make test` leaves out: all generated requests, all kills, all attacks on a bare function (SHARD=1/4)
 	$(PYTEST) $(SHARED) -m exhaustive $(if $(SHARD),--shard $(SHARD))
 
+audit: build/audit/.made ## weekly: look for known weaknesses in what is pinned (packages, actions); asks the advisory services
+	build/audit/bin/zizmor --offline .github
+	code=0; for lock in requirements/*.lock requirements/clients/*.lock; do echo "$$lock"; \
+		build/audit/bin/pip-audit --strict --disable-pip --require-hashes --progress-spinner off -r $$lock || code=1; done; \
+	for lock in infra tests/browser tests/clients tests/conformance tests/servers/upstream; do echo "$$lock"; \
+		(cd $$lock && npm audit --package-lock-only) || code=1; done; exit $$code
+
 quality: $(VENV)/.dev $(VENV)/.runner ## measure answers on retrieval and computation sets (EVAL=DIR)
 	$(BIN)/python -m tests.quality "$(EVAL)" $(QUALITY)
 	$(BIN)/python -m tests.quality.refusals "$(EVAL)" $(QUALITY)
@@ -127,10 +134,15 @@ $(VENV)/.%: requirements/%.lock pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@ && if [ $* = dev ]; then touch $(VENV)/.laptop; fi
 
+build/audit/.made: requirements/audit.lock | $(BIN)/python
+	$(BIN)/python -m venv build/audit
+	build/audit/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
 # Where there is no wall no code is run (docs/code.md): its packages are then not brought unasked.
 $(VENV)/.runner: requirements/runner.lock | $(VENV)/.laptop
 	if [ "$$(uname)" = Linux ]; then $(BIN)/loci runner install; fi
 	@touch $@
 
 .PHONY: help run setup test test-aws test-all check clients conformance bench format lock clean layers synth costs bootstrap deploy destroy
-.PHONY: attack attack-touched stress test-exhaustive test-browser quality cdk-app opensearch dynamodb localstack image
+.PHONY: attack attack-touched audit stress test-exhaustive test-browser quality cdk-app opensearch dynamodb localstack image

@@ -51,6 +51,18 @@ SAID = {
 }
 
 
+def test_base_images_are_pinned_by_digest_and_actions_by_commit() -> None:
+    dockerfiles = [file.read_text("utf-8") for file in (ROOT / "functions").glob("*/Dockerfile")]
+    bases = [base for text in dockerfiles for base in re.findall(r"^FROM (\S*[./]\S*)", text, re.MULTILINE)]
+    workflows = [file.read_text("utf-8") for file in (ROOT / ".github" / "workflows").glob("*.yml")]
+    used = [action for text in workflows for action in re.findall(r"^\s*- uses: (\S+)", text, re.MULTILINE)]
+    assert len(bases) >= len(IMAGES)
+    assert len(used) >= len(workflows)
+    assert len({*bases}) == 1, "all images stand on one base"
+    assert not [base for base in bases if not re.search(r":3\.13@sha256:[0-9a-f]{64}$", base)]
+    assert not [action for action in used if not re.search(r"@[0-9a-f]{40}$", action)]
+
+
 @pytest.fixture(scope="module")
 def built(assembly_of_dev: Path) -> dict[str, Image]:
     return images(assembly_of_dev)
