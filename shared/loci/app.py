@@ -4,10 +4,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loci.core.calls import Calls
+from loci.core.deadline import within
 from loci.core.identity import Owner
 from loci.core.lazy import Lazy
 from loci.core.settings import Settings
@@ -35,7 +38,9 @@ if TYPE_CHECKING:
     from loci.workflows.parts import WorkflowAdapters
 
 CLOSE_SECONDS = 18.0
-"""For all parts together, when the server stops. Executors have ten of them to save their variables."""
+"""For all parts together, when the server stops. Executors have eight of them to save their variables."""
+SHARE = 0.8
+"""Of the time until this process is killed. In the rest its parts kill what has not ended by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +147,16 @@ class App:
         if events := self.lazy_events.made:
             events.finish()
 
-    def close(self) -> None:
+    def close(self, seconds: float | None = None) -> None:
         """End what runs: the server stops. All parts together have one deadline; then those that still end are named.
 
-        Whatever they have started ends with this process.
+        `seconds`: until this process is killed. Whatever it has started ends with it.
         """
-        ending = _Ending(time.monotonic() + CLOSE_SECONDS)
+        with nullcontext() if seconds is None else within(seconds * SHARE):
+            self._close(CLOSE_SECONDS if seconds is None else seconds)
+
+    def _close(self, seconds: float) -> None:
+        ending = _Ending(time.monotonic() + seconds)
         if workflows := self.lazy_workflows.made:
             ending.begin("workflows", workflows.close)
             ending.wait()  # their tasks use the others
@@ -164,7 +173,7 @@ class App:
             ending.begin("events", events.close)
             ending.wait()
         if late := ending.late():
-            print(f"Not ended after {CLOSE_SECONDS:g} s, and killed: {', '.join(late)}", file=sys.stderr, flush=True)
+            print(f"Not ended after {seconds:g} s, and killed: {', '.join(late)}", file=sys.stderr, flush=True)
 
 
 class _Ending:
@@ -175,7 +184,7 @@ class _Ending:
         self._threads: list[threading.Thread] = []
 
     def begin(self, name: str, close: Callable[[], None]) -> None:
-        thread = threading.Thread(target=close, name=name, daemon=True)
+        thread = threading.Thread(target=copy_context().run, args=(close,), name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
 

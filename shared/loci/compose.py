@@ -11,7 +11,7 @@ from loci.app import Adapters, App
 from loci.code.module import code_module
 from loci.core.calls import Called, Calls
 from loci.core.events import EventKind
-from loci.core.identity import Owner
+from loci.core.identity import Owner, UnnamedOwner
 from loci.core.json import JsonObject
 from loci.core.layout import UPLOADS_A_CALL
 from loci.core.lazy import Lazy
@@ -35,6 +35,7 @@ from loci.workflows.module import workflows_module
 
 if TYPE_CHECKING:
     from loci.adapters.aws.upload_queue import UploadQueue
+    from loci.adapters.local.mending import Mended
     from loci.code.api import Code
     from loci.core.finding import Finding
     from loci.documents.api import Documents
@@ -272,8 +273,19 @@ def build_index_rebuild(settings: Settings) -> "IndexRebuild":
     from loci.documents.ingest.reindex import IndexRebuild
 
     if settings.mode == "embedded":
-        app = build_app(settings)
-        return IndexRebuild(app.documents.parts.reindex, _named_owners(app.records), app.blobs.owner_keys)
+        from loci.adapters.local.mending import end_mending, is_half_mended
+        from loci.runtimes.local import DATABASE
+
+        app, database = build_app(settings), settings.data / DATABASE
+
+        def end() -> int:
+            files = sum(app.files.upkeep.index_again(UnnamedOwner(key)) for key in app.blobs.owner_keys())
+            end_mending(database)
+            return files
+
+        named, owner_keys = _named_owners(app.records), app.blobs.owner_keys
+        is_half = is_half_mended(database)
+        return IndexRebuild(app.documents.parts.reindex, named, owner_keys, is_after_damage=is_half, end=end)
     from loci.adapters.aws.clients import Clients
     from loci.adapters.aws.uploads import S3Uploads
     from loci.documents.ingest.uploads import UploadIngest
@@ -294,12 +306,49 @@ def _named_owners(records: RecordStore) -> Callable[[], list[Owner]]:
     return lambda: [*ApiKeys(records, time.time).owners(), *granting_owners(records)]
 
 
+def keep_room(settings: Settings) -> None:
+    """Keep room for deletions on the disk of the local data folder."""
+    from loci.adapters.local.reserve import Reserve
+
+    Reserve(settings.data).make()
+
+
+def sweep_data(settings: Settings) -> None:
+    """Remove what killed processes left in the local data folder."""
+    from loci.adapters.local.data_folder import sweep_data
+
+    sweep_data(settings.data.absolute())
+
+
 def check_database(settings: Settings) -> str | None:
     """Describe the local database; None if there is none. An error says what is wrong with it."""
     from loci.adapters.local.sqlite import check_file
     from loci.runtimes.local import DATABASE
 
     return check_file(settings.data / DATABASE)
+
+
+def mend_database(settings: Settings) -> "Mended | None":
+    """Make the local database whole, with an empty index; None if it is whole."""
+    from loci.adapters.local.mending import mend
+    from loci.runtimes.local import DATABASE
+
+    return mend(settings.data / DATABASE)
+
+
+def mend_all(settings: Settings) -> "Finding | None":
+    """Mend the local database, then rebuild the index of every owner; None if it is whole."""
+    from loci.core.finding import Finding
+
+    mended = mend_database(settings)
+    if mended is None:
+        return None
+    rebuild = build_index_rebuild(settings)
+    for owner in rebuild.owners():
+        rebuild.run(owner)
+    rebuild.end()
+    what = f"{mended.what}. Its index was rebuilt from the texts"
+    return Finding("database", "ok" if mended.is_whole else "fault", what, fixed=True)
 
 
 def count_signing_secrets(settings: Settings) -> int:

@@ -55,6 +55,22 @@ def test_a_deadline_for_all_parts_names_what_is_killed(
     assert "Not ended after 0.5 s, and killed: code" in capsys.readouterr().err
 
 
+def test_a_client_s_patience_is_the_deadline_of_all_executors_and_what_is_not_saved_is_said(
+    app: App, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(3):
+        app.code.parts.python.get().run(ANN, app.code.create_python(ANN), NEVER.replace("SLOW", "abs(1)"))
+    monkeypatch.setattr(confined_executors, "CLOSE_SECONDS", 100 * PATIENCE)
+    said: list[str] = []
+    app.close(1.0)  # this test would not end if each had its time
+    until(lambda: "3 executors: variables that had changed could not be saved" in _heard(said, capsys), PATIENCE)
+
+
+def _heard(said: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    said.append(capsys.readouterr().err)
+    return "".join(said)
+
+
 def test_what_other_owners_have_is_saved_beside_code_that_never_lets_itself_be_saved(
     app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

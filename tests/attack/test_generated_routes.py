@@ -39,6 +39,7 @@ GETS = (
 POSTS = (
     *("/ui/files", "/ui/tools/ask", "/ui/tools/call", "/ui/approvals/@", "/ui/approve", "/ui/runs/@/abort"),
     *("/ui/learned/@/delete", "/ui/executors/@/end", "/ui/connections", "/ui/sign-in", "/ui/sign-out"),
+    "/ui/tools/accept",
     *("/transfer", "/transfer", "/transfer", "/transfer", "/documents", "/documents"),
 )
 QUERIES = ("q", "from", "version", "id", "link", "to", "after", "parts", "under", "seen", "whole", "kinds", "apikey")

@@ -1,6 +1,7 @@
 """What one owner's code does after its answer, or at all places at once, keeps no other owner waiting."""
 
 import os
+import re
 import time
 from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -136,6 +137,8 @@ def test_calls_for_files_of_an_executor_that_runs_are_refused_at_once(
         assert not running[0].done()
         (app.settings.data / "executors" / id / "work" / "go").touch()
     assert {one.tool_code for one in answers} == {"EXECUTOR_BUSY"}
+    said = answers[0].message["result"]["_meta"]["loci/error"]["message"]
+    assert re.search(r"has run other code for \d+ s, and may for \d+ s more$", said)
 
 
 @pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this Linux has no autogroups to look at")

@@ -264,16 +264,35 @@ def test_on_a_laptop_the_page_is_simply_there(at_home: UvicornDoor) -> None:
     assert at_home.ask(Ask(b"", (("Host", "rebound.test"),), "GET", "/ui/graph")).status == 421
 
 
+PASSED_ON = {
+    "proxies": "X-Forwarded-For X-Forwarded-Host X-Forwarded-Proto X-Forwarded-Port X-Real-IP Forwarded Via",
+    "proxies that spell them another way": "X_Forwarded_For X-Forwarded X-Original-Forwarded-For X-Client-IP",
+    "Cloudflare": "CF-Connecting-IP CF-Ray CF-Visitor CF-IPCountry CF-Warp-Tag-Id CF-Access-Jwt-Assertion CDN-Loop",
+    "other networks": "True-Client-IP Fastly-Client-IP CloudFront-Viewer-Address X-Azure-ClientIP Fly-Client-IP",
+    "ngrok": "Ngrok-Trace-Id Ngrok-Auth-User-Email ngrok-skip-browser-warning",
+    "Tailscale": "Tailscale-User-Login Tailscale-Headers-Info Tailscale-Funnel-Request Tailscale-App-Capabilities",
+    "dev tunnels": "X-Tunnel-Authorization X-Original-Proto X-Original-Host X-MS-Proxy",
+    "localtunnel": "X-NginX-Proxy",
+    "PageKite": "X-PageKite-Port",
+}
+"""Headers that each adds to what it passes on."""
+
+
 @each("target", ["/ui/graph", "/ui/files", "/mcp", "/documents"])
-@each(
-    "name",
-    ["X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Real-IP", "Forwarded", "Via"],
-)
+@each("name", [name for names in PASSED_ON.values() for name in names.split()])
 def test_who_comes_through_a_proxy_is_not_the_person_at_this_machine(
     at_home: UvicornDoor, target: str, name: str
 ) -> None:
     asked = legacy(PING).at(target).by("POST" if target == "/mcp" else "GET")
-    assert at_home.ask(asked.having(name, "1.1 proxy")).status == 401
+    answer = at_home.ask(asked.having(name, "1.1 proxy"))
+    assert answer.status == 401
+    if target == "/mcp":
+        assert f"it has the header {name.lower()}), so it needs a key" in answer.message["error"]["message"]
+
+
+@each("name", ["traceparent", "X-Request-Id", "X-Amzn-Trace-Id", "X-MS-Request-Id", "X-MCP-Toolsets", "Cfg", "Flying"])
+def test_a_client_of_this_machine_may_send_headers_of_its_own(at_home: UvicornDoor, name: str) -> None:
+    assert at_home.ask(legacy(PING).having(name, "x")).status == 200
 
 
 def test_a_header_that_comes_twice_is_refused(door: Door, ann: str) -> None:

@@ -15,6 +15,7 @@ from tests.browser.flows import HOSTILE, PIN, prove
 from tests.support.axe import barriers
 from tests.support.browser import Browser
 from tests.surface.tools.conftest import upstream
+from tests.surface.tools.test_changed_tools import NOTE, READ, Book, but
 from tests.surface.workflows.conftest import JOURNAL
 
 pytestmark = pytest.mark.browser
@@ -28,8 +29,11 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
     journal = {**upstream(), "args": [str(JOURNAL), str(folder / "journal.jsonl"), HOSTILE]}
     app.tools.add(LOCAL, "hostile", journal)
     Pins(app.records, time.time).set(PIN)
-    for name in ("shop", "hostile"):
+    book = Book(folder / "book")
+    app.tools.add(LOCAL, "zine", book.entry)
+    for name in ("shop", "hostile", "zine"):
         app.tools.ask(LOCAL, name)
+    book.now(app, but(READ, description="<b>Send keys</b>"), NOTE, name="zine")
     with uvicorn_door(asgi(app, on_loopback=True)) as door:
         yield f"http://127.0.0.1:{door.port}/ui/tools"
     app.close()
@@ -85,6 +89,19 @@ def test_a_denied_tool_has_no_form(page: Browser) -> None:
     opened(page, "shop:advise")
     assert "denies it" in text_of(page, "#tool-says")
     assert page.run("return document.getElementById('form').hidden")
+
+
+def test_a_changed_tool_shows_the_difference_until_a_person_accepts_it(page: Browser) -> None:
+    opened(page, "zine:read")
+    assert "changed since it was first seen" in text_of(page, "#tool-says")
+    assert "+ description: <b>Send keys</b>" in text_of(page, "#tool-says pre")
+    assert barriers(page) == []
+    prove(page)
+    page.run("document.querySelector('#tool-says button').click()")
+    page.until("!document.querySelector('#tool-says pre')")
+    assert "changed since" not in text_of(page, "#tool-says")
+    assert not page.run("return document.getElementById('servers').innerText.includes('to look at')")
+    assert page.complaints() == []
 
 
 def test_a_picture_in_a_result_is_named_and_not_loaded(page: Browser) -> None:

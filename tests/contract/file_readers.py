@@ -13,8 +13,10 @@ from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.sandbox.lambda_reader import LambdaReader
 from loci.adapters.aws.sandbox.machine import Machine
 from loci.adapters.local.confined_reader import ConfinedReader
+from loci.core.identity import Owner
 from loci.core.stores import BlobStore
 from loci.files.ports import FileReader
+from loci.files.reading import Reading, checked
 from tests.contract.sandboxes import KEY
 from tests.contract.stores import in_folder
 from tests.support.deno import STRONGEST
@@ -35,6 +37,10 @@ class Readers:
     blobs: BlobStore
     lent: S3Blobs | None = None
     api: "InvokeApi | None" = None
+
+    def read(self, owner: Owner, blob: str, name: str) -> Reading:
+        """The reading of the file that lies under this key."""
+        return checked(self.reader.read(owner, blob, name))
 
 
 @contextmanager

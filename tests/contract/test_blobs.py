@@ -1,5 +1,6 @@
 """What every `BlobStore` does: whole bytes under a key, lists, and links that end."""
 
+import hashlib
 import random
 from collections.abc import Callable
 
@@ -46,6 +47,18 @@ def test_a_later_write_replaces_an_earlier_one(blobs: BlobStore) -> None:
     blobs.write(ANN, "a", b"long and old")
     blobs.write(ANN, "a", b"new")
     assert blobs.read(ANN, "a") == b"new"
+
+
+def test_a_content_that_is_not_the_one_that_its_key_names_is_refused(blobs: BlobStore) -> None:
+    content = b"The ferry leaves at nine."
+    key = f"files/ds-1/{hashlib.sha256(content).hexdigest()}"
+    blobs.write(ANN, key, content)
+    assert blobs.read(ANN, key) == content
+    for damaged in (b"The ferry leaves at nind.", content[:5], b""):
+        blobs.write(ANN, key, damaged)
+        with pytest.raises(Refused) as told:
+            blobs.read(ANN, key)
+        assert told.value.code == "CONTENT_DAMAGED"
 
 
 def test_nothing_is_read_where_nothing_was_written(blobs: BlobStore) -> None:

@@ -11,10 +11,12 @@ from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.embedder import OnnxEmbedder
 from loci.adapters.local.sqlite import Database
 from loci.adapters.local.write_locks import FolderWriteLocks
+from loci.core import worker_process
+from loci.core.lazy import Lazy
 from loci.core.stores import every
 from loci.documents.catalog import Catalog
 from loci.documents.content import limited_parser
-from loci.documents.document import UNLIMITED_BYTES, UNPARSED, Document
+from loci.documents.document import UNLIMITED_BYTES, UNPARSED, UNPARSED_YET, Document
 from loci.documents.graph.graph import Graphs
 from loci.documents.graph.own_links import OwnLinks
 from loci.documents.ingest.index_writer import IndexWriter
@@ -56,7 +58,7 @@ class Desk:
 
     def is_plain(self) -> bool:
         document = self.document()
-        assert (document.tags == ()) == (UNPARSED in document.problems)
+        assert (document.tags == ()) == document.is_unparsed
         return UNPARSED in document.problems
 
 
@@ -105,6 +107,21 @@ def test_a_large_document_that_stops_its_parser_is_plain_text_and_can_be_forgott
     assert not list(every(desk.stores.records, ANN, UNFINISHED))
     desk.library.remove(ANN, [desk.document()])  # it is forgotten like any other
     assert desk.library.documents(ANN) == []
+
+
+def test_what_a_busy_machine_did_not_parse_is_parsed_when_there_is_time(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_process, "PATIENCE", 1)
+    desk.write(LARGE.replace(b"never", b"later"))
+    assert desk.document().problems == (UNPARSED_YET,)
+    assert not desk.library.is_current(desk.document())  # a start, an ingest and a rebuild read it again
+    with monkeypatch.context() as rested:
+        rested.setattr(limited_parser, "PROGRAM", "loci.core.worker_process")
+        rested.setattr(desk.library._writer, "_parser", Lazy(lambda: limited_parser.LimitedParser(600.0)))  # pyright: ignore[reportPrivateUsage]
+        document = desk.library.reindex(ANN, "notes-a")
+    assert (document.title, document.tags, document.problems) == ("Never", ("seen",), ())
+    assert desk.library.is_current(document)
 
 
 @with_time_to_parse

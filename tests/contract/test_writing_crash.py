@@ -3,11 +3,12 @@
 The writer is killed before and after every call that may change something outside it.
 """
 
+import fcntl
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Generator
+from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -279,20 +280,33 @@ def test_a_server_that_starts_removes_what_killed_writes_left(tmp_path: Path) ->
     app.documents.parts.ingest.run(LOCAL, [str(tmp_path / "notes")])
     app.blobs.write(LOCAL, "kept/a", b"kept")
     blobs = tmp_path / "data" / "blobs" / LOCAL.key
-    old = [
+    data = tmp_path / "data"
+    left = [
         tmp_path / "notes" / "sub" / ".loci-0123456789abcdef.tmp",
         blobs / "kept=" / ".abc_1234",
-        blobs / ".12345678",
+        blobs / "kept=" / ".0123456789abcdef",
+        data / ".secret-01234567",
+        data / "following" / ".command-1",
+        data / "turns" / "0123",
+        data / "readers" / "executor-1" / "memory" / "file",
+        data / "executors" / "executor-1" / "work" / "x",
     ]
-    others = [tmp_path / "notes" / ".loci-mine.md", tmp_path / "notes" / ".abc_1234", tmp_path / "data" / "mine.tmp"]
-    young = [tmp_path / "notes" / ".loci-fedcba9876543210.tmp", blobs / "kept=" / ".xyz_1234"]
-    for file in [*old, *others, *young]:
-        file.write_text("half of it")
-    for file in [*old, *others]:
-        os.utime(file, (1, 1))
-    with Background(app, lambda _: None, example=False):
-        until(lambda: not any(file.exists() for file in old))
-    assert all(file.exists() for file in [*others, *young])
+    others = [tmp_path / "notes" / ".loci-mine.md", tmp_path / "notes" / ".abc_1234", data / "mine.tmp"]
+    written = [tmp_path / "notes" / ".loci-fedcba9876543210.tmp", blobs / "kept=" / ".fedcba9876543210"]
+    written += [data / "turns" / "4567", data / "executors" / "executor-2" / "lock"]
+    owned = data / "executors" / "executor-3" / "owner.json"
+    begun = blobs / "kept=" / ".0000000000000000"
+    begun.touch()
+    for file in [*left, *others, *written, owned]:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text('["local", "user"]')
+    with ExitStack() as held:
+        for file in written:
+            fcntl.flock(held.enter_context(file.open()), fcntl.LOCK_EX)
+        with Background(app, lambda _: None, example=False):
+            until(lambda: not any(file.exists() for file in left))
+        assert all(file.exists() for file in [*others, *written, begun, owned])
+        assert not [*(data / "readers").iterdir()]
     assert app.blobs.read(LOCAL, "kept/a") == b"kept"
 
 

@@ -1,6 +1,7 @@
 """The commands besides `serve`."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 from loci.core.version import version
 from tests.e2e.in_process import loci
 from tests.support.each import each
-from tests.support.serving import clean_environment
+from tests.support.serving import LOCI, PATIENCE, clean_environment
 from tests.support.serving import loci as command
 from tests.surface.results import written
 
@@ -186,6 +187,26 @@ def test_an_error_for_programs_has_the_shape_of_a_tools_error(
     assert code in (None, error["code"])
     assert ended.stderr.startswith(f"loci: {error['message']}")
     assert "{" not in loci(data, *command).stdout
+
+
+@each("command", [("--help",), ("search", "x", "--json"), ("keys", "revoke", "nothing", "--json")])
+def test_a_reader_that_has_left_is_no_fault(data: Path, command: tuple[str, ...]) -> None:
+    """As with `loci … | head -1`."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        ended = subprocess.run(
+            [*LOCI, *command],
+            env=clean_environment(data),
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+    assert [line for line in ended.stderr.splitlines() if not line.startswith("loci: ")] == []
 
 
 @each(

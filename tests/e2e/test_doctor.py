@@ -12,10 +12,11 @@ from loci.core.identity import LOCAL
 from loci.core.layout import LEFT_DAYS
 from loci.model_store.manifests import MODEL_FILE
 from loci.transfer.staging import Sent, Staging
+from tests.support.damage import spoil_page
 from tests.support.each import each
 from tests.support.patient import LOSE_RECORD, Patient, copied_models, empty, patient
 from tests.support.polling import until
-from tests.support.serving import serving
+from tests.support.serving import loci, serving
 from tests.support.small_models import EMBEDDER, RERANKER, small_models
 
 __all__ = ["empty", "patient", "small_models"]
@@ -151,13 +152,15 @@ def no_database(file: Path) -> None:
     file.write_bytes(b"not a database, but a text\n" * 1000)
 
 
-def damaged_pages(file: Path) -> None:
+def damaged_records(file: Path) -> None:
     content = file.read_bytes()
-    file.write_bytes(content[:8192] + b"\xff" * (len(content) - 8192))
+    file.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
 
 
-@pytest.mark.parametrize("damage", [no_database, damaged_pages])
-def test_a_damaged_database_is_a_fault_and_stays_as_it_is(patient: Patient, damage: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize("damage", [no_database, damaged_records])
+def test_a_database_without_a_readable_record_is_a_fault_and_stays(
+    patient: Patient, damage: Callable[[Path], None]
+) -> None:
     file = patient.data / "loci.db"
     patient.sql("PRAGMA wal_checkpoint(TRUNCATE)")
     for beside in patient.data.glob("loci.db-*"):
@@ -166,6 +169,61 @@ def test_a_damaged_database_is_a_fault_and_stays_as_it_is(patient: Patient, dama
     before = file.read_bytes()
     assert "damaged" in patient.told("--fix", exit=1)["database"]["what"]
     assert file.read_bytes() == before
+
+
+def test_a_damaged_page_is_a_fault_and_the_fix_rebuilds_the_index(patient: Patient) -> None:
+    spoil_page(patient.data, "word_1_data")
+    told = patient.told(exit=1)["database"]
+    assert "is damaged (" in told["what"]
+    assert told["advice"] == "To rebuild it, run: loci doctor --fix"
+    assert patient.told("--fix")["database"]["fixed"]
+    assert patient.told() == {}
+
+
+def test_a_lost_database_is_a_fault_that_no_fix_hides(patient: Patient) -> None:
+    patient.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    app = patient.app()
+    app.documents.parts.library.add(LOCAL, "kept.md", b"# Kept\n")
+    app.close()
+    for file in patient.data.glob("loci.db*"):
+        file.unlink()
+    for options in ((), ("--fix",)):
+        assert "is gone or empty" in patient.told(*options, exit=1)["database"]["what"]
+
+
+def test_words_that_the_index_has_wrong_are_a_fault(patient: Patient) -> None:
+    patient.sql("UPDATE word_1_data SET block = zeroblob(length(block)) WHERE id > 10")
+    assert "malformed" in patient.told(exit=1)["database"]["what"]
+    assert patient.told("--fix")["database"]["fixed"]
+
+
+def test_contents_that_something_else_changed_are_named_when_every_byte_is_read(patient: Patient) -> None:
+    app = patient.app()
+    for name in ("kept", "flipped", "cut", "emptied"):
+        app.documents.parts.library.add(LOCAL, f"{name}.md", f"# Of {name}\n\nText.\n".encode())
+        app.files.add(LOCAL, f"{name}.txt", f"The file {name}.".encode())
+    app.close()
+    (patient.notes / "plan.md").write_text("# Plan\n\nEdited by a person.\n")
+    patient.ingest()
+    (patient.notes / "plan.md").write_text("# Plan\n\nEdited again.\n")
+    assert "all contents" not in patient.told("--deep")
+    for file in (patient.data / "blobs").rglob("*@"):
+        content = file.read_bytes()
+        if b"flipped" in content:
+            file.write_bytes(content.replace(b"flipped", b"flippee"))
+        elif b" cut" in content:
+            file.write_bytes(content[:-3])
+        elif b"emptied" in content:
+            file.write_bytes(b"")
+    told = patient.told("--deep", exit=1)["all contents"]
+    names = "cut.md, emptied.md, flipped.md, cut.txt, version 1, emptied.txt, version 1, flipped.txt, version 1"
+    assert told["what"].startswith("6 of 8 contents damaged: ")
+    assert sorted(told["what"].partition(": ")[2].split(", ")) == sorted(names.split(", "))
+    assert "all contents" not in patient.told()
+    exported = loci(patient.data, "export", str(patient.notes.parent / "all.zip"))  # without what is damaged
+    assert exported.returncode == 1
+    assert "cut.md" in exported.stdout + exported.stderr
+    assert (patient.notes.parent / "all.zip").exists()
 
 
 def test_a_database_of_a_newer_loci_is_a_fault(patient: Patient) -> None:

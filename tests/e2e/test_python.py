@@ -1,6 +1,7 @@
 """`run_memory_code` in a server of its own: over stdio, with nothing left when the server is killed."""
 
 import ast
+import json
 import os
 import signal
 import subprocess
@@ -13,11 +14,13 @@ import anyio
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCResponse, jsonrpc_message_adapter
 
 from tests.support.executors import runner_packages
 from tests.support.polling import until
 from tests.support.processes import command_line, descendants, is_alive
-from tests.support.serving import serving
+from tests.support.serving import call, initialize, serving
 from tests.surface.results import error_of, structured
 
 LOADED = """
@@ -102,19 +105,90 @@ async def test_a_run_that_was_cut_off_is_told_by_the_next(tmp_path: Path) -> Non
 
 @pytest.mark.anyio
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it looks into /proc")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_a_server_that_is_told_to_end_saves_first(tmp_path: Path, number: signal.Signals) -> None:
     async with Client(stdio_client(_server(tmp_path))) as client:
         answer = await client.call_tool("create_memory_code_runner", {})
         id = structured(answer)["result"]["executor_id"]
         await client.call_tool("run_memory_code", {"executor_id": id, "code": "x = 41"})
         [started] = [one for one in descendants(os.getpid()) if _is_server(one)]
-        os.kill(started, number)
+        os.killpg(started, number)  # clients, and terminals, send it to all that the server has started
         until(lambda: not is_alive(started))
     async with Client(stdio_client(_server(tmp_path))) as client:
         answer = await client.call_tool("run_memory_code", {"executor_id": id, "code": "x + 1"})
         result = structured(answer)["result"]
     assert (result["value"], result["executor"]["state"], result["executor"]["older"]) == ("42", "restored", [])
+
+
+@pytest.mark.anyio
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it looks into /proc")
+async def test_a_client_that_ends_its_server_while_code_runs_loses_no_variables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp.client.stdio.FORCE_KILL_TIMEOUT", 60.0)  # how long it takes is measured elsewhere
+    code = "y = 1\nopen('begun', 'w').close()\nwhile True: pass"
+    async with stdio_client(_server(tmp_path)) as (answers, requests):
+
+        async def ask(message: dict[str, Any]) -> None:
+            await requests.send(SessionMessage(jsonrpc_message_adapter.validate_python(message)))
+
+        async def called(tool: str, **arguments: str) -> dict[str, Any]:
+            await ask(call(tool, {**arguments}))
+            answer = await anext(aiter(answers))
+            assert isinstance(answer, SessionMessage)
+            assert isinstance(answer.message, JSONRPCResponse)
+            return answer.message.result["structuredContent"]["result"]
+
+        await ask(initialize("2025-06-18"))
+        await anext(aiter(answers))
+        await ask({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        id = (await called("create_memory_code_runner"))["executor_id"]
+        await called("run_memory_code", executor_id=id, code="x = 41")
+        await ask(call("run_memory_code", {"executor_id": id, "code": code}))
+        with anyio.fail_after(60):
+            while not any(tmp_path.rglob("begun")):
+                await anyio.sleep(0.05)
+        [started] = [one for one in descendants(os.getpid()) if _is_server(one)]
+        below = [started, *descendants(started)]
+    until(lambda: not any(map(is_alive, below)))
+    async with Client(stdio_client(_server(tmp_path))) as client:
+        answer = await client.call_tool("run_memory_code", {"executor_id": id, "code": "x + y"})
+        result = structured(answer)["result"]
+    assert (result["value"], result["executor"]["state"], result["executor"]["older"]) == ("42", "restored", [])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it looks into /proc")
+def test_a_client_that_reads_no_more_ends_its_server_which_saves_first(tmp_path: Path) -> None:
+    """Though its input stays open."""
+    server = _server(tmp_path)
+    with (tmp_path / "errors").open("w+") as errors:
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": errors, "text": True}
+        process = subprocess.Popen([server.command, *server.args], env=server.env, **pipes)
+
+        def ask(message: object) -> None:
+            assert process.stdin is not None
+            print(json.dumps(message), file=process.stdin, flush=True)
+
+        def called(message: object) -> dict[str, Any]:
+            ask(message)
+            assert process.stdout is not None
+            return json.loads(process.stdout.readline())["result"]
+
+        with process:
+            called(initialize("2025-06-18"))
+            ask({"jsonrpc": "2.0", "method": "notifications/initialized"})
+            made = called(call("create_memory_code_runner"))
+            id = made["structuredContent"]["result"]["executor_id"]
+            below = descendants(process.pid)
+            assert process.stdout is not None
+            process.stdout.close()
+            ask(call("run_memory_code", {"executor_id": id, "code": "x = 41"}))
+            process.wait(60)
+        until(lambda: not any(map(is_alive, below)))
+        errors.seek(0)
+        assert "Traceback" not in errors.read()
+    with serving(tmp_path, LOCI_RUNNER=str(runner_packages())) as again:
+        assert _called(again.url, "run_memory_code", executor_id=id, code="x")["value"] == "41"
 
 
 @pytest.mark.smoke

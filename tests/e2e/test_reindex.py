@@ -4,7 +4,9 @@ import json
 import os
 import secrets
 import signal
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,13 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
+from loci.core.stores import every
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.writing.authoring import EditDraft
 from tests.e2e.in_process import loci
 from tests.e2e.standing_still import standing_still
 from tests.servers.java.nodes import opensearch_node
+from tests.support.damage import PAGE, spoil_page
 from tests.support.each import each
 from tests.support.held import indexed
 from tests.support.loopback_aws import loopback_aws
@@ -141,6 +145,71 @@ def test_a_running_server_finds_what_is_rebuilt_and_goes_on_writing(data: Path, 
         ask("write_document", path="notes/new.md", mode="create", content="# New\n\nraspberry\n")
         assert loci(data, "reindex").returncode == 0
         assert (ids("safari"), ids("raspberry")) == (["notes-briefs-auth"], ["notes-new"])
+
+
+@pytest.mark.parametrize("table", ["word_1_data", "chunk", "record_expiry", None])
+def test_a_damaged_database_is_rebuilt_from_the_texts_with_all_its_records(
+    data: Path, notes: Path, table: str | None
+) -> None:
+    for number in range(60):
+        (notes / f"{number}.md").write_text(f"# Note {number}\n\nstrawberry word{number}\n")
+    loci(data, "ingest", str(notes))
+    app = opened(data)
+    app.api_keys.create(ANN, "laptop")
+    app.documents.parts.library.add(ANN, "of-ann.md", b"# Ann\n\nraspberry")
+    app.close()
+    spoil_page(data, table)
+    ended = loci(data, "reindex")
+    assert ended.returncode == 0, ended.stderr
+    assert "All its records were kept" in ended.stderr
+    assert "63 rebuilt, 0 were up to date.\n" in ended.stdout
+    assert indexed(data, "safari") == {"notes-briefs-auth"}
+    app = opened(data)
+    assert app.api_keys.owners() == [ANN]
+    assert app.documents.parts.index.documents(ANN, COLLECTION)
+    assert sorted(file.name for file in data.glob("loci.db*")) == ["loci.db", "loci.db-shm", "loci.db-wal"]
+    app.close()
+    assert loci(data, "reindex").stdout == "0 rebuilt, 62 were up to date.\n"
+
+
+def test_records_that_cannot_be_read_take_no_others_along_and_the_damaged_file_is_kept(data: Path, notes: Path) -> None:
+    app = opened(data)
+    for number in range(500):
+        app.records.put(LOCAL, "kept", f"{number:04}", {"text": "x" * 100})
+    app.close()
+    with closing(sqlite3.connect(data / "loci.db")) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    content = (data / "loci.db").read_bytes()
+    page = content.index(b"0250{") // PAGE  # a leaf
+    (data / "loci.db").write_bytes(content[: page * PAGE] + bytes(PAGE) + content[(page + 1) * PAGE :])
+    ended = loci(data, "reindex")
+    assert ended.returncode == 1
+    [kept] = data.glob("loci.db.damaged-*")
+    assert kept.name in ended.stderr
+    left = len([*every(opened(data).records, LOCAL, "kept")])
+    assert 450 < left < 500
+    assert loci(data, "reindex").returncode == 0
+
+
+def test_a_running_server_goes_on_with_a_database_that_was_rebuilt_meanwhile(data: Path, notes: Path) -> None:
+    loci(data, "ingest", str(notes))
+    with serving(data) as server:
+
+        def ask(tool: str, **arguments: object) -> Any:
+            return post(f"{server.url}/mcp", call(tool, arguments)).message()["result"]["structuredContent"]
+
+        def ids(query: str) -> list[str]:
+            return [row["id"] for row in ask("search_documents", query=query)["results"]]
+
+        assert ids("safari") == ["notes-briefs-auth"]
+        spoil_page(data, "word_1_data")
+        written = ask("write_document", path="notes/new.md", mode="create", content="# New\n\nraspberry\n")
+        assert written["path"] == "notes/new.md"
+        ended = loci(data, "reindex")
+        assert ended.returncode == 0, ended.stderr
+        assert (ids("safari"), ids("raspberry")) == (["notes-briefs-auth"], ["notes-new"])
+        ask("write_document", path="notes/later.md", mode="create", content="# Later\n\nblueberry\n")
+        assert ids("blueberry") == ["notes-later"]
 
 
 @pytest.fixture

@@ -248,7 +248,7 @@ def test_polling_finds_the_same_changes(data: Path, notes: Path, found: Found) -
         until(lambda: found("strawberry") == {"notes-plan"} and found("safari") == {"notes-old-auth"})
 
 
-@each(("with_signal", "processed"), [(signal.SIGINT, 2), (signal.SIGTERM, 0)])
+@each(("with_signal", "processed"), [(signal.SIGINT, 2), (signal.SIGTERM, 0), (signal.SIGHUP, 0)])
 def test_it_ends_with_a_summary(data: Path, notes: Path, with_signal: signal.Signals, processed: int) -> None:
     with watching(data, notes) as watcher:
         assert watcher.stop(with_signal) == 0

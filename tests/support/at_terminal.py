@@ -32,7 +32,7 @@ def at_terminal(command: Sequence[str], environment: Mapping[str, str], *typed: 
             if not read:
                 break
             shown += read
-            if shown.count(": ") > asked and shown.rstrip(" ").endswith(":") and left:
+            if shown.count(": ") > asked and shown.endswith(": ") and left:
                 asked = shown.count(": ")
                 os.write(master, left.pop(0).encode() + b"\n")
         return process.wait(PATIENCE), shown.replace("\r\n", "\n")

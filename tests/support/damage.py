@@ -23,6 +23,19 @@ GARBAGE = (
 )
 """No JSON, no object, without a field, with fields of another type, too deep."""
 
+PAGE = 4096
+
+
+def spoil_page(data: Path, table: str | None) -> None:
+    """Overwrite the first page of the table; None: of the database. Nobody may have it open."""
+    file = data / "loci.db"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        found = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+    with file.open("r+b") as opened:
+        opened.seek(PAGE * (found[0] - 1 if found else 0))
+        opened.write(b"\xa5" * PAGE)
+
 
 def damage(data: Path | None, owner: Owner, kind: str, key: str, text: str | bytes = "{") -> None:
     """Replace the record's value in the database of the data folder. Without a folder: in moto's table."""

@@ -25,9 +25,9 @@ IGNORED = {"OPENBLAS_NUM_THREADS", "PYTEST_CURRENT_TEST"}
 """Variables that the first app of a process sets, and pytest."""
 POOLED = re.compile(r"daemon|(loci|loci \w+|inference|question|tool servers|vectors|workflows)_\d+")
 """The threads of a process, which wait for the next work."""
-LASTING = ("tests.support.preloaded", "/all-tests-", "loci.documents.content.limited_parser")
-"""In the command lines of processes that last: what forks commands, a tool server for all tests, and a parser that
-waits a minute for the next document.
+LASTING = ("tests.support.preloaded", "/all-tests-", "loci.core.worker_process")
+"""In the command lines of processes that last: what forks commands, a tool server for all tests, and what
+waits a minute for the next large text.
 """
 DESCRIPTORS = Path("/proc/self/fd")
 PATIENCE = 30.0

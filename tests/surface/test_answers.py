@@ -166,6 +166,26 @@ async def test_wrong_arguments_are_named_but_not_repeated(connect: Connect) -> N
     assert "hunter2" not in result.model_dump_json()
 
 
+@each(
+    "tool, arguments, said",
+    [
+        ("pml_search_tools", {"query": "x", "context_tools": [0] * 50_000}, "50,000 values do not fit"),
+        ("inject_tags", {"file_path": "a.md", "tags": [0] * 50}, "tags.4: Input should be a valid string; and 45 more"),
+        ("search_documents", {"query": "x", "properties": {"k" * 10_000: 0}}, "Input should be a valid string"),
+        ("pml_search_tools", {"query": "x", "context_tools": "[" + "0," * 50_000 + "0]"}, "a text with JSON of more"),
+        ("pml_execute_dag", {"workflow": '{"a":' * 200 + "0" + "}" * 200}, "or of more than 100 levels"),
+    ],
+)
+async def test_very_many_wrong_values_are_refused_in_one_line(
+    connect: Connect, tool: str, arguments: dict[str, Any], said: str
+) -> None:
+    async with connect() as client:
+        result = await client.call_tool(tool, arguments)
+    assert error_of(result)["code"] == "INVALID_PARAMS"
+    assert said in texts(result)[0]
+    assert len(texts(result)[0]) < 600
+
+
 async def test_an_unknown_tool_is_an_error_that_lists_the_known_ones(connect: Connect) -> None:
     async with connect() as client:
         result = await client.call_tool("no_such_tool", {})

@@ -198,6 +198,9 @@ async def test_what_is_in_the_way_stays_and_nothing_moves(connect: Connect, vaul
         "vault/../c.md": "BAD_PATH",
         "vault/c\n.md": "BAD_PATH",
         "/etc/c.md": "OUTSIDE_ROOT",
+        f"vault/{'x' * 300}.md": f"NAME_TOO_LONG: The name {'x' * 60}… has 303 bytes, and may have 255. Shorten it",
+        f"vault/{'é' * 127}.md": f"NAME_TOO_LONG: The name {'é' * 60}… has 257 bytes, and may have 255",
+        f"vault/{'😀' * 64}/c.md": "NAME_TOO_LONG",
     }
     for to, code in wrong.items():
         said = await failed(connect, "move_document", path="vault/a.md", to=to)
@@ -210,7 +213,8 @@ async def test_what_is_in_the_way_stays_and_nothing_moves(connect: Connect, vaul
     assert said.startswith("BAD_PATH")
     assert {path: text.decode() for path, text in vault.all().items()} == notes
     read = (await call(connect, "read_node_content", id="vault-a"))["hash"]
-    assert (await move(connect, "a.md", "c.md", expected_hash=read))["hash"] == read
+    longest = f"{'é' * 126}.md"
+    assert (await move(connect, "a.md", longest, expected_hash=read))["hash"] == read
 
 
 @here

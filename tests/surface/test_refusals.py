@@ -1,8 +1,6 @@
 """Calls and requests that cannot be answered: what they are told to do instead."""
 
 import re
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +14,8 @@ from loci.compose import build_app
 from loci.mcp.server import build_server
 from tests.support.each import each
 from tests.support.small_models import EMBEDDER, lay_out_embedder
-from tests.support.vault.write import vault_notes
 from tests.surface.conftest import Connect
-from tests.surface.results import call, failed, structured, texts, written
+from tests.surface.results import call, failed, structured, written
 from tests.surface.runtimes import take_in
 
 pytestmark = pytest.mark.anyio
@@ -78,30 +75,6 @@ async def test_an_unknown_prompt_is_told_the_known_ones(connect: Connect) -> Non
     async with connect() as client:
         with pytest.raises(MCPError, match=r"no prompt 'begin': use prompts/list\. There are: session_start, "):
             await client.get_prompt("begin")
-
-
-@pytest.mark.parametrize("app", ["embedded"], indirect=True)
-@pytest.mark.parametrize("table", ["record", "document", "chunk", "word_1_data"])
-async def test_a_malformed_database_is_a_search_error(app: App, tmp_path: Path, table: str) -> None:
-    for note in vault_notes()[:60]:
-        file = tmp_path / "vault" / note.path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(note.content)
-    take_in(app, tmp_path / "vault")
-    app.close()
-    database = app.settings.data / "loci.db"
-    with closing(sqlite3.connect(database)) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        [root] = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
-        [size] = connection.execute("PRAGMA page_size").fetchone()
-    content = bytearray(database.read_bytes())
-    content[(root - 1) * size : root * size] = b"\xa5" * size
-    database.write_bytes(content)
-    async with Client(build_server(build_app(app.settings))) as client:
-        answer = await client.call_tool("search_documents", {"query": "graph view"})
-    assert answer.is_error
-    assert texts(answer)[0].startswith("MISCONFIGURED: Search Error: Vector search failed: ")
-    assert "`loci doctor` says what is wrong; `loci ingest` adds the documents again." in texts(answer)[0]
 
 
 @pytest.mark.parametrize("app", ["embedded"], indirect=True)

@@ -53,6 +53,8 @@ async def test_hugos_and_zolas_front_matter_is_read(connect: Connect) -> None:
 async def test_broken_toml_and_impossible_days_get_a_remark(connect: Connect) -> None:
     for path, content, told in [
         ("notes/toml.md", "+++\ntitle = \n+++\nText.\n", "front matter is broken"),
+        ("notes/long.md", f"+++\nweight = 0x{'f' * 5000}\n+++\nText.\n", "front matter is broken"),
+        ("notes/deep.md", f"+++\n{'a.' * 40}a = 1\n+++\nText.\n", "front matter is nested too deeply"),
         ("notes/day.md", "---\ndate: 2024-13-45\n---\nText.\n", "'2024-13-45' in the field date is no day"),
     ]:
         answer = await call(connect, "write_document", path=path, content=content)

@@ -286,6 +286,7 @@ async def test_nothing_is_written_outside_the_roots(connect: Connect, notes: Not
         "~nobody/a.md": "OUTSIDE_ROOT",
         str(notes.folder / "code.py"): "NOT_A_DOCUMENT",
         "notes/.git/a.md": "NOT_A_DOCUMENT",
+        f"notes/{'x' * 300}.md": "NAME_TOO_LONG",
         "notes/node_modules/a.md": "NOT_A_DOCUMENT",
         str(notes.folder): "OUTSIDE_ROOT",
     }

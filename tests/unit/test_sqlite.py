@@ -10,7 +10,7 @@ import pytest
 
 from loci.adapters.local import sqlite
 from loci.adapters.local.sqlite import MIGRATIONS, Database
-from loci.core.errors import Misconfigured, Unavailable
+from loci.core.errors import Damaged, Misconfigured, Unavailable
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_a_damaged_page_is_told_in_one_line(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[4096 * 2 :] = b"\xff" * (len(content) - 4096 * 2)
     path.write_bytes(content)
-    with pytest.raises(Misconfigured) as told:
+    with pytest.raises(Damaged) as told:
         count(Database(path))
     assert "damaged" in told.value.what
     assert "\n" not in str(told.value)
@@ -203,3 +203,16 @@ def test_a_file_that_is_read_whole_is_not_kept_in_memory_whole(path: Path, monke
     sizes = [int(end, 16) - int(start, 16) for start, end in (line.split()[0].split("-") for line in mapped)]
     assert path.stat().st_size > 6 * 2**20
     assert 0 < sum(sizes) <= 2**20
+
+
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_no_new_file_takes_the_place_of_one_that_is_lost_while_texts_are_kept(path: Path, is_empty: bool) -> None:
+    if is_empty:
+        path.touch()
+    kept = path.parent / "blobs" / "owner" / "documents=" / "plan@"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("# Plan")
+    with pytest.raises(Misconfigured) as told:
+        Database(path)
+    assert "gone or empty" in told.value.what
+    assert path.exists() is is_empty

@@ -8,7 +8,9 @@ from itertools import count
 
 from loci.app import App
 from loci.cli.beside import Beside
+from loci.compose import sweep_data
 from loci.core.errors import LociError
+from loci.core.full_disk import disk_error
 from loci.core.identity import LOCAL, Owner
 from loci.model_store.manifests import DEFAULTS, Kind, known
 from loci.model_store.models_folder import ModelsFolder
@@ -34,15 +36,14 @@ class Background(Beside):
         with suppress(LociError):  # the next write tries again
             for owner in self._owners():
                 self._app.documents.upkeep.repair(owner)
+        sweep_data(self._app.settings)
         with suppress(LociError):
-            self._app.documents.upkeep.sweep(LOCAL, self._app.settings.data)  # only they have folders here
+            self._app.documents.upkeep.sweep(LOCAL)  # only they have folders here
         self._drop_left()
         self._warm()
         if self._example:
             add_example(self._app, self._say)
-        with suppress(LociError):  # the next start tries again
-            for owner in self._owners():
-                self._app.documents.upkeep.read_again(owner, stop=self._ended.is_set)
+        self._read_again()
         self._finish_files()
         if self._app.settings.pull_models:
             self._pull()
@@ -54,6 +55,7 @@ class Background(Beside):
                 embedded_by = model
             self._embed_files()
             if cycle % CYCLES_BETWEEN_READINGS == CYCLES_BETWEEN_READINGS - 1:
+                self._read_again()
                 self._finish_files()
             if self._ended.wait(SECONDS_BETWEEN_CHECKS):
                 return
@@ -118,6 +120,11 @@ class Background(Beside):
             return False
         return not self._ended.is_set()
 
+    def _read_again(self) -> None:
+        with suppress(LociError):  # another time tries again
+            for owner in self._owners():
+                self._app.documents.upkeep.read_again(owner, stop=self._ended.is_set)
+
     def _finish_files(self) -> None:
         """Read the files that a process before this one accepted, or that could not be read for a while."""
         with suppress(LociError):
@@ -139,9 +146,15 @@ def add_example(app: App, say: Callable[[str], None]) -> None:
     folder = app.settings.data / "example"
     if folder.exists() or not app.documents.is_empty(LOCAL):
         return
-    with as_file(files("loci") / "example") as source:
-        shutil.copytree(source, folder)
-    summary = app.documents.ingest(LOCAL, [str(folder)])
+    try:
+        with as_file(files("loci") / "example") as source:
+            shutil.copytree(source, folder)
+        summary = app.documents.ingest(LOCAL, [str(folder)])
+    except (LociError, OSError) as error:  # such as a full disk
+        told = disk_error(error, folder) if isinstance(error, OSError) else None
+        say(f"The example could not be loaded. {told or error}")
+        shutil.rmtree(folder, ignore_errors=True)  # the next start tries again
+        return
     say(
         f"Loci has loaded an example, {summary.processed} notes in {folder}. Ask your agent: {EXAMPLE_QUESTION}\n"
         "To add your own notes: loci ingest FOLDER. To remove the example: loci forget example"

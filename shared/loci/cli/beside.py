@@ -19,8 +19,12 @@ class Beside(ABC):
         self._thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def stop(self) -> None:
+        """Tell the work to end."""
         self._ended.set()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
         self._thread.join(PATIENCE)
 
     def _run(self) -> None:

@@ -5,7 +5,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loci.cli.terminal import ConfigOption, DataOption, JsonOption, KeyOption, printable
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, KeyOption, printable, shown_progress
 from loci.core.errors import Refused
 
 if TYPE_CHECKING:
     from loci.core.finding import Finding
+    from loci.documents.ingest.index_writer import Progress
 
 STATE_WIDTH, NAME_WIDTH = 9, 12
 
@@ -47,6 +48,10 @@ def doctor(
     browser: Annotated[
         bool, typer.Option("--browser", help="With --url: sign in yourself, in a browser, instead of with the key.")
     ] = False,
+    deep: Annotated[
+        bool,
+        typer.Option("--deep", help="Read every text and file that Loci keeps, and compare it with what was written."),
+    ] = False,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -60,21 +65,27 @@ def doctor(
         raise Refused("A stack has no data folder", "Give --stack, or --data and --config, not both")
     if url is None and (key or browser):
         raise Refused("--key and --browser are for --url", "Give --url, too")
-    if url is not None and (stack or data or config or fix):
-        raise Refused("An endpoint is checked from outside", "Give --url without --stack, --data, --config and --fix")
-    found = _stored(data, config, stack, fix=fix) if url is None else _from_outside(url, key, browser=browser)
-    _show(found, as_json=as_json)
+    if url is not None and (stack or data or config or fix or deep):
+        advice = "Give --url without --stack, --data, --config, --fix and --deep"
+        raise Refused("An endpoint is checked from outside", advice)
+    with shown_progress() if deep else nullcontext() as progress:
+        found = (
+            _stored(data, config, stack, progress, fix=fix) if url is None else _from_outside(url, key, browser=browser)
+        )
+        _show(found, as_json=as_json)
 
 
-def _stored(data: Path | None, config: Path | None, stack: str | None, *, fix: bool) -> "Iterator[Finding]":
+def _stored(
+    data: Path | None, config: Path | None, stack: str | None, deep: "Progress | None", *, fix: bool
+) -> "Iterator[Finding]":
     # Slow to load, and `--help` needs none of it.
-    from loci.compose import build_app, check_database, count_signing_secrets
+    from loci.compose import build_app, check_database, count_signing_secrets, mend_all
     from loci.doctor.examine import Openers, examine
     from loci.stacks import settings_of_stack
 
-    openers = Openers(build_app, check_database, count_signing_secrets)
+    openers = Openers(build_app, check_database, mend_all, count_signing_secrets)
     given = {"data": data} if stack is None else settings_of_stack(stack).model_dump(exclude_unset=True)
-    for one in examine(given, config, openers, fix=fix):
+    for one in examine(given, config, openers, fix=fix, deep=deep):
         yield one if stack is None else _for_stack(one, stack)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from loci.core.errors import Unavailable
+from loci.core.whole_files import open_lock
 
 SERVER, COMMAND = "server", "command-"
 
@@ -21,7 +21,7 @@ class FollowClaims:
     @contextmanager
     def as_server(self) -> Generator[bool]:
         """True if this is the server that follows, until the end of the block. False if another one does."""
-        descriptor = self._open(self._folder / SERVER)
+        descriptor = open_lock(self._folder / SERVER)
         try:
             is_ours = _is_locked(descriptor, fcntl.LOCK_EX)
             yield is_ours
@@ -35,7 +35,7 @@ class FollowClaims:
         """Keep servers from following these folders until the end of the block. Other commands may take them, too."""
         claim = self._folder / f"{COMMAND}{os.getpid()}"
         arriving = claim.with_name(f".{claim.name}")
-        descriptor = self._open(arriving)
+        descriptor = open_lock(arriving)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             arriving.write_text(json.dumps([*folders]), "ascii")
@@ -52,13 +52,6 @@ class FollowClaims:
             with suppress(FileNotFoundError, ValueError):  # it has just ended
                 found.update(_folders(claim))
         return sorted(found)
-
-    def _open(self, file: Path) -> int:
-        try:
-            self._folder.mkdir(mode=0o700, exist_ok=True)
-            return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise Unavailable(f"Cannot use {self._folder} ({error.strerror})", "Check its permissions") from error
 
 
 def _folders(claim: Path) -> list[str]:

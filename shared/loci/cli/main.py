@@ -1,8 +1,11 @@
 """The command `loci`: its sub-commands, and how it reports a failure."""
 
 import json
+import os
+import signal
 import sys
 from itertools import takewhile
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,6 +28,7 @@ from loci.cli.terminal import error_view
 from loci.cli.tool_login import login, logout
 from loci.cli.watch import watch
 from loci.core.errors import LociError
+from loci.core.full_disk import disk_error
 from loci.core.version import version
 
 cli = typer.Typer(
@@ -80,10 +84,25 @@ def options(
 
 def main() -> None:
     """Run the command. An error that the user can act on is one line, with exit code 1; with --json also as JSON."""
+    if not sys.stderr:  # it was closed: no other file may get its number, which programs inherit
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
+    if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # nohup ignores it
+        signal.signal(signal.SIGHUP, _end)
     try:
         cli(prog_name="loci")
-    except LociError as error:
+    except (LociError, OSError) as raised:
+        error = disk_error(raised) if isinstance(raised, OSError) else raised
+        if error is None:
+            raise
         print(f"loci: {error}", file=sys.stderr)
         if "--json" in takewhile(lambda argument: argument != "--", sys.argv[1:]):
-            print(json.dumps(error_view(error)))
+            try:
+                print(json.dumps(error_view(error)), flush=True)
+            except BrokenPipeError:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else the interpreter fails on it at its end
         sys.exit(1)
+
+
+def _end(_: int, __: object) -> None:
+    """A terminal that is closed ends a command as SIGTERM does."""
+    signal.raise_signal(signal.SIGTERM)

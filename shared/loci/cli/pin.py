@@ -11,7 +11,7 @@ import typer
 from loci.cli.terminal import ConfigOption, DataOption, open_app
 from loci.core.errors import Refused
 from loci.core.settings import INSIDE
-from loci.mcp.auth.pins import Pins, check_new, pin_hash
+from loci.mcp.auth.pins import Pins, check_new, no_pin, pin_hash
 
 
 def pin(
@@ -44,10 +44,10 @@ def check_person() -> None:
         raise Refused(what, "Run it in a terminal of your own", code="NOT_A_PERSON")
 
 
-def prove_person(stack: str | None, data: Path | None, config: Path | None) -> None:
+def prove_person(stack: str | None, data: Path | None, config: Path | None, *, needs_pin: bool = False) -> None:
     """Have a person at a terminal, and their PIN if they have one, before something is given that only they may have.
 
-    Who may reach a deployment's stack has its account.
+    `needs_pin`: they must have one. Who may reach a deployment's stack has its account.
     """
     check_person()
     if stack is not None:
@@ -55,6 +55,8 @@ def prove_person(stack: str | None, data: Path | None, config: Path | None) -> N
     pins = Pins(open_app(data, config).records, time.time)
     if pins.is_set:
         pins.check(asked_pin())
+    elif needs_pin:
+        raise no_pin()
     else:
         check_terminal()
 

@@ -12,10 +12,10 @@ from loci.cli.terminal import ConfigOption, DataOption, JsonOption, kept_line, o
 from loci.core.errors import Refused
 from loci.core.finding import counted
 from loci.core.identity import LOCAL, Owner, UnnamedOwner
-from loci.core.settings import load_settings
+from loci.core.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from loci.documents.ingest.reindex import IndexRebuild, ReindexSummary
+    from loci.documents.ingest.reindex import ReindexSummary
 
 INTERRUPTED = 130
 
@@ -49,10 +49,19 @@ def reindex(
     Do this after the index was lost or replaced, or after the embedder changed. Loci reads every text and writes what
     the index lacks, or has from another text or model. You can stop the command at any time: the next run goes on from
     there. Servers may go on meanwhile. If a text cannot be read, the exit code is 1.
+
+    A damaged database on this machine is mended first; then the indexes of all owners are rebuilt.
     """
     named = _named(tenant, subject, every=every)
-    rebuild = _open(stack, data, config)
-    owners = [named] if named else rebuild.owners()
+    settings = _settings(stack, data, config)
+    from loci.compose import build_index_rebuild, mend_database  # slow to load, and `--help` does not need it
+
+    mended = mend_database(settings) if settings.mode == "embedded" else None
+    if mended:
+        typer.echo(mended.what, err=True)
+    rebuild = build_index_rebuild(settings)
+    owners = [named] if named and not rebuild.is_after_damage else rebuild.owners()
+    files = 0
     done: list[tuple[Owner, ReindexSummary]] = []
     try:
         for owner in owners:
@@ -60,13 +69,14 @@ def reindex(
                 typer.echo(owner_name(owner), err=True)
             with shown_progress() as progress:
                 done.append((owner, rebuild.run(owner, progress)))
+        files = rebuild.end()
     except KeyboardInterrupt:
         typer.echo("Stopped. The same command goes on from here.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     finally:
         if done:
-            typer.echo(json.dumps([_view(*one) for one in done]) if as_json else _text(done))
-    if not all(summary.is_complete for _, summary in done):
+            typer.echo(json.dumps([_view(*one) for one in done]) if as_json else _text(done, files))
+    if (mended and not mended.is_whole) or not all(summary.is_complete for _, summary in done):
         raise typer.Exit(1)
 
 
@@ -81,15 +91,14 @@ def _named(tenant: str | None, subject: str | None, *, every: bool) -> Owner | N
     return LOCAL if tenant is None or subject is None else Owner(tenant, subject)
 
 
-def _open(stack: str | None, data: Path | None, config: Path | None) -> "IndexRebuild":
+def _settings(stack: str | None, data: Path | None, config: Path | None) -> Settings:
     if stack is not None and (data or config):
         raise Refused(
             "The documents of a stack are not in a data folder", "Give --stack, or --data and --config, not both"
         )
-    from loci.compose import build_index_rebuild  # slow to load, and `--help` does not need it
-    from loci.stacks import settings_of_stack
+    from loci.stacks import settings_of_stack  # slow to load, and `--help` does not need it
 
-    return build_index_rebuild(load_settings({"data": data}, config) if stack is None else settings_of_stack(stack))
+    return load_settings({"data": data}, config) if stack is None else settings_of_stack(stack)
 
 
 def _view(owner: Owner, summary: "ReindexSummary") -> dict[str, object]:
@@ -97,11 +106,13 @@ def _view(owner: Owner, summary: "ReindexSummary") -> dict[str, object]:
     return {**({"key": owner.key} if isinstance(owner, UnnamedOwner) else names), **asdict(summary)}
 
 
-def _text(done: Sequence[tuple[Owner, "ReindexSummary"]]) -> str:
+def _text(done: Sequence[tuple[Owner, "ReindexSummary"]], files: int) -> str:
     rebuilt, unchanged = sum(one.rebuilt for _, one in done), sum(one.unchanged for _, one in done)
     lines = [f"{rebuilt:,} rebuilt, {unchanged:,} were up to date."]
     if unknown := sum(one.unknown for _, one in done):
         lines.append(f"Removed the passages of {counted(unknown, 'unknown document')}.")
+    if files:
+        lines.append(f"Wrote the passages of {counted(files, 'file')} again.")
     for owner, summary in done:
         of = f" of {owner_name(owner)}" if len(done) > 1 else ""
         lines += [kept_line(one) for one in summary.kept]

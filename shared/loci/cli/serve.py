@@ -12,9 +12,10 @@ import socket
 import stat
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import anyio
 import typer
@@ -24,6 +25,11 @@ from loci.cli.terminal import ConfigOption, DataOption, printable
 from loci.core.errors import Misconfigured
 from loci.core.settings import Settings, load_settings
 
+if TYPE_CHECKING:
+    from loci.cli.beside import Beside
+
+PATIENCE = 1.6
+"""Clients kill a server that is there two seconds after SIGTERM."""
 LEAVE_SECONDS = 5.0
 """After everything has ended."""
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of mallopt
@@ -92,8 +98,11 @@ def _serve_stdio(settings: Settings) -> None:
 
     app = build_app(settings)
     _end_at_signals(app)
-    with contextlib.closing(app), _background(app):
-        anyio.run(serve_stdio, build_server(app))
+    with _served(app):
+        try:
+            anyio.run(serve_stdio, build_server(app), partial(signal.raise_signal, signal.SIGTERM))
+        except* BrokenPipeError:
+            pass  # the client reads no more, and nobody else would read of it
 
 
 def _end_at_signals(app: App) -> None:
@@ -103,7 +112,7 @@ def _end_at_signals(app: App) -> None:
     """
 
     def end(number: int) -> None:
-        app.close()
+        app.close(PATIENCE)
         os.kill(os.getpid(), number)
 
     def asked(number: int, _: object) -> None:
@@ -155,28 +164,38 @@ def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
     for family in families:
         family.tools.get()  # so that the first call does not wait for it
     config = uvicorn_config(asgi(app, on_loopback=on_loopback, families=families))
-    with contextlib.closing(app), _background(app, example=example):
+    with _served(app, example=example):
         Server(config).run(sockets=[listener])
 
 
-def _background(app: App, *, example: bool = False) -> contextlib.AbstractContextManager[object]:
-    """Return the work beside serving. On AWS other functions do it."""
+def _served(app: App, *, example: bool = False) -> contextlib.ExitStack:
+    """Return the work beside serving; it closes the app in the end. On AWS other functions do that work."""
     for line in app.settings.warnings:
         print(line, file=sys.stderr, flush=True)
-    if app.settings.mode != "embedded":
-        return contextlib.nullcontext()
+    work = contextlib.ExitStack()
+    beside = _beside(app, example=example) if app.settings.mode == "embedded" else []
+    for one in beside:
+        work.enter_context(one)
+    work.callback(app.close)  # before it waits for that work: clients have little patience
+    for one in beside:
+        work.callback(one.stop)
+    return work
+
+
+def _beside(app: App, *, example: bool) -> "list[Beside]":
     from loci.cli.background import Background
     from loci.cli.following import Following
     from loci.cli.resuming import Resuming
+    from loci.compose import keep_room
+
+    keep_room(app.settings)
 
     def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
-    work = contextlib.ExitStack()
-    work.enter_context(Resuming(app))
-    work.enter_context(Background(app, say, example=example))
+    work: list[Beside] = [Resuming(app), Background(app, say, example=example)]
     if app.settings.follow_folders:
-        work.enter_context(Following(app, lambda line: say(printable(line))))
+        work.append(Following(app, lambda line: say(printable(line))))
     return work
 
 

@@ -47,9 +47,12 @@ def open_app(
     """Assemble Loci from the command's settings. `check` may refuse them before anything is created."""
     settings = command_settings(data, config)
     check(settings)
-    from loci.compose import build_app  # slow to load, and `--help` does not need it
+    from loci.compose import build_app, keep_room  # slow to load, and `--help` does not need it
 
-    return build_app(settings)
+    app = build_app(settings)
+    if settings.mode == "embedded":
+        keep_room(settings)
+    return app
 
 
 def command_settings(data: Path | None, config: Path | None) -> Settings:

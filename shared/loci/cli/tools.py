@@ -1,4 +1,4 @@
-"""`loci tools`: add, import, list, test and remove tool servers, and look up their calls."""
+"""`loci tools`: add, import, list, test and remove tool servers, accept their changes, and look up their calls."""
 
 import json
 import time
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from loci.cli.pin import prove_person
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, printable
 from loci.cli.tool_oauth import IssuerOption, MachineOption, ScopeOption, client_credentials
 from loci.cli.tool_owner import OwnersTools, StackOption, SubjectOption, TenantOption, open_tools
@@ -16,7 +17,7 @@ from loci.core.finding import counted
 from loci.core.json import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from loci.tools.configuration import Configured
     from loci.tools.login_records import LoginState
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 SHOWN_TOOLS = 8
 
 cli = typer.Typer(
-    help="Add, import, list, test and remove tool servers, and look up the calls of their tools. Agents find the tools"
-    " with pml_search_tools.",
+    help="Add, import, list, test and remove tool servers, accept their changes, and look up the calls of their tools."
+    " Agents find the tools with pml_search_tools.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -63,6 +64,20 @@ def add(
         list[str] | None,
         typer.Option(metavar="PATTERN", help="Tools whose calls a person must approve.", show_default=False),
     ] = None,
+    destructive: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Tools that may destroy something, whatever their server says.",
+            show_default=False,
+        ),
+    ] = None,
+    reads: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN", help="Tools that change nothing, whatever their server says.", show_default=False
+        ),
+    ] = None,
     client_id: MachineOption = None,
     scope: ScopeOption = None,
     issuer: IssuerOption = None,
@@ -79,6 +94,7 @@ def add(
     Loci runs. Use it for tokens, so that they are not in the history of your shell.
     """
     entry: dict[str, object] = {"allow": allow or [], "deny": deny or [], "approve": approve or []}
+    entry |= {"destructive": destructive or [], "reads": reads or []}
     if seconds is not None:
         entry["seconds"] = seconds
     if len(server) == 1 and server[0].startswith(("http://", "https://", "${")):
@@ -168,6 +184,38 @@ def ask_servers(
     show_asked(opened, names or [one.name for one in opened.tools.servers(opened.owner)], as_json=as_json)
 
 
+@cli.command(name="accept")
+def accept_changes(
+    name: NameArgument,
+    tools: Annotated[
+        list[str] | None, typer.Argument(metavar="[TOOL]...", help="Names of its tools. Default: all.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask again.")] = False,
+    stack: StackOption = None,
+    tenant: TenantOption = None,
+    subject: SubjectOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Show how a server has changed its tools since they were first seen, and accept that. It asks for your PIN.
+
+    Until then, what it says of a changed tool does not spare the tool a question to you.
+    """
+    opened = open_tools(data, config, stack, tenant, subject)
+    changes = [one for one in opened.tools.changes(opened.owner, name) if not tools or one.name in tools]
+    for one in changes:
+        for line in (f"{name}:{one.name}", *(f"  {text}" for text in one.difference.split("\n"))):
+            typer.echo(printable(line))
+    if not changes:
+        typer.echo("There is no change to accept.")
+        return
+    if not yes:
+        typer.confirm(f"Accept {counted(len(changes), 'change')}?", abort=True)
+    prove_person(stack, data, config, needs_pin=True)
+    opened.tools.accept(opened.owner, name, {one.name: one.version for one in changes})
+    typer.echo("Accepted.")
+
+
 @cli.command()
 def remove(
     name: NameArgument,
@@ -223,8 +271,9 @@ def _show(opened: OwnersTools, servers: "Sequence[Configured]", *, as_json: bool
     if as_json:
         typer.echo(json.dumps({"servers": [_view(opened, one, logins.get(one.name)) for one in servers]}))
         return
+    warnings = opened.tools.parts.gateway.warnings(opened.tools.known(opened.owner))
     for one in servers:
-        typer.echo(_lines(one, logins.get(one.name)))
+        typer.echo(_lines(one, logins.get(one.name), warnings))
 
 
 def _asked(opened: OwnersTools, name: str) -> "Configured":
@@ -242,7 +291,7 @@ def _pair(text: str, sign: str, option: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _lines(server: "Configured", login: "LoginState | None") -> str:
+def _lines(server: "Configured", login: "LoginState | None", warnings: "Mapping[str, str]") -> str:
     from loci.tools.configuration import shown
 
     names = ", ".join(one.name for one in server.tools[:SHOWN_TOOLS])
@@ -251,6 +300,10 @@ def _lines(server: "Configured", login: "LoginState | None") -> str:
     lines = [f"{server.name}  {shown(server.entry)}", f"  {server.failure or known}"]
     if login is not None and login.is_for(server.entry.url):
         lines.append(f"  {login.told(server.name, time.time())}")
+    told = [f"  Take care of {one.name}: {warnings[one.id]}" for one in server.tools if one.id in warnings]
+    lines += [*told[:SHOWN_TOOLS], *([f"  … and of {len(told) - SHOWN_TOOLS} more"] if told[SHOWN_TOOLS:] else [])]
+    if any(one.seen for one in server.tools):
+        lines.append(f"  See what has changed, and accept it: loci tools accept {server.name}")
     return "\n".join(map(printable, lines))
 
 
@@ -261,6 +314,7 @@ def _view(opened: OwnersTools, server: "Configured", login: "LoginState | None")
 
     gateway, known = opened.tools.parts.gateway, opened.tools.known(opened.owner)
     names, to_approve = gateway.names(known, [one.id for one in server.tools]), gateway.to_approve(known)
+    warnings = gateway.warnings(known)
     return {
         "name": server.name,
         "server": shown(server.entry),
@@ -270,6 +324,7 @@ def _view(opened: OwnersTools, server: "Configured", login: "LoginState | None")
                 "tool_id": names[one.id],
                 "description": remark(one.description) or "",
                 **({"needs_approval": True} if one.id in to_approve else {}),
+                **({"warning": warnings[one.id]} if one.id in warnings else {}),
             }
             for one in server.tools
         ],

@@ -7,6 +7,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
+from loci.code.packages import WHEN_NOT_STARTED
 from loci.code.python_run import Ran, RunFailure, Value
 from loci.code.typescript_run import Completed, Failed, Fault, Measured
 from loci.core.errors import LociError, Refused
@@ -26,7 +27,7 @@ WHAT_TO_DO: Mapping[Fault, str] = {
     "SANDBOX_EXITED": "Return the value, and do not end the process: the sandbox does that",
     "SANDBOX_OUTPUT": "Return a part of it, or a summary",
     "SANDBOX_PROTOCOL": "Return plain values, and print only with console",
-    "SANDBOX_START": "Try again; if it keeps failing, run: loci doctor",
+    "SANDBOX_START": WHEN_NOT_STARTED,
     "SANDBOX_CANCELLED": "Call again, and wait for the answer",
 }
 

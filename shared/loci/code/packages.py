@@ -18,6 +18,10 @@ OLDEST_DENO = (2, 9, 8)
 INSTALL_DENO = "Install it beside Loci: pip install 'loci-mcp[sandbox]' (in a checkout: make setup). Or set LOCI_DENO"
 NOT_STARTED = "SANDBOX_START"
 """The code of a run that did not begin, because its interpreter did not."""
+WHEN_NOT_STARTED = (
+    "If this was the first start, or the machine is busy, call again in a minute: the first start reads all packages."
+    " If not, or if it keeps failing, run: loci doctor"
+)
 LONGEST_REASON = 500
 VERSION = re.compile(r"deno (\d{1,9})\.(\d{1,9})\.(\d{1,9})")
 STAMP = "loci.lock"

@@ -65,9 +65,17 @@ class Executors(Protocol):
         ...
 
     def run(
-        self, owner: Owner, id: str, code: str, files: StoredFiles, keep_until: float, given_up: GivenUp = never
+        self,
+        owner: Owner,
+        id: str,
+        code: str,
+        files: StoredFiles,
+        keep_until: float,
+        given_up: GivenUp = never,
+        *,
+        seconds: float | None = None,
     ) -> Ran:
-        """Run the code, and return as soon as it ends or has to be ended.
+        """Run the code, and return as soon as it ends or has to be ended, after `seconds` or what an operator has set.
 
         The run begins with the variables of the last one, wherever that ran; the answer names those that are gone.
         They are kept until `keep_until`. An executor runs one thing at a time: a second run is `Refused`.

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,7 +12,8 @@ from loci.code.ports import Executors, GivenUp, StoredFiles, never
 from loci.code.python_run import ExecutorNow, Ran, RunFailure
 from loci.code.run_history import NotedFiles, RunHistory
 from loci.code.run_queue import LocalRun, RunQueue
-from loci.core.errors import LociError, NotFound, Refused
+from loci.core.errors import LociError, NoSpace, NotFound, Refused
+from loci.core.full_disk import freeing
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.stores import Record, RecordStore, every, read_or_none
@@ -81,12 +83,16 @@ class Runner:
 
     def create(self, owner: Owner) -> str:
         """Create an executor and return its id."""
-        self._make_room(owner)
         id = self._executors.open(owner)
         now = self._clock()
-        self._records.put(
-            owner, KIND, id, {"created_at": now, "used_at": now}, expires_at=now + KEPT_SECONDS, durable=False
-        )
+        try:
+            self._records.put(
+                owner, KIND, id, {"created_at": now, "used_at": now}, expires_at=now + KEPT_SECONDS, durable=False
+            )
+        except LociError:
+            self._executors.forget(owner, id)
+            raise
+        self._make_room(owner, id)
         return id
 
     def run(self, owner: Owner, id: str, code: str, given_up: GivenUp = never) -> Ran:
@@ -108,6 +114,7 @@ class Runner:
             for one in records
         ]
 
+    @freeing()
     def end(self, owner: Owner, id: str) -> None:
         """Remove the executor with all that is kept of it. A run is interrupted. Raises `NotFound` if there is none."""
         self.check(owner, id, "")
@@ -147,10 +154,12 @@ class Runner:
         id, now = record.key, self._clock()
         if now - _used_at(record) >= MARKED_SECONDS:
             value = record.value | {"used_at": now}
-            self._records.put(owner, KIND, id, value, expires_at=now + KEPT_SECONDS, durable=False)
+            with suppress(NoSpace):  # the code may run all the same
+                self._records.put(owner, KIND, id, value, expires_at=now + KEPT_SECONDS, durable=False)
         files = NotedFiles(self._files)
         ran = self._executors.run(owner, id, code, files, now + KEPT_SECONDS, given_up)
-        self._history.note(owner, id, code, files.read_ones.values(), ran.files, at=now, until=now + KEPT_SECONDS)
+        with suppress(NoSpace):  # the answer is not to be lost
+            self._history.note(owner, id, code, files.read_ones.values(), ran.files, at=now, until=now + KEPT_SECONDS)
         if isinstance(ran.outcome, RunFailure) and ran.outcome.code == NOT_STARTED:
             self._telemetry.not_started(language="Python", reason=ran.outcome.what)
         return ran
@@ -165,8 +174,9 @@ class Runner:
         else:
             run.future.set_result(answer)
 
-    def _make_room(self, owner: Owner) -> None:
-        records = sorted(every(self._records, owner, KIND), key=_used_at)
+    @freeing()
+    def _make_room(self, owner: Owner, new: str) -> None:
+        records = sorted((one for one in every(self._records, owner, KIND) if one.key != new), key=_used_at)
         for record in records[: max(0, len(records) + 1 - MOST)]:
             self._records.remove(owner, KIND, record.key)
             self._executors.forget(owner, record.key)

@@ -60,8 +60,11 @@ class RunQueue:
             if queue.running >= self.at_once:
                 queue.waiting.append(work)
                 return
-            queue.running += 1
-        DAEMON_THREADS.start(partial(self._do, owner, work))
+            try:
+                DAEMON_THREADS.start(partial(self._do, owner, work))
+            except RuntimeError as error:
+                raise Unavailable(f"No run can begin now ({error})", "Try again", code="SANDBOX_BUSY") from error
+            queue.running += 1  # the thread asks for the next run behind the same lock
 
     def _do(self, owner: str, work: Callable[[], None]) -> None:
         try:

@@ -1,7 +1,8 @@
 """Questions in SQL about the tables of stored files. They are answered behind the wall, in an executor of the owner."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import PurePath
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
@@ -15,13 +16,20 @@ from loci.core.json import Json, JsonObject
 from loci.files.api import Files
 
 SECONDS = 10.0
-"""That SQL may take. API Gateway ends a request after 29, and a machine may have to be started first."""
+"""Time that SQL may take. API Gateway ends a request after 29, and a machine may have to be started first."""
 SEATS = 4
 """Questions of an owner at a time. Each has an executor, which stays for the next one."""
 KEPT_SECONDS = 24 * 3600.0
 LONGEST_SQL = 20_000
 MOST_SHOWN = 20
 """Tables in an error."""
+INSIDE = '__import__("loci.sandbox.inside.table_query", fromlist=["ask"])'
+ENDED = {
+    "SANDBOX_TIMEOUT": ("SQL_TIMEOUT", f"It took longer than {SECONDS:g} seconds"),
+    "SANDBOX_MEMORY": ("SQL_MEMORY", "It wanted more memory than a question may have"),
+    "SANDBOX_EXITED": ("SQL_MEMORY", "DuckDB ended while it answered: the machine or the question ran out of memory"),
+}
+"""Errors of a question that its executor could not answer, by the reason why its run ended."""
 
 
 class ColumnOfTable(BaseModel):
@@ -50,7 +58,6 @@ class TableAnswer(BaseModel):
     rows: list[list[JsonValue]] = []
     more: bool = False
     error: str | None = None
-    is_time: bool = False
 
 
 class TableQueries:
@@ -72,22 +79,42 @@ class TableQueries:
         files = self._files()
         read = files.tables(owner, memory_id)
         stem = PurePath(read.name).stem
-        asked = f"(get_memory_path({memory_id!r}), {stem!r}, {sql!r}, {limit}, {SECONDS})"
-        code = f'__import__("loci.sandbox.inside.table_query", fromlist=["run"]).run{asked}'
+        path = f"get_memory_path({memory_id!r})"
+        load = f"{INSIDE}.load({path}, {stem!r})"
+        question = f"{INSIDE}.ask({path}, {sql!r}, {limit})" if sql.strip() else load
         only = _OnlyFile(memory_id, Stored("reading.json.gz", read.version, read.content))
-        answer = _checked(self._run(owner, code, only))
+        answer = self._in_seat(owner, partial(self._answer, owner, question, load, only))
         if answer.error is not None:
             raise _refused(answer)
         return answer
 
-    def _run(self, owner: Owner, code: str, only: "_OnlyFile") -> Ran:
+    def _answer(self, owner: Owner, question: str, load: str, only: "_OnlyFile", id: str) -> TableAnswer:
+        """Ask in this executor. If it does not hold the tables, load them, which has more time, and ask again."""
+
+        def run(code: str) -> TableAnswer:
+            keep_until, seconds = self._clock() + KEPT_SECONDS, None if code == load else SECONDS
+            ran = self._executors().run(owner, id, code, only, keep_until, seconds=seconds)
+            return _checked(ran, {} if code == load else ENDED)
+
+        answer = run(question)
+        if not answer.tables:
+            if not run(load).tables:
+                advice = f"Read it again: loci files read {only.id}"
+                raise Refused(
+                    "What was read out of the file is damaged, or has no table", advice, code="READING_DAMAGED"
+                )
+            answer = run(question)
+        if not answer.tables:
+            raise Unavailable("The tables were put away while they were asked", "Ask again", code="SQL_FAILED")
+        return answer
+
+    def _in_seat(self, owner: Owner, ask: Callable[[str], TableAnswer]) -> TableAnswer:
         tried: list[int] = []
         try:
             while True:
                 tried.append(self._seat(owner))
-                id = f"executor-{content_id(owner.key, 'tables', str(tried[-1]), length=32)}"
                 try:
-                    return self._executors().run(owner, id, code, only, self._clock() + KEPT_SECONDS)
+                    return ask(f"executor-{content_id(owner.key, 'tables', str(tried[-1]), length=32)}")
                 except Refused as error:  # another Loci asks in it
                     if error.code != "EXECUTOR_BUSY" or len(tried) == SEATS:
                         raise
@@ -111,17 +138,20 @@ class _OnlyFile:
     """`StoredFiles` with what was read out of one file."""
 
     def __init__(self, id: str, stored: Stored) -> None:
-        self._id = id
+        self.id = id
         self._stored = stored
 
     def read(self, owner: Owner, id: str) -> Stored:  # noqa: ARG002 (names of the port)
-        if id != self._id:
+        if id != self.id:
             raise NotFound(f"There is no file {id[:80]!r}", "Use the id of the file", code="MEMORY_NOT_FOUND")
         return self._stored
 
 
-def _checked(ran: Ran) -> TableAnswer:
+def _checked(ran: Ran, known_ends: Mapping[str, tuple[str, str]]) -> TableAnswer:
     if isinstance(ran.outcome, RunFailure):
+        if ran.outcome.code in known_ends:
+            code, what = known_ends[ran.outcome.code]
+            raise Refused(what, "Ask for less, such as fewer rows or joins", code=code)
         raise Unavailable(
             f"The tables could not be asked: {ran.outcome.what}",
             "Ask for less, or use run_memory_code",
@@ -138,8 +168,6 @@ def _refused(answer: TableAnswer) -> Refused:
         f"{one.name} or {one.alias} ({', '.join(column.name for column in one.columns)})"
         for one in answer.tables[:MOST_SHOWN]
     )
-    if answer.is_time:
-        return Refused(f"{answer.error}", "Ask for less, such as fewer rows or joins", code="SQL_TIMEOUT")
     tables: list[Json] = [one.model_dump(exclude_defaults=True) for one in answer.tables[:MOST_SHOWN]]
     details: JsonObject = {"tables": tables}
     what = (answer.error or "").rstrip().removesuffix("^").rstrip()  # the mark below the place, which no longer fits

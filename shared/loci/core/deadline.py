@@ -58,6 +58,12 @@ def time_for(most: float, *, of_all: float = 1.0, of_rest: float = 1.0) -> float
     return min(most, deadline.seconds * of_all, left * of_rest)
 
 
+def time_to_end(most: float) -> float:
+    """Return the seconds that a shutdown may take: 0, and no error, if the deadline is over."""
+    left = time_left()
+    return most if left is None else max(0.0, min(most, left))
+
+
 def out_of_time() -> OutOfTime:
     """Return the error of a request that has no time left."""
     deadline = _deadline.get()

@@ -5,13 +5,16 @@ LociError                 code, what happened, what to do next
 ├─ Refused                Loci understood the request and will not do it
 │  └─ Conflict            somebody else wrote first
 ├─ Unavailable            a store cannot be reached now; trying again may help
-│  └─ OutOfTime           the time of the request has ended
+│  ├─ OutOfTime           the time of the request has ended
+│  ├─ NoSpace             the disk is full
+│  └─ Damaged             a part of the database cannot be read
 └─ Misconfigured          the operator must change something before Loci can run
 
 Any other exception is a bug.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar
 
 from loci.core.json import Json
@@ -31,6 +34,10 @@ class LociError(Exception):
         self.resolution = resolution
         self.details = details or {}
         """More facts for the caller."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle it for another process."""
+        return partial(type(self), code=self.code, details=dict(self.details)), (self.what, self.resolution)
 
     def __str__(self) -> str:
         return " ".join(_sentence(one) for one in (self.what, self.resolution) if one)
@@ -54,6 +61,14 @@ class Unavailable(LociError):
 
 class OutOfTime(Unavailable):
     default_code = "TOOK_TOO_LONG"
+
+
+class NoSpace(Unavailable):
+    default_code = "NO_SPACE"
+
+
+class Damaged(Unavailable):
+    default_code = "DATABASE_DAMAGED"
 
 
 class Misconfigured(LociError):

@@ -1,6 +1,8 @@
-"""Texts that a person decides about: what cannot be seen in them is written out."""
+"""Texts that a person decides about: what cannot be seen in them is written out, and what looks alike is found."""
 
 import re
+import unicodedata
+from functools import lru_cache
 from typing import Final
 
 # They turn the line around, or take no place. The joiners of scripts and of pictures stay, but not behind a letter of
@@ -21,3 +23,20 @@ def seen(text: str) -> str:
 
 def _escape(code: int) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+ALIKE: Final = str.maketrans(
+    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458\u04bb\u051b\u051d"
+    "\u0475\u04cf\u03b1\u03b2\u03b5\u03b7\u03b9\u03ba\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u03c9\u0585"
+    "\u057d\u0570\u0578\u0251\u0261\u0131i1|0",
+    "abekmhopctyxsljhqwvlabenlkvoptuxwouhnagllllo",
+)
+"""Letters of other scripts by the Latin ones that they look like, and those that look alike in Latin."""
+
+
+@lru_cache(10_000)
+def skeleton(text: str) -> str:
+    """The text as it looks at a glance: the same for two that differ in case, in signs, or in alike letters."""
+    shown = unicodedata.normalize("NFKD", UNSEEN.sub("", text)).casefold().translate(ALIKE)
+    letters = "".join(one for one in shown if one.isalnum())
+    return letters.replace("rn", "m").replace("vv", "w") or shown

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from loci.core.errors import Conflict, LociError
+from loci.core.full_disk import freeing
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.stores import ABSENT, Record, RecordStore, every
@@ -44,6 +45,7 @@ class Slots:
                     continue
         raise self._full(self._most)
 
+    @freeing()
     def give_back(self, owner: Owner, key: str, version: str) -> None:
         """Free the slot, unless something else has it by now."""
         try:

@@ -1,5 +1,6 @@
 """The ports of the stores: records, blobs, and locks for writers."""
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -140,6 +141,20 @@ def every(records: RecordStore, owner: Owner, kind: str, prefix: str = "") -> It
         after = page.next
         if after is None:
             return
+
+
+NAMED_BY_HASH: Final = re.compile(r"files/[^/]+/([0-9a-f]{64})")
+"""The keys of the contents of files."""
+CONTENT_DAMAGED: Final = "CONTENT_DAMAGED"
+
+
+def whole(key: str, content: bytes) -> bytes:
+    """Return the content of the blob. Raises `Refused` if its key names the hash of another one."""
+    named = NAMED_BY_HASH.fullmatch(key)
+    if named and hashlib.sha256(content).hexdigest() != named[1]:
+        what = f"The stored content {key} is damaged: it is not what was written"
+        raise Refused(what, "Add the file again, or restore it from a backup", code=CONTENT_DAMAGED)
+    return content
 
 
 OWNER_KEY: Final = re.compile(r"[0-9a-f]{32}")

@@ -1,13 +1,20 @@
 """Files that are written whole or not at all."""
 
+import fcntl
 import os
+import stat
+import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from loci.core.errors import Unavailable
+from loci.core.full_disk import disk_error
 from loci.core.ids import random_id
 
 PRIVATE = 0o600
+OLD = 3600.0
+"""Seconds. On a disk without locks a younger temp file may belong to a write that goes on."""
 
 
 def replace_file(file: Path, content: bytes, *, mode: int | None = PRIVATE, synced: bool = True) -> None:
@@ -19,17 +26,61 @@ def replace_file(file: Path, content: bytes, *, mode: int | None = PRIVATE, sync
     try:
         opener = partial(os.open, mode=0o666 if mode is None else PRIVATE)
         with open(scratch, "xb", opener=opener) as written:
+            hold(written.fileno())
             written.write(content)
+            written.flush()
             if synced:
-                written.flush()
                 os.fsync(written.fileno())
-        if mode not in (None, PRIVATE):
-            scratch.chmod(mode)
-        scratch.replace(file)
+            if mode not in (None, PRIVATE):
+                scratch.chmod(mode)
+            scratch.replace(file)
     except BaseException:
         with suppress(OSError):
             scratch.unlink()
         raise
+
+
+def hold(descriptor: int) -> None:
+    """Mark a temp file as one that is being written, until it is closed or this process ends."""
+    with suppress(OSError):  # some disks know no locks
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def remove_if_left(file: Path) -> None:
+    """Remove a temp file if nobody writes it any more: its process was killed.
+
+    A young empty one stays: its process may be about to `hold` it.
+    """
+    with suppress(OSError):
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            held = os.fstat(descriptor)
+            age = time.time() - held.st_mtime
+            if stat.S_ISREG(held.st_mode) and (held.st_size or age > OLD) and _is_left(descriptor, age):
+                file.unlink()
+        finally:
+            os.close(descriptor)
+
+
+def _is_left(descriptor: int, age: float) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return age > OLD
+    return True
+
+
+def open_lock(file: Path) -> int:
+    """Open a file to lock it. It is made if it is missing, and its folder, too."""
+    try:
+        file.parent.mkdir(mode=0o700, exist_ok=True)
+        return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+    except OSError as error:
+        raise disk_error(error, file.parent) or Unavailable(
+            f"Cannot use {file.parent} ({error.strerror})", "Check its permissions"
+        ) from error
 
 
 def sync(path: Path) -> None:

@@ -13,9 +13,11 @@ from loci.core.errors import LociError
 from loci.core.finding import Finding, run_check, run_checks
 from loci.core.settings import Settings, sourced_settings
 from loci.doctor.aws_checks import check_aws
+from loci.doctor.deep_checks import check_contents
 from loci.doctor.machine_checks import check_folder, check_models, check_secret, check_settings, check_space, has_models
 from loci.doctor.record_checks import check_records
 from loci.documents.checks import check_owners
+from loci.documents.ingest.index_writer import Progress
 from loci.events.notices import NAME as NOTIFY
 from loci.files.checks import check_files
 from loci.tools.checks import check_tool_servers
@@ -29,14 +31,24 @@ class Openers:
     app: Callable[[Settings], App]
     database: Callable[[Settings], str | None]
     """Returns a sentence about the embedded database; None: there is none yet."""
+    mend: Callable[[Settings], Finding | None]
+    """Makes a damaged embedded database whole and rebuilds its index; returns None if it is whole."""
     secrets: Callable[[Settings], int]
     """Returns the number of signing secrets that a deployment on AWS accepts."""
 
 
 def examine(
-    given: Mapping[str, object], config: Path | None, openers: Openers, *, fix: bool = False
+    given: Mapping[str, object],
+    config: Path | None,
+    openers: Openers,
+    *,
+    fix: bool = False,
+    deep: Progress | None = None,
 ) -> Iterator[Finding]:
-    """Yield each finding as soon as it is known. With `fix`, repair what can be repaired without data loss."""
+    """Yield each finding as soon as it is known. With `fix`, repair what can be repaired without data loss.
+
+    With `deep`, read every content that Loci keeps, and tell it how far that is.
+    """
     try:
         sourced = sourced_settings(given, config)
     except LociError as error:
@@ -47,8 +59,10 @@ def examine(
     if settings.mode == "embedded":
         yield from _machine(settings)
         stores = _database(settings, openers.database)
+        if fix and stores and stores[0].state == "fault":
+            stores = run_check("database", lambda: openers.mend(settings)) or stores  # nothing to mend: it is lost
         yield from stores
-        if not stores or any(one.state != "ok" for one in stores):
+        if not stores or any(one.state != "ok" and not one.fixed for one in stores):
             return
     elif settings.inference_function is None and has_models(settings):
         yield from check_models(settings)
@@ -58,6 +72,8 @@ def examine(
         yield Finding("stores", "fault", error.what, error.resolution)
         return
     yield from _app(app, lambda: openers.secrets(settings), fix=fix)
+    if deep:
+        yield from run_check("all contents", lambda: check_contents(app, deep))
 
 
 def examine_server(app: App, database: Callable[[Settings], str | None]) -> Iterator[Finding]:

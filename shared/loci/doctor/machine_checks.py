@@ -11,15 +11,18 @@ from typing import cast
 
 from pydantic import SecretStr
 
-from loci.core.finding import Finding, first_names, run_check
+from loci.core.finding import Finding, first_names, run_check, size_shown
+from loci.core.full_disk import disk_error
 from loci.core.settings import PREFIX, Settings, Sourced, unknown_variables
 from loci.core.signing import SHORTEST_SECRET
 from loci.model_store.manifests import DEFAULTS, FROM_INDEX, Kind, known
 from loci.model_store.models_folder import ModelsFolder
 
 USER = re.compile(r"(?<=://)[^/@\s]+@")
-LITTLE_SPACE = 500_000_000
+LITTLE_SPACE, TOO_LITTLE_SPACE = 500_000_000, 50_000_000
 """Bytes."""
+LITTLE_PIECE = 64 * 1024
+"""Bytes that the check of the data folder writes."""
 OTHERS = 0o077
 """The permissions of other users."""
 WITHOUT: dict[Kind, tuple[str, str]] = {
@@ -54,10 +57,13 @@ def check_folder(folder: Path) -> Finding:
     if not folder.exists():
         return Finding(name, "warning", f"{folder} does not exist yet", "Begin with: loci ingest PATH, or loci serve")
     try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(bytes(LITTLE_PIECE))
+            probe.flush()
     except OSError as error:
         what = f"Cannot write to {folder} ({error.strerror})"
+        if told := disk_error(error, folder):
+            return Finding(name, "fault", what, told.resolution)
         return Finding(name, "fault", what, "Correct its permissions, or choose another with --data DIR or LOCI_DATA")
     if folder.stat().st_mode & OTHERS:
         return Finding(name, "warning", f"Other users can read {folder}", f"Run: chmod 700 {shlex.quote(str(folder))}")
@@ -70,8 +76,9 @@ def check_space(folder: Path) -> Finding | None:
         return None
     free = shutil.disk_usage(folder).free
     if free < LITTLE_SPACE:
-        what = f"Only {free / 1e9:,.1f} GB are free"
-        return Finding("disk", "warning", what, "Free some space: Loci cannot ingest documents on a full disk")
+        state = "fault" if free < TOO_LITTLE_SPACE else "warning"
+        advice = "Free some space: on a full disk Loci reads and deletes, and writes nothing"
+        return Finding("disk", state, f"Only {size_shown(free)} are free", advice)
     return Finding("disk", "ok", f"{free / 1e9:,.1f} GB are free")
 
 

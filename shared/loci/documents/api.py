@@ -2,15 +2,18 @@
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
+from loci.core.errors import Damaged
+from loci.core.full_disk import freeing
 from loci.core.identity import Owner
 from loci.documents.archive import DocumentArchive
 from loci.documents.changes import DocumentChanges, not_parsed
 from loci.documents.content.excerpt import Excerpt, ExcerptRequest, read_excerpt
 from loci.documents.directory import directory
-from loci.documents.document import UNPARSED, Document, DocumentText
+from loci.documents.document import Document, DocumentText
 from loci.documents.document_links import Relation
 from loci.documents.filtering import EVERY_PART, Part
 from loci.documents.finding import DocumentFinder, FoundDocuments
@@ -93,7 +96,9 @@ class Documents:
     ) -> list[TaggedDocument]:
         """The documents with all (or any) of the tags, best first."""
         found = self.parts.library.tagged(owner, tags, without, every=every)[:limit]
-        chunks = self.parts.index.chunks(owner, COLLECTION, [f"{one.id}#0" for one in found])
+        chunks: dict[str, Chunk] = {}
+        with suppress(Damaged):  # they are shown without their beginnings
+            chunks = self.parts.index.chunks(owner, COLLECTION, [f"{one.id}#0" for one in found])
         return [TaggedDocument(one, chunks.get(f"{one.id}#0")) for one in found]
 
     def newest(self, owner: Owner) -> list[Document]:
@@ -134,7 +139,7 @@ class Documents:
 
     def excerpt(self, text: DocumentText, request: ExcerptRequest) -> Excerpt:
         """The part of a document's text that is asked for."""
-        if request.heading and UNPARSED in text.document.problems:
+        if request.heading and text.document.is_unparsed:
             raise not_parsed(text.document)
         return read_excerpt(text.text, request, self.parts.embedder.count, text.document.title)
 
@@ -215,6 +220,7 @@ class Documents:
             for one in wanted
         ]
 
+    @freeing()
     def forget(
         self, owner: Owner, names: Sequence[str], confirm: Callable[[Sequence[Document]], None]
     ) -> Sequence[Document]:

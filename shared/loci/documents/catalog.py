@@ -38,7 +38,7 @@ class Catalog:
     """The documents and roots of each owner, by id."""
 
     def __init__(self, records: RecordStore) -> None:
-        self._records = records
+        self._records = self.records = records
         self.refused = RefusedUploads(records)
         self._writes = 0
         self._lock = threading.Lock()

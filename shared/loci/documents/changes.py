@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loci.core.errors import NotFound, Refused
+from loci.core.full_disk import freeing
 from loci.core.identity import Owner
-from loci.documents.document import UNPARSED, Document
+from loci.documents.document import Document
 from loci.documents.document_ids import DOCUMENT_ID
 from loci.documents.parts import DocumentParts
 from loci.documents.writing.authoring import EditDraft, missing
@@ -64,6 +65,7 @@ class DocumentChanges:
         edits = self._parts.edits
         return edits.change(owner, name, change, expect=expected_hash, by="write_document", with_links=True)
 
+    @freeing()
     def delete(self, owner: Owner, name: str, *, expected_hash: str) -> WrittenDocument:
         """Delete a document. Refused if it changed since it had the expected hash."""
         self._check_id(owner, name)
@@ -89,7 +91,7 @@ class DocumentChanges:
     def _check_parsed(self, owner: Owner, path: str) -> None:
         """Refuse to look for headings in a document that could not be parsed: that would take as long again."""
         document = self._parts.catalog.find(owner, path).document
-        if document and UNPARSED in document.problems:
+        if document and document.is_unparsed:
             raise not_parsed(document)
 
 

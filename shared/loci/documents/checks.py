@@ -195,6 +195,8 @@ def check_spare_texts(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding
     if not spare:
         return None
     what = f"{counted(len(spare), 'text')} without a document: {first_names(spare)}"
+    if any(app.settings.data.glob("*.damaged-*")):  # their records may be among those that could not be read
+        return Finding("spare texts", "warning", what, "They stay as long as a damaged database is kept beside them")
     if not fix:
         return Finding("spare texts", "warning", what, "To delete them, run: loci doctor --fix")
     for id in spare:

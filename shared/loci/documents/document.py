@@ -22,6 +22,10 @@ class Problem:
 
 
 UNPARSED = Problem("It could not be parsed in time: it was read as plain text, without headings, tags and links")
+UNPARSED_YET = Problem(
+    "The machine was too busy to parse it: until it does, this is plain text, without headings, tags and links"
+)
+"""The record of such a document has no version of the parser, so the document is parsed again later."""
 
 
 DateSource = Literal["front matter", "name", "heading", "file"]
@@ -100,6 +104,11 @@ class Document:
         if self.date:
             return DocumentDate(self.date, self.date_from or "front matter")
         return DocumentDate(self.changed_on, "file") if self.changed_on else None
+
+    @property
+    def is_unparsed(self) -> bool:
+        """True if it was read as plain text, because parsing it took too long."""
+        return UNPARSED in self.problems or UNPARSED_YET in self.problems
 
     @property
     def day(self) -> str:

@@ -35,6 +35,7 @@ from loci.documents.recency import recency_of
 from loci.documents.unknown_names import UnknownNames
 from loci.documents.writing.deletions import DeletedDocument, Deletions, StaysDeletedError
 from loci.documents.writing.history import History, PastWrite, hash_of
+from loci.documents.writing.whole_texts import WholeTexts
 
 
 class Library:
@@ -50,6 +51,7 @@ class Library:
         self._blobs = blobs
         self._locks = locks
         self._history = History(blobs)
+        self._whole = WholeTexts(catalog, blobs)
         self._unknown = UnknownNames(catalog)
 
     def get(self, owner: Owner, name: str) -> Document:
@@ -104,7 +106,7 @@ class Library:
     def content(self, owner: Owner, document: Document) -> bytes:
         """The document's text as it is now: the bytes of its file, or the stored ones."""
         if document.root is None:
-            return self._blobs.read(owner, blob_key(document.id))
+            return self._whole.read(owner, document)
         root = self._catalog.root(owner, document.root)
         if root is None:
             raise NotFound(
@@ -222,11 +224,14 @@ class Library:
     def _put(self, owner: Owner, draft: DocumentDraft, content: bytes) -> Document:
         """Write the draft; `Conflict` if somebody has written the document since the draft's version."""
         document = draft.document
-        if self._catalog.with_version(owner, document.id)[1] != draft.version:
+        held, version = self._catalog.with_version(owner, document.id)
+        if version != draft.version:
             raise lost_race("document")
+        if held:  # its hash is not that of the new text, if the process ends before the record is written
+            version = self._catalog.put(owner, replace(held, sha256="", model=None), version)
         self._keep_in_history(owner, document.path, self._text(owner, document.id), content, "an upload")
         self._blobs.write(owner, blob_key(document.id), content)
-        return self._writer.write(owner, draft)
+        return self._writer.write(owner, replace(draft, version=version))
 
     def _reindex(self, owner: Owner, id: str) -> Document:
         document, version = self._catalog.with_version(owner, id)

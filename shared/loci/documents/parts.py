@@ -1,5 +1,7 @@
 """The parts of the documents vertical, put together on the adapters of a runtime, and their upkeep."""
 
+import os
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,6 +13,7 @@ from loci.core.events import Tell, untold
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import Settings
 from loci.core.stores import BlobStore, RecordStore
+from loci.core.whole_files import remove_if_left
 from loci.documents.archive import DocumentArchive
 from loci.documents.catalog import Catalog
 from loci.documents.graph.clusters import Clusters
@@ -31,7 +34,6 @@ from loci.documents.library import Library
 from loci.documents.recently_read import RecentlyRead
 from loci.documents.writing.deletions import Deletions
 from loci.documents.writing.edits import Edits
-from loci.documents.writing.leftovers import sweep_data, sweep_roots
 from loci.search.adapters import SearchAdapters
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
@@ -39,6 +41,9 @@ from loci.search.language_model import LanguageModel
 from loci.search.language_stage import LanguageStage
 from loci.search.ranking import QueryVector, Where
 from loci.search.search import Search
+
+BESIDE_DOCUMENTS = re.compile(r"\.loci-[0-9a-f]{1,32}\.tmp")
+"""The names of the temp files of writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +128,12 @@ class Upkeep:
         """Finish or take back writes that a crash interrupted."""
         self._parts.edits.repair(owner)
 
-    def sweep(self, owner: Owner, data: Path) -> None:
-        """Remove the temporary files that killed writes left beside the owner's documents and in the data folder."""
-        sweep_roots([root.folder for root in self._parts.catalog.roots(owner).values()], time.time())
-        sweep_data(data, time.time())
+    def sweep(self, owner: Owner) -> None:
+        """Remove the temp files that killed writes left beside the owner's documents."""
+        for root in self._parts.catalog.roots(owner).values():
+            for here, _, files in os.walk(root.folder):  # follows no links, and skips what cannot be read
+                for name in filter(BESIDE_DOCUMENTS.fullmatch, files):
+                    remove_if_left(Path(here, name))
 
     def model(self) -> str | None:
         """The identity of the model that embeds; None if there is none."""
@@ -134,8 +141,8 @@ class Upkeep:
         return model.identity if model else None
 
     def read_again(self, owner: Owner, stop: Callable[[], bool]) -> None:
-        """Read the documents again that an older version has read: the parser finds more in them now."""
-        for document in self._parts.catalog.documents(owner):
+        """Read the documents again that an older version has read, or that could not be parsed for want of time."""
+        for document in [*self._parts.library.cached(owner)]:
             if stop():
                 return
             if document.parser_version < PARSER_VERSION:

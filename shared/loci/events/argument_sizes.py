@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 from loci.core.json import Json, JsonObject
-from loci.events.blanked import BLANK, has_secret
+from loci.core.redaction import BLANK, has_secret
 
 MOST: Final = 20
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,31}", re.ASCII)

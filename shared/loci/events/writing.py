@@ -9,7 +9,7 @@ from typing import Final
 
 from loci.core.errors import LociError
 from loci.core.identity import Owner
-from loci.events.blanked import blanked
+from loci.core.redaction import redacted
 from loci.events.event import MISSED, Event
 from loci.events.log import EventLog
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
@@ -96,7 +96,7 @@ class Writing:
         while batches:
             owner, events = next(iter(batches.items()))
             try:
-                kept = [replace(one, fields=blanked(one.fields)) for one in events if self._is_wanted(owner, one)]
+                kept = [replace(one, fields=redacted(one.fields)) for one in events if self._is_wanted(owner, one)]
                 if kept:
                     self._log.append(owner, kept)
             except LociError:

@@ -14,10 +14,11 @@ from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
 from loci.files.citations import CheckedCitation
 from loci.files.contents import Contents
-from loci.files.differences import Change, changes
+from loci.files.differences import Change
 from loci.files.file import FileVersion, StoredFile, checked_name, file_id
 from loci.files.finder import FoundFiles
 from loci.files.lake import content_key, reading_key
+from loci.files.long_work import differences
 from loci.files.parts import FileParts
 from loci.files.plain_text import is_plain
 from loci.files.ports import FileJobs, UploadTicket
@@ -29,6 +30,8 @@ from loci.search.asked import Asked
 SAMPLE = 20
 LINK_SECONDS = 3600
 LOOK_SECONDS = 0.25
+QUICK_BYTES = 4 << 20
+"""A plain text up to this size is read at once, as is every text that comes in a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,7 @@ class Files:
         self.check_size(name, len(content))
         file, is_new = self.parts.ingest.accept(owner, name, content, lineage)
         is_done = file.newest.status in ("okay", "error")
-        return file if is_done and not is_new else self._read(owner, file, is_plain(name, content), wait, watch)
+        return file if is_done and not is_new else self._read(owner, file, _is_quick(name, content), wait, watch)
 
     def add_local(
         self,
@@ -189,7 +192,7 @@ class Files:
         file, _ = self.parts.lake.restore(owner, name, content, version)
         if file.newest.status in ("okay", "error"):
             return file
-        return self._read(owner, file, is_plain(name, content), None, unwatched)
+        return self._read(owner, file, _is_quick(name, content), None, unwatched)
 
     def summarize(self, owner: Owner, id: str, number: int, summary: str, by: str) -> StoredFile:
         """Give a version the summary that a language model wrote of it before."""
@@ -242,6 +245,8 @@ class Files:
         """End what reads files: the server stops."""
         if reader := self.parts.reader.made:
             reader.close()
+        if self.parts.work.workers:
+            self.parts.work.workers.close()
 
     def remove(self, owner: Owner, ids: Sequence[str]) -> list[StoredFile]:
         """Remove files, with all their versions. If one of them is unknown, none is removed."""
@@ -262,9 +267,10 @@ class Files:
         versions = self.parts.versions
         after = versions.get(owner, file, newer)
         before = versions.get(owner, file, older if older is not None else versions.before(owner, file, after))
-        readings = [self.parts.lake.reading(owner, id, one) for one in (before, after)]
-        found = [*changes(*readings)]
-        return Difference(file, before, after, tuple(found[:limit]), len(found))
+        older_text, newer_text = (self.parts.lake.packed_reading(owner, id, one) for one in (before, after))
+        size = before.bytes + after.bytes
+        first, total = self.parts.work.call(size, differences, older_text, newer_text, id, limit)
+        return Difference(file, before, after, first, total)
 
     def verify(self, owner: Owner, chunk_id: str, text: str) -> CheckedCitation:
         """Check that a text stands where a passage says that it does."""
@@ -307,3 +313,7 @@ class Files:
         if file.newest.status == "pending" or is_unfinished:
             jobs.send(owner, file.id)
         return file
+
+
+def _is_quick(name: str, content: bytes) -> bool:
+    return len(content) <= QUICK_BYTES and is_plain(name, content)

@@ -137,6 +137,8 @@ def _check_spare(app: FilesHost, owner: Owner, *, fix: bool) -> Finding | None:
     if not found:
         return None
     what = f"{counted(len(found), 'blob')} of no file: {first_names(found)}"
+    if any(app.settings.data.glob("*.damaged-*")):  # their records may be among those that could not be read
+        return Finding("spare files", "warning", what, "They stay as long as a damaged database is kept beside them")
     if not fix:
         return Finding("spare files", "warning", what, "To delete them, run: loci doctor --fix")
     for key in found:

@@ -9,8 +9,9 @@ from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
 from loci.files.differences import TextPlaces, table_rows
 from loci.files.file import FileVersion, StoredFile
-from loci.files.lake import Lake
+from loci.files.lake import Lake, unpacked
 from loci.files.locators import CELLS, Locator, cell_range, place_of
+from loci.files.long_work import LongWork
 from loci.files.reading import Reading, TableSection, TextSection
 from loci.files.scope import COLLECTION, PAST
 from loci.files.versions import Versions
@@ -53,7 +54,12 @@ class CheckedCitation:
 class Citations:
     """Looks in what was read out of each version."""
 
-    def __init__(self, lake: Lake, versions: Versions, index: DocumentIndex) -> None:
+    def __init__(
+        self, lake: Lake, versions: Versions, index: DocumentIndex, work: LongWork, *, reads_contents: bool
+    ) -> None:
+        self._work = work
+        self._reads_contents = reads_contents
+        """True: compare the stored content with its hash, too. Nothing else notices a damaged disk."""
         self._lake = lake
         self._versions = versions
         self._index = index
@@ -71,25 +77,39 @@ class Citations:
             raise _unknown(chunk_id)
         cited = place_of(held)
         wanted = WantedText(text)
-        reading = self._lake.reading(owner, file.id, version)
-        there = next((one for one in occurrences(reading, wanted, cited) if _covers(cited, one.where)), None)
+        if self._reads_contents:
+            self._lake.content(owner, file.id, version)
+        packed = self._lake.packed_reading(owner, file.id, version)
+        there, elsewhere = self._work.call(version.bytes, places_of, packed, file.id, text, cited)
         in_passage = next(wanted.spans(held.text), None)
         if there is not None or in_passage is not None:
             actual = there.text if there else _around(held.text, in_passage)
             return CheckedCitation(file, version, cited, True, actual, (), ())
-        elsewhere = tuple(islice(occurrences(reading, wanted), MOST_ELSEWHERE))
-        others = () if elsewhere else tuple(self._others(owner, file, version, wanted))
+        others = () if elsewhere else tuple(self._others(owner, file, version, text))
         return CheckedCitation(file, version, cited, False, held.text[: 4 * AROUND], elsewhere, others)
 
-    def _others(self, owner: Owner, file: StoredFile, version: FileVersion, wanted: WantedText) -> Iterator[int]:
+    def _others(self, owner: Owner, file: StoredFile, version: FileVersion, text: str) -> Iterator[int]:
         known = [one for one in self._versions.of(owner, file) if one.number != version.number]
         for one in reversed(known[-OTHER_VERSIONS:]):
             try:
-                reading = self._lake.reading(owner, file.id, one)
+                packed = self._lake.packed_reading(owner, file.id, one)
+                has_it = self._work.call(one.bytes, has_text, packed, file.id, text)
             except (NotFound, Refused):  # damaged
                 continue
-            if next(occurrences(reading, wanted), None) is not None:
+            if has_it:
                 yield one.number
+
+
+def places_of(packed: bytes, id: str, text: str, cited: Locator) -> tuple[Occurrence | None, tuple[Occurrence, ...]]:
+    """The text where it is cited in this packed reading; if it does not stand there, the first other places of it."""
+    reading, wanted = unpacked(packed, id), WantedText(text)
+    there = next((one for one in occurrences(reading, wanted, cited) if _covers(cited, one.where)), None)
+    return there, () if there else tuple(islice(occurrences(reading, wanted), MOST_ELSEWHERE))
+
+
+def has_text(packed: bytes, id: str, text: str) -> bool:
+    """True if the text stands anywhere in this packed reading."""
+    return next(occurrences(unpacked(packed, id), WantedText(text)), None) is not None
 
 
 def occurrences(reading: Reading, wanted: WantedText, cited: Locator = EVERYWHERE) -> Iterator[Occurrence]:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 
 from loci.files.locators import Locator, Piece, place_of, sheet_label
 from loci.files.reading import Reading, Section, TableSection, TextSection
@@ -25,11 +25,8 @@ def cut_with_remark(
 ) -> tuple[list[Chunk], tuple[str, ...]]:
     """The same, and a remark if the file has more passages than it may."""
     longest -= min(count([_stem(name)])[0], longest // 2)
-    pieces: list[Piece] = []
-    for group in _groups(reading.sections):
-        pieces.extend(_pieces(group, count, longest))
-        if len(pieces) > MOST_PASSAGES:
-            break
+    every = (piece for group in _groups(reading.sections) for piece in _pieces(group, count, longest))
+    pieces = [*islice(every, MOST_PASSAGES + 1)]
     chunks = [_chunk(document, name, number, piece) for number, piece in enumerate(pieces[:MOST_PASSAGES])]
     if len(pieces) <= MOST_PASSAGES:
         return chunks, ()
@@ -48,7 +45,8 @@ def _place(number: int, section: Section) -> tuple[int | None, ...]:
 
 
 def _pieces(group: Sequence[Section], count: Count, longest: int) -> Iterator[Piece]:
-    yield from text_pieces([one for one in group if isinstance(one, TextSection)], count, longest)
+    texts = [one for one in group if isinstance(one, TextSection)]
+    yield from text_pieces(texts, count, longest, MOST_PASSAGES + 1)
     for one in group:
         if isinstance(one, TableSection):
             yield from table_pieces(one, count, longest)

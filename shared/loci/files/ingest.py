@@ -6,17 +6,16 @@ from dataclasses import replace
 from loci.core.deadline import is_nearly_over, out_of_time
 from loci.core.errors import Conflict, LociError, NotFound, Refused, Unavailable
 from loci.core.events import Tell, untold
+from loci.core.full_disk import freeing
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.files.cutting import cut_with_remark
-from loci.files.file import RULES, FileVersion, StoredFile, checked_name, file_id
+from loci.files.file import FileVersion, StoredFile, checked_name, file_id
 from loci.files.lake import Lake, RemoteContent, content_key
-from loci.files.plain_text import has_plain_name, is_plain, read_plain
+from loci.files.long_work import LongWork, ReadVersion, Rules, answer_read, text_read
+from loci.files.plain_text import has_text_name, is_plain, is_table
 from loci.files.ports import FileReader
-from loci.files.reading import Reading
 from loci.files.scope import COLLECTION
 from loci.files.stages import Stage, Stages
-from loci.files.summaries import extracted
 from loci.files.versions import Versions
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
@@ -41,9 +40,11 @@ class FileIngest:
         index: DocumentIndex,
         embedder: Embedder,
         reader: Callable[[], FileReader],
+        work: LongWork,
         tell: Tell = untold,
     ) -> None:
         self._tell = tell
+        self._work = work
         self._lake = lake
         self._versions = versions
         self._index = index
@@ -121,6 +122,21 @@ class FileIngest:
             version = replace(current, words_version=WORDS_VERSION)
             self._lake.change(owner, id, lambda one: one.read_as(version))
 
+    def index_again(self, owner: Owner, id: str) -> None:
+        """Write the passages of the file and of its older versions, from what was read out of them."""
+        with self._lake.reading_turn(owner, id, LOCK_SECONDS) as is_ours:
+            file = self._lake.get(owner, id)
+            current = file.current
+            if not is_ours or current is None:
+                return
+            chunks = self._versions.passages(owner, file, current, id)
+            self._index.put(owner, COLLECTION, id, chunks, _facts(file, current))
+            for version in self._lake.history(owner, id):
+                self._versions.retire(owner, file, version, _facts(file, version))
+            if current.model and not all(one.embedding for one in chunks):
+                self._lake.change(owner, id, lambda one: one.with_current(current.number, _without_model))
+        self.embed(owner, id)
+
     def _chunks(self, owner: Owner, id: str, version: FileVersion) -> list[Chunk]:
         """The passages of a version that was read, in order."""
         ids = [f"{id}#{number}" for number in range(version.chunks)]
@@ -129,6 +145,7 @@ class FileIngest:
             raise Unavailable("The file is not in the index", f"Run: loci files read {id}", code="NOT_INDEXED")
         return sorted(chunks, key=lambda one: int(one.id.rpartition("#")[2]))
 
+    @freeing()
     def forget(self, owner: Owner, file: StoredFile) -> None:
         """Remove the file. Nobody sees it from the first write on; if the process ends then, the next start goes on."""
         if not file.is_removed:
@@ -144,7 +161,7 @@ class FileIngest:
 
     def _read(self, owner: Owner, file: StoredFile) -> StoredFile:
         """Read the newest version, and write how that went. The file is locked."""
-        version = replace(file.newest, status="running")
+        version = replace(file.newest, status="running", reason=None)
         self.stages.enter(owner, file.id, Stage("reading"))
         try:
             file = self._lake.change(owner, file.id, lambda one: one.read_as(version))
@@ -168,7 +185,7 @@ class FileIngest:
 
     def _outcome(self, owner: Owner, file: StoredFile, version: FileVersion) -> FileVersion:
         try:
-            return self._indexed(owner, file, version, self._reading(owner, file, version))
+            return self._indexed(owner, file, self._cut(owner, file, version))
         except (Conflict, Unavailable) as error:
             waiting = replace(version, status="pending", reason=str(error))
             self._lake.change(owner, file.id, lambda one: one.read_as(waiting))
@@ -184,27 +201,29 @@ class FileIngest:
             if file.newest.number != version.number:
                 self._lake.discard(owner, file, version)
 
-    def _reading(self, owner: Owner, file: StoredFile, version: FileVersion) -> Reading:
-        if has_plain_name(file.name):
+    def _cut(self, owner: Owner, file: StoredFile, version: FileVersion) -> ReadVersion:
+        """Read the version, and cut it into passages."""
+        rules = Rules(file.id, file.name, self._embedder.count, self._versions.longest())
+        if has_text_name(file.name):
             content = self._lake.content(owner, file.id, version)
-            if is_plain(file.name, content):
-                return read_plain(file.name, content)
+            # Where no other process does it, tables stay behind the wall: they may take long.
+            if is_plain(file.name, content) or (self._work.workers and is_table(file.name, content)):
+                return self._work.call(len(content), text_read, version, content, self._work.limits, rules)
 
         def read(page: int, pages: int) -> None:
             self.stages.enter(owner, file.id, Stage(f"read {page:,} of {pages:,} pages", page, pages))
 
-        return self._reader().read(owner, content_key(file.id, version.sha256), file.name, pages_read=read)
+        said = self._reader().read(owner, content_key(file.id, version.sha256), file.name, pages_read=read)
+        return self._work.call(len(said), answer_read, version, said, rules)
 
-    def _indexed(self, owner: Owner, file: StoredFile, version: FileVersion, reading: Reading) -> FileVersion:
-        self.stages.enter(owner, file.id, Stage("indexing", reading.pages or 0, reading.pages))
-        longest = self._versions.longest()
-        chunks, left_out = cut_with_remark(file.id, file.name, reading, self._embedder.count, longest)
-        read = _read(version, reading, chunks, left_out)
-        self._lake.keep_reading(owner, file.id, read, reading)
-        if file.current is not None and file.current.number != read.number:
+    def _indexed(self, owner: Owner, file: StoredFile, read: ReadVersion) -> FileVersion:
+        version = read.version
+        self.stages.enter(owner, file.id, Stage("indexing", version.pages or 0, version.pages))
+        self._lake.keep_reading(owner, file.id, version, read.packed)
+        if file.current is not None and file.current.number != version.number:
             self._versions.retire(owner, file, file.current, _facts(file, file.current))
-        self._index.put(owner, COLLECTION, file.id, chunks, _facts(file, read))
-        return read
+        self._index.put(owner, COLLECTION, file.id, read.chunks, _facts(file, version))
+        return version
 
     def _embedded(
         self,
@@ -229,22 +248,8 @@ class FileIngest:
         return [replace(one, embedding=held.get(one.hash)) for one in chunks]
 
 
-def _read(version: FileVersion, reading: Reading, chunks: list[Chunk], left_out: tuple[str, ...]) -> FileVersion:
-    return replace(
-        version,
-        status="okay",
-        reason=None,
-        format=reading.format,
-        chunks=len(chunks),
-        figures=reading.figures,
-        tables=len(reading.tables),
-        sheets=reading.sheets,
-        pages=reading.pages,
-        summary=extracted(reading),
-        summary_by=RULES,
-        remarks=(*reading.remarks, *left_out),
-        words_version=WORDS_VERSION,
-    )
+def _without_model(version: FileVersion) -> FileVersion:
+    return replace(version, model=None)
 
 
 def _told(file: StoredFile, version: FileVersion, state: str) -> JsonObject:

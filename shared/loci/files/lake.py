@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import re
+import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -120,6 +121,7 @@ class Lake:
                 if record is not None and before is None:  # damaged: the file begins anew
                     after = replace(after, record_version=record.version)
                 if before is not None and after == before:
+                    self._mend(owner, content_key(id, digest), content)
                     return before, False
                 is_new = before is None or after.newest != before.newest
                 if is_new and is_here:
@@ -135,6 +137,14 @@ class Lake:
                         self.discard(owner, kept, before.newest)
                     return kept, kept.newest.status == "pending"
         raise lost_race(KIND)
+
+    def _mend(self, owner: Owner, key: str, content: bytes | RemoteContent) -> None:
+        """Write the content again if the stored one is damaged or lost."""
+        if isinstance(content, bytes):
+            try:
+                self._blobs.read(owner, key)
+            except (NotFound, Refused):
+                self._blobs.write(owner, key, content)
 
     def restore(self, owner: Owner, name: str, content: bytes, version: FileVersion) -> tuple[StoredFile, bool]:
         """Keep the content as this version of the file, unless it has this or a newer one already."""
@@ -202,7 +212,13 @@ class Lake:
     def content(self, owner: Owner, id: str, version: FileVersion) -> bytes:
         """The bytes of a version, as they came."""
         with _if_gone(id):
-            return self._blobs.read(owner, content_key(id, version.sha256))
+            try:
+                return self._blobs.read(owner, content_key(id, version.sha256))
+            except Refused as error:
+                file = self.held(owner, id)
+                what = f"Version {version.number} of {file.name if file else id} is damaged: it is not what was added"
+                advice = f"{error.resolution}. get_memorylake_metadata lists its other versions"
+                raise Refused(what, advice, code=error.code) from error
 
     def link(self, owner: Owner, file: StoredFile, seconds: int) -> str:
         """A URL that gives the file's bytes, under its name, to whoever holds it."""
@@ -214,21 +230,13 @@ class Lake:
         with _if_gone(file.id):
             return self._blobs.link(owner, content_key(file.id, version.sha256), seconds, file.name)
 
-    def keep_reading(self, owner: Owner, id: str, version: FileVersion, reading: Reading) -> None:
-        """Keep what was read out of a version."""
-        packed = gzip.compress(reading.model_dump_json(exclude_none=True).encode(), 5, mtime=0)
+    def keep_reading(self, owner: Owner, id: str, version: FileVersion, packed: bytes) -> None:
+        """Keep what was read out of a version, packed."""
         self._blobs.write(owner, reading_key(id, version.sha256), packed)
 
     def reading(self, owner: Owner, id: str, version: FileVersion) -> Reading:
         """The reading of a version."""
-        packed = self.packed_reading(owner, id, version)
-        try:
-            with gzip.GzipFile(fileobj=io.BytesIO(packed)) as opened:
-                return Reading.model_validate_json(opened.read(LARGEST_READING))
-        except (OSError, EOFError, ValidationError) as error:
-            raise Refused(
-                f"What was read out of {id} is damaged", f"Read it again: loci files read {id}", code="READING_DAMAGED"
-            ) from error
+        return unpacked(self.packed_reading(owner, id, version), id)
 
     def forget_version(self, owner: Owner, id: str, version: FileVersion) -> None:
         """Remove what was known of an older version."""
@@ -249,6 +257,22 @@ class Lake:
             held = self.held(owner, file.id)
             if held is not None and held.is_removed:
                 self._records.remove(owner, KIND, file.id, expect_version=held.record_version)
+
+
+def packed(reading: Reading) -> bytes:
+    """The reading as it is stored."""
+    return gzip.compress(reading.model_dump_json(exclude_none=True).encode(), 5, mtime=0)
+
+
+def unpacked(content: bytes, id: str) -> Reading:
+    """The reading of the file with this id, as it was stored."""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as opened:
+            return Reading.model_validate_json(opened.read(LARGEST_READING))
+    except (OSError, EOFError, zlib.error, ValidationError) as error:
+        raise Refused(
+            f"What was read out of {id} is damaged", f"Read it again: loci files read {id}", code="READING_DAMAGED"
+        ) from error
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from loci.core.events import Tell, untold
 from loci.core.lazy import Lazy
@@ -13,6 +14,7 @@ from loci.files.finder import FileFinder
 from loci.files.ingest import FileIngest
 from loci.files.lake import Lake
 from loci.files.local_paths import LocalPaths
+from loci.files.long_work import LongWork
 from loci.files.ports import FileJobs, FileReader, FileUploads, LocalUploads
 from loci.files.reading_queue import ReadingQueue
 from loci.files.summaries import Summaries
@@ -22,6 +24,9 @@ from loci.search.inference import Embedder, Reranker
 from loci.search.language_model import LanguageModel
 from loci.search.language_stage import LanguageStage
 from loci.search.search import Search
+
+if TYPE_CHECKING:
+    from loci.core.worker_process import Workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,8 @@ class FileAdapters:
     local_uploads: LocalUploads | None = None
     jobs: FileJobs | None = None
     """None: this process reads files itself."""
+    workers: "Workers | None" = None
+    """For work that takes long. None: this process serves nobody else meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,7 @@ class FileParts:
     largest: int
     """Bytes of a file."""
     reader: Lazy[FileReader]
+    work: LongWork
 
 
 def file_parts(
@@ -74,17 +82,18 @@ def file_parts(
 ) -> FileParts:
     """Put the parts together."""
     lake = Lake(records, blobs, adapters.locks, time.time)
-    versions = Versions(lake, adapters.index, adapters.embedder, settings.file_versions)
+    work = LongWork(settings, adapters.workers)
+    versions = Versions(lake, adapters.index, adapters.embedder, settings.file_versions, work)
     is_local, largest = settings.mode == "embedded", settings.file_mb << 20
     model_name, seconds = settings.language_model or "", settings.language_model_seconds
     stage = LanguageStage(language_model, model_name, seconds=seconds)
     search = Search(adapters.index, adapters.embedder, adapters.reranker, stage, rerank_seconds=settings.rerank_seconds)
     reader = Lazy(adapters.reader)
-    ingest = FileIngest(lake, versions, adapters.index, adapters.embedder, reader.get, tell)
+    ingest = FileIngest(lake, versions, adapters.index, adapters.embedder, reader.get, work, tell)
     return FileParts(
         lake=lake,
         versions=versions,
-        citations=Citations(lake, versions, adapters.index),
+        citations=Citations(lake, versions, adapters.index, work, reads_contents=is_local),
         ingest=ingest,
         summaries=Summaries(lake, ingest.stages, language_model, model_name, seconds=seconds),
         queue=ReadingQueue(ingest) if is_local else None,
@@ -97,4 +106,5 @@ def file_parts(
         index=adapters.index,
         largest=largest,
         reader=reader,
+        work=work,
     )

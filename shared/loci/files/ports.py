@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from loci.core.identity import Owner
-from loci.files.reading import Reading
 
 GivenUp = Callable[[], bool]
 
@@ -28,11 +27,11 @@ class FileReader(Protocol):
 
     def read(
         self, owner: Owner, blob: str, name: str, given_up: GivenUp = never, pages_read: PagesRead = untold
-    ) -> Reading:
+    ) -> bytes:
         """Read the file that lies in the blob store under this key, unless `given_up` says that nobody waits for it.
 
-        `pages_read` is told now and then, if the reader can say.
-        Raises `Refused`, with the reason, if it cannot be read; `Unavailable` if files cannot be read safely now.
+        `pages_read` is told now and then, if the reader can say. Returns what the program said, for `reading.checked`.
+        Raises `Refused` if the program was ended; `Unavailable` if files cannot be read safely now.
         """
         ...
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 from loci.core.deadline import time_for
@@ -54,8 +55,8 @@ def extracted(reading: Reading) -> str:
     for table in reading.tables[:5]:
         columns = ", ".join(one for one in table.header if one)
         parts.append(f"Table {_name(table)!r} with {len(table.rows)} rows: {columns}.")
-    texts = [" ".join(one.text.split()) for one in reading.sections if isinstance(one, TextSection)]
-    parts.append(" ".join(texts[:3]))
+    texts = islice((one.text for one in reading.sections if isinstance(one, TextSection)), 3)
+    parts.append(" ".join(" ".join(one.split(None, LONGEST)[:LONGEST]) for one in texts))
     return " ".join(part for part in parts if part.strip())[:LONGEST].strip()
 
 

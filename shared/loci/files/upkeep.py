@@ -8,7 +8,8 @@ from contextlib import suppress
 from loci.core.errors import LociError, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.files.parts import FileParts
-from loci.files.scope import COLLECTION
+from loci.files.scope import COLLECTION, PAST
+from loci.files.versions import past_document
 from loci.search.words import WORDS_VERSION
 
 FIRST_PAUSE, LONGEST_PAUSE = 600.0, 6 * 3600.0
@@ -45,6 +46,21 @@ class FileUpkeep:
             elif file.current and file.current.words_version < WORDS_VERSION:
                 with suppress(NotFound, Unavailable):  # it was just removed, or `loci doctor` names it
                     self._parts.ingest.renew_words(owner, file.id)
+
+    def index_again(self, owner: Owner) -> int:
+        """Write the passages that the index lacks of files that were read; return the number of files."""
+        index, done = self._parts.index, 0
+        held, past = index.documents(owner, COLLECTION), index.documents(owner, PAST)
+        for file in [*self._parts.lake.files(owner)]:
+            older = self._parts.lake.history(owner, file.id)
+            if file.current and (
+                held.get(file.id, 0) != file.current.chunks
+                or any(past.get(past_document(file.id, one), 0) != one.chunks for one in older)
+            ):
+                with suppress(NotFound, Unavailable):  # it was just removed, or `loci doctor` names it
+                    self._parts.ingest.index_again(owner, file.id)
+                    done += 1
+        return done
 
     def embed_missing(self, owner: Owner, stop: Callable[[], bool] = lambda: False) -> int:
         """Embed the passages that have no vector of the current model; return the number of files."""

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
-from loci.files.cutting import cut
 from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import Lake
+from loci.files.long_work import LongWork, Rules, passages_again
 from loci.files.scope import PAST, VersionsThen
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
@@ -18,7 +18,8 @@ from loci.search.ranking import Chunk, TagsAndDate
 class Versions:
     """Keeps the versions that were read: the current one and, up to a number, those before it."""
 
-    def __init__(self, lake: Lake, index: DocumentIndex, embedder: Embedder, most: int) -> None:
+    def __init__(self, lake: Lake, index: DocumentIndex, embedder: Embedder, most: int, work: LongWork) -> None:
+        self._work = work
         self._lake = lake
         self._index = index
         self._embedder = embedder
@@ -68,7 +69,8 @@ class Versions:
 
     def retire(self, owner: Owner, file: StoredFile, version: FileVersion, facts: TagsAndDate) -> None:
         """Keep a version and its passages as those of the past: a newer one takes its place."""
-        self._index.put(owner, PAST, past_document(file.id, version), self._passages(owner, file, version), facts)
+        document = past_document(file.id, version)
+        self._index.put(owner, PAST, document, self.passages(owner, file, version, document), facts)
         self._lake.keep_history(owner, file.id, version)
 
     def trim(self, owner: Owner, file: StoredFile) -> None:
@@ -90,13 +92,14 @@ class Versions:
         model = self._embedder.model()
         return min(LONGEST, model.longest - 2) if model else LONGEST
 
-    def _passages(self, owner: Owner, file: StoredFile, version: FileVersion) -> list[Chunk]:
+    def passages(self, owner: Owner, file: StoredFile, version: FileVersion, document: str) -> list[Chunk]:
         """Cut from the reading: after a crash the index may hold those of the next version already."""
+        rules = Rules(document, file.name, self._embedder.count, self.longest())
         try:
-            reading = self._lake.reading(owner, file.id, version)
+            packed = self._lake.packed_reading(owner, file.id, version)
+            chunks = self._work.call(version.bytes, passages_again, packed, rules)
         except (NotFound, Refused):  # damaged: its content is still there, to be fetched
             return []
-        chunks = cut(past_document(file.id, version), file.name, reading, self._embedder.count, self.longest())
         if version.model is None:
             return chunks
         held = self._index.embeddings(owner, version.model, [one.hash for one in chunks])

@@ -8,6 +8,7 @@ from pydantic import AliasChoices, ValidationError
 from pydantic.fields import FieldInfo
 
 from loci.core.errors import Refused
+from loci.core.json_shape import shape_fault
 
 INVALID_PARAMS = "INVALID_PARAMS"
 TEXTS: tuple[object, ...] = (str, str | None)
@@ -28,6 +29,10 @@ MAY_BE_EMPTY = frozenset({"new"})
 mode a model has to send all arguments, and mcp-use sends a null for each that the model left out."""
 LONGEST_NAME = 80
 MOST_NAMED = 5
+MOST_FAULTS = 1000
+"""Faults that pydantic tells one by one. That takes a second, in which the event loop waits."""
+MOST_VALUES, DEEPEST = 10_000, 100
+"""In an argument that is a text with JSON in it."""
 
 
 class Arguments(FuncMetadata):
@@ -40,6 +45,9 @@ class Arguments(FuncMetadata):
 
     def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
         given = {name: value for name, value in data.items() if not self._is_left_out(name, value)}
+        for name, value in given.items():
+            if isinstance(value, str) and not self._is_text(name):
+                _check_size(name, value)
         return super().pre_parse_json(given) | {name: value for name, value in given.items() if self._is_text(name)}
 
     def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
@@ -69,6 +77,16 @@ class Arguments(FuncMetadata):
         field = self.arg_model.model_fields.get(name)
         kind: object = field and field.annotation
         return kind in TEXTS
+
+
+def _check_size(name: str, text: str) -> None:
+    """Refuse JSON in a text if it would take long to parse. The limits of a request see only one value in it."""
+    if shape_fault(text.encode("utf-8", "replace"), MOST_VALUES, DEEPEST) is not None:
+        raise Refused(
+            f"{name} is a text with JSON of more than {MOST_VALUES:,} values, or of more than {DEEPEST} levels",
+            "Send less, and send it as JSON, not as a text",
+            code=INVALID_PARAMS,
+        )
 
 
 def _names(name: str, field: FieldInfo) -> list[str]:
@@ -104,11 +122,15 @@ def _nearest(name: str, known: Sequence[str]) -> str | None:
 
 def unfit_arguments(error: ValidationError, told: Mapping[str, str] | None = None) -> Refused:
     """The failure of a call whose arguments do not fit the tool; `told` says what an argument is."""
+    if (count := error.error_count()) > MOST_FAULTS:
+        return Refused(
+            f"{count:,} values do not fit", "Look at the schema of the tool, then call again", code=INVALID_PARAMS
+        )
     # The messages name the rule that was broken; the rejected values are the caller's data and stay out.
     complaints: dict[str, list[str]] = {}
     choices: dict[str, list[str]] = {}
     for fault in error.errors():
-        path = [str(part) for part in fault["loc"]]
+        path = [str(part)[:LONGEST_NAME] for part in fault["loc"]]
         if fault["type"] == "literal_error":
             # Of several literals each complains by itself.
             name = ".".join(part for part in path if not part.startswith("literal["))
@@ -118,7 +140,9 @@ def unfit_arguments(error: ValidationError, told: Mapping[str, str] | None = Non
     for name, expected in choices.items():
         about = f" ({told[name]})" if told and told.get(name) else ""
         complaints.setdefault(name, []).append(f"It is one of {_listed(expected)}{about}")
-    said = "; ".join(f"{name}: {message}" for name, messages in complaints.items() for message in messages)
+    told_all = [f"{name}: {message}" for name, messages in complaints.items() for message in messages]
+    more = f"; and {len(told_all) - MOST_NAMED} more" if len(told_all) > MOST_NAMED else ""
+    said = "; ".join(told_all[:MOST_NAMED]) + more
     return Refused(said, "Correct the arguments and call again", code=INVALID_PARAMS)
 
 

@@ -10,6 +10,7 @@ from mcp_types import CallToolResult, ContentBlock, InputRequiredResult, TextCon
 from pydantic import ValidationError
 
 from loci.core.errors import LociError, NotFound, Refused, Unavailable
+from loci.core.full_disk import disk_error
 from loci.core.json import Json
 from loci.mcp.arguments import unfit_arguments
 
@@ -75,6 +76,8 @@ def failed_result(content: Sequence[ContentBlock], told: Mapping[str, Json]) -> 
 
 
 def _bug(error: BaseException) -> FailedCall:
+    if isinstance(error, OSError) and (told := disk_error(error)):
+        return _failure(told)
     advice = "Try again. If it fails again, look at the server's log"
     failure = _failure(Unavailable("Loci failed on this call", advice, code=INTERNAL_ERROR))
     return FailedCall(failure.code, failure.result, error)

@@ -1,6 +1,6 @@
 """Loci over standard input and output."""
 
-from contextlib import AsyncExitStack
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -27,12 +27,24 @@ GRACE = 5
 """Seconds that calls have to finish after the client closed our input."""
 
 
-async def serve_stdio(server: LociServer) -> None:
-    """Serve one client until it closes our input. Answer everything that it asked until then."""
-    async with stdio_server() as (lines, wire), AsyncExitStack() as stack:
-        answers = await stack.enter_async_context(_Answers(wire))
+async def serve_stdio(server: LociServer, unheard: Callable[[], object]) -> None:
+    """Serve one client until it closes our input. Answer everything that it asked until then.
+
+    Calls `unheard` if it has closed our output: its input may stay open, and a thread waits there.
+    """
+    async with stdio_server() as (lines, wire):
+        try:
+            await _serve(server, lines, wire)
+        except anyio.get_cancelled_exc_class():
+            unheard()
+            raise
+
+
+async def _serve(
+    server: LociServer, lines: ReadStream[SessionMessage | Exception], wire: WriteStream[SessionMessage]
+) -> None:
+    async with _Answers(wire) as answers, anyio.create_task_group() as tasks:
         feed, requests = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        tasks = await stack.enter_async_context(anyio.create_task_group())
         tasks.start_soon(_pass_on, lines, feed, answers)
         await server.serve(requests, answers)
 

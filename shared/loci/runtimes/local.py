@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from loci.core.full_disk import freeing
 from loci.core.settings import Settings
 from loci.core.signing import Keyring, given_secrets
 from loci.core.stores import BlobStore, RecordStore
@@ -34,16 +35,20 @@ def local_adapters(settings: Settings) -> "Adapters":
     """Everything in the data folder, which is created if it is missing."""
     from loci.adapters.local.blobs import FolderBlobs
     from loci.adapters.local.data_folder import load_secret, make_writable
-    from loci.adapters.local.records import SqliteRecords
+    from loci.adapters.local.records import Ages, SqliteRecords
+    from loci.adapters.local.reserve import Reserve
     from loci.adapters.local.sqlite import Database
     from loci.app import Adapters
 
     folder = settings.data
     make_writable(folder)
     keyring = Keyring(given_secrets(settings) or [load_secret(folder / "secret")])
-    blobs = FolderBlobs(folder / "blobs", keyring.seal("link"), settings.base_url, time.time)
-    database = Database(folder / DATABASE)
-    records = SqliteRecords(database, time.time)
+    reserve = Reserve(folder)
+    blobs = FolderBlobs(folder / "blobs", keyring.seal("link"), settings.base_url, time.time, reserve)
+    with freeing():  # so that something can be deleted: to open the database on a full disk takes room, too
+        reserve.look()
+        database = Database(folder / DATABASE, reserve)
+    records = SqliteRecords(database, time.time, Ages(time.time))
     return Adapters(
         keyring=keyring,
         records=records,
@@ -54,7 +59,7 @@ def local_adapters(settings: Settings) -> "Adapters":
         search=partial(_for_search, settings, database),
         files=partial(_for_files, settings, blobs, keyring),
         code=partial(_for_code, settings, records, blobs),
-        tools=partial(_for_tools, keyring),
+        tools=partial(_for_tools, keyring, database),
         workflows=_for_workflows,
     )
 
@@ -91,11 +96,15 @@ def _for_search(settings: Settings, database: "Database") -> "SearchAdapters":
 
 def _for_files(settings: Settings, blobs: BlobStore, keyring: Keyring, shared: "SearchAdapters") -> "FileAdapters":
     from loci.adapters.local.file_uploads import SealedUploads
+    from loci.core.worker_process import Workers
     from loci.files.parts import FileAdapters
 
     reader = partial(_file_reader, settings, blobs)
     uploads = SealedUploads(keyring.seal("file upload"), settings.base_url, time.time)
-    return FileAdapters(shared.index, shared.embedder, shared.reranker, shared.locks, reader, uploads, uploads)
+    workers = Workers(settings.files_at_once)
+    return FileAdapters(
+        shared.index, shared.embedder, shared.reranker, shared.locks, reader, uploads, uploads, workers=workers
+    )
 
 
 def _file_reader(settings: Settings, blobs: BlobStore) -> "FileReader":
@@ -129,6 +138,7 @@ def local_executors(settings: Settings, records: RecordStore, blobs: BlobStore) 
     """Python, in processes of this machine."""
     from loci.adapters.local.executors.confined_executors import ConfinedExecutors
     from loci.adapters.local.executors.executor_starter import ExecutorStarter, strongest_wall
+    from loci.adapters.local.records import Ages
     from loci.adapters.sandbox.snapshots import Snapshots
     from loci.code.parts import executor_bounds
     from loci.code.python import KEPT_SECONDS
@@ -144,6 +154,7 @@ def local_executors(settings: Settings, records: RecordStore, blobs: BlobStore) 
         time.time,
         idle_seconds=settings.runner_idle_minutes * 60,
         kept_seconds=KEPT_SECONDS,
+        ages=Ages(time.time),
     )
 
 
@@ -155,13 +166,14 @@ def _sandbox(settings: Settings) -> "Sandbox":
     return DenoSandbox(settings.deno, partial(strongest_wall, allow_none=settings.allow_unsandboxed))
 
 
-def _for_tools(keyring: Keyring) -> "ToolAdapters":
-    from loci.adapters.local.secret_box import KeyringBox
+def _for_tools(keyring: Keyring, database: "Database") -> "ToolAdapters":
+    from loci.adapters.local.secret_box import KeyringBox, seal_stored
     from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
     from loci.tools.parts import ToolAdapters
 
-    who_gives_tokens = HttpAuthorizationServers(only_public=False)
-    return ToolAdapters(KeyringBox(keyring), _reached_servers, who_gives_tokens, os.environ.get)
+    box, who_gives_tokens = KeyringBox(keyring), HttpAuthorizationServers(only_public=False)
+    seal_stored(database, box)
+    return ToolAdapters(box, _reached_servers, who_gives_tokens, os.environ.get)
 
 
 def _reached_servers(changed: "Changed", reaching: "Reaching") -> "ToolServers":

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import islice
 from typing import Literal
 
 from loci.search.ranking import Chunk
@@ -59,14 +59,15 @@ class Passage:
     is_turn: bool = False
 
 
-def passages(text: str, blocks: Sequence[Block], count: Count, longest: int = LONGEST) -> list[Passage]:
-    """Cut the blocks that are too long, then join neighbours under one heading as long as they fit."""
-    pieces = [piece for block in blocks for piece in _cut(text, block, WINDOW)]
-    paths = list(dict.fromkeys(block.heading for block in blocks))
-    sizes = _counted(count, [*map(heading_line, paths), *(text[one.start : one.end] for one in pieces)])
-    room = {path: max(longest // 4, longest - size) for path, size in zip(paths, sizes, strict=False)}
-    counted = list(zip(pieces, sizes[len(paths) :], strict=True))
-    return _packed(_fitting(text, counted, room, count), room)
+def passages(
+    text: str, blocks: Sequence[Block], count: Count, longest: int = LONGEST, most: int | None = None
+) -> list[Passage]:
+    """Cut the blocks that are too long, then join neighbours under one heading as long as they fit.
+
+    The text behind the first `most` passages is not looked at.
+    """
+    room: dict[tuple[str, ...], int] = {}
+    return list(islice(_packed(_sized(text, blocks, count, longest, room), room), most))
 
 
 def chunks(
@@ -123,18 +124,44 @@ def _words(found: Sequence[Passage], own: Sequence[list[str]], at: int, under: i
         yield from own[other]
 
 
-def _packed(pieces: Sequence[tuple[Block, int]], room: dict[tuple[str, ...], int]) -> list[Passage]:
-    found: list[Passage] = []
-    for heading, under in groupby(pieces, key=lambda piece: piece[0].heading):
-        open = False  # True if the last passage may grow
-        for block, size in under:
-            last = found[-1] if open else None
-            if last is not None and block.kind != "turn" and last.tokens + size <= room[heading]:
-                found[-1] = Passage(last.start, block.end, heading, last.tokens + size)
-            else:
-                found.append(Passage(block.start, block.end, heading, size, block.kind == "turn"))
-            open = block.kind != "turn"
-    return found
+def _sized(
+    text: str, blocks: Sequence[Block], count: Count, longest: int, room: dict[tuple[str, ...], int]
+) -> Iterator[tuple[Block, int]]:
+    """Pieces of the blocks that fit, with their tokens. Learns how much room there is under each heading."""
+    for pieces in _batches(piece for block in blocks for piece in _cut(text, block, WINDOW)):
+        paths = [path for path in dict.fromkeys(one.heading for one in pieces) if path not in room]
+        sizes = count([*map(heading_line, paths), *(text[one.start : one.end] for one in pieces)])
+        room |= {path: max(longest // 4, longest - size) for path, size in zip(paths, sizes, strict=False)}
+        yield from _fitting(text, list(zip(pieces, sizes[len(paths) :], strict=True)), room, count)
+
+
+def _batches(pieces: Iterator[Block]) -> Iterator[list[Block]]:
+    """All together, unless the document is as long as a book."""
+    batch: list[Block] = []
+    held = 0
+    for one in pieces:
+        batch.append(one)
+        held += one.end - one.start + SMALLEST
+        if held >= BATCH:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch
+
+
+def _packed(pieces: Iterator[tuple[Block, int]], room: dict[tuple[str, ...], int]) -> Iterator[Passage]:
+    last: Passage | None = None
+    for block, size in pieces:
+        is_turn = block.kind == "turn"
+        may_grow = last is not None and last.heading == block.heading and not (last.is_turn or is_turn)
+        if last is not None and may_grow and last.tokens + size <= room[block.heading]:
+            last = Passage(last.start, block.end, block.heading, last.tokens + size)
+        else:
+            if last is not None:
+                yield last
+            last = Passage(block.start, block.end, block.heading, size, is_turn)
+    if last is not None:
+        yield last
 
 
 def _fitting(
@@ -143,7 +170,7 @@ def _fitting(
     """Cut the pieces again until each fits its room."""
     while any(_is_too_long(block, size, room) for block, size in counted):
         cut = [_shorter(text, block, size, room) for block, size in counted]
-        sizes = iter(_counted(count, [text[one.start : one.end] for pieces in cut if pieces for one in pieces]))
+        sizes = iter(count([text[one.start : one.end] for pieces in cut if pieces for one in pieces]))
         counted = [
             pair
             for (block, size), pieces in zip(counted, cut, strict=True)
@@ -183,17 +210,3 @@ def _boundary(text: str, low: int, high: int, finer: Sequence[re.Pattern[str]]) 
         if found:
             return found[-1].start(), found[-1].end()
     return high, high
-
-
-def _counted(count: Count, texts: Sequence[str]) -> list[int]:
-    """Count in one call, unless the document is as long as a book."""
-    sizes: list[int] = []
-    batch: list[str] = []
-    held = 0
-    for one in texts:
-        batch.append(one)
-        held += len(one)
-        if held >= BATCH:
-            sizes += count(batch)
-            batch, held = [], 0
-    return sizes + (count(batch) if batch else [])

@@ -3,8 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict
-from typing import Any, cast
+from typing import Any
 
 from loci.core.deadline import within
 from loci.core.errors import LociError
@@ -67,7 +66,7 @@ class Answering:
         match ask:
             case ListTools(owner, server):
                 tools = self._list.ask(owner, server).tools
-                return {"tools": [cast("JsonObject", asdict(one)) for one in tools]}
+                return {"tools": [one.said for one in tools]}
             case CallTool(owner, server, tool, arguments, seconds):
                 configured = self._list.get(owner, server)
                 return {"result": self._servers.call(owner, configured, tool, arguments, seconds=seconds)}

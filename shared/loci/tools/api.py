@@ -25,10 +25,11 @@ from loci.tools.ports import OwnTool, Progress, ToolServers
 from loci.tools.reaching import Reaching
 from loci.tools.result_value import media_beside, value_of
 from loci.tools.secrets import Secrets
+from loci.tools.tool_changes import ToolChange, change_of
 from loci.tools.tool_list import ToolList
 from loci.tools.tool_logins import ToolLogins
 from loci.tools.tool_search import KnownTool
-from loci.tools.tool_server import UpstreamTool
+from loci.tools.tool_server import SeenTool, UpstreamTool
 from loci.tools.usage import Usage
 from loci.tools.waiting_calls import WaitingCalls
 
@@ -71,6 +72,8 @@ class Overview:
     """The name to call each tool by, by its id."""
     logins: Mapping[str, LoginState]
     """By the server's name."""
+    warnings: Mapping[str, str]
+    """By the tool's id, for those that need one."""
 
 
 class Tools:
@@ -97,6 +100,10 @@ class Tools:
         """The entries of the servers without any secret, as they can be taken elsewhere."""
         return {one.name: portable(one.name, one.entry) for one in self.known(owner)}
 
+    def seen(self, owner: Owner, name: str) -> dict[str, SeenTool]:
+        """A server's tools as they are accepted, also those that it does not list now."""
+        return self.parts.tool_list.seen(owner, name)
+
     def check_place(self, name: str, entry: object) -> None:
         """Raise `Refused` if Loci connects to no server like this one."""
         self.parts.reaching.check_place(name, checked_entry(name, entry))
@@ -105,12 +112,21 @@ class Tools:
         """The names in the entry whose values are set here: a server like this one would get them."""
         return self.parts.reaching.filled_here(owner, checked_entry(name, entry))
 
-    def restore(self, owner: Owner, name: str, entry: object, *, no_variables: bool, only_public: bool) -> None:
+    def restore(
+        self,
+        owner: Owner,
+        name: str,
+        entry: object,
+        seen: Mapping[str, SeenTool],
+        *,
+        no_variables: bool,
+        only_public: bool,
+    ) -> None:
         """Configure a server as an archive has it: the secrets that it names may come later.
 
         `no_variables`, `only_public`: as in its `Entry`, whatever the archive says.
         """
-        self.parts.tool_list.restore(owner, name, entry, no_variables=no_variables, only_public=only_public)
+        self.parts.tool_list.restore(owner, name, entry, seen, no_variables=no_variables, only_public=only_public)
 
     def remove(self, owner: Owner, name: str) -> None:
         """Forget a server, and the login to it."""
@@ -173,7 +189,8 @@ class Tools:
             leave_out=gateway.denied(servers, for_code=for_code),
         )
         names = gateway.names(servers, [one.tool.id for one in found.tools])
-        return replace(found, to_approve=gateway.to_approve(servers), names=names)
+        marks = gateway.warnings(servers)
+        return replace(found, to_approve=gateway.to_approve(servers), names=names, warnings=marks)
 
     def call(
         self,
@@ -253,7 +270,16 @@ class Tools:
         servers, gateway = self.servers(owner), self.parts.gateway
         own = gateway.own()
         standing = gateway.standing(servers)
-        return Overview(servers, own, standing, gateway.names(servers, standing), self.logins.all(owner))
+        names, marks = gateway.names(servers, standing), gateway.warnings(servers)
+        return Overview(servers, own, standing, names, self.logins.all(owner), marks)
+
+    def changes(self, owner: Owner, name: str) -> list[ToolChange]:
+        """The changes of a server's tools since they were first seen, or accepted."""
+        return [change_of(one) for one in self.get(owner, name).tools if one.seen is not None]
+
+    def accept(self, owner: Owner, name: str, versions: Mapping[str, str]) -> None:
+        """Accept changes for a person who was shown them: the tools, each in its version."""
+        self.parts.tool_list.accept(owner, name, versions)
 
     def used_after(self, owner: Owner, tools: Sequence[str]) -> dict[str, float]:
         """The tools that are used after these, each with how surely, from 0 to 1."""
@@ -285,5 +311,5 @@ class Tools:
     def close(self) -> None:
         """End all connections: the server stops. What ended just before is counted and learned from, if it is quick."""
         self.parts.later.finish(PATIENCE)
-        self.parts.servers.close()
+        self.parts.servers.close(for_good=True)
         self.parts.logins.close()

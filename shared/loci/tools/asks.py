@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
-from loci.core.errors import Conflict, LociError, Misconfigured, NotFound, OutOfTime, Refused, Unavailable
+from loci.core.errors import Conflict, Damaged, LociError, Misconfigured, NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.secret_box import Unreadable
@@ -14,7 +14,7 @@ from loci.tools.ports import ToolServerError
 ERRORS: Mapping[str, type[LociError]] = {
     kind.__name__: kind
     for kind in (
-        *(LociError, NotFound, Refused, Conflict, Unavailable, OutOfTime, Misconfigured),
+        *(LociError, NotFound, Refused, Conflict, Unavailable, OutOfTime, Damaged, Misconfigured),
         *(ToolServerError, Unreadable),
     )
 }

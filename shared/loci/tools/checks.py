@@ -30,6 +30,9 @@ def check_owner(tools: Tools, owner: Owner) -> list[Finding]:
             bad.append(Finding(NAME, "warning", f"The login to {one.name} has ended", login.told(one.name, now)))
         elif one.failure is not None:
             bad.append(Finding(NAME, "warning", one.failure, f"Ask it again with: loci tools test {one.name}"))
+        elif changed := sum(tool.seen is not None for tool in one.tools):
+            what = f"{one.name} has changed {counted(changed, 'tool')} since they were first seen"
+            bad.append(Finding(NAME, "warning", what, f"See how, and accept it with: loci tools accept {one.name}"))
     count = counted(sum(len(one.tools) for one in servers), "tool")
     what = f"{counted(len(servers), 'server')} with {count}" if servers else "None yet"
     return bad or [Finding(NAME, "ok", what)]

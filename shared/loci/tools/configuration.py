@@ -10,11 +10,14 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from loci.core.errors import Refused
 from loci.core.json import JsonObject
+from loci.core.redaction import BLANK
 from loci.tools.oauth_entry import OAuthEntry, oauth_or_none
 from loci.tools.tool_server import AT_ONCE, SECONDS, UpstreamTool
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 VARIABLE = re.compile(r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
+SEALED = re.compile(r"\$\{closed\+(?P<text>[\w=.-]+)\}")
+"""A part of an argument or of a URL that is stored closed."""
 OWN = frozenset({"loci", "pml"})
 """Names that belong to Loci's own tools."""
 LARGEST_FILE = 1 << 20
@@ -46,6 +49,10 @@ class Entry(BaseModel):
     deny: list[str] = []
     approve: list[str] = []
     """Patterns of the tools whose calls a person must approve."""
+    destructive: list[str] = []
+    """Patterns of the tools that may destroy something, whatever the server says of them."""
+    reads: list[str] = []
+    """Patterns of the others that change nothing, whatever the server says of them."""
     no_variables: bool = False
     """True: no variable of the environment is filled in, only secrets. It came with an import."""
     only_public: bool = False
@@ -141,8 +148,13 @@ def imported_name(name: str) -> str:
 def shown(entry: Entry) -> str:
     """The entry in one line, without the values of variables and headers: they may be secret."""
     if entry.url is not None:
-        return entry.url.partition("?")[0]
-    return " ".join([PurePath(entry.command or "").name, *entry.args])
+        return shown_url(entry.url)
+    return SEALED.sub(BLANK, " ".join([PurePath(entry.command or "").name, *entry.args]))
+
+
+def shown_url(url: str) -> str:
+    """The URL without what may be secret in it."""
+    return SEALED.sub(BLANK, url.partition("?")[0])
 
 
 def not_configured(name: str, what: str, advice: str) -> Refused:

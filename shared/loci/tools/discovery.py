@@ -30,6 +30,8 @@ class FoundTools:
     """Servers that failed when they were asked last."""
     to_approve: frozenset[str] = frozenset()
     """The ids of those whose calls a person must approve."""
+    warnings: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By their ids, the words of caution about those that need them."""
     names: Mapping[str, str] = field(default_factory=dict[str, str])
     """By their ids, the names to call them by: ones that every client accepts, unless other tools have them, too."""
 

@@ -22,11 +22,14 @@ from loci.tools.arguments import IsOpen, check_arguments
 from loci.tools.configuration import Configured
 from loci.tools.policy import AnyTool, Policy, Standing, approval_needed, is_safe, matches, reads
 from loci.tools.ports import OwnTool, OwnTools, Progress, ToolServers
+from loci.tools.tool_changes import version_of, warnings
 from loci.tools.tool_list import ToolList, tools_of
 from loci.tools.tool_server import UpstreamTool
 from loci.tools.waiting_calls import AskedCall, WaitingCalls
 
 NEAREST = 3
+LONGEST_SPELLING = 400
+"""No tool has a longer name; without a limit, callers would fill the cache of `wire_spelling` with theirs."""
 CALLED_BY_CLIENTS = Standing("Only a client calls it: it runs code, or calls tools itself", None)
 
 
@@ -116,7 +119,7 @@ class Gateway:
             self._policy.check(tool, server.entry)
             check_arguments(tool.id, tool.input_schema, arguments)
             if not approved and (reason := self._policy.approval_needed(tool, server.entry)):
-                self._ask(AskedCall(caller, door, tool.id, arguments, reason), asking, given_up)
+                self._ask(AskedCall(caller, door, tool.id, arguments, reason, version_of(tool)), asking, given_up)
             under_way.counted_as = tool.id
             under_way.result = self._servers.call(
                 caller.owner, server, tool.name, arguments, seconds=seconds, progress=progress, given_up=given_up
@@ -168,6 +171,10 @@ class Gateway:
         """The ids of those of their tools whose calls a person must approve."""
         needed = ((tool.id, self._policy.approval_needed(tool, one.entry)) for one, tool in tools_of(servers))
         return frozenset(id for id, reason in needed if reason is not None)
+
+    def warnings(self, servers: Sequence[Configured]) -> dict[str, str]:
+        """The words of caution about those of their tools that need them, by id."""
+        return warnings((tool for _, tool in tools_of(servers)), (one.id for one in self._own.all()))
 
     def chosen(self, owner: Owner, patterns: Sequence[str]) -> dict[str, UpstreamTool]:
         """The upstream tools whose ids fit a pattern, and that may be called, by `names`. Waits for no server."""
@@ -230,6 +237,7 @@ class Gateway:
 
         A server that nobody asked yet is asked now.
         """
+        spelling = spelling[:LONGEST_SPELLING]
         found = self.find(owner, spelling)
         if found is not None:
             return found
@@ -305,6 +313,7 @@ class Gateway:
 
 def _plain(spelling: str) -> str:
     """The name without the `mcp__` that some clients put before each, with `__` between server and tool."""
+    spelling = spelling[:LONGEST_SPELLING]
     return spelling.removeprefix("mcp__").replace("__", ":", 1) if spelling.startswith("mcp__") else spelling
 
 

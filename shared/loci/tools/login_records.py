@@ -9,6 +9,7 @@ from loci.core.json import JsonObject, iso
 from loci.core.secret_box import SecretBox, Unreadable
 from loci.core.stores import Record, RecordStore, every, read_or_none, readable
 from loci.tools.authorization import AuthorizationServer, OAuthClient, Tokens, known_method
+from loci.tools.configuration import shown_url
 from loci.tools.oauth_entry import Grant
 
 LOGIN = "tool_login"
@@ -44,7 +45,7 @@ class LoginState:
 
     def is_for(self, written: str | None) -> bool:
         """True if it is a login for the server that has this URL in its entry."""
-        return written == self.written
+        return written is not None and shown_url(written) == shown_url(self.written)
 
     def told(self, name: str, now: float) -> str:
         """How it is with the login, for people."""

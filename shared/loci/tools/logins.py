@@ -21,6 +21,9 @@ from loci.tools.renewal import Renewal, advice
 from loci.tools.tool_server import Bearer
 from loci.tools.wanted_login import Wanted, check_safe, check_trusted
 
+MOST_KNOWN = 12
+"""Tokens of a login that are looked for in what its server says."""
+
 
 @dataclass(frozen=True, slots=True)
 class BegunLogin:
@@ -37,21 +40,27 @@ class LoginBearer:
 
     def __init__(self, name: str, login: Login, fresh: Callable[[str | None], Login]) -> None:
         self._name = name
-        self._login = login
-        self._fresh = fresh
+        self._known: dict[str, None] = {}
+        self.take(login, fresh)
 
     @property
     def token(self) -> str:
         return self._login.access
 
+    @property
+    def secrets(self) -> frozenset[str]:
+        return frozenset(self._known)
+
     def take(self, login: Login, fresh: Callable[[str | None], Login]) -> None:
         self._login, self._fresh = login, fresh
+        given = (*self._known, login.access, login.refresh, login.client.secret)
+        self._known = dict.fromkeys([one for one in given if one][-MOST_KNOWN:])
 
     def renew(self, refused: str) -> None:
         login = self._fresh(refused)
         if login.state.id != self._login.state.id:  # another account must not use this connection
             raise ToolServerError(f"There is another login to {self._name} now", "Try again: nothing was done")
-        self._login = login
+        self.take(login, self._fresh)
 
     def advice(self, scopes: Sequence[str] = ()) -> str:
         return advice(self._name, self._login.state, scopes)

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from loci.core.errors import Refused
+from loci.core.json import JsonObject
 from loci.tools.configuration import Entry
 from loci.tools.ports import OwnTool
 from loci.tools.tool_server import UpstreamTool
@@ -40,7 +41,8 @@ class Policy:
         if entry.allow and not _fits(tool, entry.allow):
             raise _denied(tool, "it is not among those that the operator allows")
         if self.read_only and not reads(tool):
-            raise _denied(tool, "only tools that say that they change nothing may be called (tools_read_only)")
+            why = "only tools that say that they change nothing may be called (tools_read_only)"
+            raise _denied(tool, f"{why}; {changed}" if (changed := _changed(tool)) else why)
 
     def allows(self, tool: AnyTool, entry: Entry = NO_PATTERNS) -> bool:
         """True if calls of this tool are allowed."""
@@ -61,14 +63,23 @@ class Policy:
 
     def approval_needed(self, tool: AnyTool, entry: Entry = NO_PATTERNS) -> str | None:
         """Why a person must approve each call of this tool; None if nobody has to."""
+        reason, changed = self._reason(tool, entry), _changed(tool)
+        if reason and changed:
+            return f"{reason}; {changed}"
+        goes_by_hints = self.read_only or self.approval in ("destructive", "writes")
+        return reason or (changed if goes_by_hints and not _word(tool) else None)
+
+    def _reason(self, tool: AnyTool, entry: Entry) -> str | None:
         if _fits(tool, entry.approve):
             return "the operator wants that a person approves each call of it"
         if self.approval == "all":
             return "a person approves each call (tools_approval)"
+        if self.approval in ("destructive", "writes") and _word(tool) == "destructive":
+            return "the operator says that it may destroy something"
         # By the protocol's own defaults: a tool that says nothing may change things, and may destroy some.
         if self.approval == "writes" and not reads(tool):
             return "it does not say that it changes nothing"
-        if self.approval == "destructive" and not reads(tool) and tool.annotations.get("destructiveHint") is not False:
+        if self.approval == "destructive" and not reads(tool) and hints(tool).get("destructiveHint") is not False:
             return "it does not say that it destroys nothing"
         return None
 
@@ -86,7 +97,19 @@ def matches(tool: UpstreamTool, patterns: Sequence[str]) -> bool:
 
 def is_safe(tool: AnyTool) -> bool:
     """True if the tool says that a repetition changes nothing more."""
-    return reads(tool) or tool.annotations.get("idempotentHint") is True
+    return reads(tool) or hints(tool).get("idempotentHint") is True
+
+
+def hints(tool: AnyTool) -> JsonObject:
+    """The hints that count."""
+    return tool.hints if isinstance(tool, UpstreamTool) else tool.annotations
+
+
+def word_of(tool: UpstreamTool, entry: Entry) -> Literal["reads", "destructive"] | None:
+    """The operator's word about the tool, if they gave one."""
+    if _fits(tool, entry.destructive):
+        return "destructive"
+    return "reads" if _fits(tool, entry.reads) else None
 
 
 def _fits(tool: AnyTool, patterns: Sequence[str]) -> bool:
@@ -96,7 +119,19 @@ def _fits(tool: AnyTool, patterns: Sequence[str]) -> bool:
 
 
 def reads(tool: AnyTool) -> bool:
-    return tool.annotations.get("readOnlyHint") is True
+    return hints(tool).get("readOnlyHint") is True
+
+
+def _word(tool: AnyTool) -> str | None:
+    return tool.word if isinstance(tool, UpstreamTool) else None
+
+
+def _changed(tool: AnyTool) -> str | None:
+    """The reason to ask about a tool that its server has changed, or added later."""
+    if not isinstance(tool, UpstreamTool) or tool.seen is None:
+        return None
+    what = "changed it since it was first seen" if tool.seen.version else "added it later"
+    return f"its server {what}, and nobody has accepted that (loci tools accept {tool.server})"
 
 
 def _denied(tool: AnyTool, why: str) -> Refused:

@@ -92,8 +92,11 @@ class ServerConnections(Protocol):
         """
         ...
 
-    def close(self, owner: Owner | None = None, name: str | None = None) -> None:
-        """End the connections: all, an owner's, or one server's."""
+    def close(self, owner: Owner | None = None, name: str | None = None, *, for_good: bool = False) -> None:
+        """End the connections: all, an owner's, or one server's.
+
+        `for_good`: a call that comes as Loci ends opens none, and so starts no program that nobody would end.
+        """
         ...
 
 
@@ -114,7 +117,7 @@ class ToolServers(Protocol):
         given_up: GivingUp | None = None,
     ) -> JsonObject: ...
 
-    def close(self, owner: Owner | None = None, name: str | None = None) -> None: ...
+    def close(self, owner: Owner | None = None, name: str | None = None, *, for_good: bool = False) -> None: ...
 
 
 class OwnTool(Protocol):

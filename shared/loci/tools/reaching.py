@@ -2,15 +2,19 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 from loci.core.deadline import time_for
-from loci.core.errors import Refused
+from loci.core.errors import LociError, Refused
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.tools.configuration import VARIABLE, Configured, Entry, not_configured
+from loci.tools.configuration import SEALED, VARIABLE, Configured, Entry, not_configured
+from loci.tools.entry_secrets import given_secrets, safe_arguments, safe_url, safe_values
 from loci.tools.logins import Logins
 from loci.tools.oauth_entry import OAuthEntry
 from loci.tools.ports import Progress, ServerConnections, ToolServerError
@@ -21,6 +25,14 @@ from loci.tools.wanted_login import Wanted
 
 CLOSED = "closed:"
 """Begins the value of a header or a variable that is stored closed."""
+
+
+@dataclass(slots=True)
+class _Given:
+    """What was filled in: secrets of the owner, and variables of this machine by their names."""
+
+    secrets: list[str] = field(default_factory=list[str])
+    variables: dict[str, str] = field(default_factory=dict[str, str])
 
 
 class Reaching:
@@ -41,15 +53,8 @@ class Reaching:
         self._only_public = only_public
 
     def closed(self, owner: Owner, entry: Entry) -> Entry:
-        """The entry as it is stored: the values of headers and variables closed, unless they only name others."""
-
-        def closed(values: Mapping[str, str]) -> dict[str, str]:
-            return {name: text if _only_names(text) else self._close(owner, text) for name, text in values.items()}
-
-        oauth = entry.oauth
-        if oauth is not None and oauth.client_secret is not None:
-            oauth = oauth.model_copy(update=closed({"client_secret": oauth.client_secret}))
-        return entry.model_copy(update={"env": closed(entry.env), "headers": closed(entry.headers), "oauth": oauth})
+        """The entry as it is stored: what may be secret in it is closed, unless it only names others."""
+        return closed_entry(entry, partial(self._secrets.closed, owner))
 
     def check(self, owner: Owner, name: str, entry: Entry) -> None:
         """Raise `Refused` if the entry names a variable or a secret that is not set. Opens no secret."""
@@ -73,47 +78,54 @@ class Reaching:
 
     def server(self, owner: Owner, configured: Configured) -> ToolServer:
         """The server, with everything filled in. Raises `LociError` if something is missing."""
-        name, entry, filled = configured.name, configured.entry, self._filling(owner, configured)
-
-        def all_filled(texts: Mapping[str, str]) -> dict[str, str]:
-            return {one: filled(text) for one, text in texts.items()}
-
+        name, entry = configured.name, configured.entry
         if entry.url is not None:
             wanted = self.wanted_login(owner, configured)
             reach: Program | Endpoint = wanted.endpoint
             if not entry.has_authorization and (bearer := self._logins.bearer(owner, wanted)) is not None:
                 reach = replace(wanted.endpoint, bearer=bearer)
         else:
-            folder = filled(entry.cwd) if entry.cwd else None
-            reach = Program(filled(entry.command or ""), tuple(map(filled, entry.args)), all_filled(entry.env), folder)
+            given = _Given()
+            filled = self._filling(owner, configured, given)
+            folder, arguments = filled(entry.cwd) if entry.cwd else None, tuple(map(filled, entry.args))
+            values = {one: filled(text) for one, text in entry.env.items()}
+            secrets = given_secrets({**given.variables, **values}, arguments, certain=given.secrets)
+            reach = Program(filled(entry.command or ""), arguments, values, folder, secrets)
         return ToolServer(name, reach, entry.seconds, entry.at_once)
 
     def wanted_login(self, owner: Owner, configured: Configured) -> Wanted:
         """The login that the entry asks for, with everything filled in. Raises `LociError` if something is missing."""
-        name, entry, filled = configured.name, configured.entry, self._filling(owner, configured)
+        name, entry, given = configured.name, configured.entry, _Given()
+        filled = self._filling(owner, configured, given)
         if entry.url is None:
             raise Refused(f"{name} is a program: it has no login of Loci's", "Give it what it needs as a variable")
-        headers = {one: filled(text) for one, text in entry.headers.items()}
-        endpoint = Endpoint(filled(entry.url), headers, only_public=entry.only_public)
+        url, headers = filled(entry.url), {one: filled(text) for one, text in entry.headers.items()}
         oauth = OAuthEntry()
         if entry.oauth is not None:
             oauth = entry.oauth.model_copy(update={one: filled(text) for one, text in _texts(entry.oauth).items()})
+        certain = [*given.secrets, oauth.client_secret or ""]
+        secrets = given_secrets({**given.variables, **headers}, url=url, certain=certain)
+        endpoint = Endpoint(url, headers, only_public=entry.only_public, secrets=secrets)
         return Wanted(name, entry.url, endpoint, oauth)
 
-    def _filling(self, owner: Owner, server: Configured) -> Callable[[str], str]:
-        """The function that fills in a text of this server's entry."""
+    def _filling(self, owner: Owner, server: Configured, given: _Given) -> Callable[[str], str]:
+        """The function that fills in a text of this server's entry, and notes what it fills in."""
+
+        def value(found: re.Match[str]) -> str:
+            name = found["name"]
+            secret = self._secrets.get(owner, name)
+            if secret is not None:
+                given.secrets.append(secret)
+                return secret
+            variable = self._variable_for(server.entry, name)
+            if variable is None and found["default"] is None:
+                raise self._missing(server.name, server.entry, name)
+            return given.variables.setdefault(name, found["default"] if variable is None else variable)
 
         def filled(text: str) -> str:
-            def value(found: re.Match[str]) -> str:
-                set_to = self._secrets.get(owner, found["name"])
-                if set_to is None:
-                    set_to = self._variable_for(server.entry, found["name"])
-                if set_to is None and found["default"] is None:
-                    raise self._missing(server.name, server.entry, found["name"])
-                return set_to if set_to is not None else found["default"]
-
             if text.startswith(CLOSED):
                 text = self._secrets.opened(owner, text.removeprefix(CLOSED))
+            text = SEALED.sub(lambda found: self._secrets.opened(owner, found["text"]), text)
             return VARIABLE.sub(value, text)
 
         return filled
@@ -126,19 +138,27 @@ class Reaching:
         why = ", and gets no variable of this machine, because it came with an import" if is_kept_back else ""
         return not_configured(name, f"it needs {needed}{why}", f"Store it with: loci tools secret {needed}")
 
-    def _close(self, owner: Owner, text: str) -> str:
-        return text if text.startswith(CLOSED) else CLOSED + self._secrets.closed(owner, text)
-
 
 class ReachedServers:
-    """`ToolServers` over connections of this process."""
+    """`ToolServers` over connections of this process. No secret that a server was given comes back from it."""
 
     def __init__(self, connections: ServerConnections, reaching: Reaching) -> None:
         self._connections = connections
         self._reaching = reaching
 
     def tools(self, owner: Owner, server: Configured) -> Sequence[UpstreamTool]:
-        return self._connections.tools(owner, self._reaching.server(owner, server))
+        reached = self._reaching.server(owner, server)
+        with _redacted(reached):
+            found = self._connections.tools(owner, reached)
+        words = reached.redaction().value([[one.title, one.description] for one in found])
+        # Calls repeat the rest, so a password such as "postgres" or "password" must not change it.
+        exact: list[list[Any]] = reached.redaction(plain_words=False).value(
+            [[one.name, one.input_schema, one.output_schema, one.annotations] for one in found]
+        )
+        return [
+            UpstreamTool(server.name, name, title, description or "", given, returned, hints)
+            for (title, description), (name, given, returned, hints) in zip(words, exact, strict=True)
+        ]
 
     def call(
         self,
@@ -158,12 +178,51 @@ class ReachedServers:
         if left <= 0:  # a renewal of the login goes on to its end; the caller may have gone
             what = f"It took more than {limit:.3g} s to get the login and the secrets for {server.name}"
             raise ToolServerError(what, "The call was not made. Try again")
-        return self._connections.call(
-            owner, reached, tool, arguments, seconds=left, progress=progress, given_up=given_up
-        )
 
-    def close(self, owner: Owner | None = None, name: str | None = None) -> None:
-        self._connections.close(owner, name)
+        def told(done: float, total: float | None, message: str | None) -> None:
+            if progress is not None:
+                progress(done, total, reached.redaction().value(message))
+
+        with _redacted(reached):
+            result = self._connections.call(
+                owner, reached, tool, arguments, seconds=left, progress=told if progress else None, given_up=given_up
+            )
+        return reached.redaction().value(result)
+
+    def close(self, owner: Owner | None = None, name: str | None = None, *, for_good: bool = False) -> None:
+        self._connections.close(owner, name, for_good=for_good)
+
+
+def closed_entry(entry: Entry, close: Callable[[str], str]) -> Entry:
+    """The entry with everything closed that may be secret and does not only name others."""
+
+    def closed(_: str, text: str) -> str:
+        return text if text.startswith(CLOSED) else CLOSED + close(text)
+
+    def closed_part(_: str, text: str) -> str:
+        return text if SEALED.fullmatch(text) else f"${{closed+{close(text)}}}"
+
+    oauth = entry.oauth
+    if oauth is not None and oauth.client_secret is not None:
+        oauth = oauth.model_copy(update=safe_values({"client_secret": oauth.client_secret}, closed))
+    return entry.model_copy(
+        update={
+            "env": safe_values(entry.env, closed),
+            "headers": safe_values(entry.headers, closed),
+            "oauth": oauth,
+            "args": safe_arguments(entry.args, closed_part),
+            "url": entry.url and safe_url(entry.url, closed_part),
+        }
+    )
+
+
+@contextmanager
+def _redacted(server: ToolServer) -> Generator[None]:
+    """Blank the secrets in errors: the server may have repeated them."""
+    try:
+        yield
+    except LociError as error:
+        raise server.redaction().error(error) from None
 
 
 def _variables(entry: Entry) -> Iterator[re.Match[str]]:
@@ -176,8 +235,3 @@ def _variables(entry: Entry) -> Iterator[re.Match[str]]:
 def _texts(oauth: OAuthEntry | None) -> dict[str, str]:
     """The settings that may name variables and secrets."""
     return {} if oauth is None else oauth.model_dump(exclude={"grant", "callback_port"}, exclude_none=True)
-
-
-def _only_names(text: str) -> bool:
-    """True if there is nothing secret in the text itself: it is `Bearer ${TOKEN}`, or `${TOKEN}`."""
-    return bool(VARIABLE.search(text)) and VARIABLE.sub("", text).strip() in ("", "Bearer")

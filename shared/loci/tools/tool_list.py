@@ -2,12 +2,12 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
-from typing import cast
+from dataclasses import replace
+from typing import Any, cast
 
-from loci.core.errors import Conflict, LociError, NotFound
+from loci.core.errors import Conflict, LociError, NotFound, Refused
 from loci.core.events import Tell, untold
 from loci.core.identity import Owner
 from loci.core.ids import content_id
@@ -15,9 +15,11 @@ from loci.core.json import JsonObject, iso
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.tools.configuration import NAME, Configured, Entry, checked_entry, checked_name
+from loci.tools.policy import word_of
 from loci.tools.ports import AskLater, ToolServers
 from loci.tools.reaching import Reaching
-from loci.tools.tool_server import UpstreamTool
+from loci.tools.tool_changes import fingerprints, remembered, restored, stored, version_of
+from loci.tools.tool_server import SeenTool, UpstreamTool
 
 SERVER, LISTED = "tool_server", "listed_tools"
 """The kinds of records: how a server is reached, and its tools."""
@@ -65,16 +67,49 @@ class ToolList:
         self._reaching.check(owner, name, entry)
         entry = self._reaching.closed(owner, entry)
         self._records.put(owner, SERVER, name, entry.as_json())
-        self._records.remove(owner, LISTED, name)
+        self._forget_list(owner, name, {})
         return Configured(name, entry)
 
-    def restore(self, owner: Owner, name: str, value: object, *, no_variables: bool, only_public: bool) -> None:
-        """Configure a server as an archive has it. Its secrets may be missing yet: the first use says which."""
+    def restore(
+        self,
+        owner: Owner,
+        name: str,
+        value: object,
+        seen: Mapping[str, SeenTool],
+        *,
+        no_variables: bool,
+        only_public: bool,
+    ) -> None:
+        """Configure a server as an archive has it, with its tools as they were seen there.
+
+        Its secrets may be missing yet: the first use says which.
+        """
         entry = checked_entry(checked_name(name), value)
         self._reaching.check_place(name, entry)
         entry = entry.model_copy(update={"no_variables": no_variables, "only_public": only_public})
         self._records.put(owner, SERVER, name, self._reaching.closed(owner, entry).as_json())
-        self._records.remove(owner, LISTED, name)
+        self._forget_list(owner, name, seen)
+
+    def seen(self, owner: Owner, name: str) -> dict[str, SeenTool]:
+        """The server's tools as they are accepted, also those that it does not list now."""
+        return fingerprints(*_listed(self._records.get(owner, LISTED, name)))
+
+    def accept(self, owner: Owner, name: str, versions: Mapping[str, str]) -> None:
+        """Accept these tools as a person was shown them, each in that version.
+
+        Raises `Refused` if one is another by now.
+        """
+        self.get(owner, name)
+
+        def accepted(held: Record | None) -> JsonObject:
+            tools, kept = _listed(held)
+            now = {one.name: version_of(one) for one in tools if one.name in versions}
+            if held is None or any(now.get(tool) != version for tool, version in versions.items()):
+                raise Refused(f"{name} has changed its tools again", "Look at them again", code="CHANGED_AGAIN")
+            seen = {tool: one for tool, one in kept.items() if tool not in versions}
+            return {**held.value, "seen": stored(seen)}
+
+        self._rewrite(owner, name, accepted)
 
     def remove(self, owner: Owner, name: str) -> None:
         """Forget a server and its tools."""
@@ -125,14 +160,16 @@ class ToolList:
         try:
             tools = self._servers.tools(owner, server)
         except LociError as error:
-            is_kept = self._keep(owner, replace(server, failure=str(error), failed_at=self._clock()), began)
+            is_kept = self._keep(owner, server, began, None, str(error))
             if is_kept and server.failure is None:
                 self._tell(owner, "server", {"server": name, "state": "down", "code": error.code})
             raise
-        asked = replace(server, tools=tuple(tools), listed_at=self._clock(), failure=None, failed_at=None)
-        is_kept = self._keep(owner, asked, began)
+        is_kept = self._keep(owner, server, began, tools)
+        asked = self.get(owner, name)
         if is_kept and (server.failure is not None or server.listed_at is None):
-            self._tell(owner, "server", {"server": name, "state": "up", "tools": len(asked.tools)})
+            self._tell(owner, "server", {"server": name, "state": "up", "tools": len(tools)})
+        if count := len(_changed(asked) - _changed(server)):
+            self._tell(owner, "server", {"server": name, "state": "changed", "tools": count})
         return asked
 
     def ask_later(self, owner: Owner, name: str) -> None:
@@ -186,24 +223,55 @@ class ToolList:
                 self._calm_until.clear()
             self._calm_until[key] = time.monotonic() + CALM
 
-    def _keep(self, owner: Owner, server: Configured, began: float) -> bool:
+    def _keep(
+        self,
+        owner: Owner,
+        server: Configured,
+        began: float,
+        tools: Sequence[UpstreamTool] | None,
+        failure: str | None = None,
+    ) -> bool:
         """Keep the outcome of asking that began then. False: asking that began later has left its own already."""
-        value: JsonObject = {
-            "of": _state(server.entry),
-            "tools": [cast("JsonObject", asdict(one)) for one in server.tools],
-            "at": server.listed_at,
-            "failure": server.failure,
-            "failed_at": server.failed_at,
-            "began": began,
-        }
-        while True:
-            held = self._records.get(owner, LISTED, server.name)
+        asked_at, of = self._clock(), _state(server.entry)
+
+        def outcome(held: Record | None) -> JsonObject | None:
             other = held and held.value.get("began")
             if isinstance(other, float) and began < other <= self._clock():  # or else a clock was wrong
+                return None
+            listed, kept = _listed(held)
+            now = tools if tools is not None else listed if held and held.value.get("of") == of else ()
+            return {
+                "of": of,
+                "tools": [one.said for one in now],
+                "at": server.listed_at if failure else asked_at,
+                "failure": failure,
+                "failed_at": asked_at if failure else None,
+                "began": began,
+                "seen": stored(remembered(now, listed, kept)),
+            }
+
+        return self._rewrite(owner, server.name, outcome)
+
+    def _forget_list(self, owner: Owner, name: str, seen: Mapping[str, SeenTool]) -> None:
+        """Forget the list, but not how its tools were seen."""
+
+        def forgotten(held: Record | None) -> JsonObject | None:
+            listed, kept = _listed(held)
+            known = {**fingerprints((), seen), **remembered((), listed, kept)}
+            return {"tools": [], "seen": stored(known)} if known or held else None
+
+        self._rewrite(owner, name, forgotten)
+
+    def _rewrite(self, owner: Owner, name: str, new: Callable[[Record | None], JsonObject | None]) -> bool:
+        """Replace the stored list by what `new` makes of it. False if `new` returns None."""
+        while True:
+            held = self._records.get(owner, LISTED, name)
+            value = new(held)
+            if value is None:
                 return False
-            version = held.version if held else ABSENT
             with suppress(Conflict):
-                self._records.put(owner, LISTED, server.name, value, expect_version=version, durable=False)
+                version = held.version if held else ABSENT
+                self._records.put(owner, LISTED, name, value, expect_version=version, durable=False)
                 return True
 
     def _read(self, server: Record, listed: Record | None) -> Configured | None:
@@ -226,9 +294,10 @@ class ToolList:
 
     def _with_tools(self, server: Configured, record: Record | None) -> Configured:
         def read(record: Record) -> Configured:
-            tools = tuple(UpstreamTool(**one) for one in cast("list[dict[str, object]]", record.value["tools"]))  # type: ignore[arg-type]
             at, failure = cast("float | None", record.value["at"]), cast("str | None", record.value["failure"])
             failed_at = cast("float | None", record.value.get("failed_at"))
+            listed, kept = _listed(record)
+            tools = tuple(replace(one, seen=kept.get(one.name), word=word_of(one, server.entry)) for one in listed)
             return replace(server, tools=tools, listed_at=at, failure=failure, failed_at=failed_at)
 
         if record is not None and record.value.get("of") == _state(server.entry):
@@ -236,9 +305,23 @@ class ToolList:
         return server
 
 
+def _listed(record: Record | None) -> tuple[Sequence[UpstreamTool], dict[str, SeenTool]]:
+    """The tools as the server listed them last, and what is remembered of them. From a damaged record all are new."""
+
+    def read(record: Record) -> tuple[Sequence[UpstreamTool], dict[str, SeenTool]]:
+        tools = cast("list[dict[str, Any]]", record.value["tools"])
+        return [UpstreamTool(**one) for one in tools], restored(record.value.get("seen"))
+
+    return read_or_none(record, read) or ((), {} if record is None else {"": SeenTool("")})
+
+
+def _changed(server: Configured) -> set[str]:
+    return {one.name for one in server.tools if one.seen is not None}
+
+
 def _state(entry: Entry) -> str:
     """Changes with each change of how the server is reached: its tools may be others then."""
-    return content_id(entry.model_dump_json())
+    return content_id(entry.model_dump_json(exclude={"destructive", "reads"}))
 
 
 def told_time(server: Configured) -> str:

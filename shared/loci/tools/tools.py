@@ -40,6 +40,7 @@ class FoundView(BaseModel):
     related: bool = Field(description="true: used with the others")
     why: str
     needs_approval: bool = Field(default=False, exclude_if=is_unset)
+    warning: str | None = Field(default=None, exclude_if=is_unset)
     input_schema: dict[str, Any] | None = Field(default=None, exclude_if=is_unset)
 
 
@@ -114,6 +115,7 @@ def _answer(found: FoundTools, *, with_schemas: bool) -> FoundAnswer:
                 related=one.tool.id in found.related,
                 why=one.why,
                 needs_approval=one.tool.id in found.to_approve,
+                warning=found.warnings.get(one.tool.id),
                 input_schema=one.tool.input_schema if with_schemas else None,
             )
             for one in found.tools

@@ -26,6 +26,8 @@ LISTABLE = re.compile(r"[a-z0-9_]{1,64}")
 MIRRORED = "x-mcp-header"
 """Lets clients send an argument as a header, too. Loci does not pass headers on."""
 
+UNACCEPTED = "(Its server has changed this tool, and no person has accepted that.) "
+
 
 @dataclass(frozen=True, slots=True)
 class CalledTool:
@@ -83,9 +85,9 @@ def _shown(tool: UpstreamTool, name: str) -> Tool:
     return Tool(
         name=name,
         title=remark(tool.title or ""),
-        description=remark(tool.description),
+        description=remark(f"{UNACCEPTED}{tool.description}" if tool.seen else tool.description),
         input_schema=cast("dict[str, Any]", _unmirrored(tool.input_schema)),
-        annotations=ToolAnnotations.model_validate(tool.annotations) if tool.annotations else None,
+        annotations=ToolAnnotations.model_validate(tool.hints) if tool.hints else None,
     )
 
 

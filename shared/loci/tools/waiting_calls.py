@@ -50,6 +50,8 @@ class AskedCall:
     arguments: JsonObject
     reason: str
     """Why a person must approve it."""
+    version: str = ""
+    """The version of a server's tool: a person approves a call of the tool as it is now."""
 
     @property
     def id(self) -> str:
@@ -154,7 +156,9 @@ class WaitingCalls:
         """The question about the call: the one that is there, or a new one."""
         owner = call.caller.owner
         if (known := self._records.get(owner, KIND, call.id)) is not None:
-            return known
+            if known.value.get("version", "") == call.version:
+                return known
+            self._is_taken(owner, known)  # they were asked about the tool as it was before
         try:
             shown = json.dumps(call.arguments, indent=2, allow_nan=False)  # as the page has them, with all escapes
         except ValueError:
@@ -175,6 +179,7 @@ class WaitingCalls:
             "tool": call.tool,
             "arguments": call.arguments,
             "reason": call.reason,
+            "version": call.version,
             "caller": call.caller.as_json(),
             "door": call.door,
             "before": before,
@@ -186,7 +191,7 @@ class WaitingCalls:
                 owner, KIND, call.id, value, expect_version=ABSENT, expires_at=now + self._wait_seconds
             )
         except Conflict:  # the same call, at this moment
-            return self._records.get(owner, KIND, call.id)
+            return self._asked(call)
         self._tell(owner, "approval", {"state": "asked", **_told(record)})
         return record
 

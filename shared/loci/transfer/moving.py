@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from loci.core.errors import NotFound, Unavailable
+from loci.core.errors import NotFound, Refused, Unavailable
 from loci.transfer.archive_writer import ArchiveWriter
 from loci.transfer.items import Clash, LeftOut, Loaded, New, Part, Same, Unreadable, Wish
 from loci.transfer.places import Destination, Origin
@@ -81,7 +81,7 @@ class Mover:
             try:
                 writer.add(one)
                 self.moved.taken[one.item.part] += 1
-            except NotFound as error:  # it went away meanwhile
+            except (NotFound, Refused) as error:  # it went away meanwhile, or is damaged
                 self.moved.failed.append(Named(one.item.part, label, str(error)))
             self._told(self.moved, label)
         self.moved.bytes = writer.bytes

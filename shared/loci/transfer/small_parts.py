@@ -102,14 +102,19 @@ class ServerPart(_WithoutContents):
         self._tools = tools
 
     def items(self, owner: Owner, after: str | None) -> Iterator[Item | Unreadable]:
+        from loci.tools.tool_changes import stored
+
         for name, one in sorted(self._tools().portable(owner).items()):
             if after is None or name > after:
-                yield Item(self.name, name, {"name": name, "entry": one.entry, "secrets": [*one.secrets]})
+                about: JsonObject = {"name": name, "entry": one.entry, "secrets": [*one.secrets]}
+                yield Item(self.name, name, {**about, "seen": stored(self._tools().seen(owner, name))})
 
     def check(self, item: Item) -> None:
         from loci.tools.configuration import checked_entry, checked_name
+        from loci.tools.tool_changes import restored
 
         checked_entry(checked_name(_server(item)), item.about["entry"])
+        restored(item.about.get("seen"))
         [string(one) for one in cast("list[Json]", item.about["secrets"])]
 
     def label(self, item: Item) -> str:
@@ -149,6 +154,8 @@ class ServerPart(_WithoutContents):
         return taken_each(some, lambda one: self._take(owner, one.item, wish))
 
     def _take(self, owner: Owner, item: Item, wish: Wish) -> None:
+        from loci.tools.tool_changes import restored
+
         name = _server(item)
         looked = self._looked(owner, item, name, wish)
         if isinstance(looked, Clash) and wish.both:
@@ -159,7 +166,12 @@ class ServerPart(_WithoutContents):
                 raise clashes(looked)
             case New():
                 self._tools().restore(
-                    owner, name, item.about["entry"], no_variables=not wish.programs, only_public=wish.from_afar
+                    owner,
+                    name,
+                    item.about["entry"],
+                    restored(item.about.get("seen")),
+                    no_variables=not wish.programs,
+                    only_public=wish.from_afar,
                 )
             case Same() | LeftOut():
                 pass

@@ -47,6 +47,8 @@ def approve_page(
         parts.append(f'<p class="note">This is only the beginning: <a href="{whole}">see all of it</a></p>')
     if asked["says"]:
         parts.append(_own_words(asked["says"]))
+        if asked["says"]["change"]:
+            parts.append(_block("How its server changed it", asked["says"]["change"]["difference"]))
     if asked["before"]:
         before = ", ".join(f"{one['tool']} ({one['outcome']})" for one in asked["before"])
         parts.append(f'<p class="note" dir="auto">Before it: {_text(before)}</p>')

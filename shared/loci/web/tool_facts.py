@@ -105,6 +105,7 @@ def _counts(seen: "Overview", tools: "Sequence[AnyTool]") -> JsonObject:
         "tools": len(tools),
         "denied": sum(one.denied is not None for one in standing),
         "to_approve": sum(one.approval is not None and one.denied is None for one in standing),
+        "warned": sum(one.id in seen.warnings for one in tools),
     }
 
 
@@ -118,4 +119,5 @@ def _row(seen: "Overview", tool: "AnyTool") -> JsonObject:
         "line": line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…",
         "denied": standing and standing.denied,
         "approval": standing and standing.approval,
+        "warning": seen.warnings.get(tool.id),
     }

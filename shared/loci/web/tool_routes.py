@@ -46,6 +46,15 @@ class Asked(BaseModel):
     server: Annotated[str, Field(min_length=1, max_length=40)]
 
 
+class Accepted(BaseModel):
+    """A change of a tool that a person accepts."""
+
+    server: Annotated[str, Field(min_length=1, max_length=40)]
+    tool: Annotated[str, Field(min_length=1, max_length=300)]
+    version: Annotated[str, Field(max_length=64)]
+    """The version of the tool that the person saw."""
+
+
 class ToolRoutes:
     """The page of tools."""
 
@@ -62,6 +71,7 @@ class ToolRoutes:
             Route("/ui/tools/calls", self._calls, methods=["GET"]),
             Route("/ui/tools/tool", self._tool, methods=["GET"]),
             Route("/ui/tools/ask", self._ask, methods=["POST"]),
+            Route("/ui/tools/accept", self._accept, methods=["POST"]),
             Route("/ui/tools/call", self._call, methods=["POST"]),
         ]
 
@@ -104,6 +114,19 @@ class ToolRoutes:
             return servers_facts(self._app.tools, owner)
 
         return await self._visitors.answer(request, ask, "ui_ask_server", UPSTREAM)
+
+    async def _accept(self, request: Request) -> Response:
+        """Accept how a server has changed a tool. Only a person may."""
+        visit = await self._visitors.visit(request)
+        accepted = _read(Accepted, await visit.sent(LARGEST_CALL))
+
+        def accept(owner: Owner) -> JsonObject:
+            if not self._proofs.answerer(visit, request.headers.get(HEADER, "")).is_person:
+                raise self._proofs.needed(visit)
+            self._app.tools.accept(owner, accepted.server, {accepted.tool: accepted.version})
+            return servers_facts(self._app.tools, owner)
+
+        return await self._visitors.answer(request, accept, "ui_accept_tool")
 
     async def _call(self, request: Request) -> Response:
         """Call a tool the one way that every call goes. A tool that fails has an answer, too."""

@@ -24,12 +24,18 @@ HINTS: Final = {
 
 
 def tool_words(tools: "Tools", owner: Owner, tool: str) -> JsonObject | None:
-    """Its title, its description and its hints; None if nobody knows the tool any more."""
+    """The title, description, hints and change of a tool; None if nobody knows the tool any more."""
+    from loci.tools.policy import hints as hints_of
+    from loci.tools.tool_changes import change_of
+    from loci.tools.tool_server import UpstreamTool
+
     try:
         known = tools.described(owner, tool)
     except LociError:
         return None
-    said = known.annotations
+    said = hints_of(known)
     hints: list[Json] = [text for (name, value), text in HINTS.items() if said.get(name) is value]
     title = known.title and seen(known.title)
-    return {"title": title, "description": seen(known.description[:LONGEST]), "hints": hints}
+    changed = change_of(known) if isinstance(known, UpstreamTool) and known.seen else None
+    change: JsonObject | None = changed and {"difference": changed.difference, "version": changed.version}
+    return {"title": title, "description": seen(known.description[:LONGEST]), "hints": hints, "change": change}

@@ -191,7 +191,10 @@ class Workflows:
             checkpoint = open_checkpoint(run, checkpoint_id)
             if checkpoint.only_human and approved and not by.is_person:
                 raise self._only_a_person(owner, id, run)
-            return answered(run, checkpoint, self.parts.clock(), approved=approved, feedback=feedback, by=by)
+            now = self.parts.clock()
+            if approved and now - checkpoint.since > self.parts.runs.seconds_kept(run):  # a store may keep it longer
+                raise Refused("This question has expired", "Run the workflow again", code="CHECKPOINT_CLOSED")
+            return answered(run, checkpoint, now, approved=approved, feedback=feedback, by=by)
 
         run, _ = self.parts.runs.change(owner, id, decided)
         if run.status in ENDED:

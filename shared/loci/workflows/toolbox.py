@@ -49,9 +49,10 @@ class OwnersToolbox:
         return self._tools().search(self._owner, words, limit=limit, context=context, for_code=True).tools
 
     def facts(self, id: str) -> ToolFacts:
+        from loci.tools.policy import reads  # slow to load, and a listing of Loci's tools does not need it
+
         tool = self._tools().described(self._owner, id)
-        reads = tool.annotations.get("readOnlyHint") is True
-        return ToolFacts(id, tool.description, tool.input_schema, tool.output_schema, reads)
+        return ToolFacts(id, tool.description, tool.input_schema, tool.output_schema, reads(tool))
 
     def followers(self, tools: Sequence[str]) -> Mapping[str, float]:
         return self._tools().used_after(self._owner, tools)

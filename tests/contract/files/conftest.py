@@ -6,7 +6,7 @@ import pytest
 
 from loci.adapters.local.confined_reader import ConfinedReader
 from loci.core.identity import LOCAL
-from loci.files.reading import Reading
+from loci.files.reading import Reading, checked
 from tests.contract.stores import in_folder
 from tests.support.deno import STRONGEST
 from tests.support.executors import runner_packages
@@ -23,7 +23,7 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Read]:
 
     def reading(name: str, content: bytes) -> Reading:
         blobs.write(LOCAL, "one", content)
-        return reader.read(LOCAL, "one", name)
+        return checked(reader.read(LOCAL, "one", name))
 
     yield reading
     reader.close()

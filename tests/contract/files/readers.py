@@ -6,7 +6,7 @@ from pathlib import Path
 
 from loci.adapters.local.confined_reader import BOUNDS, ConfinedReader
 from loci.core.identity import LOCAL
-from loci.files.reading import Reading
+from loci.files.reading import Reading, checked
 from loci.sandbox.supervisor.exchange import Bounds
 from tests.contract.stores import in_folder
 from tests.support.deno import STRONGEST
@@ -23,7 +23,7 @@ def reader_in(folder: Path, limits: Mapping[str, int] | None = None, bounds: Bou
 
     def read(name: str, content: bytes) -> Reading:
         blobs.write(LOCAL, "one", content)
-        return reader.read(LOCAL, "one", name)
+        return checked(reader.read(LOCAL, "one", name))
 
     try:
         yield read

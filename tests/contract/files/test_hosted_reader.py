@@ -31,7 +31,7 @@ def hosted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Readers]:
 def test_nothing_stays_where_the_machine_could_reach_it(hosted: Readers) -> None:
     assert hosted.lent is not None
     hosted.blobs.write(ANN, "files/prices", PRICES)
-    hosted.reader.read(ANN, "files/prices", "prices.csv")
+    hosted.read(ANN, "files/prices", "prices.csv")
     assert hosted.lent.list(ANN) == []
 
 
@@ -40,7 +40,7 @@ def test_each_owner_has_a_machine(hosted: Readers) -> None:
     hosted.api.tenants.clear()
     for owner in (ANN, BOB, ANN):
         hosted.blobs.write(owner, "files/prices", PRICES)
-        hosted.reader.read(owner, "files/prices", "prices.csv")
+        hosted.read(owner, "files/prices", "prices.csv")
     first, second, third = hosted.api.tenants
     assert first == third != second
 
@@ -48,7 +48,7 @@ def test_each_owner_has_a_machine(hosted: Readers) -> None:
 def test_the_machine_is_told_of_one_file_and_one_place_and_nothing_of_the_owner(hosted: Readers) -> None:
     assert hosted.api is not None
     hosted.blobs.write(ANN, "files/prices", PRICES)
-    hosted.reader.read(ANN, "files/prices", "prices.csv")
+    hosted.read(ANN, "files/prices", "prices.csv")
     event = hosted.api.events[-1]
     assert event.keys() == {"get", "put", "name", "bounds", "limits", "largest_file", "largest_reading"}
     assert "loci-executors" in event["get"]
@@ -62,7 +62,7 @@ def test_if_lambda_has_no_room_another_try_may_help(hosted: Readers, monkeypatch
     hosted.api.throttled.add(FUNCTION)
     try:
         with pytest.raises(Unavailable):
-            hosted.reader.read(ANN, "files/prices", "prices.csv")
+            hosted.read(ANN, "files/prices", "prices.csv")
     finally:
         hosted.api.throttled.remove(FUNCTION)
 
@@ -82,7 +82,7 @@ def test_a_machine_that_says_nonsense_costs_its_file_only(
     monkeypatch.setitem(hosted.api.functions, FUNCTION, nonsense)
     hosted.blobs.write(ANN, "files/prices", PRICES)
     with pytest.raises(Refused):
-        hosted.reader.read(ANN, "files/prices", "prices.csv")
+        hosted.read(ANN, "files/prices", "prices.csv")
 
 
 @each(
@@ -98,4 +98,4 @@ def test_a_machine_that_ended_says_why(hosted: Readers, why: str, told: str, mon
     monkeypatch.setitem(hosted.api.functions, FUNCTION, dies)
     hosted.blobs.write(ANN, "files/prices", PRICES)
     with pytest.raises(Refused, match=told):
-        hosted.reader.read(ANN, "files/prices", "prices.csv")
+        hosted.read(ANN, "files/prices", "prices.csv")

@@ -9,7 +9,7 @@ import pytest
 from loci.adapters.local.confined_reader import BOUNDS, ConfinedReader
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import LOCAL
-from loci.files.reading import TableSection
+from loci.files.reading import TableSection, checked
 from tests.contract.stores import in_folder
 from tests.support.deno import STRONGEST
 from tests.support.each import each
@@ -36,7 +36,7 @@ def reader(folder: Path) -> Iterator[ConfinedReader]:
 def tables(reader: ConfinedReader) -> tuple[TableSection, ...]:
     """Those of the file; none if this machine was too slow for the short time that a reading has here."""
     try:
-        return tuple(reader.read(LOCAL, "one", "a.csv").tables)
+        return tuple(checked(reader.read(LOCAL, "one", "a.csv")).tables)
     except Refused:
         return ()
 
@@ -70,7 +70,7 @@ def test_whatever_it_says_the_file_is_refused(
 ) -> None:
     _taken_over(monkeypatch, code)
     with pytest.raises(Refused):
-        reader.read(LOCAL, "one", "a.csv")
+        checked(reader.read(LOCAL, "one", "a.csv"))
     monkeypatch.undo()
     assert until(lambda: tables(reader))
 
@@ -91,7 +91,7 @@ def test_it_reaches_nothing(reader: ConfinedReader, monkeypatch: pytest.MonkeyPa
     held = """open(answer, 'w').write('{"unreadable": "held"}')"""
     _taken_over(monkeypatch, f"try:\n {lines}\n {reached}\nexcept OSError:\n {held}")
     with pytest.raises(LociError) as caught:
-        reader.read(LOCAL, "one", "a.csv")
+        checked(reader.read(LOCAL, "one", "a.csv"))
     assert "reached" not in str(caught.value)
 
 

@@ -33,7 +33,7 @@ def readers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 def test_a_table_is_read_with_its_header_and_rows(readers: Readers) -> None:
     readers.blobs.write(ANN, "files/prices", PRICES)
-    reading = readers.reader.read(ANN, "files/prices", "prices.csv")
+    reading = readers.read(ANN, "files/prices", "prices.csv")
     [table] = reading.sections
     assert isinstance(table, TableSection)
     assert reading.format == "csv"
@@ -42,7 +42,7 @@ def test_a_table_is_read_with_its_header_and_rows(readers: Readers) -> None:
 
 def test_a_name_cannot_become_code(readers: Readers) -> None:
     readers.blobs.write(ANN, "files/odd", PRICES)
-    reading = readers.reader.read(ANN, "files/odd", "'+open('/etc/passwd').read()+'\"\\.csv")
+    reading = readers.read(ANN, "files/odd", "'+open('/etc/passwd').read()+'\"\\.csv")
     assert len(reading.sections) == 1
 
 
@@ -55,7 +55,7 @@ def test_what_cannot_be_read_is_refused_with_a_reason(
 ) -> None:
     readers.blobs.write(ANN, f"files/{name}", content)
     with pytest.raises(Refused) as refused:
-        readers.reader.read(ANN, f"files/{name}", name)
+        readers.read(ANN, f"files/{name}", name)
     assert code is None or refused.value.code == code
 
 
@@ -66,8 +66,8 @@ def test_a_damaged_workbook_does_not_keep_the_next_file_from_being_read(readers:
     readers.blobs.write(ANN, "files/damaged", packed.getvalue())
     readers.blobs.write(ANN, "files/prices", PRICES)
     with pytest.raises(Refused):
-        readers.reader.read(ANN, "files/damaged", "damaged.xlsx")
-    assert readers.reader.read(ANN, "files/prices", "prices.csv").sections
+        readers.read(ANN, "files/damaged", "damaged.xlsx")
+    assert readers.read(ANN, "files/prices", "prices.csv").sections
 
 
 @each("times", [1, 2])
@@ -101,15 +101,15 @@ def test_a_process_that_something_else_ends_is_tried_once_more(
     monkeypatch.setattr(ExecutorProcess, "_send", send)
     readers.blobs.write(ANN, "files/prices", PRICES)
     if times == 1:
-        assert readers.reader.read(ANN, "files/prices", "prices.csv").sections
+        assert readers.read(ANN, "files/prices", "prices.csv").sections
     else:
         with pytest.raises(Refused, match="has crashed"):
-            readers.reader.read(ANN, "files/prices", "prices.csv")
+            readers.read(ANN, "files/prices", "prices.csv")
     assert left == [0]
-    assert readers.reader.read(ANN, "files/prices", "prices.csv").sections
+    assert readers.read(ANN, "files/prices", "prices.csv").sections
 
 
 def test_another_owners_file_is_not_there(readers: Readers) -> None:
     readers.blobs.write(ANN, "files/prices", PRICES)
     with pytest.raises(NotFound):
-        readers.reader.read(BOB, "files/prices", "prices.csv")
+        readers.read(BOB, "files/prices", "prices.csv")

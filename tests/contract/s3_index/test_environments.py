@@ -1,5 +1,6 @@
 """The index in the bucket: several environments at once, its limit, its disk, and what it asks of S3."""
 
+import gc
 import random
 import tracemalloc
 from pathlib import Path
@@ -13,7 +14,7 @@ from loci.adapters.local.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
 from loci.adapters.s3_index import owner_copy
 from loci.adapters.s3_index.index import S3Index
-from loci.core.errors import Misconfigured, Refused
+from loci.core.errors import Misconfigured, NoSpace, Refused
 from loci.core.identity import Owner
 from loci.search.ranking import Candidate, Chunk, TagsAndDate, Where
 from tests.contract.indexes import (
@@ -39,6 +40,7 @@ from tests.contract.s3_index.objects import (
 from tests.contract.stores import at_once
 from tests.support.each import each
 from tests.support.moto_aws import BUCKET
+from tests.support.small_disk import small_disk
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
@@ -307,6 +309,23 @@ def test_the_copies_of_many_owners_stay_within_their_room(tmp_path: Path) -> Non
     for owner in owners:  # who had to go comes back
         assert by_words(find(here.index, owner, "river")) == ["a#0"]
         assert files_below(here.folder) < 1_000_000
+
+
+def test_a_full_disk_is_told_and_only_the_copy_that_is_used_stays_there(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 96) as disk:
+        here = environment(disk.folder / "here")
+        owners = [someone() for _ in range(3)]
+        for owner in owners:
+            here.index.put(owner, "notes", "a", some_passages(20), TagsAndDate())
+        held = files_below(here.folder)
+        disk.fill()
+        with pytest.raises(NoSpace):
+            here.index.put(owners[0], "notes", "a", some_passages(2_000, seed=2), TagsAndDate())
+        gc.collect()
+        assert files_below(here.folder) < held
+        disk.empty()
+        here.index.put(owners[0], "notes", "a", some_passages(30, seed=2), TagsAndDate())
+        assert [here.index.documents(one, "notes") for one in owners] == [{"a": 30}, {"a": 20}, {"a": 20}]
 
 
 def test_an_index_that_was_deleted_is_empty_and_can_be_filled_again(

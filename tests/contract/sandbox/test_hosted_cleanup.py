@@ -10,12 +10,13 @@ from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
 from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
-from loci.adapters.aws.sandbox.lambda_executors import LambdaExecutors
+from loci.adapters.aws.sandbox.lambda_executors import GRACE, LambdaExecutors
 from loci.adapters.aws.sandbox.lambda_sandbox import LambdaSandbox
 from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine
 from loci.code.python_run import RunFailure
 from loci.code.typescript_run import Completed, ToolClient, TypeScriptJob
+from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
 from loci.sandbox.lambda_host.function_answer import packed_answer
 from loci.sandbox.supervisor.exchange import Bounds
@@ -87,6 +88,26 @@ def test_a_run_of_python_answers_although_it_cannot_be_recorded_or_tidied(api: I
     if failing == "dynamodb.PutItem":
         assert ran.condition.unsaved is not None
         assert "DynamoDB" in ran.condition.unsaved
+
+
+def test_a_run_beside_another_is_told_for_how_long_that_has_run(api: InvokeApi) -> None:
+    python, refusals = executors(Clients()), list[str]()
+    id = python.open(ANN)
+
+    def runs(_event: object, _context: object) -> object:
+        CLOCK.now = START + 12
+        with pytest.raises(Refused) as refused:
+            python.run(ANN, id, "1", NoFiles(), START + 1000)
+        refusals.append(f"{refused.value.code}: {refused.value.what}")
+        return None
+
+    api.functions[FUNCTION] = runs
+    try:
+        python.run(ANN, id, "1", NoFiles(), START + 1000)
+    finally:
+        CLOCK.now = START
+    left = Bounds().seconds + GRACE - 12
+    assert refusals == [f"EXECUTOR_BUSY: Executor {id} has run other code for 12 s, and may for {left:.0f} s more"]
 
 
 def test_files_that_are_as_they_were_are_saved_again_each_day(api: InvokeApi) -> None:

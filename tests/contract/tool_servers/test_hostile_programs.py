@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.tool_servers import child_process, circuit
+from loci.adapters.tool_servers import child_process, circuit, connection
 from loci.adapters.tool_servers import connections as limits_of
 from loci.adapters.tool_servers.connections import Connections
 from loci.adapters.tool_servers.upstream import MOST_SILENCES
@@ -160,7 +160,20 @@ def test_a_server_that_stays_silent_is_started_again(
 def test_a_server_that_does_not_get_ready_is_an_error(connections: Connections) -> None:
     with pytest.raises(ToolServerError, match=r"is not connected after 0.4 s") as caught:
         connections.call(LOCAL, hostile("silent"), "echo", {}, seconds=0.4)
-    assert caught.value.resolution == "Nothing was asked. Try again in a moment"
+    assert caught.value.resolution == (
+        "Nothing was asked. Its start goes on: the first of npx, uvx or docker downloads it. Call again in a minute."
+        " If it is always slow, raise `seconds` in the entry of hostile"
+    )
+
+
+def test_a_server_that_is_never_ready_is_told_with_what_helps(
+    connections: Connections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "OPEN_SECONDS", 0.4)
+    with pytest.raises(ToolServerError, match=r"failed: it was not ready after 0 s") as caught:
+        connections.call(LOCAL, hostile("silent"), "echo", {}, seconds=60)
+    assert "in a terminal: npx, uvx and docker download at the first start" in caught.value.resolution
+    assert caught.value.resolution.endswith("Then `loci tools test hostile` tries it")
 
 
 def test_calls_run_at_the_same_time(connections: Connections, threads: ThreadPoolExecutor) -> None:
@@ -300,6 +313,17 @@ def test_a_server_that_ignores_signals_ends_with_all_it_has_started(connections:
     assert all(is_alive(pid) for pid in pids)
     connections.close()
     until(lambda: not any(is_alive(pid) for pid in pids))
+
+
+def test_a_call_that_comes_as_loci_ends_starts_no_server(
+    connections: Connections, counting: tuple[ToolServer, Callable[[], int]]
+) -> None:
+    server, starts = counting
+    echo(connections, server)
+    connections.close(for_good=True)
+    with pytest.raises(ToolServerError):
+        echo(connections, server)
+    assert starts() == 1
 
 
 def test_servers_end_when_loci_ends(tmp_path: Path) -> None:

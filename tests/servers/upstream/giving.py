@@ -1,4 +1,7 @@
-"""A tool server with one tool, whose results a test writes into a folder: `python giving.py FOLDER`."""
+"""A tool server with one tool, whose results a test writes into a folder: `python giving.py FOLDER`.
+
+If the folder has `tools.json`, these are its tools at each moment, two a page, and each answers with its name.
+"""
 
 import json
 import sys
@@ -6,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(sys.argv[1])
+TOOLS = FOLDER / "tools.json"
 NAME = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 GIVE = {"name": "give", "description": "Give it", "inputSchema": NAME, "annotations": {"readOnlyHint": True}}
 
@@ -16,11 +20,19 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
             about = {"name": "giving", "version": "1"}
             return {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": about}
         case "tools/list":
-            return {"tools": [GIVE]}
+            return page(int(params.get("cursor") or 0)) if TOOLS.exists() else {"tools": [GIVE]}
+        case "tools/call" if TOOLS.exists():
+            return {"content": [{"type": "text", "text": params["name"]}]}
         case "tools/call":
             return json.loads((FOLDER / f"{params['arguments']['name']}.json").read_text())
         case _:
             return {}
+
+
+def page(start: int) -> dict[str, Any]:
+    tools: list[dict[str, Any]] = json.loads(TOOLS.read_text())
+    next = {"nextCursor": str(start + 2)} if start + 2 < len(tools) else {}
+    return {"tools": tools[start : start + 2], **next}
 
 
 if __name__ == "__main__":

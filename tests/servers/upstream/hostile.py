@@ -20,6 +20,7 @@ SLEEP = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); tim
 asked: dict[Any, Any] = {}
 cancelled: list[Any] = []
 waiting: list[Any] = []
+described: list[Any] = []
 
 
 def send(message: dict[str, Any]) -> None:
@@ -62,8 +63,8 @@ def list_tools(request: Any, cursor: str | None) -> None:
         waiting.append(request)
     elif MODE == "large_list":
         pages = int(cursor or 0) + 1
-        described = {**tool(f"tool_{pages}"), "description": "x" * 1_000_000}
-        answer(request, {"tools": [described], "nextCursor": str(pages)})
+        large = {**tool(f"tool_{pages}"), "description": "x" * 1_000_000}
+        answer(request, {"tools": [large], "nextCursor": str(pages)})
     elif MODE == "changes_while_listed" and "new" not in TOOLS:
         before = [tool(name) for name in TOOLS]
         TOOLS["new"] = echo
@@ -78,7 +79,7 @@ def list_tools(request: Any, cursor: str | None) -> None:
     elif MODE == "circular_list":
         answer(request, {"tools": [tool(f"tool_{cursor}")], "nextCursor": "again"})
     else:
-        answer(request, {"tools": [tool(name) for name in TOOLS]})
+        answer(request, {"tools": described or [tool(name) for name in TOOLS]})
 
 
 def die_loudly(_request: Any, _arguments: Any) -> None:
@@ -194,6 +195,9 @@ def main() -> None:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             child = subprocess.Popen([sys.executable, "-c", SLEEP])
             Path(sys.argv[2]).write_text(f"{os.getpid()} {child.pid}")
+        case "described":
+            described.extend(json.loads(Path(sys.argv[2]).read_text()))
+            TOOLS.update({one["name"]: echo for one in described})
         case "named":
             TOOLS[sys.argv[2]] = lambda request, _: text(request, "I am another")
         case "counting":

@@ -10,6 +10,7 @@ from mcp_types import CallToolResult
 from loci.app import App
 from loci.core.identity import LOCAL
 from loci.files.file import file_id
+from loci.files.lake import packed, reading_key
 from loci.files.reading import Reading, TableSection
 from loci.mcp.server import build_server
 from tests.support.computing import computing
@@ -29,6 +30,7 @@ SALES = TableSection(
         ("North", "", "n/a", "2026-06-01", "100", ""),
     ),
 )
+EMPTY = Reading(format="md", sections=(TableSection(rows=()),))
 LARGE = TableSection(sheet="Large", header=("n", "text"), rows=tuple((str(n), f"row {n} " * 5) for n in range(3000)))
 
 
@@ -62,7 +64,7 @@ def read_again(app: App, name: str, tables: Sequence[TableSection]) -> str:
     lake, id = app.files.parts.lake, file_id(name)
     file = lake.get(LOCAL, id)
     version = replace(file.newest, status="okay", tables=len(tables), format="md")
-    lake.keep_reading(LOCAL, id, version, Reading(format="md", sections=tuple(tables)))
+    lake.keep_reading(LOCAL, id, version, packed(Reading(format="md", sections=tuple(tables))))
     lake.put(LOCAL, file.read_as(version))
     return id
 
@@ -120,21 +122,120 @@ async def test_a_mistake_says_what_is_wrong_and_which_tables_there_are(app: App)
         "ATTACH 'x.db'",
         "INSTALL httpfs",
         "SET threads = 64",
-        "DROP TABLE t1",
-        "DELETE FROM t1",
-        "SELECT 1; DROP TABLE t1",
-        "PRAGMA database_list",
-        "CALL pragma_version()",
+        "SELECT * FROM duckdb_settings()",
         "SELECT * FROM tables",
         "SELECT",
     ],
 )
-async def test_sql_reaches_nothing_but_the_tables_and_changes_nothing(app: App, sql: str) -> None:
-    id = stored(app, SALES)
+async def test_sql_reaches_nothing_but_the_tables(app: App, sql: str) -> None:
+    await is_refused(app, stored(app, SALES), sql)
+
+
+@each(
+    "sql",
+    [
+        "DROP TABLE t1",
+        "DROP VIEW sales_by_region",
+        "DELETE FROM t1",
+        "TRUNCATE t1",
+        "INSERT INTO t1 FROM t1",
+        'UPDATE t1 SET "Units" = 0',
+        'EXPLAIN ANALYZE UPDATE t1 SET "Units" = 0',
+        'EXPLAIN (ANALYZE, FORMAT JSON) UPDATE t1 SET "Units" = 0',
+        'EXPLAIN/**/ANALYZE UPDATE t1 SET "Units" = 0',
+        '/* /* */ explain select 1 -- */ explain analyze update t1 set "Units" = 0',
+        "EXPLAIN ANALYZE SELECT 1",
+        "EXPLAIN SELECT 1; DROP TABLE t1",
+        "SELECT 1; DROP TABLE t1",
+        "CREATE MACRO sum(x) AS 0",
+        "CREATE TEMP MACRO sum(x) AS 0",
+        'CREATE TEMP VIEW t1 AS SELECT 0 AS "Units"',
+        "CREATE TEMP TABLE kept AS FROM t1",
+        "CREATE SEQUENCE counted",
+        "PREPARE asked AS SELECT 1",
+        "SET VARIABLE kept = 1",
+        "BEGIN",
+        "PRAGMA database_list",
+        "PRAGMA version",
+        "CALL pragma_version()",
+        "CALL enable_logging()",
+        "CHECKPOINT",
+        "SELECT * FROM enable_logging()",
+        'SELECT * FROM system.main."Enable_Logging"()',
+        "SELECT (SELECT count(*) FROM enable_profiling())",
+        "WITH one AS (FROM force_checkpoint()) FROM one",
+        "SUMMARIZE FROM disable_logging()",
+        "EXPLAIN SELECT * FROM checkpoint()",
+        "SELECT * FROM query('SELECT 1')",
+        "SELECT * FROM json_execute_serialized_sql(json_serialize_sql('SELECT 1'))",
+        "SELECT setseed(0.5)",
+        "SELECT [nextval(x) FOR x IN ['counted']]",
+    ],
+)
+async def test_sql_that_does_more_than_read_is_refused_and_changes_no_later_answer(app: App, sql: str) -> None:
+    error = await is_refused(app, stored(app, SALES), sql)
+    assert error["message"].startswith(("query_table only reads", "query_table does not call")), error["message"]
+
+
+async def is_refused(app: App, id: str, sql: str) -> dict[str, Any]:
+    """The error; a sum is then what it was."""
     answer = await called(app, memory_id=id, sql=sql)
-    assert answer.is_error
+    assert answer.is_error, texts(answer)
     assert error_of(answer)["code"] == "SQL_ERROR"
-    assert (await asked(app, memory_id=id, sql="SELECT count(*) FROM t1"))["rows"] == [[3]]
+    assert (await asked(app, memory_id=id, sql='SELECT sum("Units"), count(*) FROM t1'))["rows"] == [[1203, 3]]
+    return error_of(answer)
+
+
+@each(
+    ("sql", "row"),
+    [
+        ("SELECT 1", [1]),
+        ("(SELECT 1)", [1]),
+        ("VALUES (1)", [1]),
+        ("FROM (VALUES (1))", [1]),
+        ("/* a; b */ SELECT 1 -- ; c\n;;", [1]),
+        ("-- nothing; yet\nSELECT ';'", [";"]),
+        ("SELECT 1 AS n UNION ALL SELECT 2 ORDER BY n DESC", [2]),
+        ('WITH "insert" AS (SELECT 1) FROM "insert"', [1]),
+        ("WITH update AS (SELECT 1) SELECT * FROM update", [1]),
+        ("WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 9) SELECT max(n) FROM r", [9]),
+        ("SELECT * FROM range(3) ORDER BY 1 DESC", [2]),
+        ("SELECT unnest([1]) ", [1]),
+        ("SELECT 'EXPLAIN ANALYZE DROP TABLE t1'", ["EXPLAIN ANALYZE DROP TABLE t1"]),
+        ("SELECT 'enable_logging()', '\"type\":\"TABLE_FUNCTION\"'", ["enable_logging()", '"type":"TABLE_FUNCTION"']),
+        ("SELECT name FROM pragma_table_info('t1')", ["Region"]),
+        ("DESCRIBE t1", ["Region", "VARCHAR", "YES", None, None, None]),
+        ("SHOW TABLES", ["sales_by_region"]),
+        ("SELECT column_name FROM (SUMMARIZE t1)", ["Region"]),
+        ('PIVOT t1 ON "Region" IN (\'North\') USING sum("Units") GROUP BY "Code" ORDER BY 1', ["007", 3]),
+        ('UNPIVOT (SELECT "Units" FROM t1) ON "Units" INTO NAME n VALUE v', ["Units", 3]),
+    ],
+)
+async def test_all_kinds_of_sql_that_read_are_answered(app: App, sql: str, row: list[object]) -> None:
+    assert (await asked(app, memory_id=stored(app, SALES), sql=sql))["rows"][0] == row
+
+
+@each(
+    "sql",
+    ["EXPLAIN FROM t1", "-- the plan\nexplain (format json) SELECT 1;", "EXPLAIN WITH a AS (FROM t1) FROM a -- all"],
+)
+async def test_a_plan_is_shown(app: App, sql: str) -> None:
+    assert (await asked(app, memory_id=stored(app, SALES), sql=sql))["columns"][0]["name"] == "explain_key"
+
+
+@on_both
+async def test_sql_that_does_not_let_itself_be_interrupted_is_ended_and_the_next_is_answered(app: App) -> None:
+    id = stored(app, SALES)
+    endless = "SELECT levenshtein(repeat('x', 500000), repeat('y', 500000))"
+    assert error_of(await called(app, memory_id=id, sql=endless))["code"] == "SQL_TIMEOUT"
+    assert (await asked(app, memory_id=id, sql='SELECT sum("Units") FROM t1'))["rows"] == [[1203]]
+
+
+async def test_sql_that_wants_too_much_memory_says_so_and_the_next_is_answered(app: App) -> None:
+    id = stored(app, SALES)
+    answer = await called(app, memory_id=id, sql="SELECT len(generate_series(1, 1000000000))")
+    assert error_of(answer)["code"] == "SQL_MEMORY"
+    assert (await asked(app, memory_id=id, sql='SELECT sum("Units") FROM t1'))["rows"] == [[1203]]
 
 
 @each(
@@ -164,13 +265,15 @@ async def test_a_row_that_is_too_large_is_no_empty_answer(app: App) -> None:
     assert "The first row has more than 400,000 characters" in texts(answer)[0]
 
 
-async def test_a_pivot_with_its_columns_is_answered_and_another_says_what_it_lacks(app: App) -> None:
-    id = stored(app, SALES)
-    pivot = 'PIVOT t1 ON "Region" IN (\'North\') USING sum("Units") GROUP BY "Code"'
-    assert ["007", 3] in (await asked(app, memory_id=id, sql=pivot))["rows"]
-    assert (
-        "a PIVOT needs IN" in texts(await called(app, memory_id=id, sql='PIVOT t1 ON "Region" USING sum("Units")'))[0]
-    )
+async def test_a_pivot_that_names_no_columns_says_what_it_lacks(app: App) -> None:
+    answer = await called(app, memory_id=stored(app, SALES), sql='PIVOT t1 ON "Region" USING sum("Units")')
+    assert "a PIVOT needs IN" in texts(answer)[0]
+
+
+async def test_the_tables_stay_for_the_next_question(app: App) -> None:
+    id, sql = stored(app, SALES), "SELECT txid_current()"  # the database counts them
+    first, second = [(await asked(app, memory_id=id, sql=sql))["rows"][0][0] for _ in range(2)]
+    assert second > first
 
 
 async def test_a_new_version_is_asked_next(app: App) -> None:
@@ -178,6 +281,15 @@ async def test_a_new_version_is_asked_next(app: App) -> None:
     app.files.add(LOCAL, "sales.md", b"new")
     read_again(app, "sales.md", [LARGE])
     assert (await asked(app, memory_id=id, sql="SELECT max(n) FROM t1"))["rows"] == [[2999]]
+
+
+@each("content", [b"", b"no gzip", packed(Reading(format="md", sections=(SALES,)))[:-20], packed(EMPTY)])
+async def test_a_reading_that_is_damaged_or_has_no_table_says_so(app: App, content: bytes) -> None:
+    id = stored(app, SALES)
+    app.blobs.write(LOCAL, reading_key(id, app.files.status(LOCAL, [id])[0].newest.sha256), content)
+    for sql in ("", "SELECT 1"):
+        error = error_of(await called(app, memory_id=id, sql=sql))
+        assert (error["code"], error["resolution"]) == ("READING_DAMAGED", f"Read it again: loci files read {id}")
 
 
 async def test_a_file_without_a_table_says_so(app: App) -> None:

@@ -1,6 +1,7 @@
 """The page of tools: servers, what was called, and calls by its form."""
 
 import json
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -14,6 +15,7 @@ from tests.support.forms import form_token
 from tests.surface.conftest import on_both
 from tests.surface.files.visitors import ANN, HOST, Visitor
 from tests.surface.tools.conftest import function, upstream_over_http
+from tests.surface.tools.test_changed_tools import NOTE, READ, Book, but
 
 __all__ = ["function"]
 
@@ -80,6 +82,7 @@ def test_the_tools_of_a_server_say_what_the_rules_mean_for_them(shop: App, ann: 
         "line": "Add two numbers.",
         "denied": None,
         "approval": None,
+        "warning": None,
     }
     assert "denies it" in tools["shop:advise"]["denied"]
     assert "a person approves" in tools["shop:break_plate"]["approval"]
@@ -113,6 +116,29 @@ def test_a_call_goes_the_way_of_every_call(shop: App, ann: Visitor) -> None:
     approved = sent(her, "call", steel)
     assert approved["result"]["isError"] is True
     assert call(ann, "pml:execute_code", code="1")["failed"]["code"] == "TOOL_DENIED"
+
+
+def test_a_changed_tool_is_shown_with_the_difference_and_only_a_person_accepts_it(
+    app: App, ann: Visitor, tmp_path: Path
+) -> None:
+    book = Book(tmp_path / "book")
+    app.tools.add(ANN, "book", book.entry)
+    app.tools.ask(ANN, "book")
+    book.has(but(READ, description="<b>Read</b>"), NOTE)
+    sent(ann, "ask", {"server": "book"})
+    server = next(one for one in facts(ann)["servers"] if one["name"] == "book")
+    assert server["warned"] == 1
+    assert "changed" in get(ann, "/servers/book")["tools"][0]["warning"]
+    change = get(ann, "/tool?id=book:read")["says"]["change"]
+    assert "+ description: <b>Read</b>" in change["difference"]
+    body = {"server": "book", "tool": "read", "version": change["version"]}
+    refused = post(ann, "accept", body, form_token(ann.get("/ui/tools").body))
+    assert json.loads(refused.body)["error"]["code"] == "NOT_A_PERSON"
+    her = Visitor(app, ann.door, ANN, is_person=True)
+    old = post(her, "accept", {**body, "version": "0" * 32}, form_token(her.get("/ui/tools").body))
+    assert json.loads(old.body)["error"]["code"] == "CHANGED_AGAIN"
+    sent(her, "accept", body)
+    assert get(ann, "/tool?id=book:read")["says"]["change"] is None
 
 
 def test_loci_s_own_tools_work_on_the_visitor_s_data(app: App, ann: Visitor, bob: Visitor) -> None:

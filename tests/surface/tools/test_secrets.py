@@ -1,22 +1,87 @@
 """Secrets of tool servers: stored closed, filled in only where a server is reached."""
 
 import json
+import sqlite3
 import sys
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
+from loci.adapters.local.migrations import MIGRATIONS, UNSEALED
 from loci.app import App
+from loci.compose import build_app
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL, Owner
+from loci.core.json import JsonObject
 from loci.core.secret_box import Unreadable
+from loci.core.settings import load_settings
 from loci.core.stores import every
+from loci.tools.configuration import shown
 from loci.tools.reaching import CLOSED
 from loci.tools.secrets import KIND
-from loci.tools.tool_list import SERVER
+from loci.tools.tool_list import LISTED, SERVER
+from loci.tools.tool_server import Endpoint, Program
 from tests.surface.conftest import on_both
 
 TOKEN = "t0p-s3cret-t0ken"
 OTHER = Owner("", "somebody else")
+RANDOM = "4f9Kq2vX7mB3sT8wZ1cR6yJ5"
+"""Nobody would write this by hand."""
+PROGRAM: JsonObject = {
+    "command": sys.executable,
+    "args": ["-v", "--api-key=given-1", "--token", "given-2", "postgresql://me:given-3@host/db", RANDOM, "--port=80"],
+    "env": {"KEY": "given-4", "OTHER": "${NO_SUCH:-given-5}"},
+}
+ENDPOINT: JsonObject = {
+    "url": f"https://me:given-6@example.com/{RANDOM}/mcp?apikey=given%2D7",
+    "headers": {"X-Key": "given-8"},
+    "oauth": None,
+}
+
+
+def files(folder: Path) -> bytes:
+    """The contents of all files in the folder."""
+    return b"".join(one.read_bytes() for one in folder.rglob("*") if one.is_file())
+
+
+def check_sealed(app: App, folder: Path) -> None:
+    """No file holds what the two entries have that is secret, and both are filled in as they were given."""
+    content = files(folder)
+    assert [text for text in ("given-", "given%2D", RANDOM) if text.encode() in content] == []
+    program, endpoint = (app.tools.parts.reaching.server(LOCAL, one).reach for one in app.tools.known(LOCAL))
+    assert isinstance(program, Program)
+    assert isinstance(endpoint, Endpoint)
+    assert (list(program.args), program.env["OTHER"], endpoint.url) == (PROGRAM["args"], "given-5", ENDPOINT["url"])
+    assert {"given-1", "given-2", "given-3", "given-4", RANDOM} <= program.secrets
+    assert {"given-6", "given-7", "given-8", RANDOM} <= endpoint.secrets
+
+
+def test_no_file_holds_a_secret_of_an_entry(app: App, tmp_path: Path) -> None:
+    app.tools.add(LOCAL, "files", PROGRAM)
+    app.tools.add(LOCAL, "notes", ENDPOINT)
+    check_sealed(app, tmp_path)
+    program, endpoint = (shown(one.entry) for one in app.tools.known(LOCAL))
+    assert program.endswith("-v --api-key=*** --token *** postgresql://***@host/db *** --port=80")
+    assert endpoint == "https://***@example.com/***/mcp"
+    assert [one.secrets for one in app.tools.portable(LOCAL).values()] == [
+        ("FILES_API_KEY", "FILES_TOKEN", "FILES_LOGIN", "FILES_ARG_6", "FILES_KEY", "FILES_OTHER"),
+        ("NOTES_LOGIN", "NOTES_PATH_3", "NOTES_APIKEY", "NOTES_X_KEY"),
+    ]
+
+
+def test_secrets_that_an_earlier_version_stored_in_clear_are_sealed(app: App, tmp_path: Path) -> None:
+    app.records.put(LOCAL, SERVER, "files", PROGRAM)
+    app.records.put(LOCAL, SERVER, "notes", ENDPOINT)
+    app.records.put(LOCAL, LISTED, "notes", {"tools": [], "at": None, "failure": "“No account of given-8”"})
+    app.close()
+    with closing(sqlite3.connect(tmp_path / "loci.db")) as old:
+        old.execute("DROP TABLE unsealed")
+        old.execute(f"PRAGMA user_version = {MIGRATIONS.index(UNSEALED)}")
+    assert b"given-" in files(tmp_path)
+    with closing(build_app(load_settings({"data": tmp_path, "models": tmp_path / "models"}))) as newer:
+        assert len(newer.tools.known(LOCAL)) == 2
+        check_sealed(newer, tmp_path)
 
 
 @on_both

@@ -9,11 +9,12 @@ from mcp_types import CallToolResult, ImageContent
 
 from loci.app import App
 from loci.core.identity import LOCAL
+from loci.tools.gateway import wire_spelling
 from tests.support.each import each
 from tests.support.upstream_server import PIXEL
 from tests.surface.conftest import Connect, on_both
 from tests.surface.results import error_of, structured, texts
-from tests.surface.tools.conftest import upstream, upstream_over_http
+from tests.surface.tools.conftest import hostile_entry, upstream, upstream_over_http
 
 pytestmark = pytest.mark.anyio
 SPELLINGS = ("shop:add_numbers", "shop_add_numbers", "mcp__shop__add_numbers", "Shop_Add_Numbers")
@@ -58,10 +59,58 @@ async def test_arguments_that_do_not_fit_are_refused_before_anything_happens(ser
     assert "'b' is a required property" in said
 
 
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+ENDLESS = "(a+)+$"
+HARMLESS: list[tuple[dict[str, Any], Any]] = [
+    ({"uniqueItems": True}, [{"n": n} for n in range(20_000)]),
+    ({"type": "array", "items": {"anyOf": [{"type": "string", "maxLength": n} for n in range(50)]}}, [""] * 20_000),
+    ({"anyOf": [*[False] * 10_000, {"type": "array"}]}, [0] * 50_000),
+    ({"patternProperties": {ENDLESS: {}}, "additionalProperties": False}, {"a" * 40 + "!": 1}),
+    ({"$schema": DRAFT_7, "pattern": ENDLESS}, "a" * 40 + "!"),
+    ({"$ref": DRAFT_7}, {"type": [{"n": n} for n in range(20_000)]}),
+    ({"enum": [{"n": n} for n in range(20_000)], "$schema": DRAFT_7}, {"n": 5}),
+    ({"type": [{"n": n} for n in range(20_000)]}, 5),
+    ({"oneOf": [{"pattern": "^a"}, {"pattern": "^b"}]}, "b"),
+    ({"not": {"pattern": "^_"}}, "b"),
+    ({"multipleOf": 0.1}, 10**400),
+    ({"$schema": ["x"]}, 5),
+    ({"$schema": "http://["}, 5),
+    ({"$ref": "#/properties/a"}, 5),
+]
+"""Schemas of a property, with a value that its server takes: a check of these would never end, or would be wrong."""
+
+
+async def test_no_schema_of_a_server_stops_a_call_or_the_others(app: App, connect: Connect, tmp_path: Path) -> None:
+    tools: list[dict[str, Any]] = [
+        {"name": f"t{n}", "inputSchema": {"type": "object", "properties": {"a": schema}}}
+        for n, (schema, _) in enumerate(HARMLESS)
+    ]
+    fields = [f"field {n}" for n in range(10_000)]
+    tools.append({"name": "many", "inputSchema": {"type": "object", "required": fields}})
+    (tmp_path / "tools.json").write_text(json.dumps(tools))
+    app.tools.add(LOCAL, "shop", hostile_entry("described", str(tmp_path / "tools.json")))
+    app.tools.ask(LOCAL, "shop")
+    for n, (schema, value) in enumerate(HARMLESS):
+        answer = await call(connect, f"shop:t{n}", {"a": value})
+        assert not answer.is_error, (str(schema)[:100], texts(answer)[0][:300])
+    said = await refused(connect, "shop:many")
+    assert "'field 4' is a required property" in said
+    assert '"field 19"] and 9,980 more' in said
+    assert len(said) < 1000
+
+
 async def test_an_unknown_tool_is_told_with_the_nearest(served: App, connect: Connect) -> None:
     said = await refused(connect, "shop:add_number")
     assert said.startswith("TOOL_NOT_FOUND: There is no tool 'shop:add_number'")
     assert "shop:add_numbers" in said
+
+
+async def test_a_name_that_no_tool_can_have_is_not_kept(served: App, connect: Connect) -> None:
+    name = "x" * 1_000_000
+    assert "TOOL_NOT_FOUND" in await refused(connect, name)
+    kept = wire_spelling.cache_info()
+    wire_spelling(name)
+    assert wire_spelling.cache_info().hits == kept.hits
 
 
 async def test_loci_s_own_tools_are_called_by_the_same_door(served: App, connect: Connect) -> None:

@@ -165,7 +165,8 @@ def test_a_paused_run_waits_exactly_as_long_as_it_may(flow: Flow, monkeypatch: p
     assert limit is not None
     assert limit_of_other is not None
     now = [0.0]
-    monkeypatch.setattr(flow.app.records, "_clock", lambda: now[0])
+    for name in ("_clock", "_ages"):
+        monkeypatch.setattr(flow.app.records, name, lambda: now[0])
     for now[0] in (limit - HOUR, limit - 0.001):
         assert status(flow, id) == "layer_complete"
     now[0] = limit_of_other - 0.001

@@ -1,5 +1,6 @@
 """The runner on this machine: state over expiry and restarts, owners apart, stored files, one run at a time."""
 
+import re
 import threading
 from collections.abc import Callable, Generator
 from contextlib import suppress
@@ -275,6 +276,7 @@ def test_a_second_run_at_once_is_busy(server: Server) -> None:
     ended.set()
     thread.join()
     assert busy.value.code == "EXECUTOR_BUSY"
+    assert re.search(r"has run other code for \d+ s, and may for \d+ s more$", busy.value.what)
     assert results[0].outcome == Value("str", "'a'")
 
 

@@ -3,8 +3,8 @@
 import json
 
 from loci.core.json import JsonObject
+from loci.core.redaction import LONGEST, redacted
 from loci.events.argument_sizes import MOST, argument_sizes
-from loci.events.blanked import LONGEST, blanked
 from tests.support.each import each
 
 SECRETS = (
@@ -58,22 +58,22 @@ def test_many_arguments_are_counted() -> None:
         "npm_0123456789abcdef",
     ],
 )
-def test_secrets_in_any_text_are_blanked(secret: str) -> None:
+def test_secrets_in_any_text_are_redacted(secret: str) -> None:
     fields: JsonObject = {"tool": f"server:{secret}", "deep": {"list": [f"x {secret} y"]}}
-    assert secret not in json.dumps(blanked(fields))
+    assert secret not in json.dumps(redacted(fields))
 
 
-def test_the_password_in_an_address_is_blanked() -> None:
-    assert blanked({"where": "https://ann:hunter2@example.com/mcp"}) == {"where": "https://***@example.com/mcp"}
+def test_the_password_in_an_address_is_redacted() -> None:
+    assert redacted({"where": "https://ann:hunter2@example.com/mcp"}) == {"where": "https://***@example.com/mcp"}
 
 
-def test_a_secret_that_is_cut_off_at_the_end_is_blanked() -> None:
+def test_a_secret_that_is_cut_off_at_the_end_is_redacted() -> None:
     text = "x" * (LONGEST - 8) + " " + SECRETS[0]
-    assert "loci_" not in json.dumps(blanked({"tool": text}))
+    assert "loci_" not in json.dumps(redacted({"tool": text}))
 
 
 def test_texts_are_short_and_in_one_line() -> None:
-    [shown] = blanked({"tool": "a\r\nid: 9\x1b[0m\u2028" + "x" * 1000}).values()
+    [shown] = redacted({"tool": "a\r\nid: 9\x1b[0m\u2028" + "x" * 1000}).values()
     assert isinstance(shown, str)
     assert len(shown) <= LONGEST
     assert shown.isprintable()

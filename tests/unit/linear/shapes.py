@@ -55,5 +55,28 @@ KNOWN = {
     "a heading of underscores": ("# x", "_", "x"),
     "a heading of links that never close": ("# ", "[[a|", ""),
     "many links on one line": ("# x\n\n", "[[a]] and [b](c.md) ", ""),
+    "a key of many parts in TOML": ("+++\n", "a.", "a = 1\n+++\n"),
 }
 """The ones that have stopped a server."""
+
+
+def log(size: int) -> str:
+    """A log of about this size in characters, with different lines."""
+    return "".join(f"2026-01-17 12:{at % 60:02} INFO id={at:x} took {at % 977} ms\n" for at in range(size // 36))
+
+
+LARGE: dict[str, Shape] = {
+    "a log": log,
+    "one line": repeated("", "some words and ", ""),
+    "one word": repeated("", "a", ""),
+    "blank lines": repeated("a", "\n", "b"),
+    "headings": repeated("", "# A heading\n", ""),
+    "headings below each other": repeated("", "# a\n## b\n### c\n", ""),
+    "a table": repeated("| a | b |\n|---|---|\n", "| a cell | 333 |\n", ""),
+    "code that never ends": repeated("# x\n\n```\n", "some code\n", ""),
+    "carriage returns": repeated("", "a line\r", ""),
+    "links": repeated("", "[[A name]] and [b](c.md)\n", ""),
+    "hashes": repeated("", "#", ""),
+    "quotation marks": repeated("", 'a,"b\n', ""),
+}
+"""What is ordinary in files, but for its size."""

@@ -1,17 +1,23 @@
 """What reads a stored file, or compares it with a text or with another version, takes time in proportion to it."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from loci.files.citations import occurrences
 from loci.files.cutting import cut
 from loci.files.differences import changes
-from loci.files.plain_text import read_plain
+from loci.files.lake import packed
+from loci.files.plain_text import read_plain, read_text
 from loci.files.query import parsed
 from loci.files.reading import Reading, TableSection, TextSection
+from loci.files.summaries import extracted
+from loci.files.table_cutting import table_pieces
+from loci.files.text_cutting import text_pieces
 from loci.files.wanted_text import WantedText
 from tests.support.each import each
 from tests.unit.linear.growth import Read, Shape, faulty_growth
-from tests.unit.linear.shapes import repeated
+from tests.unit.linear.shapes import LARGE, repeated
 from tests.unit.linear.test_readers import either, slow
 
 
@@ -25,10 +31,28 @@ def sheet(text: str) -> Reading:
     return Reading(format="csv", sheets=("a",), sections=(TableSection(sheet="a", rows=rows),))
 
 
+def a_fourth(texts: Sequence[str]) -> list[int]:
+    return [len(one) // 4 for one in texts]
+
+
+def taken_in(name: str) -> Read:
+    """All that is done with a file of this name before the index has it, but for the words."""
+
+    def read(text: str) -> None:
+        reading = read_text(name, text.encode(), {})
+        for _ in text_pieces([one for one in reading.sections if isinstance(one, TextSection)], a_fourth, 250, 99_999):
+            pass
+        for table in reading.tables:
+            for _ in table_pieces(table, a_fourth, 250):
+                pass
+        extracted(reading)
+        packed(reading)
+
+    return either(read)
+
+
 OF_FILES: dict[str, Read] = {
-    "a plain text": either(
-        lambda text: cut("ds-0", "a.md", read_plain("a.md", text.encode()), lambda one: [9] * len(one))
-    ),
+    "a plain text": either(lambda text: cut("ds-0", "a.md", read_plain("a.md", text.encode()), a_fourth)),
     "a question": lambda text: parsed(rewritten=text, entities=[text]),
     "a citation of a letter": lambda text: [*occurrences(text_file(text), WantedText("a"))],
     "a long citation": either(lambda text: [*occurrences(text_file(text), WantedText(f"{text[:999]}x"))]),
@@ -68,6 +92,19 @@ def test_what_took_hours_takes_moments(name: str) -> None:
 
 def test_the_readers_of_files_are_not_slow() -> None:
     assert slow(OF_FILES, most=1_000, of_documents=False) == []
+
+
+@each("name", LARGE)
+def test_twice_the_file_takes_twice_the_time(name: str) -> None:
+    for ending, most in (("log", 2_000_000), ("md", 400_000), ("csv", 400_000)):
+        assert faulty_growth(taken_in(f"a.{ending}"), LARGE[name], most) is None, ending
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("shape", LARGE)
+@pytest.mark.parametrize("name", [*OF_FILES, "a.log", "a.md", "a.csv"])
+def test_no_reader_of_files_is_slow_up_to_the_largest(name: str, shape: str) -> None:
+    assert faulty_growth(OF_FILES.get(name) or taken_in(name), LARGE[shape], most=100_000_000) is None
 
 
 @pytest.mark.exhaustive

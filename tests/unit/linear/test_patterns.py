@@ -43,6 +43,9 @@ BOUNDED = {
 }
 """Patterns that only see texts of so many characters, because the code cuts them first."""
 
+MADE_LATER = ("loci.core.redaction",)
+"""Patterns that are made of what a user gives. `tests/unit/test_redaction.py` tries them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Use:
@@ -76,7 +79,9 @@ def _in_module(path: Path, nodes: list[ast.AST], called: dict[str, set[str]]) ->
         return
     held = dict(_held(importlib.import_module(name)))
     compiled = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "compile"]
-    assert len(compiled) <= len(held), f"{name} compiles a pattern inside a function: give it a name in the module"
+    assert len(compiled) <= len(held) or name in MADE_LATER, (
+        f"{name} compiles a pattern inside a function: give it a name in the module"
+    )
     for called_as, pattern in held.items():
         methods = called.get(called_as.partition("[")[0], set())
         yield Use(f"{name}.{called_as}", pattern, frozenset(methods or {"finditer", "match"}))
@@ -129,8 +134,7 @@ def reader(use: Use) -> Read:
 def test_the_patterns_are_found() -> None:
     names = {use.name for use in uses()}
     assert {"loci.documents.content.links.WIKI", "loci.search.words.RUN", "loci.search.inference.PIECE"} <= names
-    leftovers = "loci.documents.writing.leftovers"  # it hands its patterns on to a function
-    assert {f"{leftovers}.BESIDE_DOCUMENTS", f"{leftovers}.IN_DATA"} <= names
+    assert "loci.tools.tool_changes.SENTENCE" in names  # it is handed on to a function
     assert len(names) > 60
 
 

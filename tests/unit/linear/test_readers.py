@@ -25,7 +25,7 @@ from loci.search.snippet import snippet
 from loci.search.words import query_words
 from tests.support.each import each
 from tests.unit.linear.growth import Read, faulty_growth
-from tests.unit.linear.shapes import KNOWN, document_shapes, repeated, simple_shapes
+from tests.unit.linear.shapes import KNOWN, LARGE, document_shapes, repeated, simple_shapes
 
 REFERENCES = {"A": {"href": "a.md"}}
 TODAY = date(2026, 1, 17)
@@ -91,6 +91,18 @@ def slow(readers: dict[str, Read], *, most: int, of_documents: bool) -> list[str
 @each("name", KNOWN)
 def test_what_has_stopped_a_server_is_read_at_once(name: str) -> None:
     assert faulty_growth(into_passages, repeated(*KNOWN[name]), most=16_000) is None
+
+
+@each("name", LARGE)
+def test_twice_the_document_takes_twice_the_time(name: str) -> None:
+    assert faulty_growth(into_passages, LARGE[name], most=256_000) is None
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", OF_DOCUMENTS)
+@pytest.mark.parametrize("shape", LARGE)
+def test_no_reader_of_documents_is_slow_up_to_the_largest(name: str, shape: str) -> None:
+    assert faulty_growth(OF_DOCUMENTS[name], LARGE[shape], most=10_000_000) is None
 
 
 def test_the_readers_of_documents_are_not_slow() -> None:

@@ -1,11 +1,14 @@
 """Work that no call waits for."""
 
 import threading
+import weakref
 
 import pytest
 
 from loci.core.errors import Refused
+from loci.sandbox.supervisor.daemon_threads import DaemonThreads
 from loci.tools.later import Later
+from tests.support.polling import until
 
 
 def refuse() -> None:
@@ -53,3 +56,17 @@ def test_work_that_nobody_waits_for_is_done_soon() -> None:
     later.do_once("a", done.set)
     assert not done.is_set()
     assert done.wait(60)
+
+
+def test_a_thread_keeps_nothing_of_the_work_that_it_has_done() -> None:
+    class Held:
+        """Something large."""
+
+        def work(self) -> None:
+            """Nothing."""
+
+    held = Held()
+    gone = weakref.ref(held)
+    DaemonThreads().start(held.work)
+    del held
+    until(lambda: gone() is None)

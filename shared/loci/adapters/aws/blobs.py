@@ -9,7 +9,7 @@ from loci.adapters.aws.clients import Clients, code_of, explained
 from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.core.stores import OWNER_KEY, checked_key
+from loci.core.stores import OWNER_KEY, checked_key, whole
 
 MISSING = ("NoSuchKey", "404")  # the code of HEAD, which has no body
 RESOLUTIONS = {
@@ -31,7 +31,7 @@ class S3Blobs:
     def read(self, owner: Owner, key: str) -> bytes:
         name = self._name(owner, checked_key(key))
         with _explained(self._bucket, key):
-            return self._clients.s3.get_object(Bucket=self._bucket, Key=name)["Body"].read()
+            return whole(key, self._clients.s3.get_object(Bucket=self._bucket, Key=name)["Body"].read())
 
     def write(self, owner: Owner, key: str, content: bytes, *, durable: bool = True) -> None:  # noqa: ARG002 (every write to S3 is durable)
         name = self._name(owner, checked_key(key))

@@ -76,7 +76,7 @@ class LambdaToolServers:
         with explained("Lambda", f"the function {function}", RESOLUTIONS):
             self._clients.lambda_.invoke(FunctionName=function, InvocationType="Event", Payload=payload.encode())
 
-    def close(self, owner: Owner | None = None, name: str | None = None) -> None:
+    def close(self, owner: Owner | None = None, name: str | None = None, *, for_good: bool = False) -> None:
         """Do nothing: connections without calls end by themselves, as does one to a server that changed."""
 
     def _answer(self, ask: Ask, given_up: GivingUp | None = None) -> dict[str, Any]:

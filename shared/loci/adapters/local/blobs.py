@@ -6,11 +6,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import unquote
 
+from loci.adapters.local.reserve import Reserve
 from loci.core.errors import NotFound, Unavailable
+from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.signing import Seal
-from loci.core.stores import OWNER_KEY, Linked, checked_key
+from loci.core.stores import OWNER_KEY, Linked, checked_key, whole
 from loci.core.whole_files import replace_file, sync
 
 # The characters that no file system folds or normalises.
@@ -31,8 +33,16 @@ class FolderBlobs:
     listed.
     """
 
-    def __init__(self, folder: Path, seal: Seal, base_url: str, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        seal: Seal,
+        base_url: str,
+        clock: Callable[[], float],
+        reserve: Reserve | None = None,
+    ) -> None:
         self._folder = folder
+        self._reserve = reserve
         self._seal = seal
         self._base_url = base_url
         self._clock = clock
@@ -43,6 +53,8 @@ class FolderBlobs:
     def write(self, owner: Owner, key: str, content: bytes, *, durable: bool = True) -> None:
         path = self._path(owner.key, checked_key(key))
         with _explained(self._folder):
+            if self._reserve:
+                self._reserve.look()
             _write_below(path, content, durable=durable)
             if "/" in key:
                 self._old_path(owner.key, key).unlink(missing_ok=True)
@@ -96,7 +108,7 @@ class FolderBlobs:
         with _explained(self._folder):
             for path in (new, old, new):  # it may move between the first two looks
                 with suppress(FileNotFoundError):
-                    return path.read_bytes()
+                    return whole(key, path.read_bytes())
         raise _missing(key)
 
     def _path(self, owner_key: str, key: str) -> Path:
@@ -180,6 +192,6 @@ def _explained(folder: Path) -> Generator[None, None, None]:
     try:
         yield
     except OSError as error:
-        raise Unavailable(
+        raise disk_error(error, folder) or Unavailable(
             f"Cannot use {folder} ({error.strerror})", "Check its disk space and permissions, then try again"
         ) from error

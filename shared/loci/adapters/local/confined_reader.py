@@ -9,12 +9,12 @@ from pathlib import Path
 
 from loci.adapters.local.executors.executor_folder import ExecutorFolder
 from loci.adapters.local.executors.executor_starter import PREFIX, ExecutorStarter
-from loci.adapters.sandbox.file_answers import checked, stopped
 from loci.core.errors import Unavailable
+from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore
 from loci.files.ports import GivenUp, PagesRead, never, untold
-from loci.files.reading import Reading
+from loci.files.reading import stopped
 from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded
 from loci.sandbox.supervisor.fork_server_client import READERS
 from loci.sandbox.wall.layers import Layer
@@ -58,7 +58,7 @@ class ConfinedReader:
 
     def read(
         self, owner: Owner, blob: str, name: str, given_up: GivenUp = never, pages_read: PagesRead = untold
-    ) -> Reading:
+    ) -> bytes:
         """Read the file that lies in the blob store under this key."""
         self._starter.check()
         self._wait(given_up)
@@ -66,12 +66,14 @@ class ConfinedReader:
             self._sweep()
             for left in reversed(range(ATTEMPTS)):
                 folder = self._starter.new_folder()
-                folder.take()
                 try:
+                    folder.take()
                     return self._read(folder, self._blobs.read(owner, blob), name, given_up, pages_read)
                 except ExecutorEnded as ended:
                     if not left or ended.why != "ended":
                         raise stopped(ended.why) from None
+                except OSError as error:
+                    raise disk_error(error, self._folder) or error from None
                 finally:
                     folder.remove()
             raise AssertionError
@@ -84,7 +86,7 @@ class ConfinedReader:
 
     def _read(
         self, folder: ExecutorFolder, content: bytes, name: str, given_up: GivenUp, pages_read: PagesRead
-    ) -> Reading:
+    ) -> bytes:
         path = folder.work_folders.memory / "file"
         path.write_bytes(content)
         del content
@@ -113,7 +115,7 @@ class ConfinedReader:
             said = _content(answer)
             if not said and _is_out_of_memory(reply.said, reply.output.stderr):
                 raise stopped("memory")
-            return checked(said)
+            return said
         except ExecutorEnded as ended:
             if ended.why == "given up":
                 raise Unavailable(f"The reading of {name} was given up", "Start it again", code="GIVEN_UP") from None

@@ -1,11 +1,18 @@
-"""The data folder: makes sure that Loci can write to it, and keeps the signing secret there."""
+"""The data folder: makes sure that Loci can write to it, keeps the signing secret there, and sweeps it."""
 
 import os
+import re
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from loci.core.errors import Misconfigured
+from loci.core.full_disk import disk_error
 from loci.core.signing import SHORTEST_SECRET
+from loci.core.whole_files import remove_if_left
+
+TEMPORARY = re.compile(r"\.[0-9a-f]{16}|\.[a-z0-9_]{8}|\.(?:secret|probe)-[0-9a-f]{8}|\.command-[0-9]+")
+"""The names of temp files, of this version of Loci and of earlier ones."""
 
 
 def make_writable(folder: Path) -> None:
@@ -16,7 +23,7 @@ def make_writable(folder: Path) -> None:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise Misconfigured(
+        raise disk_error(error, folder) or Misconfigured(
             f"Cannot write to the data folder {folder} ({error.strerror})",
             "Choose another with --data DIR or LOCI_DATA",
         ) from None
@@ -30,7 +37,9 @@ def load_secret(path: Path) -> str:
         secret = path.read_text(encoding="ascii").strip()
     except OSError as error:
         advice = "Check its permissions, and that there is space"
-        raise Misconfigured(f"Cannot keep a secret in {path} ({error.strerror})", advice) from None
+        raise disk_error(error, path) or Misconfigured(
+            f"Cannot keep a secret in {path} ({error.strerror})", advice
+        ) from None
     except UnicodeDecodeError:
         secret = ""
     if len(secret) < SHORTEST_SECRET:
@@ -38,6 +47,23 @@ def load_secret(path: Path) -> str:
             f"{path} holds no secret", "Restore it from a copy, or delete it: every session then starts again"
         )
     return secret
+
+
+def sweep_data(folder: Path) -> None:
+    """Remove what killed processes left: temp files, locks, and executors and readers that nobody had taken yet."""
+    from loci.adapters.local.executors.executor_folder import ExecutorFolder  # a start does without
+
+    for here, folders, names in os.walk(folder):
+        if Path(here) == folder:
+            folders[:] = {"blobs", "turns", "following"}.intersection(folders)
+        for name in names:
+            if Path(here) == folder / "turns" or TEMPORARY.fullmatch(name):
+                remove_if_left(Path(here, name))
+    for path in [*folder.glob("readers/executor-*"), *folder.glob("executors/executor-*")]:
+        left = ExecutorFolder(path)
+        with suppress(OSError):
+            if left.owner() is None and left.take():
+                left.remove()
 
 
 def _make(path: Path) -> None:

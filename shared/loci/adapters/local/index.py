@@ -26,6 +26,7 @@ from loci.adapters.local.index_writes import put_chunks, remove_chunks, scope_of
 from loci.adapters.local.sqlite import Database
 from loci.adapters.local.vectors import MatrixKey, VectorCache
 from loci.adapters.local.word_postings import WordPostings
+from loci.core.full_disk import is_short
 from loci.core.identity import Owner
 from loci.search.inference import Embedding
 from loci.search.ranking import Candidate, Chunk, IndexCounts, QueryVector, TagsAndDate, Where
@@ -37,6 +38,8 @@ WORD_MEMORY = 256 * 1024**2
 CACHED_CHUNKS = 4096
 """About 30 MB."""
 CACHED_NAMES = 8 * CACHED_CHUNKS
+FEW = 500
+"""Chunks that are removed at once on a full disk: the log of more would not fit."""
 THREADS = ThreadPoolExecutor(thread_name_prefix="vectors")
 
 
@@ -75,8 +78,11 @@ class SqliteIndex:
         return self._database.together()
 
     def remove(self, owner: Owner, collection: str, document: str) -> None:
-        with self._database.write(durable=False) as connection:
-            remove_chunks(connection, owner, collection, document)
+        is_more = True
+        while is_more:
+            with self._database.write(durable=False) as connection:
+                most = FEW if is_short() else None
+                is_more = remove_chunks(connection, owner, collection, document, most) and most is not None
 
     def embeddings(self, owner: Owner, model: str, hashes: Sequence[str]) -> dict[str, Embedding]:
         found: dict[str, Embedding] = {}

@@ -43,15 +43,19 @@ def put_chunks(
     add_words(connection, scope, number, last)
 
 
-def remove_chunks(connection: sqlite3.Connection, owner: Owner, collection: str, document: str) -> bool:
-    """Remove the document's chunks; True if it had any."""
+def remove_chunks(
+    connection: sqlite3.Connection, owner: Owner, collection: str, document: str, most: int | None = None
+) -> bool:
+    """Remove the document with its chunks, or, with `most`, that many chunks; True if there was something to remove."""
     scope = scope_of(connection, owner, collection)
     found = connection.execute("SELECT number FROM document WHERE scope = ? AND id = ?", (scope, document)).fetchone()
     if scope is None or found is None:
         return False
     connection.execute(REVISED)
-    held = connection.execute("SELECT number FROM chunk WHERE document = ?", found)
+    held = connection.execute("SELECT number FROM chunk WHERE document = ? LIMIT ?", (*found, most or -1)).fetchall()
     _remove_chunks(connection, scope, [number for [number] in held])
+    if len(held) == most:
+        return True
     connection.execute("DELETE FROM tag WHERE document = ?", found)
     connection.execute("DELETE FROM document WHERE number = ?", found)
     return True

@@ -172,5 +172,14 @@ COMPACT_VECTORS: Final[tuple[Step, ...]] = (
     _list_postings,
 )
 
-MIGRATIONS: Final[tuple[tuple[Step, ...], ...]] = (RECORDS, DOCUMENT_INDEX, REVISION, OWN_WORDS, COMPACT_VECTORS)
+UNSEALED: Final[tuple[Step, ...]] = (
+    # Has a row while entries of tool servers may hold secrets in clear: `seal_stored` closes them.
+    "CREATE TABLE IF NOT EXISTS unsealed (since INTEGER NOT NULL)",
+    "INSERT INTO unsealed SELECT count(*) FROM record WHERE kind = 'tool_server' HAVING count(*) > 0",
+)
+
+MIGRATIONS: Final[tuple[tuple[Step, ...], ...]] = (
+    *(RECORDS, DOCUMENT_INDEX, REVISION, OWN_WORDS, COMPACT_VECTORS),
+    UNSEALED,
+)
 """The steps of each migration. Never change one that was released: add another."""

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 
 from loci.adapters.batches import batches
@@ -17,20 +18,58 @@ SELECT = "SELECT key, CAST(value AS BLOB), version, expires_at FROM record"
 BEHIND_PREFIX = b"\xff"
 AT_ONCE = 500
 """Keys in one query."""
+LASTING = frozenset(
+    [
+        "executor",
+        "executor-state",
+        "executor-run",
+        "workflow",
+        "workflow_value",
+        "workflow_slot",
+        "workflow_waiting",
+        "workflow_owner",
+    ]
+)
+"""Kinds of records that people would miss if the clock jumped. Tokens are not among them: they must end in time."""
+EVEN_SECONDS = JUMP_SECONDS = 3600.0
+FURTHEST = 400 * 86_400.0
+"""No clock is wrong by more for a while. Records end by then even if Loci never runs for an hour."""
+
+
+class Ages:
+    """The clock for records that live for days. It is far behind until the system's clock has run evenly for an hour.
+
+    After a start or a jump the system's clock may be wrong by weeks, and a removed record does not come back.
+    """
+
+    def __init__(self, clock: Callable[[], float], timer: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._timer = timer
+        self._since = timer()
+        self._apart = clock() - self._since
+
+    def __call__(self) -> float:
+        now, timer = self._clock(), self._timer()
+        if abs(now - timer - self._apart) > JUMP_SECONDS:
+            self._since = timer
+        self._apart = now - timer
+        return now if timer - self._since >= EVEN_SECONDS else now - FURTHEST
 
 
 class SqliteRecords:
     """Records in a database that other processes may use at the same time."""
 
-    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+    def __init__(self, database: Database, clock: Callable[[], float], ages: Callable[[], float] | None = None) -> None:
+        """`ages`: the clock for `LASTING` kinds, and for what is removed."""
         self._database = database
         self._clock = clock
+        self._ages = ages or (lambda: self._clock())
 
     def get(self, owner: Owner, kind: str, key: str) -> Record | None:
         with self._database.read() as connection:
             row = connection.execute(
                 SELECT + " WHERE owner = ? AND kind = ? AND key = ? AND (expires_at IS NULL OR expires_at > ?)",
-                (owner.key, kind, checked_key(key).encode(), self._clock()),
+                (owner.key, kind, checked_key(key).encode(), self._now(kind)),
             ).fetchone()
         return None if row is None else _record(row)
 
@@ -42,7 +81,7 @@ class SqliteRecords:
                 rows = connection.execute(
                     f"{SELECT} WHERE owner = ? AND kind = ? AND key IN ({','.join('?' * len(some))})"
                     " AND (expires_at IS NULL OR expires_at > ?)",
-                    (owner.key, kind, *(key.encode() for key in some), self._clock()),
+                    (owner.key, kind, *(key.encode() for key in some), self._now(kind)),
                 )
                 found.update((record.key, record) for record in map(_record, rows))
         return {key: found[key] for key in wanted if key in found}
@@ -69,7 +108,7 @@ class SqliteRecords:
             )
             if expires_at is not None:
                 # Each write of an expiring record deletes the expired ones, so nothing else has to.
-                connection.execute("DELETE FROM record WHERE expires_at <= ?", (self._clock(),))
+                connection.execute("DELETE FROM record WHERE expires_at <= ?", (self._ages(),))
         return record
 
     def remove(
@@ -98,12 +137,15 @@ class SqliteRecords:
                     kind,
                     lowest,
                     start + BEHIND_PREFIX,
-                    self._clock(),
+                    self._now(kind),
                     limit + 1,
                 ),
             ).fetchall()
         records = tuple(_record(row) for row in rows[:limit])
         return RecordPage(records, records[-1].key if len(rows) > limit else None)
+
+    def _now(self, kind: str) -> float:
+        return self._ages() if kind in LASTING else self._clock()
 
     def _expect(
         self, connection: sqlite3.Connection, owner: Owner, kind: str, key: str, expect_version: str | None
@@ -112,7 +154,7 @@ class SqliteRecords:
         held = connection.execute(
             "SELECT version FROM record WHERE owner = ? AND kind = ? AND key = ?"
             " AND (expires_at IS NULL OR expires_at > ?)",
-            (owner.key, kind, key.encode(), self._clock()),
+            (owner.key, kind, key.encode(), self._now(kind)),
         ).fetchone()
         if expect_version is not None and expect_version != (ABSENT if held is None else held[0]):
             raise lost_race(kind)

@@ -2,13 +2,26 @@
 
 import base64
 import os
+from contextlib import suppress
+from functools import partial
 
-from loci.core.identity import Owner
+from loci.adapters.local.sqlite import Database
+from loci.core.errors import LociError
+from loci.core.identity import Owner, UnnamedOwner
 from loci.core.secret_box import Unreadable
 from loci.core.signing import Keyring
 
 NONCE = 12
 """Bytes, as AES-GCM has them."""
+
+CLEAR = """
+SELECT owner, key, CAST(value AS BLOB) FROM record WHERE kind = 'tool_server' AND EXISTS (SELECT * FROM unsealed)
+"""
+CLOSE = "UPDATE record SET value = ? WHERE owner = ? AND key = ? AND kind = 'tool_server'"
+FORGET_FAILURES = """
+UPDATE record SET value = json_set(value, '$.failure', 'It could not list its tools when it was asked last')
+WHERE kind = 'listed_tools' AND json_valid(value) AND json_extract(value, '$.failure') IS NOT NULL
+"""
 
 
 class KeyringBox:
@@ -38,6 +51,31 @@ class KeyringBox:
             except (InvalidTag, ValueError):
                 continue
         raise _unreadable()
+
+
+def seal_stored(database: Database, box: KeyringBox) -> None:
+    """Close the secrets in entries of tool servers as earlier versions stored them, and leave no trace of them.
+
+    A failure as such a version kept it is dropped: the server may have repeated a secret in it.
+    """
+    with database.read() as connection:
+        is_there = connection.execute("SELECT * FROM sqlite_master WHERE name = 'unsealed'").fetchone()
+        if is_there is None or connection.execute(CLEAR).fetchone() is None:
+            return
+    from loci.tools.configuration import Entry
+    from loci.tools.reaching import closed_entry
+
+    with database.write() as connection:
+        for owner, key, value in connection.execute(CLEAR).fetchall():
+            with suppress(ValueError):  # one that is damaged is told when it is used
+                entry = closed_entry(Entry.model_validate_json(value), partial(box.close, UnnamedOwner(owner)))
+                row = (entry.model_dump_json(exclude_defaults=True), owner, key)
+                connection.execute(CLOSE, row)
+        connection.execute(FORGET_FAILURES)
+    with suppress(LociError):  # such as a disk that is nearly full: the next start tries it again
+        database.forget_deleted()
+        with database.write() as connection:
+            connection.execute("DELETE FROM unsealed")
 
 
 def _unreadable() -> Unreadable:

@@ -5,12 +5,15 @@ import threading
 from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from shutil import disk_usage
 
 from loci.adapters.local.coding import code_some
 from loci.adapters.local.migrations import MIGRATIONS
-from loci.core.errors import Misconfigured, Unavailable
+from loci.adapters.local.reserve import Reserve
+from loci.core.errors import Damaged, LociError, Misconfigured, Unavailable
 from loci.core.fair_queue import FairQueues
 from loci.core.finding import size_shown
+from loci.core.full_disk import no_space
 
 MAPPED = 64 * 1024**2
 """Bytes of the file that are mapped into memory. Without the mapping each page costs a system call. What searches have
@@ -19,6 +22,8 @@ LOG_PAGES = 4_000
 """Pages that the log keeps before they move into the file (16 MB): an ingestion changes the same ones often."""
 WAIT = 30
 """Seconds that a write waits for others."""
+UNWRITTEN = (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMMAP)
+"""The codes of SQLite for a used up quota, and for a full disk when it opens a file."""
 MOST_FAULTS = 3
 """Faults that a check looks for before it stops."""
 
@@ -26,8 +31,12 @@ MOST_FAULTS = 3
 class Database:
     """Connections to one file, one for each thread."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, reserve: Reserve | None = None) -> None:
         self._path = path
+        self._reserve = reserve
+        if reserve:
+            reserve.tidy = self._empty_log
+        refuse_lost(path)
         self._local = threading.local()
         self._writers = FairQueues()
         with suppress(OSError):  # SQLite has the better error message
@@ -39,8 +48,9 @@ class Database:
         if not current:  # so that a full disk can still be read
             with self.write() as connection:
                 migrate(connection)
-        while self._code_some():
-            pass
+        with suppress(Damaged):  # a server goes on with what is whole
+            while self._code_some():
+                pass
 
     def _code_some(self) -> bool:
         with self.read() as connection:
@@ -78,11 +88,15 @@ class Database:
         The threads of this process queue for it: SQLite lets them try again at random, and some would wait for seconds.
         """
         if self._is_together:
-            yield self._connection()
+            yield self._connection()  # `together` explains its errors
             return
         with self._writers.turn("write", WAIT) as is_first, self.read() as connection:
             if not is_first:
                 raise Unavailable("The local database did not answer (others keep writing)", "Try again")
+            is_short = self._reserve is not None and self._reserve.look()
+            connection.move_log(of_itself=not is_short)
+            if is_short:  # as it is, the log would take what was kept for this
+                self._empty_log()
             connection.sync(durable=durable)
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -106,6 +120,24 @@ class Database:
             finally:
                 self._local.together = False
 
+    def forget_deleted(self) -> None:
+        """Write the file anew, and empty its log, so that neither holds what was deleted or written over."""
+        with self.read() as connection:
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+    def _empty_log(self) -> None:
+        """Move what the log holds into the file, and give back its room on the disk, unless somebody reads just now."""
+        with suppress(LociError, OSError), self.read() as connection:
+            size = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+            if size.fetchone()[0] - self._path.stat().st_size > disk_usage(self._path.parent).free:
+                return  # it would end in the middle, and the room be gone
+            connection.execute("PRAGMA busy_timeout = 0")
+            try:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {WAIT * 1000}")
+
     @property
     def _is_together(self) -> bool:
         return getattr(self._local, "together", False)
@@ -118,7 +150,6 @@ class Database:
             )
             _write_ahead(connection)
             connection.execute(f"PRAGMA mmap_size = {MAPPED}")
-            connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
             self._local.connection = connection
         return connection
 
@@ -127,6 +158,13 @@ class _Connection(sqlite3.Connection):
     """Closes itself when its thread ends: Python 3.13 warns about connections that nobody closed."""
 
     durable: bool | None = None
+    moves_log: bool | None = None
+
+    def move_log(self, *, of_itself: bool) -> None:
+        """Set whether a long log moves into the file after a write. If there is no room for that, it is not begun."""
+        if self.moves_log is not of_itself:
+            self.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES if of_itself else 0}")
+            self.moves_log = of_itself
 
     def sync(self, *, durable: bool) -> None:
         """Set whether the next writes survive a power cut (FULL), or only a killed process."""
@@ -170,21 +208,55 @@ def refuse_newer(version: int) -> None:
         )
 
 
+def refuse_lost(path: Path) -> None:
+    """Raise `Misconfigured` if the file is gone or empty, and texts are there: a new one would know none of them."""
+    files = [path, path.with_name(f"{path.name}-wal")]
+    if not any(one.exists() and one.stat().st_size for one in files) and any(path.parent.glob("blobs/**/*@")):
+        raise Misconfigured(
+            f"{path} is gone or empty, though Loci has kept texts or files beside it",
+            f"Restore it from a copy. To begin anew without them, move {path.parent / 'blobs'} away",
+        )
+
+
 def check_file(path: Path) -> str | None:
     """Read every page of the file and describe it; None if there is no file. Creates and changes no table."""
+    refuse_lost(path)
     if not path.exists():
         return None
-    try:
-        # `rw`: with `ro` SQLite cannot use the write-ahead log that a killed process left behind.
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=30)) as connection:
-            [version] = connection.execute("PRAGMA user_version").fetchone()
-            faults = [fault for [fault] in connection.execute(f"PRAGMA quick_check({MOST_FAULTS})")]
-    except sqlite3.Error as error:
-        raise explained(path, error) from error
-    if faults != ["ok"]:
-        raise Misconfigured(f"{path} is damaged ({faults[0]})", "Restore it from a copy")
-    refuse_newer(version)
+    if faults := find_faults(path):
+        raise Misconfigured(f"{path} is damaged ({faults[0]})", "To rebuild it, run: loci doctor --fix")
+    with closing(connected(path)) as connection:
+        [version] = connection.execute("PRAGMA user_version").fetchone()
     return f"{path}, {size_shown(_size(path))}, whole, version {version}"
+
+
+def find_faults(path: Path) -> list[str]:
+    """The first faults of the file; none if every page and the words of the index are whole."""
+    try:
+        with closing(connected(path)) as connection:
+            [version] = connection.execute("PRAGMA user_version").fetchone()
+            refuse_newer(version)
+            faults = [fault for [fault] in connection.execute(f"PRAGMA quick_check({MOST_FAULTS})")]
+            if faults != ["ok"]:
+                return [line for one in faults for line in one.split("\n") if not line.startswith("***")]
+            tables = dict(connection.execute("SELECT name, sql FROM sqlite_master"))
+            if version == len(MIGRATIONS) and "revision" not in tables:
+                return ["tables are missing"]
+            for table in [name for name, sql in tables.items() if sql and " USING fts5 (" in sql]:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")  # noqa: S608
+                connection.execute("ROLLBACK")
+    except sqlite3.DatabaseError as error:
+        if is_damage(error):
+            return [str(error)]
+        raise explained(path, error) from error
+    return []
+
+
+def connected(path: Path) -> sqlite3.Connection:
+    """A connection to the file, which must exist."""
+    # `rw`: with `ro` SQLite cannot use the write-ahead log that a killed process left behind.
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=WAIT, isolation_level=None)
 
 
 def _size(path: Path) -> int:
@@ -195,16 +267,27 @@ def _size(path: Path) -> int:
     return size
 
 
+def is_damage(error: sqlite3.Error) -> bool:
+    """True if the content of the file is the reason."""
+    return _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
 def explained(path: Path, error: sqlite3.Error) -> Unavailable | Misconfigured:
     """The error of SQLite as one of ours."""
     match _code(error):
-        case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
+        case sqlite3.SQLITE_CORRUPT:
+            return Damaged(
+                f"A part of {path} is damaged ({error})", "No text is lost. To rebuild the index, run: loci reindex"
+            )
+        case sqlite3.SQLITE_NOTADB:
             return Misconfigured(
                 f"{path} is damaged or is no Loci database ({error})",
-                "Restore it from a copy, or choose another folder with --data DIR",
+                "Run: loci doctor --fix. Or restore it from a copy, or choose another folder with --data DIR",
             )
         case sqlite3.SQLITE_FULL:
-            return Unavailable(f"No space is left for {path}", "Free some disk space, then try again")
+            return no_space(path, str(error))
+        case sqlite3.SQLITE_IOERR if getattr(error, "sqlite_errorcode", 0) in UNWRITTEN:
+            return no_space(path, f"{error}: its disk may be full, or broken")
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN:
             return Misconfigured(f"Cannot write {path} ({error})", "Choose another folder with --data DIR or LOCI_DATA")
         case _:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from loci.core.errors import Unavailable
 from loci.core.fair_queue import FairQueues
 from loci.core.identity import Owner
 from loci.core.ids import content_id
+from loci.core.whole_files import open_lock
 
 PAUSE = 0.02
 """Between two looks at a lock that another process has. Only the first thread that waits for it looks."""
@@ -46,7 +46,7 @@ class FolderWriteLocks:
     def _acquired(self, file: Path, seconds: float) -> int | None:
         waited = 0.0
         while True:
-            descriptor = self._opened(file)
+            descriptor = open_lock(file)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -58,11 +58,4 @@ class FolderWriteLocks:
             else:
                 if os.fstat(descriptor).st_nlink:
                     return descriptor
-                os.close(descriptor)  # the holder before removed the file: whoever comes now locks another one
-
-    def _opened(self, file: Path) -> int:
-        try:
-            self._folder.mkdir(mode=0o700, exist_ok=True)
-            return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise Unavailable(f"Cannot use {self._folder} ({error.strerror})", "Check its permissions") from error
+                os.close(descriptor)  # the holder before removed the file: others lock a new one

@@ -13,6 +13,8 @@ from loci.adapters.aws.index_objects import IndexObjects
 from loci.adapters.s3_index.owner_copy import OwnerCopy
 from loci.core.identity import Owner
 
+LEAST_FREE = 64 * 1024**2
+"""Bytes. With less, only the copy in use stays."""
 MOST_BYTES = 256 * 1024**2
 """Of the 512 MB that a Lambda function has by default: one more copy, of 20,000 passages, fits beside them."""
 
@@ -49,9 +51,10 @@ class Copies:
             return
         sizes = {key: copy.bytes() for key, copy in copies}
         held = sum(sizes.values())
+        is_full = self._folder is not None and shutil.disk_usage(self._folder).free < LEAST_FREE
         with self._lock:
             for key, _ in copies[:-1]:
-                if held <= self._most_bytes:
+                if held <= self._most_bytes and not is_full:
                     return
                 if self._copies.pop(key, None) is not None:
                     held -= sizes[key]

@@ -10,6 +10,7 @@ from loci.adapters.local.index import SqliteIndex
 from loci.adapters.local.index_writes import put_chunks, remove_chunks
 from loci.adapters.local.sqlite import Database
 from loci.adapters.s3_index.changes import Change
+from loci.core.errors import LociError
 from loci.core.identity import Owner
 
 SECTOR = 512
@@ -24,7 +25,11 @@ class LocalFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._database = Database(path)
+        try:
+            self._database = Database(path)
+        except LociError:  # a full disk
+            _delete(path)
+            raise
         self.index = SqliteIndex(self._database, WORD_MEMORY)
         # A search that still uses the index keeps it, and so the file.
         weakref.finalize(self.index, _delete, path)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
+from loci.code.packages import NOT_STARTED, WHEN_NOT_STARTED
 from loci.code.python_run import ExecutorCondition, LostVariable, Made, Ran, RunFailure, Value
 from loci.core.errors import NotFound, Refused
 from loci.sandbox.inside.notebook import LARGEST_FIGURE, MOST_FIGURES
@@ -48,7 +49,7 @@ ENDED: dict[WhyEnded, tuple[str, str, str]] = {
         START_AGAIN,
     ),
     "protocol": ("SANDBOX_PROTOCOL", "The executor broke the protocol, and was ended", START_AGAIN),
-    "start": ("SANDBOX_START", "The executor did not start", "Try again; if it keeps failing, run: loci doctor"),
+    "start": (NOT_STARTED, "The executor did not start", WHEN_NOT_STARTED),
     "given up": (
         "SANDBOX_CANCELLED",
         "The call was cancelled, and the code did not stop when it was interrupted",
@@ -76,6 +77,12 @@ def busy(id: str, why: str) -> Refused:
         "Call again when that is done, or make another executor with create_memory_code_runner()",
         code="EXECUTOR_BUSY",
     )
+
+
+def runs_other_code(seconds: float, left: float | None) -> str:
+    """Tell for how long an executor has run code. `left`: the seconds that it may still take, if known."""
+    more = "" if left is None else f", and may for {max(1, round(left))} s more"
+    return f"has run other code for {max(0, round(seconds))} s{more}"
 
 
 def ran_and_ended(ended: ExecutorEnded, condition: ExecutorCondition, seconds: float, limits: dict[str, Any]) -> Ran:

@@ -21,6 +21,7 @@ from mcp_types import LATEST_PROTOCOL_VERSION
 
 from loci.adapters.tool_servers.heard import quoted
 from loci.adapters.tool_servers.small_requests import SmallRequests
+from loci.core.redaction import Redaction, redaction_of
 from loci.core.version import version
 from loci.tools.authorization import AuthorizationServer, Protection
 from loci.tools.ports import LoginFailed
@@ -39,25 +40,25 @@ GRANTS = ["authorization_code", "refresh_token"]
 
 async def protection(http: SmallRequests, endpoint: Endpoint, issuer: str | None, scope: str | None) -> Protection:
     """As `AuthorizationServers.protection`."""
-    url = endpoint.url
+    url, redaction = endpoint.url, redaction_of(endpoint.secrets)
     refusal = await http.send(_first_request(endpoint))
-    published = await _resource_metadata(http, url, refusal)
+    published = await _resource_metadata(http, url, refusal, redaction)
     named = [str(one) for one in published.authorization_servers] if published else []
     wanted = issuer and next((one for one in named if issuers_match(one, issuer)), issuer)
     chosen = wanted or (named[0] if named else None)
-    metadata = await _server_metadata(http, url, chosen)
+    metadata = await _server_metadata(http, url, chosen, redaction)
     if metadata is None and published is None and refusal.status_code != 401:
         raise LoginFailed(
             f"The server asks for no login: it answered {refusal.status_code}", "Look at it with: loci tools test"
         )
     if metadata is None:
-        where = f"The authorization server {quoted(chosen)}" if chosen else "The server"
+        where = f"The authorization server {quoted(chosen, redaction)}" if chosen else "The server"
         raise LoginFailed(f"{where} publishes no metadata for logins", ASK_OPERATOR)
     # RFC 8707 wants no query in the name of a server: there may be a key in it.
     own_name = resource_url_from_server_url(url.partition("?")[0])
     asked = scope or extract_scope_from_www_auth(refusal)
     return Protection(
-        _described(metadata, url),
+        _described(metadata, url, redaction),
         str(published.resource) if published else own_name,
         plain_scope(get_client_metadata_scopes(asked, published, metadata, GRANTS)),
     )
@@ -81,7 +82,7 @@ def _first_request(endpoint: Endpoint) -> httpx2.Request:
 
 
 async def _resource_metadata(
-    http: SmallRequests, url: str, refusal: httpx2.Response
+    http: SmallRequests, url: str, refusal: httpx2.Response, redaction: Redaction
 ) -> ProtectedResourceMetadata | None:
     """The metadata that the tool server publishes about itself; None if there are none."""
     told = extract_resource_metadata_from_www_auth(refusal)
@@ -96,7 +97,7 @@ async def _resource_metadata(
         if found is None:
             continue
         if not check_resource_allowed(resource_url_from_server_url(url), str(found.resource)):
-            said = quoted(str(found.resource))
+            said = quoted(str(found.resource), redaction)
             raise LoginFailed(f"The server says that it is another: {said}", "Correct its URL in its settings")
         return found
     if failed is not None:  # it says nothing about whether there is any
@@ -104,32 +105,36 @@ async def _resource_metadata(
     return None
 
 
-async def _server_metadata(http: SmallRequests, url: str, issuer: str | None) -> OAuthMetadata | None:
+async def _server_metadata(
+    http: SmallRequests, url: str, issuer: str | None, redaction: Redaction
+) -> OAuthMetadata | None:
     expected = issuer or "{0.scheme}://{0.netloc}".format(urlsplit(url))
     if not _is_allowed(expected, url):
-        raise LoginFailed(f"Its authorization server is not reached by https: {quoted(expected)}", ASK_OPERATOR)
+        what = f"Its authorization server is not reached by https: {quoted(expected, redaction)}"
+        raise LoginFailed(what, ASK_OPERATOR)
     for where in build_oauth_authorization_server_metadata_discovery_urls(issuer, url):
         answer = await http.send(create_oauth_metadata_request(where))
         go_on, found = await handle_auth_metadata_response(answer)
         if not go_on:
-            what = f"The authorization server {quoted(expected)} answered {answer.status_code}"
+            what = f"The authorization server {quoted(expected, redaction)} answered {answer.status_code}"
             raise LoginFailed(what, "Try again in a moment")
         if found is None:
             continue
         if not issuers_match(str(found.issuer), expected):
-            what = f"{quoted(expected)} says that it is another authorization server: {quoted(str(found.issuer))}"
+            other = quoted(str(found.issuer), redaction)
+            what = f"{quoted(expected, redaction)} says that it is another authorization server: {other}"
             raise LoginFailed(what, ASK_OPERATOR)
         return found
     return None
 
 
-def _described(found: OAuthMetadata, url: str) -> AuthorizationServer:
+def _described(found: OAuthMetadata, url: str, redaction: Redaction) -> AuthorizationServer:
     def address(value: object) -> str | None:
         if value is None:
             return None
         if not _is_allowed(str(value), url):
-            what = f"The authorization server {quoted(str(found.issuer))} has an address that is not safe"
-            raise LoginFailed(f"{what}: {quoted(str(value))}", ASK_OPERATOR)
+            what = f"The authorization server {quoted(str(found.issuer), redaction)} has an address that is not safe"
+            raise LoginFailed(f"{what}: {quoted(str(value), redaction)}", ASK_OPERATOR)
         return str(value)
 
     return AuthorizationServer(

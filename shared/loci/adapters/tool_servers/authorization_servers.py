@@ -10,6 +10,7 @@ from urllib.parse import quote
 from loci.adapters.tool_servers.heard import quoted
 from loci.adapters.tool_servers.loop_thread import LoopThread
 from loci.core.deadline import time_for
+from loci.core.redaction import Redaction, redaction_of
 from loci.tools.authorization import AuthorizationServer, OAuthClient, Protection, Tokens
 from loci.tools.ports import LoginFailed
 from loci.tools.tool_server import Endpoint
@@ -24,6 +25,7 @@ SECONDS = 40.0
 """For all requests of one question: metadata may be in several places."""
 TOKEN = re.compile(r"[\x21-\x7e]{1,16384}")
 CODE = re.compile(r"[a-z_]{1,60}")
+SECRET_FIELDS = ("code", "code_verifier", "refresh_token", "token")
 LONGEST_LIFE = 10 * 365 * 24 * 3600.0
 
 
@@ -83,7 +85,7 @@ async def _tokens(
     from pydantic import ValidationError
 
     answer = await http.send(_request(server.token_url, client, form))
-    refused = _refused(server, answer)
+    refused = _refused(server, answer, _given(client, form))
     if refused is not None:
         raise refused
     try:
@@ -101,7 +103,8 @@ async def _tokens(
 async def _revoked(
     http: "SmallRequests", server: AuthorizationServer, url: str, client: OAuthClient, token: str
 ) -> None:
-    refused = _refused(server, await http.send(_request(url, client, {"token": token})))
+    form = {"token": token}
+    refused = _refused(server, await http.send(_request(url, client, form)), _given(client, form))
     if refused is not None:
         raise refused
 
@@ -120,7 +123,12 @@ def _request(url: str, client: OAuthClient, form: Mapping[str, str]) -> "httpx2.
     return httpx2.Request("POST", url, headers=headers, data=fields)
 
 
-def _refused(server: AuthorizationServer, answer: "httpx2.Response") -> LoginFailed | None:
+def _given(client: OAuthClient, form: Mapping[str, str]) -> Redaction:
+    """The redaction of the secrets in a request."""
+    return redaction_of(frozenset((client.secret or "", *(form.get(one, "") for one in SECRET_FIELDS))))
+
+
+def _refused(server: AuthorizationServer, answer: "httpx2.Response", redaction: Redaction) -> LoginFailed | None:
     """The error in the answer: GitHub sends some with status 200."""
     error, said = None, ""
     try:
@@ -133,7 +141,7 @@ def _refused(server: AuthorizationServer, answer: "httpx2.Response") -> LoginFai
     if error is None and answer.status_code in (200, 201):
         return None
     known = error if isinstance(error, str) and CODE.fullmatch(error) else None
-    why = ": ".join(part for part in (known or f"it answered {answer.status_code}", quoted(said)) if part)
+    why = ": ".join(part for part in (known or f"it answered {answer.status_code}", quoted(said, redaction)) if part)
     return LoginFailed(f"The authorization server {server.issuer} refuses ({why})", "Log in again", known)
 
 

@@ -11,7 +11,8 @@ from loci.tools.tool_server import Program
 
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 """The variables of this process' environment that a server may need. None of Loci's or of AWS: they are secrets."""
-LAST_WORDS = 4096
+LAST_WORDS = 256 * 1024
+"""Bytes: a secret in them must be whole, however it is written."""
 ERRORS_AT_ONCE, ERRORS_A_SECOND = 64 * 1024, 8_000_000
 """The bytes that are read of its standard error: at once, and in a second."""
 GRACE_SECONDS = 2.0

@@ -9,6 +9,7 @@ from pydantic import AnyUrl
 
 from loci.adapters.tool_servers.heard import quoted
 from loci.adapters.tool_servers.small_requests import SmallRequests
+from loci.core.redaction import NO_SECRETS
 from loci.tools.authorization import METHODS, AuthorizationServer, ClientMethod, OAuthClient, known_method
 from loci.tools.ports import LoginFailed
 
@@ -29,7 +30,8 @@ async def register(http: SmallRequests, server: AuthorizationServer, redirect: s
         made = await handle_registration_response(answer)
         check_registration_usable(made)
     except OAuthRegistrationError as error:
-        raise LoginFailed(f"{server.issuer} does not register Loci: {quoted(str(error))}", BY_HAND) from None
+        said = quoted(str(error), NO_SECRETS)
+        raise LoginFailed(f"{server.issuer} does not register Loci: {said}", BY_HAND) from None
     given = made.token_endpoint_auth_method
     # Without a method, RFC 7591 means Basic, and servers that say nothing of it expect the secret in the body.
     usual: ClientMethod = "client_secret_post" if made.client_secret else "none"

@@ -15,7 +15,7 @@ from mcp_types import ToolListChangedNotification
 from pydantic import ValidationError
 
 from loci.adapters.tool_servers.asking import ASKING, Asking
-from loci.adapters.tool_servers.failures import failed
+from loci.adapters.tool_servers.failures import failed, not_ready
 from loci.adapters.tool_servers.heard import Heard, quoted
 from loci.adapters.tool_servers.http_transport import http_transport
 from loci.adapters.tool_servers.incoming import Incoming
@@ -54,6 +54,7 @@ class Connection:
         self._used = time.monotonic()
         self._is_doubtful = False
         self._wanted_end = False
+        self._late = ""
         self._end = asyncio.Event()
         self._opening = anyio.CancelScope(deadline=anyio.current_time() + OPEN_SECONDS)
         self._opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
@@ -87,7 +88,8 @@ class Connection:
                 raise self._ended() from None
             raise
         except ValidationError as error:
-            raise failed(self._server, f"its answer breaks the protocol: {quoted(_fault(error))}") from None
+            said = quoted(_fault(error), self._server.redaction())
+            raise failed(self._server, f"its answer breaks the protocol: {said}") from None
         finally:
             self._users -= 1
             self._used = time.monotonic()
@@ -121,15 +123,16 @@ class Connection:
                         self._opened.set_result(client)
                         await self._until_end()
             if self._opening.cancelled_caught:
-                said = f"it was not ready after {OPEN_SECONDS:.0f} s"
+                self._late = f"it was not ready after {OPEN_SECONDS:.0f} s"
         except (MCPError, OSError, ValueError, RuntimeError, ExceptionGroup) as error:
-            said = asking.trouble.what if asking.trouble else quoted(_reason(error))
+            said = asking.trouble.what if asking.trouble else quoted(_reason(error), self._server.redaction())
         finally:
-            self._report(said, asking)
+            late = not_ready(self._server, OPEN_SECONDS) if self._late else None
+            self._report(said, asking.trouble.resolution if asking.trouble else late)
 
-    def _report(self, said: str, asking: Asking) -> None:
+    def _report(self, said: str, resolution: str | None) -> None:
         self._end.set()
-        error = self._ended(said, asking.trouble.resolution if asking.trouble else None)
+        error = self._ended(said, resolution)
         if not self._opened.done():
             self._opened.set_exception(error)
             self._opened.exception()  # perhaps nobody waits for it
@@ -171,7 +174,8 @@ class Connection:
     def _ended(self, said: str = "", resolution: str | None = None) -> ToolServerError:
         if self._wanted_end:
             return failed(self._server, "the connection was closed")
-        return failed(self._server, self._heard.end() or said or "it ended the connection", resolution)
+        why = self._heard.end(self._server.redaction(), self._late) or said
+        return failed(self._server, why or "it ended the connection", resolution)
 
 
 def _fault(error: ValidationError) -> str:

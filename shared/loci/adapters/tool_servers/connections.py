@@ -12,7 +12,7 @@ from loci.adapters.tool_servers.asking import Asking
 from loci.adapters.tool_servers.failures import failed, late, unwanted
 from loci.adapters.tool_servers.limits import IDLE_SECONDS, LIST_SECONDS
 from loci.adapters.tool_servers.loop_thread import LoopThread, Notes
-from loci.core.deadline import time_for
+from loci.core.deadline import time_for, time_to_end
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
@@ -77,13 +77,13 @@ class Connections:
             given_up,
         )
 
-    def close(self, owner: Owner | None = None, name: str | None = None) -> None:
+    def close(self, owner: Owner | None = None, name: str | None = None, *, for_good: bool = False) -> None:
         if self._loop.is_running:
             with suppress(TimeoutError):
-                self._loop.run(self._close(owner, name), CLOSE_SECONDS)
-            if owner is None and name is None:
-                self._loop.stop()
-                atexit.unregister(self.close)
+                self._loop.run(self._close(owner, name), time_to_end(CLOSE_SECONDS))
+        if owner is None and name is None:
+            self._loop.stop(for_good=for_good)
+            atexit.unregister(self.close)
 
     async def _close(self, owner: Owner | None, name: str | None) -> None:
         keys = [key for key in self._upstreams if owner in (None, key[0]) and name in (None, key[1])]

@@ -5,8 +5,9 @@ from typing import Any, cast
 from loci.adapters.tool_servers.asking import Asking
 from loci.adapters.tool_servers.heard import quoted
 from loci.core.json import JsonObject
+from loci.core.redaction import Redaction
 from loci.tools.ports import ToolServerError
-from loci.tools.tool_server import ToolServer
+from loci.tools.tool_server import Program, ToolServer
 
 AGAIN = "Try again. If it fails again, check the connection to the server and its settings"
 CHECK = f"Look first if the call has done something. {AGAIN}"
@@ -30,18 +31,18 @@ def asks_back(server: ToolServer, answer: JsonObject) -> ToolServerError:
     """Its result says what else it wants to know (`input_required`, since 2026-07-28)."""
     wanted = answer.get("inputRequests")
     requests = list(cast("dict[str, Any]", wanted).values()) if isinstance(wanted, dict) else []
-    said = ", ".join(_question(one) for one in requests[:MOST_QUOTED]) or "it does not say what"
+    said = ", ".join(_question(one, server.redaction()) for one in requests[:MOST_QUOTED]) or "it does not say what"
     what = f"it asks for what nobody can give here: {said}"
     return failed(server, what, "Call it again with all that it needs in the arguments, or use another tool")
 
 
-def _question(request: object) -> str:
+def _question(request: object, redaction: Redaction) -> str:
     fields = cast("dict[str, Any]", request) if isinstance(request, dict) else {}
     params = fields.get("params")
     said = cast("dict[str, Any]", params).get("message") if isinstance(params, dict) else None
     method = fields.get("method")
     known = method if method in QUESTIONS else "something"
-    return f"{known} {quoted(said)}" if isinstance(said, str) and said else str(known)
+    return f"{known} {quoted(said, redaction)}" if isinstance(said, str) and said else str(known)
 
 
 def resting(server: ToolServer, failures: int, seconds: float, last: str) -> ToolServerError:
@@ -60,12 +61,28 @@ def unwanted(server: ToolServer, asking: Asking) -> ToolServerError:
     return ToolServerError(what, CHECK if asking.stage == "asked" else AGAIN, code="GIVEN_UP")
 
 
+def not_ready(server: ToolServer, seconds: float) -> str:
+    """Advice for a server that did not start, or could not be reached."""
+    look = f"`loci tools test {server.name}` tries it"
+    if isinstance(server.reach, Program):
+        first = f"Run {server.reach.command} once in a terminal: npx, uvx and docker download at the first start"
+        return f"{first}, which may take longer than {seconds:.0f} s. Then {look}"
+    return f"Check its address, and that it runs. {look}"
+
+
+def _slow_start(server: ToolServer) -> str:
+    if isinstance(server.reach, Program):
+        first = "Its start goes on: the first of npx, uvx or docker downloads it. Call again in a minute"
+        return f"{first}. If it is always slow, raise `seconds` in the entry of {server.name}"
+    return f"Try again, or raise `seconds` in the entry of {server.name}; `loci tools test {server.name}` shows more"
+
+
 def late(server: ToolServer, asking: Asking) -> ToolServerError:
     """The time is over."""
     seconds = asking.seconds
     match asking.stage:
         case "connecting":
-            what, resolution = f"is not connected after {seconds:.3g} s", "Nothing was asked. Try again in a moment"
+            what, resolution = f"is not connected after {seconds:.3g} s", f"Nothing was asked. {_slow_start(server)}"
         case "waiting":
             what = f"is busy with other calls, and had no time for this one in {seconds:.3g} s"
             resolution = "The call was not made. Try again in a moment"

@@ -4,8 +4,9 @@ import time
 
 from loci.adapters.tool_servers.child_process import ChildProcess
 from loci.adapters.tool_servers.limits import A_SECOND, BURST
+from loci.core.redaction import Redaction
 
-LONGEST_QUOTE = 300
+LONGEST_QUOTE, LONGEST_READ = 300, 10_000
 
 
 class Heard:
@@ -36,18 +37,22 @@ class Heard:
         """Keep the trouble in Loci's own words, such as “it sends too many messages”."""
         self._trouble = self._trouble or what
 
-    def end(self) -> str:
-        """Why the connection ended, in one printable line; empty if that is not known."""
+    def end(self, redaction: Redaction, late: str = "") -> str:
+        """The reason why the connection ended, in one printable line; empty if unknown. `late`: why Loci ended it."""
         if self._trouble or self._child is None:
-            return self._trouble
-        code, said = self._child.exit_code(), quoted(self._child.last_words())
+            return self._trouble or late
+        code, said = self._child.exit_code(), quoted(self._child.last_words(), redaction)
         ended = "" if code is None else f"it was ended by signal {-code}" if code < 0 else f"it ended with code {code}"
-        return ": ".join(part for part in (ended, said) if part)
+        return ": ".join(part for part in (late or ended, said) if part)
 
 
-def quoted(text: str) -> str:
-    """The end of a server's own words as a short, printable line in quotes; empty if it said nothing."""
-    line = " ".join("".join(one if one.isprintable() else " " for one in text).split())
+def quoted(text: str, redaction: Redaction) -> str:
+    """The end of a server's own words as a short, printable line in quotes; empty if it said nothing.
+
+    Secrets are blanked first: half of one would not be found.
+    """
+    end = redaction.text(text)[-LONGEST_READ:]
+    line = " ".join("".join(one if one.isprintable() else " " for one in end).split())
     if len(line) > LONGEST_QUOTE:
         line = f"…{line[-LONGEST_QUOTE:]}"
     return f"“{line}”" if line else ""

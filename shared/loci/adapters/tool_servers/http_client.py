@@ -11,13 +11,14 @@ from loci.adapters.tool_servers.credentials import Credentials
 from loci.adapters.tool_servers.heard import quoted
 from loci.adapters.tool_servers.limits import LARGEST_ANSWER
 from loci.core.errors import LociError
-from loci.tools.tool_server import Endpoint
+from loci.tools.tool_server import Endpoint, ToolServer
 
 CONNECT_SECONDS = 10.0
 SECONDS, GOODBYE_SECONDS, GRACE_SECONDS = 30.0, 2.0, 1.0
 """To answer a request without a caller, the end of a session, and to take note that nobody waits any more."""
-LONGEST_BODY = 2048
-"""Of an error, in bytes."""
+LONGEST_BODY = 256 * 1024
+"""Of an error, in bytes. A secret in what is quoted must be whole, so more is not quoted."""
+LONGEST_BEGINNING = 2048
 CHECK_ADDRESS = "Check its address, and that it runs"
 TRY_AGAIN = "Look first if the call has done something, then try again"
 
@@ -27,7 +28,7 @@ class HttpClient(httpx2.AsyncClient):
 
     def __init__(
         self,
-        name: str,
+        server: ToolServer,
         endpoint: Endpoint,
         transport: httpx2.AsyncBaseTransport | None,
         doubtful: Callable[[], None],
@@ -40,7 +41,8 @@ class HttpClient(httpx2.AsyncClient):
             transport=transport,
             trust_env=transport is None,
         )
-        self._credentials = Credentials(name, endpoint)
+        self._credentials = Credentials(server.name, endpoint)
+        self._server = server
         self._doubtful = doubtful
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
@@ -81,9 +83,12 @@ class HttpClient(httpx2.AsyncClient):
             self._doubtful()
         if status in (401, 403):
             await response.aclose()
+            said = response.headers.get("www-authenticate", "")
+            response.headers["www-authenticate"] = self._server.redaction().text(said)
             return _failed(request, asking, *self._credentials.refused(response), status)
         if status >= 400 and not kind.startswith("application/json"):
-            said = quoted(await _beginning(response))
+            body, redaction = await _body(response), self._server.redaction()
+            said = quoted(redaction.text(body)[:LONGEST_BEGINNING], redaction)
             what = ": ".join(part for part in (f"it answered {status}", said) if part)
             return _failed(request, asking, what, CHECK_ADDRESS, status)
         if isinstance(response.stream, httpx2.AsyncByteStream):
@@ -141,17 +146,17 @@ def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0][:200] or type(error).__name__
 
 
-async def _beginning(response: httpx2.Response) -> str:
-    """The first bytes of an error's body, as text."""
+async def _body(response: httpx2.Response) -> str:
+    """The body of an error, as text; empty if it is too long, or takes too long."""
     body = b""
     try:
         async with asyncio.timeout(GRACE_SECONDS):
             async for part in response.aiter_raw():
                 body += part
-                if len(body) >= LONGEST_BODY:
-                    break
+                if len(body) > LONGEST_BODY:
+                    return ""
     except (TimeoutError, httpx2.TransportError):
         return ""
     finally:
         await response.aclose()
-    return body[:LONGEST_BODY].decode(errors="replace")
+    return body.decode(errors="replace")

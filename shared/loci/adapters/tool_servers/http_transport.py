@@ -22,7 +22,7 @@ async def http_transport(
     """Connect to the endpoint. The client follows redirects only to the same host."""
     transport = PublicAddresses() if only_public or endpoint.only_public else None
     async with (
-        HttpClient(server.name, endpoint, transport, doubtful) as client,
+        HttpClient(server, endpoint, transport, doubtful) as client,
         streamable_http_client(endpoint.url, http_client=client, max_sse_event_size=LARGEST_ANSWER) as streams,
     ):
         yield streams

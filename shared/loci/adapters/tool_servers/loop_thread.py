@@ -16,6 +16,7 @@ T = TypeVar("T")
 Notes = SimpleQueue[Callable[[], None] | None]
 """Calls that the loop wants made in the thread that waits."""
 JOIN_SECONDS = 5.0
+ROUND_SECONDS = 0.3
 MOST_ROUNDS = 10
 """Of cancelling: a task that is cancelled may start another one to clean up."""
 
@@ -25,6 +26,7 @@ class LoopThread:
 
     def __init__(self) -> None:
         self._turn = threading.Lock()
+        self._is_over = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
@@ -41,10 +43,13 @@ class LoopThread:
     ) -> T:
         """Do the work in the loop, and wait for it. Raises `TimeoutError` if it takes longer, or is given up.
 
-        It is then cancelled.
+        It is then cancelled. Once the thread has ended for good it does not begin.
         """
         until = time.monotonic() + seconds
         with self._turn:
+            if self._is_over:
+                work.close()
+                raise TimeoutError
             future = asyncio.run_coroutine_threadsafe(work, self._started())
         try:
             with nullcontext() if given_up is None else given_up.telling(future.cancel):
@@ -57,9 +62,10 @@ class LoopThread:
         finally:
             future.cancel()  # does nothing to what is done
 
-    def stop(self) -> None:
+    def stop(self, *, for_good: bool = False) -> None:
         """End the thread. What still runs in it is cancelled."""
         with self._turn:
+            self._is_over = self._is_over or for_good
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
         if loop is not None and thread is not None:
             loop.call_soon_threadsafe(loop.stop)
@@ -107,6 +113,8 @@ def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
         for task in begun:
             task.cancel()
         if begun:
-            loop.run_until_complete(asyncio.gather(*begun, return_exceptions=True))
+            # Again after a while: one that ends a program first waits for it to end by itself.
+            ended = asyncio.gather(*begun, return_exceptions=True)
+            loop.run_until_complete(asyncio.wait([ended], timeout=ROUND_SECONDS))
         elif not left:
             return

@@ -83,7 +83,7 @@ class Upstream:
         try:
             yield
         except MCPError as error:
-            said = quoted(error.error.message) or f"error {error.error.code}"
+            said = quoted(error.error.message, self.server.redaction()) or f"error {error.error.code}"
             is_ours = error.error.code in (INVALID_PARAMS, METHOD_NOT_FOUND)
             resolution = "Check the name of the tool and its arguments" if is_ours else None
             raise failed(self.server, said, resolution) from None

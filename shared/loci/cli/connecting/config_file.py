@@ -16,8 +16,8 @@ from loci.cli.connecting import json_text, toml_text
 from loci.cli.connecting.mcp_clients import McpClient
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.json import Json, JsonObject
+from loci.core.redaction import Redaction, has_secret
 from loci.core.whole_files import replace_file
-from loci.events.blanked import BLANK, has_secret
 
 LARGEST: Final = 64 << 20
 COPY: Final = ".before-loci"
@@ -69,11 +69,7 @@ class Change:
         old, new = ((one or b"").decode("utf-8-sig").splitlines(keepends=True) for one in (self.before, self.after))
         lines = difflib.unified_diff(old, new, str(self.file), str(self.file))
         shown = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
-        for secret in sorted(self.secrets, key=len, reverse=True):
-            scheme = "Bearer " if secret.startswith("Bearer ") else ""
-            for written in _written(secret):
-                shown = shown.replace(written, f"{scheme}{BLANK}")
-        return shown
+        return Redaction(one.removeprefix("Bearer ") for one in self.secrets).text(shown)
 
 
 def read_entry(client: McpClient, name: str) -> Json:

@@ -1,5 +1,6 @@
 """The YAML or TOML block at the top of a document. A hostile one is rejected or read as plain text."""
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,9 @@ ENDS = ("---", "...")
 MOST_CHARACTERS = 65_536
 # libyaml overflows the stack at about 30,000 brackets.
 DEEPEST = 32
+TOML_KEY = r"""(?:"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|[\w-]++)[ \t]*+"""
+DEEP_TOML_KEY = re.compile(rf"(?<![\w\\-])(?:{TOML_KEY}\.[ \t]*+){{{DEEPEST}}}")
+"""A key of too many parts. `tomllib` takes time in proportion to the square of their number."""
 MOST_VALUES = 100
 ABSENT = frozenset(("", "~", "null"))
 
@@ -42,6 +46,7 @@ class FrontMatter:
 
 NO_FRONT_MATTER = FrontMatter()
 TOO_LONG = Problem(f"The front matter has more than {MOST_CHARACTERS:,} characters: it was not read", 1)
+TOO_DEEP = Problem("The front matter is nested too deeply", 1)
 
 
 def read_front_matter(lines: Sequence[str]) -> FrontMatter:
@@ -60,7 +65,7 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
         return FrontMatter(lines=end + 1, problem=TOO_LONG)
     try:
         if _depth(text) > DEEPEST:
-            return FrontMatter(lines=end + 1, problem=Problem("The front matter is nested too deeply", 1))
+            return FrontMatter(lines=end + 1, problem=TOO_DEEP)
         # The base loader makes only strings, lists and mappings, and it does not merge mappings.
         loaded: object = yaml.load(text, Loader)  # noqa: S506
     except yaml.MarkedYAMLError as error:
@@ -83,17 +88,19 @@ def _toml(lines: Sequence[str]) -> FrontMatter:
     text = "\n".join(lines[1:end])
     if len(text) > MOST_CHARACTERS:
         return FrontMatter(lines=end + 1, problem=TOO_LONG)
+    if DEEP_TOML_KEY.search(text):
+        return FrontMatter(lines=end + 1, problem=TOO_DEEP)
     try:
         loaded = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        tables: list[object] = [loaded.pop("taxonomies", None), loaded]
+        fields = {
+            name.strip().lower(): _values(_written(value))
+            for table in tables
+            if isinstance(table, dict)
+            for name, value in cast("dict[str, object]", table).items()
+        }
+    except (ValueError, RecursionError) as error:  # a number with thousands of digits is no error of TOML
         return FrontMatter(lines=end + 1, problem=Problem(f"The front matter is broken: {str(error)[:100]}", 1))
-    tables: list[object] = [loaded.pop("taxonomies", None), loaded]
-    fields = {
-        name.strip().lower(): _values(_written(value))
-        for table in tables
-        if isinstance(table, dict)
-        for name, value in cast("dict[str, object]", table).items()
-    }
     return FrontMatter(fields, end + 1)
 
 

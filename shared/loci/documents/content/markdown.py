@@ -93,7 +93,7 @@ def parse(path: str, content: bytes) -> ParsedDocument:
     )
 
 
-def parse_as_plain_text(path: str, content: bytes) -> ParsedDocument:
+def parse_as_plain_text(path: str, content: bytes, why: Problem = UNPARSED) -> ParsedDocument:
     """The document as paragraphs only, for one that could not be parsed: it has no headings, tags and links."""
     text, problems = decoded(content)
     lines = text.split("\n")
@@ -111,7 +111,7 @@ def parse_as_plain_text(path: str, content: bytes) -> ParsedDocument:
         blocks=tuple(
             Block(starts[part.first], starts[part.end] - 1, (title,)) for part in found if isinstance(part, OutlinePart)
         ),
-        problems=(*problems, UNPARSED),
+        problems=(*problems, why),
         said=NO_LINKS,
         beside=tuple(words_beside_text(path, title, NO_FRONT_MATTER)),
     )

@@ -28,7 +28,7 @@ class CutDocument:
 
 def cut(id: str, path: str, parsed: ParsedDocument, count: Count, longest: int = LONGEST) -> CutDocument:
     """Cut the document at that path into passages of at most `longest` tokens."""
-    found = passages(parsed.text, parsed.blocks, count, longest)
+    found = passages(parsed.text, parsed.blocks, count, longest, MAX_CHUNKS + 1)
     problems = parsed.problems
     if len(found) > MAX_CHUNKS:
         line = parsed.text.count("\n", 0, found[MAX_CHUNKS].start) + 1

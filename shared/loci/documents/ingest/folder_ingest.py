@@ -7,7 +7,7 @@ from itertools import filterfalse
 from pathlib import PurePath
 from typing import Final
 
-from loci.core.errors import LociError, Refused
+from loci.core.errors import LociError, NoSpace, Refused
 from loci.core.events import Tell, untold
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
@@ -101,9 +101,12 @@ class FolderIngest:
         existing = PreloadedDocuments(known, partial(self._writer.indexed, owner))
         with closing(ParallelCutting[FileToCut]()) as cutting:
             run = IngestRun(owner, self._catalog, self._writer, existing, _by_hash(gone), report, cutting)
-            for source in sources:
-                run.add(source)
-            run.flush()
+            try:
+                for source in sources:
+                    run.add(source)
+                run.flush()
+            except NoSpace as error:
+                raise run.cut_off(error, sources) from error
         self._forget(owner, run, forgotten)
         for folder in found.unread:
             run.fail(folder.path, folder.reason)

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from loci.core.deadline import is_nearly_over, out_of_time
-from loci.core.errors import Conflict, LociError, NotFound, OutOfTime, Refused, Unavailable
+from loci.core.errors import Conflict, Damaged, LociError, NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import iso
 from loci.core.lazy import Lazy
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
-from loci.documents.document import Document
+from loci.documents.document import UNPARSED_YET, Document
 from loci.documents.document_links import NO_LINKS, WrittenLinks
 from loci.documents.filtering import marks_of
 from loci.documents.ingest.partial_embeddings import PORTION, SPARE, PartialEmbeddings
@@ -175,7 +175,7 @@ class IndexWriter:
             model=None,
             ingested_at=self.now(),
             problems=cut.problems,
-            parser_version=PARSER_VERSION,
+            parser_version=0 if UNPARSED_YET in cut.problems else PARSER_VERSION,
             former=former,
             written_at=written_at,
             uploaded_sha256=before.uploaded_sha256 if before and before.path == path else None,
@@ -283,7 +283,8 @@ class IndexWriter:
     def remove(self, owner: Owner, id: str) -> None:
         """Remove the document from index and catalog."""
         self._catalog.put_mentions(owner, id, NO_LINKS)
-        self._index.remove(owner, COLLECTION, id)
+        with suppress(Damaged):  # the rebuild removes the passages of unknown documents
+            self._index.remove(owner, COLLECTION, id)
         self._catalog.remove(owner, id)
 
 

@@ -1,11 +1,13 @@
 """One ingest in progress: file by file, embedded in batches, then the removals."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from loci.core.errors import Conflict, NotFound, Refused
+from loci.core.errors import Conflict, NoSpace, NotFound, Refused
+from loci.core.finding import first_names
+from loci.core.full_disk import freeing
 from loci.core.identity import Owner
 from loci.core.lazy import Lazy
 from loci.core.stores import ABSENT
@@ -128,7 +130,8 @@ class IngestRun:
         self._pending: list[tuple[SourceFile, DocumentDraft]] = []
         self._pending_chunks = 0
         self._is_careful: bool | None = None
-        self._processed = self._unchanged = self._removed = self._chunks = self._embedded = 0
+        self._processed = self._removed = self._chunks = self._embedded = 0
+        self._unchanged: set[str] = set()
         self._failed: list[FileFailure] = []
         self._problems: list[tuple[str, Problem]] = []
         self._taken: list[str] = []
@@ -149,7 +152,7 @@ class IngestRun:
         document, version = self._existing.at(source.path)
         sha256 = hashlib.sha256(content).hexdigest()
         if document and document.sha256 == sha256 and self._existing.is_indexed(document):
-            self._unchanged += 1
+            self._unchanged.add(source.path)
             self._progress(source.path, "")
             return
         id = document.id if document else self._new_id(source.path)
@@ -212,6 +215,7 @@ class IngestRun:
         """Count a path that cannot be ingested."""
         self._failed.append(FileFailure(path, reason))
 
+    @freeing()
     def remove(self, document: Document) -> None:
         """Remove a document whose file is gone."""
         self._writer.remove(self._owner, document.id)
@@ -222,6 +226,18 @@ class IngestRun:
         """True if it has written the document at this path."""
         return path in self._taken
 
+    def cut_off(self, error: NoSpace, sources: Sequence[SourceFile]) -> NoSpace:
+        """The error of a run that a full disk has ended: it tells which of its files are in, and which are not."""
+        known = {*self._taken, *self._unchanged, *(one.path for one in self._failed)}
+        missing = [source.path for source in sources if source.path not in known]
+        there = len(sources) - len(missing) - len(self._failed)
+        return NoSpace(
+            f"{error.what}. Of {len(sources):,} documents {there:,} are in, and {len(missing):,} are not: "
+            + first_names(missing),
+            "Free some disk space, then ingest the same again: it goes on from there",
+            details={"processed": len(self._taken), "unchanged": len(self._unchanged), "missing": [*missing]},
+        )
+
     def summary(
         self, skipped: tuple[FileFailure, ...], kept: tuple[MissingFolder, ...], left_out: LeftOut = NOTHING_LEFT_OUT
     ) -> IngestSummary:
@@ -230,7 +246,7 @@ class IngestRun:
             self._catalog.end_ingest(self._owner)
         return IngestSummary(
             processed=self._processed,
-            unchanged=self._unchanged,
+            unchanged=len(self._unchanged),
             removed=self._removed,
             chunks=self._chunks,
             embedded=self._embedded,

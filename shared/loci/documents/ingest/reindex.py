@@ -286,6 +286,10 @@ class IndexRebuild:
     owner_keys: Callable[[], list[str]]
     """Returns the keys of all owners who have stored texts or files."""
     uploads: UploadIngest | None = None
+    is_after_damage: bool = False
+    """True if the index of every owner has to be rebuilt."""
+    end: Callable[[], int] = lambda: 0
+    """Ends the rebuild: writes the passages that the index lacks of files, and returns how many files these are."""
 
     def owners(self) -> list[Owner]:
         """The default owner, all whose names are kept, and all others who have documents."""

@@ -107,6 +107,7 @@ class Edits:
         with self._recovery.locked(owner, target):
             for _ in RETRY_PAUSES:
                 before = self._recovery.stored_text(owner, target).read()
+                self._recovery.expect_whole(owner, target, before)
                 if before is not None:
                     require_text(target.place, before)
                 if expect is not None and hash_of(before) != expect:
@@ -154,6 +155,12 @@ class Edits:
             last = self._history.last(owner, target.path, hash_of(now))
             if last is None:
                 raise NotFound(f"No tool has written {target.place}", "There is nothing to undo", code="NO_HISTORY")
+            try:
+                self._recovery.expect_whole(owner, target, now)
+            except Refused:
+                if last.write.before is None:
+                    raise
+                expect = expect or hash_of(now)  # what it damaged is not what anybody wrote
             plan = self._moves.get().find(owner, last.write.move, target.path) if last.write.move else None
             if plan is None:
                 return self._undone(owner, target, now, last, expect)

@@ -56,6 +56,7 @@ class History:
         number = int(keys[-1].rpartition("/")[2]) + 1 if keys else 0
         about = {"is_new": write.before is None, "after": write.after, "at": write.at, "by": write.by}
         about |= {"move": write.move} if write.move else {}
+        about |= {"before": hash_of(write.before)} if write.before is not None else {}
         content = json.dumps(about).encode() + b"\n" + (write.before or b"")
         key = f"{_prefix(path)}{number:08}"
         self._blobs.write(owner, key, content)
@@ -148,7 +149,7 @@ def _prefix(path: str) -> str:
 def read_write(content: bytes) -> PastWrite | None:
     """The write that a blob keeps. None if the blob is damaged."""
     head, _, text = content.partition(b"\n")
-    return read_or_none(
+    write = read_or_none(
         stored_record("", head, "", None),
         lambda one: PastWrite(
             None if one.value["is_new"] else text,
@@ -158,3 +159,5 @@ def read_write(content: bytes) -> PastWrite | None:
             None if one.value.get("move") is None else string(one.value["move"]),
         ),
     )
+    kept = stored_record("", head, "", None).value.get("before")  # older versions did not keep the hash
+    return write if kept in (None, hash_of(text)) else None

@@ -82,9 +82,10 @@ class MovePlanner:
             target = self._targets.at(owner, one.path, one.root)
             text = target and self._recovery.stored_text(owner, target)
             content = text and text.read()
-            if not text or content is None:
+            if not target or not text or content is None:
                 continue
             try:
+                self._recovery.expect_whole(owner, target, content)
                 new = relinking.new_targets(one.written_at or one.path, one.path, content)
                 text.stamp()  # Refused now, not halfway, if the file is write-protected
             except Refused as error:

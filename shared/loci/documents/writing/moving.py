@@ -73,6 +73,7 @@ class Moves:
             content = self._recovery.stored_text(owner, source).read()
             if content is None:
                 raise missing(source.place)
+            self._recovery.expect_whole(owner, source, content)
             require_text(source.place, content)
             if expect not in (None, hash_of(content)):
                 raise Conflict(

@@ -7,9 +7,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from loci.core.errors import Conflict, NotFound, Refused
+from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
 from loci.core.opening import FILE, FOLDER, open_folder
 from loci.core.stores import BlobStore
+from loci.core.whole_files import hold
 from loci.documents.document import Root
 from loci.documents.ingest import local_files
 from loci.documents.ingest.local_files import blob_key
@@ -53,6 +55,7 @@ class FileText:
             mode = (stamp and stamp.mode) if before is None else _mode(name, folder)
             try:
                 with os.fdopen(os.open(self.scratch, OPEN_NEW, 0o666, dir_fd=folder), "wb") as file:
+                    hold(file.fileno())
                     file.write(content)
                     if mode is not None:
                         os.fchmod(file.fileno(), mode)
@@ -124,6 +127,8 @@ class FileText:
         except OSError as error:
             if isinstance(error, FileNotFoundError) and os.path.isdir(self.root.folder):  # noqa: PTH112
                 raise _changed(self.path) from None
+            if told := disk_error(error, f"{self.root.folder}/{local_files.below_root(self.path)}"):
+                raise Refused(told.what, told.resolution, code=told.code) from error  # nothing was written
             raise Refused(
                 f"{self.root.folder}/{local_files.below_root(self.path)} cannot be written ({error.strerror})",
                 "Correct its permissions, or choose another path",

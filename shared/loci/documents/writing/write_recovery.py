@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from loci.core.errors import LociError, Refused, Unavailable
+from loci.core.errors import Damaged, LociError, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore, WriteLocks
 from loci.documents.catalog import Catalog
@@ -17,6 +17,7 @@ from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.writing.deletions import Deletions
 from loci.documents.writing.history import hash_of
 from loci.documents.writing.stored_text import BlobText, FileText, StoredText
+from loci.documents.writing.whole_texts import WholeTexts
 from loci.documents.writing.write_journal import UnfinishedWrite, WriteJournal
 from loci.documents.writing.write_targets import WriteTarget, WriteTargets
 
@@ -56,6 +57,12 @@ class WriteRecovery:
         self._locks = locks
         self._own_links = own_links
         self._deletions = deletions
+        self._whole = WholeTexts(catalog, blobs)
+
+    def expect_whole(self, owner: Owner, target: WriteTarget, content: bytes | None) -> None:
+        """Raise `Refused` if Loci keeps the text itself, and this is not what it wrote."""
+        if target.root is None:
+            self._whole.expect(owner, target.path, content)
 
     @contextmanager
     def locked(self, owner: Owner, target: WriteTarget) -> Generator[None]:
@@ -94,6 +101,8 @@ class WriteRecovery:
             document = self.index(owner, target, unfinished, before=0, former=former, by_tool=by_tool)
         except Refused as error:  # a repetition does not help, but the repair tries it when there may be room
             return WriteOutcome(None, f"The text is written, but searches do not find it: {error}")
+        except Damaged as error:
+            return WriteOutcome(None, f"The text is written, but searches do not find it yet: {error}")
         except LociError as error:
             return WriteOutcome(
                 None,
@@ -141,7 +150,7 @@ class WriteRecovery:
                     if target is not None:
                         self.stored_text(owner, target, unfinished.scratch).clear()
                         self.index(owner, target, unfinished, unfinished.tries)
-                except Refused:  # the index is full: that must not stop the writes that make room
+                except (Refused, Damaged):  # the index is full, or damaged: the writes that come go on
                     continue
                 self._journal.end(owner, unfinished)
                 repaired += 1

@@ -14,6 +14,9 @@ from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderScan
 from loci.documents.ingest.local_files import checked_path, file_of, path_of, root_of
 from loci.documents.writing.deletions import Deletions
 
+LONGEST_NAME = 255
+"""Bytes: the most of a file's name on nearly all disks."""
+
 
 @dataclass(frozen=True, slots=True)
 class WriteTarget:
@@ -53,6 +56,7 @@ class WriteTargets:
                 advice = "Ingest it again with: loci ingest FOLDER"
                 raise NotFound(f"Loci no longer knows the folder of {document.path}", advice, code="ROOT_NOT_FOUND")
             return self._in_root(root, local_files.below_root(document.path))
+        _require_short(name)
         if name.startswith(("/", "~")):
             return self._by_file(owner, name)
         return self._by_path(owner, name)
@@ -64,7 +68,7 @@ class WriteTargets:
             document = self._catalog.document(owner, name)
             path = document.path if document else name
             file = os.path.expanduser(name) if name.startswith(("/", "~")) else file_of(path, target.root)  # noqa: PTH111
-            if Path(file).is_symlink():
+            if os.path.islink(file):  # noqa: PTH114 (`is_symlink` raises an error for a path that is too long)
                 raise Refused(f"{file} is a link", f"Name the file that it leads to: {target.place}", code="IS_A_LINK")
         return target
 
@@ -138,6 +142,16 @@ class WriteTargets:
     def _write_roots_of(self, owner: Owner) -> list[Path]:
         """The folders of the setting `write_roots`. They belong to the operator, so other owners have none."""
         return [_resolved(str(folder)) for folder in self._write_roots] if owner == LOCAL else []
+
+
+def _require_short(path: str) -> None:
+    for part in path.split("/"):
+        if (size := len(part.encode("utf-8", "replace"))) > LONGEST_NAME:
+            raise Refused(
+                f"The name {part[:60]}… has {size:,} bytes, and may have {LONGEST_NAME}",
+                "Shorten it: letters other than a to z take 2 to 4 bytes each",
+                code="NAME_TOO_LONG",
+            )
 
 
 def _outside(name: str, folders: Sequence[str]) -> Refused:

@@ -23,9 +23,13 @@ LARGEST_CELL = 16 << 20
 
 
 def read_csv(path: str, limits: Limits) -> dict[str, Any]:
-    """The rows of a table of text, with the row numbers that a spreadsheet program shows."""
+    """The table of text at this path."""
     with open(path, "rb") as opened:  # noqa: PTH123
-        content = opened.read(limits.unpacked_bytes + 1)
+        return rows_of(opened.read(limits.unpacked_bytes + 1), limits)
+
+
+def rows_of(content: bytes, limits: Limits) -> dict[str, Any]:
+    """The rows of a table of text, with the row numbers that a spreadsheet program shows."""
     remarks: list[str] = []
     if len(content) > limits.unpacked_bytes:
         content = content[: content.rfind(b"\n", 0, limits.unpacked_bytes) + 1]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loci.core.errors import NotFound, Refused
+from loci.core.full_disk import freeing
 from loci.core.identity import SYSTEM, Owner
 from loci.core.ids import random_id
 from loci.core.json import iso, string
@@ -68,6 +69,7 @@ class ApiKeys:
         """True if any key is valid now, or was perhaps before its record was damaged."""
         return any(record.value.get("revoked") is None for record in every(self._records, SYSTEM, KIND))
 
+    @freeing()
     def revoke(self, id: str) -> ApiKey:
         """Refuse the key from now on."""
         record = self._records.get(SYSTEM, KIND, id)

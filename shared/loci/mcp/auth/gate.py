@@ -23,8 +23,17 @@ if TYPE_CHECKING:
     from loci.mcp.auth.grants import Grants
     from loci.mcp.auth.tokens import AccessTokens
 
-# A request through a proxy need not come from this machine.
-FORWARDED = frozenset({"via", "forwarded", "x-real-ip"})
+# A request through a proxy or a tunnel need not come from this machine. Most add `X-Forwarded-For`, but not all, and it
+# can be turned off. What clients with tracing send is not among these: `x-ms-request-id`, `x-amzn-trace-id`.
+FORWARDED = frozenset(
+    {"via", "forwarded", "cdn-loop", "client-ip", "true-client-ip", "x-client-ip", "x-cluster-client-ip"}
+    | {"x-proxyuser-ip", "x-real-ip", "x-remote-ip", "x-scheme", "surrogate-capability", "x-varnish"}
+)
+FORWARDED_BEGIN = (
+    *("x-forwarded", "x-original-", "x-proxy-", "x-envoy-", "x-nginx-"),
+    *("cf-", "cloudfront-", "x-amz-cf-", "fastly-", "akamai-", "x-azure-", "x-ms-proxy", "x-ms-forwarded-"),
+    *("ngrok-", "tailscale-", "x-tailscale-", "x-tunnel-", "x-pagekite-", "fly-"),
+)
 METADATA = "/.well-known/oauth-protected-resource"
 ACCESS = "loci-access-"
 """The beginning of Loci's own access tokens."""
@@ -56,9 +65,14 @@ class Gate:
         if shown is None:
             if self.is_open and self._host.settings.auth == "open":
                 return LOCAL_CALLER
-            if self.is_open and not _is_forwarded(headers):
+            passed_on = _passed_on(headers) if self.is_open else None
+            if self.is_open and passed_on is None:
                 _check_peer(scope)
                 return LOCAL_CALLER
+            if passed_on is not None:
+                what = f"A proxy or a tunnel passed this request on (it has the header {passed_on[:40]})"
+                advice = "so it needs a key: make one with `loci keys create NAME`"
+                raise self._unauthorised(scope, headers, f"{what}, {advice}", {})
             raise self._unauthorised(scope, headers, "Show an API key or an access token", {})
         if self._grants is not None and shown.startswith(ACCESS):
             return await self._by_grant(self._grants, scope, headers, shown)
@@ -137,8 +151,13 @@ def _check_peer(scope: Scope) -> None:
         raise KeyNeeded(f"{what}, so you need a key: make one with `loci keys create NAME`")
 
 
-def _is_forwarded(headers: Headers) -> bool:
-    return any(name in FORWARDED or name.startswith("x-forwarded-") for name in headers)
+def _passed_on(headers: Headers) -> str | None:
+    """The name of a header that a proxy or a tunnel added."""
+    for name in headers:
+        plain = name.replace("_", "-")
+        if plain in FORWARDED or plain.startswith(FORWARDED_BEGIN):
+            return name
+    return None
 
 
 def _credential(scope: Scope, headers: Headers) -> str | None:

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from loci.core.errors import Conflict, NotFound
+from loci.core.full_disk import freeing
 from loci.core.identity import SYSTEM, Caller, Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject, iso, string
@@ -177,6 +178,7 @@ class Grants:
         mine = [one for one in readable(found, grant_of) if one.owner == owner and self._holds(one)]
         return sorted(mine, key=lambda one: (one.created, one.id), reverse=True)
 
+    @freeing()
     def revoke(self, id: str, owner: Owner | None = None) -> Grant:
         """End a grant, of this owner if one is named, and forget that they have allowed its client something."""
         grant = self._grant(id)

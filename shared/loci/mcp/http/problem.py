@@ -7,7 +7,7 @@ from typing import Final
 
 from starlette.types import Scope, Send
 
-from loci.core.errors import LociError, NotFound, Refused
+from loci.core.errors import LociError, NoSpace, NotFound, Refused
 from loci.core.json import JsonObject
 from loci.core.scopes import INSUFFICIENT
 from loci.core.telemetry import Telemetry
@@ -52,6 +52,9 @@ def problem_of(error: Refusal | LociError) -> Problem:
             return Problem(404, error.code, str(error))
         case Refused():
             return Problem(403 if error.code == INSUFFICIENT else 400, error.code, str(error))
+        case NoSpace():
+            message = "The disk of this Loci is full. Free some space there, then try again"
+            return Problem(507, error.code, message, str(error))
         case _:
             message = "Loci cannot answer now. Try again in a minute"
             return Problem(503, error.code, message, str(error), {"Retry-After": "5"})

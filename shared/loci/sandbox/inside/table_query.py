@@ -6,7 +6,7 @@ import json
 import math
 import pathlib
 import re
-import threading
+import zlib
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -26,7 +26,21 @@ SETTINGS = (
 )
 """The last two end what SQL could reach; no statement can take them back."""
 READS = ("SELECT", "EXPLAIN")
-NO_READ = "Only one statement that reads is allowed, such as SELECT; a PIVOT needs IN with its columns"
+COMMENT = r"--[^\n]*+|/\*(?:[^*/]|\*(?!/)|/(?!\*))*+\*/"
+EXPLAIN = re.compile(rf"(?:\s|{COMMENT})*+(explain\b(?:\s*\(\s*format\s+\w+\s*\))?)(.*)", re.I | re.S)
+CALLED = re.compile(r'"function_name":"((?:[^"\\]|\\.)*)"')
+TABLE_FUNCTION = '"type":"TABLE_FUNCTION"'
+"""As DuckDB writes a statement in JSON. A quotation mark of the SQL's own has a backslash there."""
+TABLE_FUNCTIONS = {
+    *("duckdb_columns", "duckdb_functions", "duckdb_tables", "generate_series", "histogram", "histogram_values"),
+    *("json_each", "json_tree", "pragma_table_info", "range", "repeat", "unnest"),
+}
+"""Others read files or addresses in memory, run SQL that is in a text, or change what later questions meet."""
+REFUSED_FUNCTIONS = {"json_serialize_plan", "nextval", "setseed", "write_log"}
+NO_READ = (
+    "query_table only reads: ask one statement such as SELECT (a PIVOT needs IN with its columns),"
+    " or use run_memory_code to change copies"
+)
 """Without `IN`, DuckDB makes two statements of a `PIVOT`, and the first one creates a type."""
 LARGEST_READING = 512 << 20
 MOST_TABLES = 500
@@ -41,38 +55,42 @@ class Tables:
     """The tables of one file in a database of their own, which is only in memory."""
 
     def __init__(self, reading: pathlib.Path, stem: str) -> None:
-        duckdb: Any = importlib.import_module("duckdb")  # only a process that is asked in SQL needs it
-        self._errors: type[Exception] = duckdb.Error
-        self._database: Any = duckdb.connect(":memory:")
+        self._duckdb: Any = importlib.import_module("duckdb")  # only a process that is asked in SQL needs it
+        self._database: Any = self._duckdb.connect(":memory:")
         self.tables: list[Said] = []
         reserved = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
         taken = {str(word) for (word,) in self._database.execute(reserved).fetchall()}
-        with gzip.open(reading) as opened:
-            sections = json.loads(opened.read(LARGEST_READING))["sections"]
-        for number, table in enumerate(_tables(sections), 1):
-            self.tables.append(self._add(f"t{number}", table, stem, taken))
+        try:
+            for number, table in enumerate(_tables(_sections(reading)), 1):
+                self.tables.append(self._add(f"t{number}", table, stem, taken))
+        except self._duckdb.OutOfMemoryException as error:
+            raise MemoryError from error
         for one in SETTINGS:
             self._database.execute(f"SET {one}")
 
-    def answer(self, sql: str, limit: int, seconds: float) -> Said:
-        """The columns and rows, or the error."""
+    def answer(self, sql: str, limit: int) -> Said:
+        """Read the columns and rows, or the error. The supervisor ends what takes too long."""
+        asking = self._database.cursor()  # what a question sets or makes ends with its connection
         try:
-            statements = self._database.extract_statements(sql)
-            is_pragma = sql.lstrip().lower().startswith("pragma")  # to DuckDB some of them are a SELECT
-            if len(statements) != 1 or is_pragma or statements[0].type.name not in READS:
+            asking.execute("BEGIN TRANSACTION READ ONLY")
+            explained = EXPLAIN.match(sql)
+            read = explained[2] if explained else sql
+            # Put together again: what follows EXPLAIN is then exactly what is judged.
+            statements = asking.extract_statements(f"{explained[1]} {read}" if explained else sql)
+            if len(statements) != 1 or statements[0].type.name not in READS:
                 return {"error": NO_READ}
-            over = threading.Timer(seconds, self._database.interrupt)
-            over.start()
-            try:
-                found = self._database.execute(statements[0])
-                columns = [{"name": str(name), "type": str(kind)} for name, kind, *_ in found.description or ()]
-                return {"columns": columns, **_rows(found, limit)}
-            finally:
-                over.cancel()
-        except self._errors as error:
-            if type(error).__name__ == "InterruptException":
-                return {"error": f"It took longer than {seconds:g} seconds", "is_time": True}
+            if refused := _refused(*asking.execute("SELECT json_serialize_sql(?::VARCHAR)", [read]).fetchone()):
+                return {"error": refused}
+            found = asking.execute(statements[0])
+            columns = [{"name": str(name), "type": str(kind)} for name, kind, *_ in found.description or ()]
+            return {"columns": columns, **_rows(found, limit)}
+        except self._duckdb.OutOfMemoryException as error:
+            raise MemoryError from error
+        except self._duckdb.Error as error:
             return {"error": str(error)[:1000]}
+        finally:
+            asking.interrupt()  # else closing it waits for what still computes
+            asking.close()
 
     def _add(self, name: str, table: Said, stem: str, taken: set[str]) -> Said:
         rows: list[list[str]] = table.get("rows", [])
@@ -106,14 +124,37 @@ _held: dict[str, Tables] = {}
 """The tables of the file that was asked about last."""
 
 
-def run(reading: pathlib.Path, stem: str, sql: str, limit: int, seconds: float) -> None:
-    """Print the answer as one line of JSON."""
-    tables = _held.get(str(reading))
-    if tables is None:
+def load(reading: pathlib.Path, stem: str) -> None:
+    """Load the tables, and print them as one line of JSON."""
+    if str(reading) not in _held:
         _held.clear()
-        tables = _held[str(reading)] = Tables(reading, stem)
-    answer = tables.answer(sql, limit, seconds) if sql.strip() else {}
-    print(json.dumps({"tables": tables.tables, **answer}))
+        _held[str(reading)] = Tables(reading, stem)
+    print(json.dumps({"tables": _held[str(reading)].tables}))
+
+
+def ask(reading: pathlib.Path, sql: str, limit: int) -> None:
+    """Print the answer as one line of JSON, which has no tables if they are not loaded."""
+    tables = _held.get(str(reading))
+    print(json.dumps({"tables": tables.tables, **tables.answer(sql, limit)} if tables else {"tables": []}))
+
+
+def _refused(serialized: str) -> str | None:
+    """Return why the statement may not run; None if it only reads."""
+    if serialized.startswith('{"error":true'):  # it is no SELECT, such as a PRAGMA that DuckDB makes one of
+        return NO_READ
+    of_tables = [CALLED.search(one) for one in serialized.split(TABLE_FUNCTION)[1:]]
+    names = {one[1].lower() if one else "" for one in of_tables} - TABLE_FUNCTIONS
+    names |= REFUSED_FUNCTIONS & {one.lower() for one in CALLED.findall(serialized)}
+    return f"query_table does not call {min(names)}()" if names else None
+
+
+def _sections(reading: pathlib.Path) -> list[Said]:
+    """The sections of the reading; none if it is damaged."""
+    try:
+        with gzip.open(reading) as opened:
+            return json.loads(opened.read(LARGEST_READING))["sections"]
+    except (OSError, EOFError, zlib.error, ValueError):
+        return []
 
 
 def _tables(sections: Iterable[Said]) -> list[Said]:

@@ -67,10 +67,10 @@ class FileReads:
 
     def _answer(self, event: Mapping[str, Any], folder: Path) -> Answer:
         folders = WorkFolders(folder / "work", folder / "scratch", folder / "memory")
-        for one in (folders.work, folders.scratch, folders.memory):
-            one.mkdir(parents=True, mode=0o700)
         file = folders.memory / "file"
         try:
+            for one in (folders.work, folders.scratch, folders.memory):
+                one.mkdir(parents=True, mode=0o700)
             copy_object(event["get"], file, event["largest_file"])
             file.chmod(0o444)
         except (ObjectError, OSError) as error:

@@ -87,7 +87,7 @@ class PythonRuns:
         work = self._folders().work
         before = file_stamps(work)
         try:
-            reply = executor.run(event["code"], self._lookup(line))
+            reply = executor.run(event["code"], self._lookup(line), seconds=bounds.seconds)
         except ExecutorEnded as ended:
             self._end()
             if ended.why == "disk":
@@ -130,6 +130,8 @@ class PythonRuns:
         try:
             self._saved_folder.restore(work, event["files"], event["save"]["most"])
         except ObjectError as error:
+            remove(str(work))  # a part of them would be taken for all
+            work.mkdir(mode=0o700)
             return {"no_files": f"they could not be read ({error})"}
         return {}
 

@@ -3,6 +3,7 @@
 Each object has a link or a form that was signed for it. Nothing else of the bucket can be reached.
 """
 
+import errno
 import hashlib
 import http.client
 import io
@@ -127,7 +128,18 @@ def read_object(url: str, most: int) -> bytes:
 
 
 def copy_object(url: str, path: Path, most: int) -> None:
-    """Copy the object to a new file, piece by piece; `ObjectError` if it is not there, or larger."""
+    """Copy the object to a new file, piece by piece; `ObjectError` if it is not there, larger, or finds no room.
+
+    Nothing is left of a file that was not copied whole.
+    """
+    try:
+        _copy(url, path, most)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _copy(url: str, path: Path, most: int) -> None:
     request = urllib.request.Request(url)  # noqa: S310 (the link is our own)
     try:
         with urllib.request.urlopen(request, timeout=SECONDS) as answer, path.open("wb") as copied:  # noqa: S310
@@ -141,6 +153,8 @@ def copy_object(url: str, path: Path, most: int) -> None:
         error.close()
         raise ObjectError(f"S3 answers {error.code}") from None
     except (OSError, http.client.HTTPException) as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            raise ObjectError("the disk of the function is full") from None
         raise ObjectError(f"S3 cannot be reached ({error})") from None
 
 

@@ -26,13 +26,13 @@ class DaemonThreads:
         with self._turn:
             is_waiting = self._idle > 0
             self._idle -= is_waiting
-        if is_waiting:
-            self._work.put(work)
-        else:
-            threading.Thread(target=self._serve, args=(work,), name="daemon", daemon=True).start()
+        if not is_waiting:
+            threading.Thread(target=self._serve, name="daemon", daemon=True).start()
+        self._work.put(work)  # no argument of the thread, which would hold it as long as the thread lives
 
-    def _serve(self, work: Callable[[], None]) -> None:
+    def _serve(self) -> None:
         while True:
+            work = self._work.get()
             try:
                 work()
             except BaseException:  # noqa: BLE001 (it is reported as that of any thread)
@@ -42,7 +42,6 @@ class DaemonThreads:
                 if self._idle >= MOST_IDLE:
                     return
                 self._idle += 1
-            work = self._work.get()
 
 
 DAEMON_THREADS = DaemonThreads()

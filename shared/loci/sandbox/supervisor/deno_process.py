@@ -75,7 +75,8 @@ class DenoProcess:
             if self.ended is not None:
                 break
         said = self.errors.decode("utf-8", "replace").strip()[-500:]
-        why = said or self._of_launcher() or f"it ended with {self.ended}"
+        silent = f"it was not ready after {seconds:g} s" if self.ended is None else f"it ended with {self.ended}"
+        why = said or self._of_launcher() or silent
         is_killed = self.ended in KILLED
         self.close()
         raise NotStartedError(why, is_killed=is_killed)

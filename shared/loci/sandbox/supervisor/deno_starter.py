@@ -153,7 +153,13 @@ class DenoStarter:
         with theirs:
             # An interpreter of its own, with an empty environment: this process has threads and secrets.
             self._launcher = subprocess.Popen(  # noqa: S603
-                command, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=self._errors, env={}, cwd="/"
+                command,
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=self._errors,
+                env={},
+                cwd="/",
+                start_new_session=True,  # a signal to this process's group must not end its runs before it does
             )
         self._socket = ours
         return ours

@@ -88,7 +88,13 @@ class ExecutorProcess:
         self._handle.signal(signal.SIGSTOP)
 
     def run(
-        self, code: str, lookup: FileLookup, given_up: Callable[[], bool] = lambda: False, *, saved: bool = True
+        self,
+        code: str,
+        lookup: FileLookup,
+        given_up: Callable[[], bool] = lambda: False,
+        *,
+        saved: bool = True,
+        seconds: float | None = None,
     ) -> ExecutorReply:
         """Run the code. Past its time, or if given up, it is interrupted; if that does not help, it is ended.
 
@@ -96,7 +102,7 @@ class ExecutorProcess:
         """
         self.has_run = True
         message: Message = {"op": "run", "code": code, "saved": saved}
-        return self._request(message, self._bounds.seconds, lookup=lookup, soft=True, given_up=given_up)
+        return self._request(message, seconds or self._bounds.seconds, lookup=lookup, soft=True, given_up=given_up)
 
     def give_way(self, steps: int) -> None:
         """Have less of the processors as long as others want them, until it is told otherwise."""

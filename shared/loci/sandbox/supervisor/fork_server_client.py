@@ -106,6 +106,7 @@ class ForkServer:
                 stderr=self._errors,
                 cwd="/",
                 pass_fds=[its.fileno()],
+                start_new_session=True,  # Ctrl-C and clients send signals to whole groups: executors are saved first
             )
         self._socket = ours
         self._socket.settimeout(UP_SECONDS)
@@ -115,9 +116,10 @@ class ForkServer:
             is_up = False
         said = last_words(self._errors)
         if not is_up:
+            is_late = self.is_alive
             self.close()
-            status = self._process.returncode
-            raise ExecutorEnded("start", failed_to_start(said or f"its fork server ended with {status}"))
+            why = f"was not up after {UP_SECONDS:g} s" if is_late else f"ended with {self._process.returncode}"
+            raise ExecutorEnded("start", failed_to_start(said or f"its fork server {why}"))
         if said:  # such as a package that is not installed
             sys.stderr.write(f"{said}\n")
         self._socket.settimeout(SPAWN_SECONDS)

@@ -85,6 +85,12 @@ def secrets_in(text: str) -> list[Secret]:
     return kept
 
 
+def known_secrets(text: str) -> Iterator[Secret]:
+    """The secrets of known kinds in the text."""
+    for found in FOUND.finditer(text):
+        yield Secret(FORMATS[int((found.lastgroup or "f0")[1:])][0], found.start(), found.end())
+
+
 def has_known_format(text: str) -> bool:
     """True if a known kind of secret is in the text."""
     return FOUND.search(text) is not None
@@ -118,8 +124,7 @@ def words_of(name: str) -> list[str]:
 
 
 def _candidates(text: str) -> Iterator[Secret]:
-    for found in FOUND.finditer(text):
-        yield Secret(FORMATS[int((found.lastgroup or "f0")[1:])][0], found.start(), found.end())
+    yield from known_secrets(text)
     for found in ASSIGNED.finditer(text):
         if _is_value(found["sign"], found["value"]):
             yield Secret(_named(found["name"]), found.start("value"), found.end("value"))

@@ -10,3 +10,5 @@ const numeral = (number) => String(number).replace(/\B(?=(?:\d{3})+$)/g, ',');
 // Once what is there is painted.
 const painted = () => new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)));
 const plural = (number, word) => `${numeral(number)} ${word}${number === 1 ? '' : 's'}`;
+// How a server has changed a tool, line by line.
+const changeOf = (change) => [element('p', 'Its server changed this since it was first seen, or added it later:', { className: 'note' }), element('pre', change.difference, { tabIndex: 0, dir: 'auto' })];

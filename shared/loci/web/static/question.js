@@ -45,6 +45,7 @@ function makeQuestion(asked, changed) {
       hints.append(...says.hints.map((one) => element('li', one)));
       quote.append(hints);
     }
+    if (says.change) quote.append(...changeOf(says.change));
     const warning = element('p', 'These are the tool’s own words: nobody has checked them.', { className: 'note' });
     made.append(element('summary', 'What the tool says about itself'), warning, quote);
     return made;

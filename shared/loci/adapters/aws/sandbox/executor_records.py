@@ -57,22 +57,25 @@ class ExecutorRecords:
 
     def take(self, owner: Owner, id: str, seconds: float, keep_until: float) -> RunTurn:
         """Take the turn, for so long at most. `Refused` if another run has it."""
-        waited = 0.0
+        waited, found, until = 0.0, None, 0.0
         while waited <= BUSY_SECONDS:
             found = self._records.get(owner, KIND, id)
-            if (read_or_none(found, _busy_until) or 0.0) <= self._clock():
+            until = read_or_none(found, _busy_until) or 0.0
+            if until <= self._clock():
                 known = read_or_none(found, known_executor) or KnownExecutor()
-                is_cut_off = (read_or_none(found, _busy_until) or 0.0) > 0  # its turn ended by itself
+                is_cut_off = until > 0  # its turn ended by itself
                 known = replace(known, variables=replace(known.variables, is_cut_off=is_cut_off))
                 try:
                     now = self._clock()
-                    written = self._put(owner, id, known, found, now + seconds, keep_until)
+                    written = self._put(owner, id, known, found, now + seconds, keep_until, now)
                 except Conflict:
                     continue
                 return RunTurn(known, written.version, owner, id, keep_until, now)
             self._pause(PAUSE)
             waited += PAUSE
-        raise run_results.busy(id, "runs other code")
+        now = self._clock()
+        why = run_results.runs_other_code(now - (read_or_none(found, _busy_since) or now), until - now)
+        raise run_results.busy(id, why)
 
     def give(self, turn: RunTurn, known: KnownExecutor) -> bool:
         """Give the turn back, with the executor as it is now. False if the turn was over, and is another run's."""
@@ -98,11 +101,19 @@ class ExecutorRecords:
         self._records.remove(owner, KIND, id)
 
     def _put(
-        self, owner: Owner, id: str, known: KnownExecutor, over: Record | None, busy_until: float, keep_until: float
+        self,
+        owner: Owner,
+        id: str,
+        known: KnownExecutor,
+        over: Record | None,
+        busy_until: float,
+        keep_until: float,
+        busy_since: float = 0.0,
     ) -> Record:
         snapshot = known.variables.snapshot
         value: JsonObject = {
             "busy_until": busy_until,
+            "busy_since": busy_since,
             "process": known.process,
             "snapshot": snapshot_to_json(snapshot) if snapshot else None,
             "names": list[Json](known.variables.names),
@@ -114,6 +125,10 @@ class ExecutorRecords:
         }
         version = over.version if over else ABSENT
         return self._records.put(owner, KIND, id, value, expect_version=version, expires_at=keep_until)
+
+
+def _busy_since(record: Record) -> float:
+    return float(str(record.value["busy_since"]))
 
 
 def _busy_until(record: Record) -> float:

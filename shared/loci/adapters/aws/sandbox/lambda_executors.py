@@ -76,11 +76,14 @@ class LambdaExecutors:
         files: StoredFiles,
         keep_until: float,
         given_up: GivenUp = never,  # noqa: ARG002 (an invoked function cannot be ended)
+        *,
+        seconds: float | None = None,
     ) -> Ran:
+        bounds = replace(self._bounds, seconds=seconds or self._bounds.seconds)
         turn = self._held.take(owner, id, self._bounds.seconds + GRACE, keep_until)
         began, known, generation, unsaved = self._clock(), turn.known, random_id(), None
         try:
-            ran, known = self._ran(turn, code, files, generation)
+            ran, known = self._ran(turn, code, files, generation, bounds)
             known = replace(known, memory_mb=ran.memory_mb)
         except MachineError as error:
             ran = self._machine_ended(error, turn, self._clock() - began)
@@ -123,10 +126,12 @@ class LambdaExecutors:
             if not self._held.knows(owner, id):
                 self.forget(owner, id)
 
-    def _ran(self, turn: RunTurn, code: str, files: StoredFiles, generation: str) -> tuple[Ran, KnownExecutor]:
+    def _ran(
+        self, turn: RunTurn, code: str, files: StoredFiles, generation: str, bounds: Bounds
+    ) -> tuple[Ran, KnownExecutor]:
         seconds = int(self._bounds.seconds + GRACE)
         loan = self._lender.lend(seconds)
-        event = {**self._event(turn, code, generation, seconds), "line": loan.where}
+        event = {**self._event(turn, code, generation, seconds), "bounds": asdict(bounds), "line": loan.where}
         links = _StoredFileLinks(turn, files, self._blobs, self._lake, seconds, generation)
         try:
             with answering(loan.rows, links, self._bounds.memory_requests, NOT_READ):
@@ -134,7 +139,7 @@ class LambdaExecutors:
         finally:
             loan.rows.remove()
         try:
-            return self._judged(turn, answer, generation)
+            return self._judged(turn, answer, generation, run_results.limits(bounds))
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             raise MachineError(f"its answer makes no sense: {error}"[:200]) from None
 
@@ -159,7 +164,6 @@ class LambdaExecutors:
         return {
             "executor": content_id(owner.key, id, length=32),
             "code": code,
-            "bounds": asdict(self._bounds),
             "drawing": self._drawing,
             "expected": turn.known.process or None,
             "process": generation,
@@ -168,9 +172,11 @@ class LambdaExecutors:
             "save": {"puts": puts, "files": put_files, "most": MOST_SAVED, "renew": renew},
         }
 
-    def _judged(self, turn: RunTurn, answer: dict[str, Any], generation: str) -> tuple[Ran, KnownExecutor]:
+    def _judged(
+        self, turn: RunTurn, answer: dict[str, Any], generation: str, limits: dict[str, Any]
+    ) -> tuple[Ran, KnownExecutor]:
         """The run as its machine tells it, and the executor after it. The machine can only have spoiled its own."""
-        run, known, limits = run_from_json(answer["run"]), turn.known, run_results.limits(self._bounds)
+        run, known = run_from_json(answer["run"]), turn.known
         if answer["began"] == "none":
             assert isinstance(run, ExecutorEnded)  # noqa: S101 (else it makes no sense)
             return run_results.ran_and_ended(run, ExecutorCondition("lost"), 0.0, limits), known

@@ -1,6 +1,7 @@
 """`Executors` on this machine: processes behind a wall, stopped between runs, saved and ended when they are idle."""
 
 import math
+import sys
 import threading
 import time
 from collections import Counter
@@ -17,7 +18,9 @@ from loci.adapters.sandbox import run_results
 from loci.adapters.sandbox.snapshots import Snapshots
 from loci.code.ports import GivenUp, StoredFiles, never
 from loci.code.python_run import ExecutorNow, Ran
+from loci.core.deadline import time_to_end
 from loci.core.errors import LociError, NotFound
+from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
 from loci.sandbox.supervisor.daemon_threads import in_thread
 from loci.sandbox.supervisor.exchange import Bounds
@@ -29,10 +32,9 @@ ROOM_PAUSE = 0.02
 LOOKS_SECONDS = 1.0
 SWEEP_SECONDS = 3600.0
 """Between two searches for executors that have expired."""
-UNOWNED_SECONDS = 3600.0
 SAVED_AT_ONCE = 2
 """Executors of an owner."""
-CLOSE_SECONDS = 10.0
+CLOSE_SECONDS = 8.0
 """For all of them together, when the server stops."""
 KILLED_SECONDS = 2.0
 
@@ -50,12 +52,15 @@ class ConfinedExecutors:
         *,
         idle_seconds: float,
         kept_seconds: float,
+        ages: Callable[[], float] | None = None,
     ) -> None:
+        """`ages`: the clock by which an executor has expired."""
         self.folder = folder
         self._starter = starter
         self._snapshots = snapshots
         self._bounds = bounds
         self._clock = clock
+        self._ages = ages or clock
         self._idle_seconds = idle_seconds
         self._kept_seconds = kept_seconds
         self._turn = threading.Lock()
@@ -72,9 +77,15 @@ class ConfinedExecutors:
         self._starter.check()
         spare = self._starter.take()
         folder = spare.folder if spare else self._starter.new_folder()
-        folder.take()
-        folder.set_owner(owner)
-        folder.touch(self._clock())
+        try:
+            folder.take()
+            folder.set_owner(owner)
+            folder.touch(self._clock())
+        except OSError as error:
+            if spare:
+                spare.end()
+            folder.remove()
+            raise disk_error(error, self.folder) or error from None
         session = self._session(owner, folder, spare.executor if spare else None)
         if spare is None:
             folder.release()
@@ -85,7 +96,15 @@ class ConfinedExecutors:
         return session.id
 
     def run(
-        self, owner: Owner, id: str, code: str, files: StoredFiles, keep_until: float, given_up: GivenUp = never
+        self,
+        owner: Owner,
+        id: str,
+        code: str,
+        files: StoredFiles,
+        keep_until: float,
+        given_up: GivenUp = never,
+        *,
+        seconds: float | None = None,
     ) -> Ran:
         self._starter.check()
         with self._turn:
@@ -96,7 +115,7 @@ class ConfinedExecutors:
             raise NotFound(f"There is no executor {id}", "Make one with create_memory_code_runner()")
         self._keep()
         try:
-            return session.run(code, files, keep_until, lambda: self._place(session), given_up)
+            return session.run(code, files, keep_until, lambda: self._place(session), given_up, seconds=seconds)
         finally:
             self._beside(self._make_all_room, session)
 
@@ -128,8 +147,9 @@ class ConfinedExecutors:
         now = self._clock()
         begun: list[Future[None]] = []
         for session in self.sessions():
-            is_idle = now - session.used_at >= self._idle_seconds
-            is_quiet = session.is_dirty and now - session.used_at >= QUIET_SECONDS
+            ago = now - session.used_at
+            is_idle = not 0 <= ago < self._idle_seconds  # before it was used: somebody has set the clock back
+            is_quiet = session.is_dirty and not 0 <= ago < QUIET_SECONDS
             with self._turn:
                 if not session.is_here or not (is_idle or is_quiet) or session.id in self._is_tidied:
                     continue
@@ -154,7 +174,7 @@ class ConfinedExecutors:
 
     def sweep(self) -> None:
         """Remove executors that have expired, and what a crash left. What fails is tried again later."""
-        now = self._clock()
+        now = self._ages()
         for path in self.folder.glob(f"{PREFIX}*"):
             with suppress(LociError, OSError):
                 self._remove_expired(ExecutorFolder(path), now)
@@ -164,10 +184,8 @@ class ConfinedExecutors:
                     del self._sessions[session.id]
 
     def _remove_expired(self, folder: ExecutorFolder, now: float) -> None:
-        owner, used_at = folder.owner(), folder.used_at()
-        # Any server may just be making one without an owner. Only the file system has set the time of that.
-        is_expired = now - used_at >= self._kept_seconds if owner else time.time() - used_at >= UNOWNED_SECONDS
-        if not is_expired:
+        owner = folder.owner()  # None: a server was killed before it had given it to somebody, or keeps it as a spare
+        if owner and now - folder.used_at() < self._kept_seconds:
             return
         with self._turn:
             session = self._sessions.get(folder.id)
@@ -184,15 +202,20 @@ class ConfinedExecutors:
             folder.release()
 
     def close(self) -> None:
-        """Save what is not saved, and end all processes, also those whose code does not let itself be saved in time."""
+        """Save what is not saved, and end all processes. Runs that go on are interrupted.
+
+        Code that does not let itself be interrupted or saved in time loses its variables, and it is said.
+        """
         self._closed.set()
-        until = time.monotonic() + CLOSE_SECONDS
+        until = time.monotonic() + time_to_end(CLOSE_SECONDS)
+        closed = [in_thread(one.close, until) for one in self.sessions()]
+        wait(closed, until - time.monotonic())
         if self._keeper is not None:
-            self._keeper.join(1)  # it may be removing files
-        closed = [in_thread(one.close, max(0.1, until - time.monotonic())) for one in self.sessions()]
-        wait(closed, until + KILLED_SECONDS - time.monotonic())
+            self._keeper.join(max(0.0, until - time.monotonic()))  # it may be removing files
         self._starter.close()
-        wait(closed, KILLED_SECONDS)
+        done, late = wait(closed, KILLED_SECONDS)
+        if count := len(late) + sum(not one.result() for one in done):
+            print(f"{count} executors: variables that had changed could not be saved", file=sys.stderr, flush=True)
 
     def _session(
         self, owner: Owner, folder: ExecutorFolder, executor: ExecutorProcess | None = None

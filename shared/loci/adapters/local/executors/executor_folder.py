@@ -42,17 +42,21 @@ class ExecutorFolder:
 
     def take(self) -> bool:
         """Lock it for this server, until `release` or until this process ends. False if another one has it."""
-        if self._lock is not None:
-            return True
-        for name in (WORK, SCRATCH, MEMORY, ARRIVING):
-            (self.path / name).mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            return False
-        self._lock = descriptor
+        while self._lock is None:
+            for name in (WORK, SCRATCH, MEMORY, ARRIVING):
+                (self.path / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(descriptor)
+                return False
+            if os.fstat(descriptor).st_nlink:
+                self._lock = descriptor
+                for left in (self.path / ARRIVING).iterdir():  # by a server that was killed
+                    left.unlink()
+            else:  # a sweep has just removed it: nobody had it yet
+                os.close(descriptor)
         return True
 
     def release(self) -> None:
@@ -64,8 +68,9 @@ class ExecutorFolder:
             self._lock = None
 
     def set_owner(self, owner: Owner) -> None:
-        """Note the owner, for whoever cleans up."""
-        (self.path / OWNER).write_text(json.dumps([owner.tenant, owner.subject]), "utf-8")
+        """Note the owner, for a later sweep."""
+        if self.owner() != owner:
+            (self.path / OWNER).write_text(json.dumps([owner.tenant, owner.subject]), "utf-8")
 
     def owner(self) -> Owner | None:
         """The owner; None if it has none yet."""
@@ -132,9 +137,9 @@ class ExecutorFolder:
             folder.mkdir(exist_ok=True, mode=0o700)
 
     def remove(self) -> None:
-        """Remove all of it."""
-        self.release()
+        """Remove all of it. The lock is kept until then: nobody else takes what goes."""
         remove(str(self.path))
+        self.release()
 
 
 class StoredFileCopies:

@@ -10,10 +10,12 @@ from loci.adapters.local.executors.executor_folder import ExecutorFolder, Stored
 from loci.adapters.local.executors.executor_starter import ExecutorStarter
 from loci.adapters.sandbox import run_results
 from loci.adapters.sandbox.executor_state import NOT_SAVED, KnownVariables, condition_after_end
+from loci.adapters.sandbox.run_results import runs_other_code
 from loci.adapters.sandbox.snapshots import TOO_LARGE, Snapshots, VariablesSnapshot
 from loci.code.ports import GivenUp, StoredFiles, never
 from loci.code.python_run import ExecutorCondition, ExecutorNow, Made, Ran
-from loci.core.errors import LociError, Unavailable
+from loci.core.errors import LociError, Refused, Unavailable
+from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
 from loci.sandbox.supervisor import variables
 from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded
@@ -74,7 +76,9 @@ class ExecutorSession:
         self._why_lost = NOT_SAVED
         self._waiting: set[object] = set()
         """Runs that wait for their turn."""
-        self._is_running = False
+        self._running_since: float | None = None
+        self._ends_by: float | None = None
+        """When its code is ended at the latest."""
         self._is_unwanted = False
         self.is_leaving = False
         """True while it is put away."""
@@ -93,28 +97,35 @@ class ExecutorSession:
         keep_until: float,
         place: Callable[[], AbstractContextManager[int]],
         given_up: GivenUp = never,
+        *,
+        seconds: float | None = None,
     ) -> Ran:
         """Run the code in a place, which it takes at its turn. `Refused` if another run does not end in time.
 
         Raises `Unavailable` if it was given up before.
         """
+        is_unwanted = lambda: self._is_unwanted or given_up()  # noqa: E731 (it is asked while the code runs)
         with self._turn_to_run(), place() as others:
-            if given_up():
+            if is_unwanted():
                 raise Unavailable("The call was cancelled before its code began", "Call again", code="GIVEN_UP")
             self._keep_until = keep_until
-            is_unwanted = lambda: self._is_unwanted or given_up()  # noqa: E731 (it is asked while the code runs)
-            left = ATTEMPTS - 1
-            while (ran := self._ran(code, files, is_unwanted, others, is_last=not left)) is None:
+            left, bounds = ATTEMPTS - 1, replace(self._bounds, seconds=seconds or self._bounds.seconds)
+            while (ran := self._ran(code, files, is_unwanted, others, bounds, is_last=not left)) is None:
                 left -= 1
             return ran
 
-    def _ran(self, code: str, files: StoredFiles, is_unwanted: GivenUp, others: int, *, is_last: bool) -> Ran | None:
+    def _ran(
+        self, code: str, files: StoredFiles, is_unwanted: GivenUp, others: int, bounds: Bounds, *, is_last: bool
+    ) -> Ran | None:
         """Run the code once. None if its process ended before it had read the code, unless this try is the last."""
         try:
             executor, condition = self._started()
+        except OSError as error:
+            self._end()
+            raise disk_error(error, self._folder.path) or error from None
         except ExecutorEnded as ended:
             self._end()
-            return run_results.ran_and_ended(ended, ExecutorCondition("lost"), 0.0, run_results.limits(self._bounds))
+            return run_results.ran_and_ended(ended, ExecutorCondition("lost"), 0.0, run_results.limits(bounds))
         self._folder.touch(self._clock())
         work = self._folder.work_folders.work
         before, began = file_stamps(work), time.monotonic()
@@ -122,15 +133,16 @@ class ExecutorSession:
         copies = StoredFileCopies(self._folder, files, self.owner)
         self._folder.begin_run()
         executor.give_way(steps_beside(others))
+        self._ends_by = time.monotonic() + bounds.seconds + bounds.grace_seconds
         try:
-            reply = executor.run(code, copies, given_up=is_unwanted, saved=self._is_saved)
+            reply = executor.run(code, copies, is_unwanted, saved=self._is_saved, seconds=bounds.seconds)
         except ExecutorEnded as ended:
             self._folder.end_run()
             self._forget_executor()
             if not (ended.has_begun or is_last):
                 return None
             after, seconds = condition_after_end(condition, ended.why), time.monotonic() - began
-            return run_results.ran_and_ended(ended, after, seconds, run_results.limits(self._bounds))
+            return run_results.ran_and_ended(ended, after, seconds, run_results.limits(bounds))
         finally:
             self.used_at = self._clock()
         names = run_results.names(reply.said, condition.kept)
@@ -138,13 +150,13 @@ class ExecutorSession:
         self._folder.end_run()
         condition = replace(condition, unsaved=self._why_unsaved if self._known.names else None)
         made = tuple(Made(name, size) for name, size in written_files(before, file_stamps(work)))
-        return run_results.ran(reply, condition, run_results.limits(self._bounds), made)
+        return run_results.ran(reply, condition, run_results.limits(bounds), made)
 
     def read_file(self, name: str, most: int) -> bytes:
         """A file of the work folder. `Refused` while code runs."""
-        with self._taken(0 if self._is_running else BUSY_SECONDS) as is_mine:
+        with self._taken(0 if self._running_since else BUSY_SECONDS) as is_mine:
             if not is_mine:
-                raise run_results.busy(self.id, "runs other code")
+                raise self._busy()
             if not self._folder.take():
                 raise run_results.busy(self.id, "is used by another Loci on this machine")
             try:
@@ -163,7 +175,7 @@ class ExecutorSession:
         held = executor is not None and executor.ended is None
         saved = "saved" if snapshot is not None and snapshot.kept else "new"
         return ExecutorNow(
-            "running" if self._is_running else "idle" if held and names else saved,
+            "running" if self._running_since else "idle" if held and names else saved,
             memory_use(executor.id).bytes / MB if executor is not None and held else None,
             names,
             tuple(one for one in names if one in set(changed)),
@@ -178,27 +190,31 @@ class ExecutorSession:
             if is_mine and self._holds_no_more_than_it_may():
                 self._save(MOST_BETWEEN_RUNS, SAVE_SECONDS, all_of_it=True)
 
-    def put_away(self, seconds: float | None = None) -> bool:
-        """Save the variables, in so many seconds, and end the process. False if code runs in it."""
+    def put_away(self) -> bool:
+        """Save the variables, and end the process. False if code runs in it."""
         with self._taken(0) as is_mine:
             if not is_mine:
                 return False
             self.is_leaving = True
             try:
                 if self.is_dirty:
-                    self._save(MOST, PUT_AWAY_SECONDS if seconds is None else seconds, all_of_it=False)
+                    self._save(MOST, PUT_AWAY_SECONDS, all_of_it=False)
                 self._end()
             finally:
                 self.is_leaving = False
             return True
 
-    def close(self, seconds: float) -> None:
-        """Put it away; if it cannot be saved, end its process all the same. A run that goes on is left alone."""
-        with suppress(LociError, OSError):
-            self.put_away(seconds)
-        with self._taken(0) as is_mine:
+    def close(self, until: float) -> bool:
+        """Interrupt its run, save the variables, and end the process. False if what changed is not saved by then."""
+        was_dirty, before = self.is_dirty, self._known.snapshot
+        self._is_unwanted = True
+        with self._taken(max(0.0, until - time.monotonic())) as is_mine:
             if is_mine:
+                if self.is_dirty:
+                    with suppress(LociError, OSError):
+                        self._save(MOST, max(0.1, until - time.monotonic()), all_of_it=False)
                 self._end()
+        return not was_dirty or self._known.snapshot is not before
 
     def remove(self) -> None:
         """Remove all of it. A run is interrupted."""
@@ -235,14 +251,19 @@ class ExecutorSession:
             with self._taken(BUSY_SECONDS) as is_mine:
                 self._waiting.discard(waiting)
                 if not is_mine:
-                    raise run_results.busy(self.id, "runs other code")
-                self._is_running = True
+                    raise self._busy()
+                self._running_since = time.monotonic()
                 try:
                     yield
                 finally:
-                    self._is_running = False
+                    self._running_since = self._ends_by = None
         finally:
             self._waiting.discard(waiting)
+
+    def _busy(self) -> Refused:
+        began, ends, now = self._running_since, self._ends_by, time.monotonic()
+        why = "is saving its variables" if began is None else runs_other_code(now - began, ends and ends - now)
+        return run_results.busy(self.id, why)
 
     def _started(self) -> tuple[ExecutorProcess, ExecutorCondition]:
         """Its process, with the variables of its last run; and what became of them."""

@@ -4,7 +4,9 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 
 from loci.adapters.local.inference.model_session import ModelSession
 from loci.adapters.local.inference.tokenizer import ModelTokenizer
@@ -33,6 +35,10 @@ class CurrentModel:
         self._clock = clock
         self._looking = threading.Lock()
         self._last_state = _FolderState(float("-inf"), 0, None)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle it for another process, which loads the model once."""
+        return _same, (self._folder.folder, self._kind, self._wanted)
 
     def found(self) -> "LoadedModel | None":
         """The model, if it is installed, can run, and is not known to be damaged.
@@ -85,6 +91,11 @@ class CurrentModel:
         if before.model and before.installed_at == installed_at and before.model.manifest == installed.manifest:
             return _FolderState(now, installed_at, before.model)
         return _FolderState(now, installed_at, LoadedModel(installed, self._folder))
+
+
+@cache
+def _same(folder: Path, kind: Kind, wanted: str | None) -> CurrentModel:
+    return CurrentModel(ModelsFolder(folder), kind, wanted)
 
 
 class LoadedModel:

@@ -48,6 +48,10 @@ class OnnxEmbedder:
         self._current = current
         self._scale: tuple[LoadedModel, Scale] | None = None
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle it for another process that counts tokens."""
+        return OnnxEmbedder, (self._current,)
+
     def model(self) -> EmbeddingModel | None:
         model = self._current.found()
         if model is None:

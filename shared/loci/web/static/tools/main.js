@@ -1,6 +1,6 @@
 // The page: the address says which tool is open, so Back leads back.
 const servers = makeServers();
-const tool = makeTool(() => servers.refreshCalls().catch(() => {}));
+const tool = makeTool(() => servers.refreshCalls().catch(() => {}), servers.show);
 let cameFrom = null;
 
 // #tool/SERVER:NAME

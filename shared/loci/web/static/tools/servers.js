@@ -14,6 +14,7 @@ function makeServers() {
     const item = element('li');
     item.append(element('a', one.title || one.id.split(':').slice(1).join(':'), { href: `#tool/${encodeURIComponent(one.id)}`, dir: 'auto' }));
     if (one.line) item.append(element('div', one.line, { className: 'under', dir: 'auto' }));
+    if (one.warning) item.append(element('p', `Take care: ${one.warning}`, { className: 'state error', dir: 'auto' }));
     if (one.denied) item.append(element('span', one.denied, { className: 'state error', dir: 'auto' }));
     else if (one.approval) item.append(element('span', `A person approves each call: ${one.approval}`, { className: 'state', dir: 'auto' }));
     return item;
@@ -24,6 +25,7 @@ function makeServers() {
     const some = [plural(server.tools, 'tool')];
     if (server.denied) some.push(`${server.denied} denied`);
     if (server.to_approve) some.push(`${server.to_approve} to be approved`);
+    if (server.warned) some.push(`${server.warned} to look at`);
     const list = element('ul');
     made.append(element('summary', some.join(', ')), list);
     made.addEventListener('toggle', async () => {
@@ -110,6 +112,7 @@ function makeServers() {
   }
   if (facts.servers.length - 1 < facts.total) painted().then(askAll);
   return {
+    show,
     async refreshCalls() {
       showCalls((await ask('tools/calls')).calls);
     },

@@ -1,5 +1,5 @@
 // The panel of one tool: what it says about itself, and a form that calls it.
-function makeTool(called) {
+function makeTool(called, accepted) {
   const panel = find('tool');
   const button = find('call');
   let asked = 0;
@@ -18,6 +18,8 @@ function makeTool(called) {
       parts.push(quoted, ...one.says.hints.map((text) => element('p', text, { className: 'note' })));
       if (!one.id.startsWith('loci:') && !one.id.startsWith('pml:')) parts.push(element('p', 'Its server wrote this: it may be untrue.', { className: 'note' }));
     }
+    if (one.warning) parts.unshift(element('p', `Take care: ${one.warning}`, { className: 'state error', dir: 'auto' }));
+    if (one.says?.change) parts.push(...changeOf(one.says.change), acceptance(one));
     find('tool-says').replaceChildren(...parts);
     find('form').hidden = Boolean(one.denied);
     find('approving').hidden = !one.approval;
@@ -25,6 +27,25 @@ function makeTool(called) {
     find('approved').checked = false;
     read = makeForm(find('fields'), one.schema);
     say(one.id);
+  }
+
+  function acceptance(one) {
+    const made = element('button', 'Accept this change', { className: 'act', type: 'button' });
+    made.addEventListener('click', async () => {
+      made.disabled = true;
+      const [server, ...rest] = one.id.split(':');
+      try {
+        const body = { server, tool: rest.join(':'), version: one.says.change.version };
+        accepted(await asPerson((proof) => ask('tools/accept', {}, body, proof)));
+        say('Accepted');
+        show(await ask('tools/tool', { id: one.id }));
+        panel.focus({ preventScroll: true });
+      } catch (error) {
+        made.disabled = false;
+        made.after(element('p', error.message, { className: 'state error' }));
+      }
+    });
+    return made;
   }
 
   async function call(event) {
