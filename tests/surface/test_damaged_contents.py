@@ -77,6 +77,19 @@ async def test_a_damaged_text_is_refused_and_undo_puts_back_the_last_good_one(ap
 
 
 @on_some
+async def test_a_text_that_is_lost_is_told_by_its_path_and_undo_puts_back_the_one_before(app: App) -> None:
+    async with asking(app) as ask:
+        await done(ask("write_document", path="plan.md", content="# Plan\n\nFirst.\n"))
+        await done(ask("write_document", path="plan.md", content="Second.", mode="append"))
+        app.blobs.remove(LOCAL, blob_key("plan"))
+        told = error_of(await ask("read_node_content", id="plan"))
+        assert (told["code"], told["message"]) == ("CONTENT_NOT_FOUND", "The stored text of plan.md is gone")
+        assert "undo_write puts back its text from before write_document" in told["resolution"]
+        await done(ask("undo_write", path="plan.md"))
+        assert (await done(ask("read_node_content", id="plan")))["result"] == "# Plan\n\nFirst.\n"
+
+
+@on_some
 async def test_a_damaged_text_without_an_earlier_one_can_be_removed_and_written_anew(app: App) -> None:
     async with asking(app) as ask:
         await done(ask("write_document", path="plan.md", content="# Plan\n"))

@@ -122,6 +122,12 @@ def _list_postings(connection: sqlite3.Connection) -> None:
         make_postings(connection, scope)
 
 
+def _note_unsealed(connection: sqlite3.Connection) -> None:
+    """Make a table that is there while entries of tool servers may hold secrets in clear: `seal_stored` drops it."""
+    if connection.execute("SELECT 1 FROM record WHERE kind = 'tool_server' LIMIT 1").fetchone():
+        connection.execute("CREATE TABLE IF NOT EXISTS unsealed (since INTEGER)")
+
+
 OWN_WORDS: Final[tuple[Step, ...]] = (
     "DROP TRIGGER chunk_added",
     "DROP TRIGGER chunk_removed",
@@ -172,11 +178,7 @@ COMPACT_VECTORS: Final[tuple[Step, ...]] = (
     _list_postings,
 )
 
-UNSEALED: Final[tuple[Step, ...]] = (
-    # Has a row while entries of tool servers may hold secrets in clear: `seal_stored` closes them.
-    "CREATE TABLE IF NOT EXISTS unsealed (since INTEGER NOT NULL)",
-    "INSERT INTO unsealed SELECT count(*) FROM record WHERE kind = 'tool_server' HAVING count(*) > 0",
-)
+UNSEALED: Final[tuple[Step, ...]] = (_note_unsealed,)
 
 MIGRATIONS: Final[tuple[tuple[Step, ...], ...]] = (
     *(RECORDS, DOCUMENT_INDEX, REVISION, OWN_WORDS, COMPACT_VECTORS),

@@ -14,9 +14,7 @@ from loci.core.signing import Keyring
 NONCE = 12
 """Bytes, as AES-GCM has them."""
 
-CLEAR = """
-SELECT owner, key, CAST(value AS BLOB) FROM record WHERE kind = 'tool_server' AND EXISTS (SELECT * FROM unsealed)
-"""
+ENTRIES = "SELECT owner, key, CAST(value AS BLOB) FROM record WHERE kind = 'tool_server'"
 CLOSE = "UPDATE record SET value = ? WHERE owner = ? AND key = ? AND kind = 'tool_server'"
 FORGET_FAILURES = """
 UPDATE record SET value = json_set(value, '$.failure', 'It could not list its tools when it was asked last')
@@ -59,14 +57,13 @@ def seal_stored(database: Database, box: KeyringBox) -> None:
     A failure as such a version kept it is dropped: the server may have repeated a secret in it.
     """
     with database.read() as connection:
-        is_there = connection.execute("SELECT * FROM sqlite_master WHERE name = 'unsealed'").fetchone()
-        if is_there is None or connection.execute(CLEAR).fetchone() is None:
+        if connection.execute("SELECT * FROM sqlite_master WHERE name = 'unsealed'").fetchone() is None:
             return
     from loci.tools.configuration import Entry
     from loci.tools.reaching import closed_entry
 
     with database.write() as connection:
-        for owner, key, value in connection.execute(CLEAR).fetchall():
+        for owner, key, value in connection.execute(ENTRIES).fetchall():
             with suppress(ValueError):  # one that is damaged is told when it is used
                 entry = closed_entry(Entry.model_validate_json(value), partial(box.close, UnnamedOwner(owner)))
                 row = (entry.model_dump_json(exclude_defaults=True), owner, key)
@@ -75,7 +72,7 @@ def seal_stored(database: Database, box: KeyringBox) -> None:
     with suppress(LociError):  # such as a disk that is nearly full: the next start tries it again
         database.forget_deleted()
         with database.write() as connection:
-            connection.execute("DELETE FROM unsealed")
+            connection.execute("DROP TABLE IF EXISTS unsealed")
 
 
 def _unreadable() -> Unreadable:

@@ -1,6 +1,6 @@
 """The texts that Loci keeps itself, compared with the hashes of what it wrote. Files are not: people edit them."""
 
-from loci.core.errors import Refused
+from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.stores import CONTENT_DAMAGED, BlobStore
 from loci.documents.catalog import Catalog
@@ -26,7 +26,12 @@ class WholeTexts:
         """The text of a document without a file. `Refused` if it is damaged."""
         content = b""
         for _ in range(ATTEMPTS):
-            content = self._blobs.read(owner, blob_key(document.id))
+            try:
+                content = self._blobs.read(owner, blob_key(document.id))
+            except NotFound:
+                advice = f"If it was just removed, all is well. {self._advice(owner, document, 'delete_document')}"
+                what = f"The stored text of {document.path} is gone"
+                raise NotFound(what, advice, code="CONTENT_NOT_FOUND") from None
             if document.sha256 in ("", hash_of(content)) or self._is_being_written(owner, document.path):
                 return content
             now = self._catalog.document(owner, document.id)
@@ -50,9 +55,13 @@ class WholeTexts:
         return any(one.move or one.path == path for one in self._journal.unfinished(owner))
 
     def _damaged(self, owner: Owner, document: Document, content: bytes) -> Refused:
+        what = f"The stored text of {document.path} is damaged: it is not what was written. Its hash is now"
+        advice = self._advice(owner, document, "delete_document and that hash")
+        return Refused(f"{what} {hash_of(content)}", advice, code=CONTENT_DAMAGED)
+
+    def _advice(self, owner: Owner, document: Document, removal: str) -> str:
         past = self._history.of(owner, document.path)
-        advice = "Restore it from a backup, or remove it with delete_document and that hash, and write it anew"
+        advice = f"Restore it from a backup, or remove it with {removal}, and write it anew"
         if past and past[-1].before is not None:
             advice = f"undo_write puts back its text from before {past[-1].by} at {past[-1].at}. {advice}"
-        what = f"The stored text of {document.path} is damaged: it is not what was written. Its hash is now"
-        return Refused(f"{what} {hash_of(content)}", advice, code=CONTENT_DAMAGED)
+        return advice
