@@ -5,6 +5,7 @@ The writer is killed before and after every call that may change something outsi
 
 import fcntl
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Generator
@@ -300,12 +301,15 @@ def test_a_server_that_starts_removes_what_killed_writes_left(tmp_path: Path) ->
     for file in [*left, *others, *written, owned]:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text('["local", "user"]')
+    for folder in ("executors", "readers"):
+        os.utime(data / folder / "executor-1", (0, 0))
+    (data / "executors" / "executor-4").mkdir()  # somebody is just making it
     with ExitStack() as held:
         for file in written:
             fcntl.flock(held.enter_context(file.open()), fcntl.LOCK_EX)
         with Background(app, lambda _: None, example=False):
             until(lambda: not any(file.exists() for file in left))
-        assert all(file.exists() for file in [*others, *written, begun, owned])
+        assert all(file.exists() for file in [*others, *written, begun, owned, data / "executors" / "executor-4"])
         assert not [*(data / "readers").iterdir()]
     assert app.blobs.read(LOCAL, "kept/a") == b"kept"
 

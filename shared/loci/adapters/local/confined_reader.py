@@ -141,7 +141,7 @@ class ConfinedReader:
         self._swept.set()
         for path in self._folder.glob(f"{PREFIX}*"):
             left = ExecutorFolder(path)
-            if left.take():
+            if not left.is_new() and left.take():
                 left.remove()
 
 

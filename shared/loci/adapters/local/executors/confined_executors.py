@@ -185,7 +185,7 @@ class ConfinedExecutors:
 
     def _remove_expired(self, folder: ExecutorFolder, now: float) -> None:
         owner = folder.owner()  # None: a server was killed before it had given it to somebody, or keeps it as a spare
-        if owner and now - folder.used_at() < self._kept_seconds:
+        if now - folder.used_at() < self._kept_seconds if owner else folder.is_new():
             return
         with self._turn:
             session = self._sessions.get(folder.id)

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import secrets
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -22,6 +23,7 @@ WORK, SCRATCH, MEMORY, ARRIVING = "work", "scratch", "memory", "arriving"
 OWNER, LOCK, VARIABLES, RUNNING = "owner.json", "lock", "variables.json", "running"
 LONGEST_ID = 1024
 """Characters. Documents can be asked for by their paths."""
+NEW_SECONDS = 60.0
 
 
 class ExecutorFolder:
@@ -124,6 +126,10 @@ class ExecutorFolder:
             with suppress(OSError):
                 return path.stat().st_mtime
         return math.inf
+
+    def is_new(self) -> bool:
+        """True if a server may just be making it, and has not locked it yet. The file system has set that time."""
+        return 0 <= time.time() - self.used_at() < NEW_SECONDS
 
     def touch(self, now: float) -> None:
         """Note that it is used now."""
