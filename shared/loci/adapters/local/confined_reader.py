@@ -140,9 +140,7 @@ class ConfinedReader:
             return
         self._swept.set()
         for path in self._folder.glob(f"{PREFIX}*"):
-            left = ExecutorFolder(path)
-            if not left.is_new() and left.take():
-                left.remove()
+            ExecutorFolder(path).remove_left()
 
 
 def _is_out_of_memory(said: Mapping[str, object], errors: bytearray) -> bool:

@@ -60,10 +60,8 @@ def sweep_data(folder: Path) -> None:
             if Path(here) == folder / "turns" or TEMPORARY.fullmatch(name):
                 remove_if_left(Path(here, name))
     for path in [*folder.glob("readers/executor-*"), *folder.glob("executors/executor-*")]:
-        left = ExecutorFolder(path)
         with suppress(OSError):
-            if left.owner() is None and left.take():
-                left.remove()
+            ExecutorFolder(path).remove_left()
 
 
 def _make(path: Path) -> None:

@@ -184,8 +184,11 @@ class ConfinedExecutors:
                     del self._sessions[session.id]
 
     def _remove_expired(self, folder: ExecutorFolder, now: float) -> None:
-        owner = folder.owner()  # None: a server was killed before it had given it to somebody, or keeps it as a spare
-        if now - folder.used_at() < self._kept_seconds if owner else folder.is_new():
+        owner = folder.owner()
+        if owner is None:  # a server was killed before it had given it to somebody, or keeps it as a spare
+            folder.remove_left()
+            return
+        if now - folder.used_at() < self._kept_seconds:
             return
         with self._turn:
             session = self._sessions.get(folder.id)
@@ -195,8 +198,7 @@ class ConfinedExecutors:
         if not folder.take():
             return
         try:
-            if owner:
-                self._snapshots.remove(owner, folder.id)
+            self._snapshots.remove(owner, folder.id)
             folder.remove()
         finally:
             folder.release()

@@ -127,9 +127,11 @@ class ExecutorFolder:
                 return path.stat().st_mtime
         return math.inf
 
-    def is_new(self) -> bool:
-        """True if a server may just be making it, and has not locked it yet. The file system has set that time."""
-        return 0 <= time.time() - self.used_at() < NEW_SECONDS
+    def remove_left(self) -> None:
+        """Remove it if nobody owns it: a killed server left it, unless a living one has it or may just be making it."""
+        is_new = 0 <= time.time() - self.used_at() < NEW_SECONDS  # the file system has set that time
+        if self.owner() is None and not is_new and self.take():
+            self.remove()
 
     def touch(self, now: float) -> None:
         """Note that it is used now."""
