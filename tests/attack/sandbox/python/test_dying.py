@@ -4,6 +4,7 @@ import itertools
 import os
 import signal
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,8 @@ def kill_server(here: Here) -> None:
         process = one._process  # pyright: ignore[reportPrivateUsage]
         there = descendants(process.pid)
         process.kill()
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        with suppress(ChildProcessError):  # who started it has noticed first
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         until(lambda there=there: not any(is_alive(child) for child in there))
 
 
