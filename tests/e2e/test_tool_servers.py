@@ -115,9 +115,9 @@ def test_a_secret_fills_in_an_entry(tmp_path: Path) -> None:
     data = tmp_path / "data"
     stored = piped(data, "t0p-s3cret\n", "tools", "secret", "SHOP_TOKEN")
     assert (stored.returncode, "t0p-s3cret" in stored.stdout) == (0, False), stored.stderr
-    command = (sys.executable, "-c", "import os; raise SystemExit('it got ' + os.environ['TOKEN'])")
+    command = (sys.executable, "-c", "import os; t = os.environ['TOKEN']; raise SystemExit(f'{len(t)} of {t}')")
     added = loci(data, "tools", "add", "shop", "--env", "TOKEN=${SHOP_TOKEN}", "--", *command)
-    assert "it got t0p-s3cret" in added.stdout
+    assert "10 of ***" in added.stdout
     assert loci(data, "tools", "secret", "--list").stdout == "SHOP_TOKEN\n"
     assert loci(data, "tools", "secret", "SHOP_TOKEN", "--remove").returncode == 0
     refused = loci(data, "tools", "test", "shop")
