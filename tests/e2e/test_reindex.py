@@ -5,7 +5,7 @@ import os
 import secrets
 import signal
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -130,16 +130,22 @@ def test_a_run_that_was_ended_goes_on_from_there(data: Path, notes: Path, ending
     assert len(opened(data).documents.parts.index.documents(LOCAL, COLLECTION)) == MANY + 2
 
 
+def asking(url: str) -> tuple[Callable[..., Any], Callable[[str], list[str]]]:
+    """Calls of a tool of the server there, and the documents that a search finds."""
+
+    def ask(tool: str, **arguments: object) -> Any:
+        return post(f"{url}/mcp", call(tool, arguments)).message()["result"]["structuredContent"]
+
+    def ids(query: str) -> list[str]:
+        return [row["id"] for row in ask("search_documents", query=query)["results"]]
+
+    return ask, ids
+
+
 def test_a_running_server_finds_what_is_rebuilt_and_goes_on_writing(data: Path, notes: Path) -> None:
     loci(data, "ingest", str(notes))
     with serving(data) as server:
-
-        def ask(tool: str, **arguments: object) -> Any:
-            return post(f"{server.url}/mcp", call(tool, arguments)).message()["result"]["structuredContent"]
-
-        def ids(query: str) -> list[str]:
-            return [row["id"] for row in ask("search_documents", query=query)["results"]]
-
+        ask, ids = asking(server.url)
         assert ids("safari") == ["notes-briefs-auth"]
         lose_index(data)
         ask("write_document", path="notes/new.md", mode="create", content="# New\n\nraspberry\n")
@@ -194,13 +200,7 @@ def test_records_that_cannot_be_read_take_no_others_along_and_the_damaged_file_i
 def test_a_running_server_goes_on_with_a_database_that_was_rebuilt_meanwhile(data: Path, notes: Path) -> None:
     loci(data, "ingest", str(notes))
     with serving(data) as server:
-
-        def ask(tool: str, **arguments: object) -> Any:
-            return post(f"{server.url}/mcp", call(tool, arguments)).message()["result"]["structuredContent"]
-
-        def ids(query: str) -> list[str]:
-            return [row["id"] for row in ask("search_documents", query=query)["results"]]
-
+        ask, ids = asking(server.url)
         assert ids("safari") == ["notes-briefs-auth"]
         spoil_page(data, "word_1_data")
         written = ask("write_document", path="notes/new.md", mode="create", content="# New\n\nraspberry\n")

@@ -29,7 +29,7 @@ CLOSED = "closed:"
 
 @dataclass(slots=True)
 class _Given:
-    """What was filled in: secrets of the owner, and variables of this machine by their names."""
+    """Secrets of the owner that were filled in, and variables of this machine by their names."""
 
     secrets: list[str] = field(default_factory=list[str])
     variables: dict[str, str] = field(default_factory=dict[str, str])
