@@ -38,7 +38,7 @@ class Catalog:
     """The documents and roots of each owner, by id."""
 
     def __init__(self, records: RecordStore) -> None:
-        self._records = self.records = records
+        self.records = records
         self.refused = RefusedUploads(records)
         self._writes = 0
         self._lock = threading.Lock()
@@ -58,7 +58,7 @@ class Catalog:
 
         None and a version: the record is damaged, and a write may replace it.
         """
-        record = self._records.get(owner, DOCUMENT, id)
+        record = self.records.get(owner, DOCUMENT, id)
         return (None, ABSENT) if record is None else (read_or_none(record, document_of), record.version)
 
     def documents(self, owner: Owner) -> list[Document]:
@@ -71,20 +71,20 @@ class Catalog:
 
     def with_versions(self, owner: Owner) -> Iterator[tuple[Document, str]]:
         """All documents, each with the version that `put` compares."""
-        yield from readable(every(self._records, owner, DOCUMENT), lambda one: (document_of(one), one.version))
+        yield from readable(every(self.records, owner, DOCUMENT), lambda one: (document_of(one), one.version))
 
     def some(self, owner: Owner, ids: Sequence[str]) -> dict[str, Document]:
         """The documents with these ids, without those that do not exist."""
-        found = self._records.get_all(owner, DOCUMENT, ids)
+        found = self.records.get_all(owner, DOCUMENT, ids)
         return {document.id: document for document in readable(found.values(), document_of)}
 
     def ids(self, owner: Owner) -> set[str]:
         """The ids of all documents, with those whose records are damaged."""
-        return {record.key for record in every(self._records, owner, DOCUMENT)}
+        return {record.key for record in every(self.records, owner, DOCUMENT)}
 
     def page(self, owner: Owner, limit: int, after: str | None) -> tuple[list[Document], str | None]:
         """At most `limit` documents that follow `after`, and the key to pass as the next `after`."""
-        page = self._records.list(owner, DOCUMENT, limit=limit, after=after)
+        page = self.records.list(owner, DOCUMENT, limit=limit, after=after)
         return list(readable(page.records, document_of)), page.next
 
     def find(self, owner: Owner, path: str) -> CatalogEntry:
@@ -124,7 +124,7 @@ class Catalog:
         }
         try:
             # If a power cut loses the record, the next ingest writes it again.
-            done = self._records.put(owner, DOCUMENT, document.id, value, expect_version=expect_version, durable=False)
+            done = self.records.put(owner, DOCUMENT, document.id, value, expect_version=expect_version, durable=False)
         finally:
             self._count_write()
         return done.version
@@ -132,34 +132,34 @@ class Catalog:
     def remove(self, owner: Owner, id: str) -> None:
         """Remove the document's record."""
         try:
-            self._records.remove(owner, DOCUMENT, id)
+            self.records.remove(owner, DOCUMENT, id)
         finally:
             self._count_write()
 
     def put_mentions(self, owner: Owner, id: str, said: WrittenLinks) -> None:
         """Store the aliases and mentions that the document's text contains."""
         if said == NO_LINKS:
-            self._records.remove(owner, MENTIONS, id)
+            self.records.remove(owner, MENTIONS, id)
             return
         mentions = [[one.target, one.form, one.relation, one.line, one.evidence, one.anchor] for one in said.mentions]
         value: JsonObject = {"aliases": [*said.aliases], "mentions": [[*one] for one in mentions]}
-        self._records.put(owner, MENTIONS, id, value, durable=False)
+        self.records.put(owner, MENTIONS, id, value, durable=False)
 
     def mentions(self, owner: Owner) -> dict[str, WrittenLinks]:
         """The aliases and mentions of each document, by id, without those that have none."""
-        return dict(readable(every(self._records, owner, MENTIONS), lambda one: (one.key, links_of(one))))
+        return dict(readable(every(self.records, owner, MENTIONS), lambda one: (one.key, links_of(one))))
 
     def mentions_of(self, owner: Owner, id: str) -> WrittenLinks:
         """The aliases and mentions of one document."""
-        return read_or_none(self._records.get(owner, MENTIONS, id), links_of) or NO_LINKS
+        return read_or_none(self.records.get(owner, MENTIONS, id), links_of) or NO_LINKS
 
     def roots(self, owner: Owner) -> dict[str, Root]:
         """All roots, by id."""
-        return {root.id: root for root in readable(every(self._records, owner, ROOT), root_of)}
+        return {root.id: root for root in readable(every(self.records, owner, ROOT), root_of)}
 
     def root(self, owner: Owner, id: str) -> Root | None:
         """The root of that id, or None."""
-        return read_or_none(self._records.get(owner, ROOT, id), root_of)
+        return read_or_none(self.records.get(owner, ROOT, id), root_of)
 
     def make_root(self, owner: Owner, folder: str, name: str) -> Root:
         """Make the folder a root. If another root has the name already, add a few characters to it."""
@@ -169,7 +169,7 @@ class Catalog:
             return roots[id]
         taken = {root.name for root in roots.values()}
         root = Root(id, f"{name}-{id[:4]}" if name in taken else name, folder)
-        self._records.put(owner, ROOT, id, {"name": root.name, "folder": folder})
+        self.records.put(owner, ROOT, id, {"name": root.name, "folder": folder})
         return root
 
     def remove_empty_roots(self, owner: Owner) -> None:
@@ -179,29 +179,29 @@ class Catalog:
         """
         used = {document.root for document in self.documents(owner)}
         for id in self.roots(owner).keys() - used:
-            if self._records.get(owner, INGESTED_FOLDER, id) is None:
-                self._records.remove(owner, ROOT, id)
+            if self.records.get(owner, INGESTED_FOLDER, id) is None:
+                self.records.remove(owner, ROOT, id)
 
     def note_text(self, owner: Owner, document: Document, now: float) -> None:
         """Note for an hour that the document has this text now: a removal finds it without reading all documents."""
         key, until = f"{document.sha256}/{document.id}", now + NOTED_SECONDS
-        self._records.put(owner, TEXT, key, {}, expires_at=until, durable=False)
+        self.records.put(owner, TEXT, key, {}, expires_at=until, durable=False)
 
     def noted_texts(self, owner: Owner, sha256: str) -> list[str]:
         """The ids of the documents that got a text with this hash in the last hour."""
         prefix = f"{sha256}/"
-        return [one.key.removeprefix(prefix) for one in self._records.list(owner, TEXT, prefix=prefix).records]
+        return [one.key.removeprefix(prefix) for one in self.records.list(owner, TEXT, prefix=prefix).records]
 
     def begin_ingest(self, owner: Owner) -> bool:
         """Note that an ingest begins. True if an earlier one never ended."""
-        is_unended = self._records.get(owner, INGESTING, INGESTING) is not None
+        is_unended = self.records.get(owner, INGESTING, INGESTING) is not None
         if not is_unended:
-            self._records.put(owner, INGESTING, INGESTING, {}, durable=False)
+            self.records.put(owner, INGESTING, INGESTING, {}, durable=False)
         return is_unended
 
     def end_ingest(self, owner: Owner) -> None:
         """Remove the note."""
-        self._records.remove(owner, INGESTING, INGESTING)
+        self.records.remove(owner, INGESTING, INGESTING)
 
     def _count_write(self) -> None:
         with self._lock:
