@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 from urllib.parse import unquote, unquote_plus
 
 from loci.tools.capabilities.secret_scanner import ALWAYS, OFTEN, known_secrets, secret_kind, secrets_in, words_of
-from loci.tools.configuration import SEALED, VARIABLE
+from loci.tools.configuration import SEALED, VARIABLE, Entry
 
 Other = Callable[[str, str], str]
 """Returns the replacement of a text that may be secret, given its name and the text."""
@@ -28,6 +28,22 @@ def only_names(text: str) -> bool:
     names = list(VARIABLE.finditer(text))
     rest = VARIABLE.sub("", text).strip()
     return bool(names) and rest in ("", "Bearer") and not any(one["default"] for one in names)
+
+
+def safe_entry(entry: Entry, value: Other, part: Other) -> Entry:
+    """The entry with other texts: `value` for whole values, `part` for what may be secret in arguments and the URL."""
+    oauth = entry.oauth
+    if oauth is not None and oauth.client_secret is not None:
+        oauth = oauth.model_copy(update=safe_values({"client_secret": oauth.client_secret}, value))
+    return entry.model_copy(
+        update={
+            "env": safe_values(entry.env, value),
+            "headers": safe_values(entry.headers, value),
+            "oauth": oauth,
+            "args": safe_arguments(entry.args, part),
+            "url": entry.url and safe_url(entry.url, part),
+        }
+    )
 
 
 def safe_values(values: Mapping[str, str], other: Other) -> dict[str, str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from loci.core.json import JsonObject
 from loci.tools.configuration import VARIABLE, Entry
-from loci.tools.entry_secrets import safe_arguments, safe_url, safe_values
+from loci.tools.entry_secrets import safe_entry
 
 OF_THIS_PLACE = {"no_variables": False, "only_public": False}
 """The settings that are not exported: each place decides for itself whom it trusts."""
@@ -30,21 +30,9 @@ def portable(server: str, entry: Entry) -> PortableEntry:
         words = NOT_IN_A_NAME.sub("_", f"{server}_{name}").strip("_").upper()
         return f"${{{words if not words[:1].isdigit() else f'_{words}'}}}"
 
-    oauth = entry.oauth
-    if oauth is not None and oauth.client_secret is not None:
-        oauth = oauth.model_copy(update=safe_values({"client_secret": oauth.client_secret}, named))
-    changed = entry.model_copy(
-        update={
-            "env": safe_values(entry.env, named),
-            "headers": safe_values(entry.headers, named),
-            "oauth": oauth,
-            "args": safe_arguments(entry.args, named),
-            "url": entry.url and safe_url(entry.url, named),
-            **OF_THIS_PLACE,
-        }
-    )
+    changed = safe_entry(entry, named, named).model_copy(update=OF_THIS_PLACE)
     value = changed.as_json()
     texts = [*changed.args, changed.url, changed.command, *changed.env.values(), *changed.headers.values()]
-    texts += [oauth.client_secret] if oauth else []
+    texts += [changed.oauth.client_secret] if changed.oauth else []
     needed = [one["name"] for text in texts if text for one in VARIABLE.finditer(text) if one["default"] is None]
     return PortableEntry(value, tuple(dict.fromkeys(needed)), entry.no_variables or entry.only_public)

@@ -14,7 +14,7 @@ from loci.core.giving_up import GivingUp
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.tools.configuration import SEALED, VARIABLE, Configured, Entry, not_configured
-from loci.tools.entry_secrets import given_secrets, safe_arguments, safe_url, safe_values
+from loci.tools.entry_secrets import given_secrets, safe_entry
 from loci.tools.logins import Logins
 from loci.tools.oauth_entry import OAuthEntry
 from loci.tools.ports import Progress, ServerConnections, ToolServerError
@@ -202,18 +202,7 @@ def closed_entry(entry: Entry, close: Callable[[str], str]) -> Entry:
     def closed_part(_: str, text: str) -> str:
         return text if SEALED.fullmatch(text) else f"${{closed+{close(text)}}}"
 
-    oauth = entry.oauth
-    if oauth is not None and oauth.client_secret is not None:
-        oauth = oauth.model_copy(update=safe_values({"client_secret": oauth.client_secret}, closed))
-    return entry.model_copy(
-        update={
-            "env": safe_values(entry.env, closed),
-            "headers": safe_values(entry.headers, closed),
-            "oauth": oauth,
-            "args": safe_arguments(entry.args, closed_part),
-            "url": entry.url and safe_url(entry.url, closed_part),
-        }
-    )
+    return safe_entry(entry, closed, closed_part)
 
 
 @contextmanager
