@@ -132,7 +132,8 @@ def test_nothing_that_another_user_says_makes_them_the_person(doors: dict[str, U
 def test_a_socket_that_is_closed_already_is_nobodys(with_a_reset: bool) -> None:
     """The kernel shows root as its user then."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        with socket.create_connection(listener.getsockname()) as one:
+        own = ("127.0.0.7", 0)  # nobody else takes its port meanwhile
+        with socket.create_connection(listener.getsockname(), source_address=own) as one:
             one.sendall(on_the_wire(LIST))
             one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", with_a_reset, 0))
             name = one.getsockname()

@@ -82,7 +82,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> App:
 @each("check", CHECKS)
 def test_a_check_holds_a_page_at_a_time(large: App, check: str, monkeypatch: pytest.MonkeyPatch) -> None:
     counting = CountingRecords(large.records)
-    monkeypatch.setattr(large.documents.parts.catalog, "_records", counting)
+    monkeypatch.setattr(large.documents.parts.catalog, "records", counting)
     gc.collect()
     gc.freeze()  # what is there already is not counted
     try:
