@@ -31,10 +31,11 @@ test-aws: $(VENV)/.dev $(VENV)/.runner ## run the contracts and a walk on LocalS
 test-all: $(VENV)/.dev $(VENV)/.runner $(if $(SHARD),,conformance test-browser) ## run every test (TESTS=DIR, SHARD=1/4)
 	$(PYTEST) $(SHARED) -m "not clients and not conformance and not browser and not exhaustive" $(if $(SHARD),--shard $(SHARD)) $(TESTS)
 
-check: $(VENV)/.dev ## format, lint, types and import rules
+check: $(VENV)/.dev ## format, lint, types, import rules, and the size of each room
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.support.rooms
 	$(BIN)/pyright
 
 attack: $(VENV)/.dev $(VENV)/.runner ## attack all doors, and the sandboxes behind every wall that this machine has; writes docs/security.md
