@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from loci.adapters.local.blobs import QUOTED, FolderBlobs
+from loci.adapters.local.blobs import FolderBlobs
 from loci.core.errors import NotFound, Unavailable
 from loci.core.signing import Keyring
 from loci.core.stores import LONGEST_KEY
@@ -169,45 +169,6 @@ def test_what_a_killed_writer_left_is_no_blob(tmp_path: Path, blobs: FolderBlobs
     assert blobs.list(ANN) == ["a"]
 
 
-def old_place(folder: Path, key: str) -> Path:
-    """The file of a key in the folder of an older version, which kept all of an owner's blobs together."""
-    name = "".join(QUOTED[byte] for byte in key.encode())
-    pieces = [name[at : at + 200] for at in range(0, len(name), 200)]
-    return folder.joinpath("blobs", ANN.key, *(f"{piece}+" for piece in pieces[:-1]), f"{pieces[-1]}@")
-
-
-OLD_KEYS = ["history/a/00000001", "history/a/00000002", "documents/plan", "plain", "x/" * 150]
-
-
-@pytest.fixture
-def old(tmp_path: Path, blobs: FolderBlobs) -> FolderBlobs:
-    for key in OLD_KEYS:
-        place = old_place(tmp_path, key)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(key.encode())
-    return blobs
-
-
-def test_the_blobs_of_an_older_version_are_read_listed_and_linked(old: FolderBlobs) -> None:
-    assert [old.read(ANN, key) for key in OLD_KEYS] == [key.encode() for key in OLD_KEYS]
-    assert old.follow(token(old.link(ANN, OLD_KEYS[0], 60))).content == OLD_KEYS[0].encode()
-    assert old.list(ANN, "history/a/") == OLD_KEYS[:2]
-    assert old.list(ANN) == sorted(OLD_KEYS)
-    assert [old.read(ANN, key) for key in OLD_KEYS] == [key.encode() for key in OLD_KEYS]
-
-
-@pytest.mark.parametrize("is_listed_first", [False, True])
-def test_the_blobs_of_an_older_version_are_replaced_and_removed(old: FolderBlobs, is_listed_first: bool) -> None:
-    if is_listed_first:
-        old.list(ANN)
-    old.write(ANN, OLD_KEYS[0], b"new")
-    old.remove(ANN, OLD_KEYS[1])
-    assert old.list(ANN, "history/") == [OLD_KEYS[0]]
-    assert old.read(ANN, OLD_KEYS[0]) == b"new"
-    with pytest.raises(NotFound):
-        old.read(ANN, OLD_KEYS[1])
-
-
 def test_a_list_looks_only_into_the_folder_of_its_prefix(
     tmp_path: Path, blobs: FolderBlobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,7 +183,7 @@ def test_a_list_looks_only_into_the_folder_of_its_prefix(
 
     monkeypatch.setattr(os, "scandir", counted)
     assert blobs.list(ANN, "history/7/") == ["history/7/1"]
-    assert len(seen) == 2
+    assert len(seen) == 1
 
 
 def test_nothing_stays_of_blobs_that_are_removed(tmp_path: Path, blobs: FolderBlobs) -> None:

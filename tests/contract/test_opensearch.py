@@ -269,15 +269,6 @@ def test_what_follows_an_ingestion_at_once_leaves_nothing_of_it(
     assert by_words(find(next_one, ANN, "train")) == ["replaced#0"]
 
 
-def test_an_index_of_an_older_loci_gets_the_interval(cluster: OpenSearchCluster, name: str) -> None:
-    body = index_body()
-    body["settings"]["index"]["refresh_interval"] = "-1"
-    cluster.client.indices.create(index=name, body=body)
-    OpenSearchIndex(cluster, name).remove(ANN, NOTES, "a")
-    [found] = cluster.client.indices.get_settings(index=name).values()
-    assert found["settings"]["index"]["refresh_interval"] == "1s"
-
-
 def refreshes(cluster: OpenSearchCluster) -> list[str]:
     """The requests from now on that refresh the index."""
     seen: list[str] = []

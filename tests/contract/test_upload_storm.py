@@ -77,7 +77,7 @@ class Queue:
                 {
                     "messageId": key,
                     "receiptHandle": key,
-                    "body": json.dumps({"Records": [{"s3": {"bucket": {"name": BUCKET}, "object": {"key": key}}}]}),
+                    "body": json.dumps({"detail": {"bucket": {"name": BUCKET}, "object": {"key": key}}}),
                     "attributes": {"ApproximateReceiveCount": str(self.received[key])},
                     "eventSource": "aws:sqs",
                     "eventSourceARN": "arn:aws:sqs:eu-south-2:123456789012:ingest",

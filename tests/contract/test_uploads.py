@@ -6,7 +6,6 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote_plus
 
 import pytest
 
@@ -343,18 +342,6 @@ def test_a_rebuild_takes_in_what_was_missed_and_what_lost_its_stored_text(bucket
     assert bucket.texts() == {"lost.md": f"text of {lost}", "new.md": "new", "notes/a.md": f"text of {KEY}"}
 
 
-def notice(key: str, bucket: str = BUCKET) -> str:
-    """A notice as S3 sends it to a queue."""
-    return json.dumps({"Records": [{"s3": {"bucket": {"name": bucket}, "object": {"key": quote_plus(key, safe="/")}}}]})
-
-
-def test_a_notice_names_the_object_that_it_is_about(bucket: Bucket) -> None:
-    key = f"{upload_prefix(Owner('a b', 'x+y'))}ä & b+c.md"
-    bucket.put(key, "found")
-    bucket.intake.ingest_notice(notice(key))
-    assert bucket.texts(Owner("a b", "x+y")) == {"ä & b+c.md": "found"}
-
-
 def event(kind: str, key: str, bucket: str = BUCKET) -> str:
     """A message of EventBridge, as the user guide of S3 has it ("EventBridge event message structure")."""
     told: dict[str, Any] = json.loads((RECORDED / f"{kind}.json").read_text("utf-8"))
@@ -385,14 +372,14 @@ def test_a_message_of_eventbridge_about_a_deletion_removes_the_document(bucket: 
 def test_messages_in_the_wrong_order_leave_the_document_as_the_object_is(bucket: Bucket) -> None:
     bucket.put(KEY, "old")
     bucket.put(KEY, "new")
-    for text in (event("delete_marker_created", KEY), event("object_created", KEY), notice(KEY)):
+    for text in (event("delete_marker_created", KEY), event("object_created", KEY)):
         bucket.intake.ingest_notice(text)
     assert bucket.texts() == {"notes/a.md": "new"}
 
 
 @each(
     "text",
-    ['{"Service": "Amazon S3", "Event": "s3:TestEvent"}', notice(KEY, "another"), event("object_created", KEY, "x")],
+    [event("object_created", KEY, "another"), event("object_created", KEY, "x")],
 )
 def test_a_notice_of_something_else_is_passed_over(bucket: Bucket, text: str) -> None:
     bucket.put(KEY)
@@ -403,7 +390,7 @@ def test_a_notice_of_something_else_is_passed_over(bucket: Bucket, text: str) ->
 @each(
     "text",
     [
-        *("", "[]", "{", '"x"', '{"Records": 1}', '{"Records": [{"s3": {}}]}', '"detail"', '{"detail": {}}'),
+        *("", "[]", "{", '"x"', '{"Records": [{"s3": {}}]}', '"detail"', '{"detail": {}}'),
         '{"detail": {"bucket": {"name": "loci-blobs"}, "object": {"key": 1}}}',
     ],
 )

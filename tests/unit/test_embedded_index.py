@@ -1,10 +1,8 @@
 """What only the embedded index promises: bounded memory, exact shortcuts, nothing loaded early."""
 
 import random
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ import pytest
 from loci.adapters.local import bm25, index_writes, vectors
 from loci.adapters.local import index as embedded
 from loci.adapters.local.index import SqliteIndex
-from loci.adapters.local.sqlite import MIGRATIONS, Database
+from loci.adapters.local.sqlite import Database
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.search.inference import Embedding
@@ -107,39 +105,6 @@ def test_who_has_not_looked_for_long_sees_what_was_removed(
     assert by_vector(find(reader, ANN, near=vector(1, 0))) == [f"{n}#0" for n in range(15, 20)]
     with database.read() as connection:
         assert connection.execute("SELECT count(*) FROM gone").fetchone()[0] == 3
-
-
-OLD_CHUNK = """
-INSERT INTO chunk (number, scope, document, id, hash, first_line, last_line, path, title, heading, text, words)
-VALUES (:number, :scope, :scope, :number || '#0', '', 1, 1, 'a.md', 'A', '[]', 'text', :words)
-"""
-
-
-def test_words_of_before_each_owner_had_a_table_are_found_by_their_owner(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "loci.db", isolation_level=None)) as old:
-        for steps in MIGRATIONS[:3]:
-            for step in steps:
-                assert isinstance(step, str)
-                old.execute(step)
-        old.execute("PRAGMA user_version = 3")
-        for scope, (owner, words) in enumerate([(ANN, "river stone"), (BOB, "river garden")], 1):
-            old.execute("INSERT INTO scope VALUES (?, ?, ?)", (scope, owner.key, NOTES))
-            old.execute("INSERT INTO document VALUES (?, ?, ?, NULL)", (scope, scope, str(scope)))
-            for number in range(2 * scope):
-                old.execute(OLD_CHUNK, {"scope": scope, "number": 10 * scope + number, "words": words})
-    database = Database(tmp_path / "loci.db")
-    index = SqliteIndex(database)
-    assert by_words(find(index, ANN, "river")) == ["10#0", "11#0"]
-    assert by_words(find(index, ANN, "garden")) == []
-    assert len(by_words(find(index, BOB, "garden"))) == 4
-    index.remove(BOB, NOTES, "2")
-    put(index, ANN, chunk("new#0", "river garden"))
-    assert by_words(find(index, BOB, "river")) == []
-    assert by_words(find(index, ANN, "garden")) == ["new#0"]
-    with database.write() as connection:
-        assert connection.execute("SELECT number, chunks FROM scope").fetchall() == [(1, 3), (2, 0)]
-        for scope in (1, 2):  # raises if words and chunks differ
-            connection.execute(f"INSERT INTO word_{scope} (word_{scope}, rank) VALUES ('integrity-check', 1)")  # noqa: S608
 
 
 def test_an_unchanged_chunk_is_not_written_again(database: Database, index: SqliteIndex) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from loci.adapters.local import sqlite
-from loci.adapters.local.sqlite import MIGRATIONS, Database
+from loci.adapters.local.sqlite import VERSION, Database
 from loci.core.errors import Damaged, Misconfigured, Unavailable
 
 
@@ -73,7 +73,7 @@ def test_a_damaged_page_is_told_in_one_line(path: Path) -> None:
 
 def test_tables_of_a_newer_loci_are_left_alone(path: Path) -> None:
     with Database(path).write() as connection:
-        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
     with pytest.raises(Misconfigured) as told:
         Database(path)
     assert "newer Loci" in told.value.what

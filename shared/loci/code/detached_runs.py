@@ -90,12 +90,9 @@ class DetachedRuns:
             self._free_slot(owner, found.value)
 
     def _free_slot(self, owner: Owner, run: JsonObject) -> None:
-        match run.get("slot"):
-            case [str(key), str(version)]:
-                with suppress(LociError):  # it comes free by itself when the run is due
-                    self._slots.give_back(owner, key, version)
-            case _:
-                return  # the run of an older Loci
+        key, version = cast("list[str]", run["slot"])
+        with suppress(LociError):  # it comes free by itself when the run is due
+            self._slots.give_back(owner, key, version)
 
     def read(self, owner: Owner, id: str) -> JsonObject | LociError | None:
         """Take the run's end out of its record: its answer or its error. None if it goes on."""

@@ -44,8 +44,6 @@ class FileVersion:
     remarks: tuple[str, ...] = ()
     model: str | None = None
     """The model that embedded its passages."""
-    words_version: int = 1
-    """`WORDS_VERSION` of what cut its passages into words."""
     lineage: JsonObject | None = None
     """Its origin, if code made it: the code, its inputs, the time."""
 

@@ -21,7 +21,6 @@ from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
 from loci.search.passages import embedded_text
 from loci.search.ranking import Chunk, TagsAndDate
-from loci.search.words import WORDS_VERSION, renewed_words
 
 LOCK_SECONDS = 5.0
 BATCH = 128
@@ -108,19 +107,6 @@ class FileIngest:
                 self.stages.enter(owner, id, None)
             embedded = replace(current, model=model.identity)
             return self._lake.change(owner, id, lambda one: one.read_as(embedded))
-
-    def renew_words(self, owner: Owner, id: str) -> None:
-        """Give the passages of the file the words that an older version did not cut."""
-        with self._lake.reading_turn(owner, id, LOCK_SECONDS) as is_ours:
-            file = self._lake.get(owner, id)
-            current = file.current
-            if not is_ours or current is None or current.words_version >= WORDS_VERSION:
-                return
-            chunks = self._chunks(owner, id, current)
-            renewed = [replace(one, words=renewed_words(one.words)) for one in chunks]
-            self._index.put(owner, COLLECTION, id, renewed, _facts(file, current))
-            version = replace(current, words_version=WORDS_VERSION)
-            self._lake.change(owner, id, lambda one: one.read_as(version))
 
     def index_again(self, owner: Owner, id: str) -> None:
         """Write the passages of the file and of its older versions, from what was read out of them."""

@@ -19,7 +19,6 @@ from loci.files.reading import Reading, checked, read_limits, stopped
 from loci.files.summaries import extracted
 from loci.search.passages import Count
 from loci.search.ranking import Chunk
-from loci.search.words import WORDS_VERSION
 
 if TYPE_CHECKING:
     from loci.core.worker_process import Workers
@@ -118,6 +117,5 @@ def _cut(version: FileVersion, reading: Reading, rules: Rules) -> ReadVersion:
         summary=extracted(reading),
         summary_by=RULES,
         remarks=(*reading.remarks, *left_out),
-        words_version=WORDS_VERSION,
     )
     return ReadVersion(read, chunks, packed(reading))

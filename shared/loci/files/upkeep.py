@@ -10,7 +10,6 @@ from loci.core.identity import Owner
 from loci.files.parts import FileParts
 from loci.files.scope import COLLECTION, PAST
 from loci.files.versions import past_document
-from loci.search.words import WORDS_VERSION
 
 FIRST_PAUSE, LONGEST_PAUSE = 600.0, 6 * 3600.0
 """Seconds without summaries after the language model has written none: doubled each time."""
@@ -43,9 +42,6 @@ class FileUpkeep:
             if file.newest.status in ("pending", "running"):
                 with suppress(NotFound, Unavailable):  # it was just removed, or it waits for what reads it
                     self._parts.ingest.run(owner, file.id, patience=0)
-            elif file.current and file.current.words_version < WORDS_VERSION:
-                with suppress(NotFound, Unavailable):  # it was just removed, or `loci doctor` names it
-                    self._parts.ingest.renew_words(owner, file.id)
 
     def index_again(self, owner: Owner) -> int:
         """Write the passages that the index lacks of files that were read; return the number of files."""

@@ -59,7 +59,7 @@ def local_adapters(settings: Settings) -> "Adapters":
         search=partial(_for_search, settings, database),
         files=partial(_for_files, settings, blobs, keyring),
         code=partial(_for_code, settings, records, blobs),
-        tools=partial(_for_tools, keyring, database),
+        tools=partial(_for_tools, keyring),
         workflows=_for_workflows,
     )
 
@@ -166,13 +166,12 @@ def _sandbox(settings: Settings) -> "Sandbox":
     return DenoSandbox(settings.deno, partial(strongest_wall, allow_none=settings.allow_unsandboxed))
 
 
-def _for_tools(keyring: Keyring, database: "Database") -> "ToolAdapters":
-    from loci.adapters.local.secret_box import KeyringBox, seal_stored
+def _for_tools(keyring: Keyring) -> "ToolAdapters":
+    from loci.adapters.local.secret_box import KeyringBox
     from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
     from loci.tools.parts import ToolAdapters
 
     box, who_gives_tokens = KeyringBox(keyring), HttpAuthorizationServers(only_public=False)
-    seal_stored(database, box)
     return ToolAdapters(box, _reached_servers, who_gives_tokens, os.environ.get)
 
 

@@ -266,7 +266,7 @@ class Scratchpad:
 
 
 def _blob(record: Record) -> str:
-    """The blob of the entry's text. Earlier versions of Loci named it by the id alone."""
+    """The blob of the entry's text. One that was only promised has no text yet."""
     return str(record.value.get("blob", f"{KIND}/{record.key}"))
 
 
@@ -274,7 +274,7 @@ def kept_entry(record: Record) -> tuple[float, ScratchpadEntry]:
     """The entry of a record, and when it was kept."""
     value, kept_at = record.value, _moment(record, "kept_at")
     _moment(record, "used_at")
-    about, scopes = str(value.get("about", "")), value.get("scopes", [*READS])  # earlier versions kept none
+    about, scopes = string(value["about"]), value["scopes"]
     if not isinstance(scopes, list):
         raise TypeError("no scopes")
     needed, media_type = frozenset(string(one) for one in scopes), str(value.get("media_type", ""))

@@ -54,18 +54,6 @@ def index_words(text: str) -> list[str]:
     return found
 
 
-WORDS_VERSION = 2
-"""Add one when texts are cut into more words: passages whose words an older version cut are then renewed."""
-
-
-def renewed_words(words: str) -> str:
-    """The words of a passage that version 1 has cut, and those that it did not cut out of them."""
-    # A whole name (`search.names`) begins with a mark, and has no parts.
-    return " ".join(
-        part for word in words.split() for part in (word, *(_around_numbers(word) if word.isalnum() else ()))
-    )
-
-
 def word_positions(text: str, wanted: frozenset[str]) -> list[tuple[str, int, int]]:
     """The wanted words in the text, each with the positions of its start and its end."""
     found: list[tuple[str, int, int]] = []

@@ -1,26 +1,21 @@
 """Secrets of tool servers: stored closed, filled in only where a server is reached."""
 
 import json
-import sqlite3
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from loci.adapters.local.migrations import MIGRATIONS, UNSEALED
 from loci.app import App
-from loci.compose import build_app
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
 from loci.core.secret_box import Unreadable
-from loci.core.settings import load_settings
 from loci.core.stores import every
 from loci.tools.configuration import shown
 from loci.tools.reaching import CLOSED
 from loci.tools.secrets import KIND
-from loci.tools.tool_list import LISTED, SERVER
+from loci.tools.tool_list import SERVER
 from loci.tools.tool_server import Endpoint, Program
 from tests.surface.conftest import on_both
 
@@ -68,19 +63,6 @@ def test_no_file_holds_a_secret_of_an_entry(app: App, tmp_path: Path) -> None:
         ("FILES_API_KEY", "FILES_TOKEN", "FILES_LOGIN", "FILES_ARG_6", "FILES_KEY", "FILES_OTHER"),
         ("NOTES_LOGIN", "NOTES_PATH_3", "NOTES_APIKEY", "NOTES_X_KEY"),
     ]
-
-
-def test_secrets_that_an_earlier_version_stored_in_clear_are_sealed(app: App, tmp_path: Path) -> None:
-    app.records.put(LOCAL, SERVER, "files", PROGRAM)
-    app.records.put(LOCAL, SERVER, "notes", ENDPOINT)
-    app.records.put(LOCAL, LISTED, "notes", {"tools": [], "at": None, "failure": "“No account of given-8”"})
-    app.close()
-    with closing(sqlite3.connect(tmp_path / "loci.db")) as old:
-        old.execute(f"PRAGMA user_version = {MIGRATIONS.index(UNSEALED)}")
-    assert b"given-" in files(tmp_path)
-    with closing(build_app(load_settings({"data": tmp_path, "models": tmp_path / "models"}))) as newer:
-        assert len(newer.tools.known(LOCAL)) == 2
-        check_sealed(newer, tmp_path)
 
 
 @on_both

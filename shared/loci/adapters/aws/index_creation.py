@@ -1,8 +1,8 @@
-"""The index in OpenSearch itself: it is created at the first call, and brought up to date if an older Loci made it."""
+"""The index in OpenSearch itself: it is created at the first call."""
 
 from collections.abc import Collection
 
-from loci.adapters.aws.index_fields import FIELDS, INTERVAL, SHARDS, counted, index_body, is_counted, vector_fields
+from loci.adapters.aws.index_fields import SHARDS, index_body, vector_fields
 from loci.adapters.aws.opensearch import OpenSearchCluster
 
 
@@ -40,20 +40,5 @@ class CreatedIndex:
             except RequestError as error:
                 if error.error != "resource_already_exists_exception":  # another process was faster
                     raise
-        [found] = client.indices.get_settings(index=self._name).values()
-        if not is_counted(found["settings"]):
-            self._count_words()
-        if found["settings"]["index"].get("refresh_interval") != INTERVAL:  # of an older Loci
-            client.indices.put_settings(index=self._name, body={"index": {"refresh_interval": INTERVAL}})
         # Creating it waits until it can be searched. If it existed, wait here: its status is yellow before that.
         client.cluster.health(index=self._name, params={"wait_for_active_shards": str(SHARDS)})
-
-    def _count_words(self) -> None:
-        """Bring an index of an older Loci up to date. For a moment it is closed, and searches fail."""
-        indices = self._cluster.client.indices
-        indices.put_mapping(index=self._name, body={"properties": {"length": FIELDS["length"]}})
-        indices.close(index=self._name)
-        try:
-            indices.put_settings(index=self._name, body=counted())
-        finally:
-            indices.open(index=self._name)

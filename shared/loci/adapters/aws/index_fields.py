@@ -63,16 +63,6 @@ def index_body() -> Json:
     }
 
 
-def is_counted(settings: Json) -> bool:
-    """True if an index with these settings scores by `COUNTED`. Before there were several owners it was BM25."""
-    return settings["index"].get("similarity", {}).get("words", {}).get("script", {}).get("source") == COUNTED
-
-
-def counted() -> Json:
-    """The settings that make it so; the index must be closed."""
-    return {"index": {"similarity": {"words": {"k1": None, "b": None, **SIMILARITY["words"]}}}}
-
-
 def vector_field(dimensions: int) -> str:
     return f"near_{dimensions}"
 

@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar, cast
-from urllib.parse import unquote_plus
+from typing import TypeVar
 
 from loci.adapters.aws.clients import Clients, code_of, explained
 from loci.core.errors import Refused
@@ -26,20 +25,11 @@ class S3Uploads:
         self._clients = clients
 
     def named(self, notice: str) -> list[str]:
-        """The keys in a message of EventBridge, or of S3 itself.
-
-        S3 sent messages itself before Loci had a rule of EventBridge: they may be in the queue at the update.
-        """
+        """The keys in a message of EventBridge. Unlike S3 itself, it does not encode them."""
         try:
-            read = json.loads(notice)
-            if "detail" in read:
-                # Unlike S3, EventBridge does not encode keys.
-                objects = [(read["detail"]["bucket"]["name"], _text(read["detail"]["object"]["key"]))]
-            else:  # the test message, which S3 sent first, names none
-                records = cast("list[dict[str, Any]]", read.get("Records", []))
-                told = [one["s3"] for one in records]
-                objects = [(one["bucket"]["name"], unquote_plus(one["object"]["key"])) for one in told]
-            return [key for bucket, key in objects if bucket == self._bucket]
+            detail = json.loads(notice)["detail"]
+            key = _text(detail["object"]["key"])
+            return [key] if detail["bucket"]["name"] == self._bucket else []
         except (ValueError, AttributeError, KeyError, TypeError):
             raise Refused("The message is not a notice of S3", "Delete it from the queue", code="BAD_NOTICE") from None
 

@@ -27,11 +27,7 @@ ATTEMPTS = 10
 
 
 class FolderBlobs:
-    """Blobs in a folder with a sub-folder for each owner, and in that one for each part of a key before a slash.
-
-    Older versions kept all keys of an owner in one folder. Such blobs are read where they are, and move when they are
-    listed.
-    """
+    """Blobs in a folder with a sub-folder for each owner, and in that one for each part of a key before a slash."""
 
     def __init__(
         self,
@@ -56,14 +52,10 @@ class FolderBlobs:
             if self._reserve:
                 self._reserve.look()
             _write_below(path, content, durable=durable)
-            if "/" in key:
-                self._old_path(owner.key, key).unlink(missing_ok=True)
 
     def remove(self, owner: Owner, key: str) -> None:
         path = self._path(owner.key, checked_key(key))
         with _explained(self._folder):
-            # The old place first: what a list moves from there meanwhile is removed from the new one.
-            self._old_path(owner.key, key).unlink(missing_ok=True)
             path.unlink(missing_ok=True)
             with suppress(OSError):  # another blob is there
                 while path.parent.name.endswith((SLASH, MORE)):
@@ -80,15 +72,13 @@ class FolderBlobs:
             checked_key(prefix)
         root = self._folder / owner.key
         with _explained(self._folder):
-            self._move_old(owner.key, root)
             below = prefix.rpartition("/")[0]
             keys = _keys(root, self._path(owner.key, f"{below}/-").parent if "/" in prefix else root)
             return sorted((key for key in keys if key.startswith(prefix)), key=str.encode)
 
     def link(self, owner: Owner, key: str, seconds: int, name: str | None = None) -> str:
         with _explained(self._folder):
-            paths = self._path(owner.key, checked_key(key)), self._old_path(owner.key, key)
-            if not any(path.is_file() for path in paths):
+            if not self._path(owner.key, checked_key(key)).is_file():
                 raise _missing(key)
         claims: JsonObject = {"owner": owner.key, "key": key, "until": self._clock() + seconds}
         token = self._seal.close(claims if name is None else {**claims, "name": name})
@@ -104,30 +94,21 @@ class FolderBlobs:
         return Linked(str(claims.get("name") or key.rsplit("/", 1)[-1]), self._read(str(claims["owner"]), key))
 
     def _read(self, owner_key: str, key: str) -> bytes:
-        new, old = self._path(owner_key, key), self._old_path(owner_key, key)
         with _explained(self._folder):
-            for path in (new, old, new):  # it may move between the first two looks
-                with suppress(FileNotFoundError):
-                    return whole(key, path.read_bytes())
-        raise _missing(key)
+            try:
+                return whole(key, self._path(owner_key, key).read_bytes())
+            except FileNotFoundError:
+                raise _missing(key) from None
 
     def _path(self, owner_key: str, key: str) -> Path:
-        *above, last = key.split("/")
-        folders = [name for part in above for name in _names(part, SLASH)]
-        return self._folder.joinpath(owner_key, *folders, *_names(last, LEAF))
+        return place_of(self._folder / owner_key, key)
 
-    def _old_path(self, owner_key: str, key: str) -> Path:
-        return self._folder.joinpath(owner_key, *_names(key, LEAF))
 
-    def _move_old(self, owner_key: str, root: Path) -> None:
-        """Move the blobs that an older version wrote to their new places."""
-        for old, key in _old_blobs(root):
-            new = self._path(owner_key, key)
-            with suppress(FileNotFoundError):  # somebody else moves or removes it
-                new.parent.mkdir(parents=True, exist_ok=True)
-                with suppress(FileExistsError):  # it was written again since
-                    os.link(old, new)
-                old.unlink()
+def place_of(root: Path, key: str) -> Path:
+    """The file of the blob below the owner's folder."""
+    *above, last = key.split("/")
+    folders = [name for part in above for name in _names(part, SLASH)]
+    return root.joinpath(*folders, *_names(last, LEAF))
 
 
 def _names(part: str, end: str) -> list[str]:
@@ -137,7 +118,7 @@ def _names(part: str, end: str) -> list[str]:
     return [*(piece + MORE for piece in pieces[:-1]), pieces[-1] + end]
 
 
-def _key(path: Path) -> str:
+def key_at(path: Path) -> str:
     """The key of the blob at that path below the owner's folder."""
     return unquote("".join(f"{name[:-1]}/" if name.endswith(SLASH) else name[:-1] for name in path.parts))
 
@@ -146,17 +127,7 @@ def _keys(root: Path, start: Path) -> Iterator[str]:
     for folder, _, names in os.walk(start, onerror=_unless_missing):
         for name in names:
             if name.endswith(LEAF):
-                yield _key(Path(folder, name).relative_to(root))
-
-
-def _old_blobs(root: Path) -> Iterator[tuple[Path, str]]:
-    """The blobs with a slash in their keys, which an older version wrote: no folder there ends in a slash."""
-    for folder, below, names in os.walk(root, onerror=_unless_missing):
-        below[:] = [name for name in below if name.endswith(MORE)]
-        for name in names:
-            path = Path(folder, name)
-            if name.endswith(LEAF) and "/" in (key := _key(path.relative_to(root))):
-                yield path, key
+                yield key_at(Path(folder, name).relative_to(root))
 
 
 def _unless_missing(error: OSError) -> None:

@@ -13,7 +13,6 @@ from loci.adapters.local.index_rows import (
     AT_ONCE,
     COLUMNS,
     DOCUMENT,
-    VECTOR,
     ChunkName,
     RowCache,
     chunk_of,
@@ -89,7 +88,8 @@ class SqliteIndex:
         with self._database.read() as connection:
             for some in batches(hashes, AT_ONCE):
                 rows = connection.execute(
-                    f"SELECT hash, {VECTOR}, bits FROM chunk WHERE hash IN ({placeholders(some)}) AND model = ?"  # noqa: S608
+                    "SELECT hash, vector, bits FROM chunk JOIN vector USING (number)"  # noqa: S608
+                    f" WHERE hash IN ({placeholders(some)}) AND model = ?"
                     " AND scope IN (SELECT number FROM scope WHERE owner = ?)",
                     (*some, model, owner.key),
                 )

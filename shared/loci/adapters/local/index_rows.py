@@ -14,8 +14,7 @@ from loci.search.ranking import Chunk, Where
 AT_ONCE = 500
 """Parameters of one statement. SQLite limits their number."""
 
-VECTOR = "coalesce(chunk.vector, (SELECT vector FROM vector WHERE vector.number = chunk.number))"
-"""The chunks that older versions wrote keep their vectors themselves."""
+VECTOR = "(SELECT vector FROM vector WHERE vector.number = chunk.number)"
 COLUMNS = f"id, path, title, heading, first_line, last_line, text, hash, words, model, {VECTOR}, bits"
 STORED = "id, path, title, heading, first_line, last_line, text, hash, words, model, bits"
 DOCUMENT = "(SELECT id FROM document WHERE number = chunk.document)"

@@ -16,7 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import Final
 
-from loci.adapters.local.migrations import MIGRATIONS, RECORDS
+from loci.adapters.local.migrations import RECORDS, VERSION
 from loci.adapters.local.sqlite import connected, explained, find_faults, is_damage, migrate
 from loci.adapters.local.write_locks import FolderWriteLocks
 from loci.core.errors import Misconfigured, Unavailable
@@ -39,14 +39,13 @@ ONE_RECORD = f"{RECORD} WHERE owner = {TEXT} AND kind = {TEXT} AND key = ?"
 SCOPES = f"SELECT number, owner, collection || '{BEFORE}', 0 FROM scope"  # noqa: S608
 PUT_SCOPE = f"INSERT OR IGNORE INTO scope VALUES (?, {TEXT}, {TEXT}, ?)"  # noqa: S608
 CHUNKS = "SELECT number FROM chunk NOT INDEXED ORDER BY number {order}"
-ONE_EMBEDDING = (
-    "SELECT number, scope, id, hash, model, coalesce(vector, (SELECT vector FROM vector"
-    " WHERE vector.number = chunk.number)), bits FROM chunk WHERE model IS NOT NULL AND number = ?"
-)
-PUT_EMBEDDING = (
+ONE_CHUNK = "SELECT number, scope, id, hash, model, bits FROM chunk WHERE model IS NOT NULL AND number = ?"
+PUT_CHUNK = (
     "INSERT OR IGNORE INTO chunk (number, scope, document, id, hash, model, first_line, last_line, path, title,"  # noqa: S608
-    f" heading, vector, bits, text, words) VALUES (?, ?, 0, {TEXT}, {TEXT}, {TEXT}, 0, 0, '', '', '', ?, ?, '', '')"
+    f" heading, bits, text, words) VALUES (?, ?, 0, {TEXT}, {TEXT}, {TEXT}, 0, 0, '', '', '', ?, '', '')"
 )
+ONE_VECTOR = "SELECT number, vector FROM vector WHERE number = ?"
+PUT_VECTOR = "INSERT OR IGNORE INTO vector VALUES (?, ?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ def _mended(path: Path, fault: str) -> Mended:
             fresh = stack.enter_context(closing(sqlite3.connect(scratch, isolation_level=None)))
             fresh.execute("PRAGMA journal_mode = MEMORY")
             fresh.execute("BEGIN")
-            migrate(fresh)
+            migrate(fresh, path.parent)
             fresh.execute("COMMIT")
             # To read from a database that was attached would make the fresh one unwritable at the first fault.
             old, damaged = (stack.enter_context(closing(connected(path))) for _ in range(2))
@@ -158,7 +157,8 @@ class _Filling:
         # A marker, too: as long as there is such a scope, the index of every owner has to be rebuilt.
         self._fresh.execute("INSERT INTO scope VALUES (0, '', ?, 0)", (BEFORE,))
         if self._copied(SCOPES, PUT_SCOPE):
-            self._walk(CHUNKS, ONE_EMBEDDING, PUT_EMBEDDING)
+            self._walk(CHUNKS, ONE_CHUNK, PUT_CHUNK)
+            self._walk(CHUNKS, ONE_VECTOR, PUT_VECTOR)
         # Caches of servers that run know rows by their numbers, so none is used twice; and the first removal that is
         # known comes after all that they have seen, so they read everything again.
         now = time.time_ns() // 1_000_000
@@ -237,7 +237,7 @@ def _first_page(pages: int) -> bytes:
     with closing(sqlite3.connect(":memory:")) as connection:
         for statement in RECORDS:
             connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
         page = bytearray(connection.serialize()[:PAGE])
     page[18:20] = b"\2\2"  # a write-ahead log
     page[28:40] = pages.to_bytes(4, "big") + bytes(8)  # no free pages

@@ -32,11 +32,7 @@ SIGNS_OFF, GUESS_OFF = 1.25, 0.9
 units of a guess. Of passages that are alike, as notes of one template, more than the least lie within it."""
 A_BLOCK = 65_536
 """Signs that are compared at once: they stay in the processor's cache."""
-VECTOR_AT = (
-    "SELECT value, coalesce((SELECT vector FROM vector WHERE number = value),"
-    " (SELECT vector FROM chunk WHERE number = value)) FROM json_each(?)"
-)
-"""The chunks that older versions wrote keep their vectors themselves."""
+VECTOR_AT = "SELECT value, (SELECT vector FROM vector WHERE number = value) FROM json_each(?)"
 
 
 @dataclass(frozen=True, slots=True)

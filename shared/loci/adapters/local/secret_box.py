@@ -2,24 +2,13 @@
 
 import base64
 import os
-from contextlib import suppress
-from functools import partial
 
-from loci.adapters.local.sqlite import Database
-from loci.core.errors import LociError
-from loci.core.identity import Owner, UnnamedOwner
+from loci.core.identity import Owner
 from loci.core.secret_box import Unreadable
 from loci.core.signing import Keyring
 
 NONCE = 12
 """Bytes, as AES-GCM has them."""
-
-ENTRIES = "SELECT owner, key, CAST(value AS BLOB) FROM record WHERE kind = 'tool_server'"
-CLOSE = "UPDATE record SET value = ? WHERE owner = ? AND key = ? AND kind = 'tool_server'"
-FORGET_FAILURES = """
-UPDATE record SET value = json_set(value, '$.failure', 'It could not list its tools when it was asked last')
-WHERE kind = 'listed_tools' AND json_valid(value) AND json_extract(value, '$.failure') IS NOT NULL
-"""
 
 
 class KeyringBox:
@@ -49,30 +38,6 @@ class KeyringBox:
             except (InvalidTag, ValueError):
                 continue
         raise _unreadable()
-
-
-def seal_stored(database: Database, box: KeyringBox) -> None:
-    """Close the secrets in entries of tool servers as earlier versions stored them, and leave no trace of them.
-
-    A failure as such a version kept it is dropped: the server may have repeated a secret in it.
-    """
-    with database.read() as connection:
-        if connection.execute("SELECT * FROM sqlite_master WHERE name = 'unsealed'").fetchone() is None:
-            return
-    from loci.tools.configuration import Entry
-    from loci.tools.reaching import closed_entry
-
-    with database.write() as connection:
-        for owner, key, value in connection.execute(ENTRIES).fetchall():
-            with suppress(ValueError):  # one that is damaged is told when it is used
-                entry = closed_entry(Entry.model_validate_json(value), partial(box.close, UnnamedOwner(owner)))
-                row = (entry.model_dump_json(exclude_defaults=True), owner, key)
-                connection.execute(CLOSE, row)
-        connection.execute(FORGET_FAILURES)
-    with suppress(LociError):  # such as a disk that is nearly full: the next start tries it again
-        database.forget_deleted()
-        with database.write() as connection:
-            connection.execute("DROP TABLE IF EXISTS unsealed")
 
 
 def _unreadable() -> Unreadable:

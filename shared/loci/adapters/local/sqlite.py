@@ -7,8 +7,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from shutil import disk_usage
 
-from loci.adapters.local.coding import code_some
-from loci.adapters.local.migrations import MIGRATIONS
+from loci.adapters.local.converter import convert
+from loci.adapters.local.migrations import DOCUMENT_INDEX, FIRST, MIGRATIONS, RECORDS, VERSION
 from loci.adapters.local.reserve import Reserve
 from loci.core.errors import Damaged, LociError, Misconfigured, Unavailable
 from loci.core.fair_queue import FairQueues
@@ -44,20 +44,10 @@ class Database:
             path.touch(mode=0o600)
             path.chmod(0o600)
         with self.read() as connection:
-            current = connection.execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
+            current = connection.execute("PRAGMA user_version").fetchone()[0] == VERSION
         if not current:  # so that a full disk can still be read
             with self.write() as connection:
-                migrate(connection)
-        with suppress(Damaged):  # a server goes on with what is whole
-            while self._code_some():
-                pass
-
-    def _code_some(self) -> bool:
-        with self.read() as connection:
-            if not connection.execute("SELECT EXISTS (SELECT * FROM uncoded)").fetchone()[0]:
-                return False
-        with self.write() as connection:
-            return code_some(connection)
+                migrate(connection, path.parent)
 
     @contextmanager
     def read(self) -> Generator["_Connection", None, None]:
@@ -119,12 +109,6 @@ class Database:
                 yield
             finally:
                 self._local.together = False
-
-    def forget_deleted(self) -> None:
-        """Write the file anew, and empty its log, so that neither holds what was deleted or written over."""
-        with self.read() as connection:
-            connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def _empty_log(self) -> None:
         """Move what the log holds into the file, and give back its room on the disk, unless somebody reads just now."""
@@ -190,19 +174,25 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
             connection.execute("ROLLBACK")
 
 
-def migrate(connection: sqlite3.Connection) -> None:
+def migrate(connection: sqlite3.Connection, folder: Path) -> None:
     """Bring the tables up to this version of Loci, inside the caller's transaction."""
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    [version] = connection.execute("PRAGMA user_version").fetchone()
     refuse_newer(version)
-    for steps in MIGRATIONS[version:]:
-        for step in steps:
-            _ = connection.execute(step) if isinstance(step, str) else step(connection)
-    connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+    if version == 0:
+        new = [*RECORDS, *DOCUMENT_INDEX]
+    elif version < FIRST:
+        convert(connection, folder)
+        new = []
+    else:
+        new = []
+    for statement in (*new, *(one for steps in MIGRATIONS[max(0, version - FIRST) :] for one in steps)):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def refuse_newer(version: int) -> None:
     """Raise `Misconfigured` if a newer version of Loci wrote the file: its rows may mean something else."""
-    if version > len(MIGRATIONS):
+    if version > VERSION:
         raise Misconfigured(
             "The data folder was written by a newer Loci", "Upgrade Loci, or choose another folder with --data DIR"
         )
@@ -240,7 +230,7 @@ def find_faults(path: Path) -> list[str]:
             if faults != ["ok"]:
                 return [line for one in faults for line in one.split("\n") if not line.startswith("***")]
             tables = dict(connection.execute("SELECT name, sql FROM sqlite_master"))
-            if version == len(MIGRATIONS) and "revision" not in tables:
+            if version == VERSION and "revision" not in tables:
                 return ["tables are missing"]
             for table in [name for name, sql in tables.items() if sql and " USING fts5 (" in sql]:
                 connection.execute("BEGIN IMMEDIATE")

@@ -22,10 +22,8 @@ AT_ONCE = 4096
 MANY = 20_000
 """Passages of a collection, from which on a search compares the codes of all, and computes the cosines of the best."""
 CODES = "SELECT number, document, code FROM code WHERE scope = ? AND model = ? AND number > ? ORDER BY number"
-# Chunks that older versions wrote keep their vectors themselves.
 CODES_AND_VECTORS = (
-    "SELECT number, document, code, coalesce((SELECT vector FROM vector WHERE vector.number = code.number),"
-    " (SELECT vector FROM chunk WHERE chunk.number = code.number))"
+    "SELECT number, document, code, (SELECT vector FROM vector WHERE vector.number = code.number)"
     " FROM code WHERE scope = ? AND model = ? AND number > ? ORDER BY number"
 )
 
