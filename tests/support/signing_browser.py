@@ -1,7 +1,4 @@
-"""A browser for tests, as `BROWSER` names it: `python -m tests.support.signing_browser KEY URL` signs in and allows."""
-
-import asyncio
-import sys
+"""A browser for tests: it signs in with a key, and allows what is asked."""
 
 import httpx2
 
@@ -14,7 +11,3 @@ async def visit(key: str, url: str) -> None:
     await person.visit(url)
     async with httpx2.AsyncClient() as browser:
         assert (await browser.get(person.ended)).status_code == 200
-
-
-if __name__ == "__main__":
-    asyncio.run(visit(*sys.argv[1:]))

@@ -5,14 +5,14 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from loci.cli.remote_address import endpoint_url
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, KeyOption, printable, shown_progress
 from loci.core.errors import Refused
 
@@ -39,15 +39,12 @@ def doctor(
         typer.Option(
             "--url",
             metavar="URL",
-            help="Walk the way of a client to this endpoint, such as https://loci.example.com/mcp: find out who gives"
-            " tokens, register, sign in with the key, call a tool. Say which step fails, and why.",
+            help="Look at this endpoint, such as https://loci.example.com/mcp, as a client does: what answers, its"
+            " tools, and who gives tokens for it. Say which step fails, and why.",
             show_default=False,
         ),
     ] = None,
     key: KeyOption = None,
-    browser: Annotated[
-        bool, typer.Option("--browser", help="With --url: sign in yourself, in a browser, instead of with the key.")
-    ] = False,
     deep: Annotated[
         bool,
         typer.Option("--deep", help="Read every text and file that Loci keeps, and compare it with what was written."),
@@ -63,15 +60,13 @@ def doctor(
     """
     if stack is not None and (data or config):
         raise Refused("A stack has no data folder", "Give --stack, or --data and --config, not both")
-    if url is None and (key or browser):
-        raise Refused("--key and --browser are for --url", "Give --url, too")
+    if url is None and key:
+        raise Refused("--key is for --url", "Give --url, too")
     if url is not None and (stack or data or config or fix or deep):
         advice = "Give --url without --stack, --data, --config, --fix and --deep"
         raise Refused("An endpoint is checked from outside", advice)
     with shown_progress() if deep else nullcontext() as progress:
-        found = (
-            _stored(data, config, stack, progress, fix=fix) if url is None else _from_outside(url, key, browser=browser)
-        )
+        found = _stored(data, config, stack, progress, fix=fix) if url is None else _from_outside(url, key)
         _show(found, as_json=as_json)
 
 
@@ -89,18 +84,10 @@ def _stored(
         yield one if stack is None else _for_stack(one, stack)
 
 
-def _from_outside(url: str, key: str | None, *, browser: bool) -> "Iterator[Finding]":
-    from loci.cli.browser_person import BrowserPerson
-    from loci.doctor.client_walk import walk
-    from loci.doctor.http_steps import Requests
-    from loci.doctor.key_person import KeyPerson
+def _from_outside(url: str, key: str | None) -> "Iterator[Finding]":
+    from loci.doctor.endpoint import check_endpoint
 
-    key = key or os.environ.get("LOCI_KEY")
-    with closing(Requests()) as requests, ExitStack() as stack:
-        if browser:
-            yield from walk(url, key, requests, lambda: stack.enter_context(BrowserPerson()))
-        else:
-            yield from walk(url, key, requests, partial(KeyPerson, requests, key) if key else None)
+    return check_endpoint(endpoint_url(url), key or os.environ.get("LOCI_KEY"))
 
 
 def _show(found: "Iterable[Finding]", *, as_json: bool) -> None:
