@@ -135,7 +135,7 @@ def test_the_lines_for_clients_work(home: Path) -> None:
         assert given[2:] or "cursor" in ended.stdout
     reached = read(home / VSCODE)["servers"]["loci"]
     assert (reached["url"], reached["headers"]) == (f"{BASE}/mcp", {"Authorization": "Bearer loci_key"})
-    assert read(home / CURSOR) == {}
+    assert read(home / CURSOR) == {"mcpServers": {}}
 
 
 @each("block", blocks_of(PAGE, "toml"))

@@ -82,5 +82,5 @@ def put(home: Path, file: str, content: str | bytes) -> Path:
 def read(path: Path) -> dict[str, Any]:
     """The value in a client's file."""
     text = path.read_bytes().decode("utf-8-sig")
-    value: Any = tomllib.loads(text) if path.suffix == ".toml" else read_json(text).value
+    value: Any = tomllib.loads(text) if path.suffix == ".toml" else read_json(text)
     return value

@@ -66,7 +66,7 @@ def connect(
     if not NAME.fullmatch(name):
         raise Refused(f"{name!r} cannot be a server's name", "Use up to 40 letters, digits, - and _")
     if client is None:
-        _list(name, removing=remove, as_json=as_json)
+        _list(name, as_json=as_json)
         return
     known = _known(client)
     key = key or os.environ.get("LOCI_KEY")
@@ -138,19 +138,15 @@ def _tell(client: McpClient, change: Change, copy: Path | None, done: str, *, as
         return
     typer.echo(printable(done))
     if copy is not None:
-        typer.echo(printable(f"The file as it was: {copy}"))
-        if change.had_secrets:
-            typer.echo("That copy has its keys, too. Remove it when you no longer need it.")
+        typer.echo(printable(f"The file as it was, with the keys that it had: {copy}"))
     if change.is_readable_by_others:
         typer.echo(
             printable(f"Others on this machine can read {change.file}, and the keys in it: chmod 600 prevents that")
         )
 
 
-def _list(name: str, *, removing: bool, as_json: bool) -> None:
+def _list(name: str, *, as_json: bool) -> None:
     rows = [_row(one, name) for one in mcp_clients()]
-    if removing:
-        rows = [row for row in rows if row["state"] in ("connected", "by URL", "unreadable")]
     if as_json:
         typer.echo(json.dumps({"clients": rows}))
         return
@@ -158,13 +154,7 @@ def _list(name: str, *, removing: bool, as_json: bool) -> None:
         typer.echo(printable(f"{row['client']:<15} {row['state']:<14} {row['file']}"))
         if row["problem"]:
             typer.echo(printable(f"{'':<15} {row['problem']}"))
-    if removing:
-        has_some = any(row["state"] != "unreadable" for row in rows)
-        named = "" if name == "loci" else f" --name {name}"
-        how = f"\nNothing was changed. Remove one with: loci connect CLIENT --remove{named}"
-        typer.echo(how if has_some else f"No client whose file can be read has {name}.")
-    elif any(row["state"] == "not connected" for row in rows):
-        typer.echo("\nConnect one with: loci connect CLIENT")
+    typer.echo("\nConnect one with: loci connect CLIENT. Take Loci out of one with: loci connect CLIENT --remove")
 
 
 def _row(client: McpClient, name: str) -> JsonObject:

@@ -35,10 +35,10 @@ def test_an_entry_goes_in_and_out(servers: dict[str, Any], indent: Any, remark: 
         text = remarked(text, remark).replace("\n", line_end)
         text = text.replace("]", ",]") if last and "[]" not in text and "]" not in str(servers) else text
     added = with_entry(text, "servers", "loci", ENTRY)
-    assert read_json(added).value == {**value, "servers": {**servers, "loci": ENTRY}}
+    assert read_json(added) == {**value, "servers": {**servers, "loci": ENTRY}}
     assert entry_in(added, "servers", "loci") == ENTRY
     changed = with_entry(added, "servers", "loci", {"url": "x"})
-    assert read_json(changed).value == {**value, "servers": {**servers, "loci": {"url": "x"}}}
+    assert read_json(changed) == {**value, "servers": {**servers, "loci": {"url": "x"}}}
     assert without_entry(added, "servers", "loci") == text == without_entry(changed, "servers", "loci")
 
 
@@ -49,4 +49,4 @@ def test_what_json_reads_is_read_the_same(text: str) -> None:
         value = json.loads(text)
     except ValueError:
         return
-    assert read_json(text).value == value
+    assert read_json(text) == value

@@ -2,13 +2,11 @@
 
 import codecs
 import difflib
-import json
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from copy import deepcopy
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Final, Protocol, TypeVar, cast
 
@@ -21,7 +19,6 @@ from loci.core.whole_files import replace_file
 
 LARGEST: Final = 64 << 20
 COPY: Final = ".before-loci"
-MOST_COPIES: Final = 999
 HIDDEN_BELOW: Final = frozenset({"env", "headers", "http_headers"})
 SHORTEST_SECRET: Final = 6
 
@@ -52,48 +49,31 @@ class Change:
 
     @property
     def is_readable_by_others(self) -> bool:
-        """True if others on this machine can read secrets that are in the file."""
-        is_open = os.name == "posix" and bool(self.file.stat().st_mode & 0o077)
-        return is_open and self._has_secrets(self.after)
-
-    @property
-    def had_secrets(self) -> bool:
-        """True if the file as it was has secrets."""
-        return self._has_secrets(self.before or b"")
-
-    def _has_secrets(self, content: bytes) -> bool:
-        return any(written.encode() in content for one in self.secrets for written in _written(one))
+        """True if others on this machine can read a file with secrets."""
+        return bool(self.secrets) and os.name == "posix" and bool(self.file.stat().st_mode & 0o077)
 
     def shown(self) -> str:
         """The lines that change, as a patch has them, without secrets."""
         old, new = ((one or b"").decode("utf-8-sig").splitlines(keepends=True) for one in (self.before, self.after))
         lines = difflib.unified_diff(old, new, str(self.file), str(self.file))
         shown = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
-        return Redaction(one.removeprefix("Bearer ") for one in self.secrets).text(shown)
+        return Redaction(self.secrets).text(shown)
 
 
 def read_entry(client: McpClient, name: str) -> Json:
     """The entry of this name; None if there is none."""
-    content = _content(client.file)
-    text = _text(client, content or b"")
+    text = _text(client, _content(client.file) or b"")
     return _explained(client, lambda: _syntax(client).entry_in(text, client.section, name))
 
 
 def connecting(client: McpClient, name: str, entry: JsonObject | None) -> Change:
     """The change that puts the entry into the file, or with None takes it out."""
     before = _content(client.file)
-    text = _text(client, before or b"")
+    text, syntax = _text(client, before or b""), _syntax(client)
 
     def changed() -> str:
-        syntax = _syntax(client)
         if entry is None:
-            left = syntax.without_entry(text, client.section, name)
-            if left == text:
-                return text
-            if (first := _before_it_came(client, name, left)) is not None:
-                return first
-            is_own = client.syntax == "json" and _made_the_section(client, left)
-            return json_text.without_section(left, client.section) if is_own else left
+            return syntax.without_entry(text, client.section, name)
         if syntax.entry_in(text, client.section, name) == entry:
             return text
         return syntax.with_entry(text, client.section, name, entry)
@@ -101,64 +81,8 @@ def connecting(client: McpClient, name: str, entry: JsonObject | None) -> Change
     after = _explained(client, changed)
     _check(client, text, after, name, entry)
     mark = codecs.BOM_UTF8 if (before or b"").startswith(codecs.BOM_UTF8) else b""
-    secrets = {secret for one in (text, after) for secret in _secrets(_read(client, one))}
+    secrets = {secret.removeprefix("Bearer ") for one in (text, after) for secret in _secrets(_read(client, one))}
     return Change(client.file, before, mark + after.encode(), frozenset(secrets))
-
-
-def _before_it_came(client: McpClient, name: str, left: str) -> str | None:
-    """The text of the copy to which only this entry came since; None if there is none."""
-    syntax = _syntax(client)
-    for copy in reversed(_copies(client.file.resolve())):
-        with suppress(LociError):
-            before = _text(client, _content(copy) or b"")
-            if syntax.entry_in(before, client.section, name) is None:
-                added = syntax.with_entry(before, client.section, name, {"url": ""})
-                if syntax.without_entry(added, client.section, name) == left:
-                    return before
-    return None
-
-
-def _made_the_section(client: McpClient, left: str) -> bool:
-    """True if Loci made the section: the file lacked it when Loci came, or nothing else is in the file."""
-    for copy in reversed(_copies(client.file.resolve())):
-        with suppress(LociError):
-            before = _read(client, _text(client, _content(copy) or b""))
-            if not before.get(client.section):  # the file before any entry came
-                return client.section not in before
-    return _read(client, left).keys() <= {client.section}
-
-
-def _copies(file: Path) -> list[Path]:
-    """The copies beside the file, in the order of their numbers."""
-    found: list[Path] = []
-    while len(found) < MOST_COPIES and (copy := _numbered(file, len(found) + 1)).exists():
-        found.append(copy)
-    return found
-
-
-def _numbered(file: Path, number: int) -> Path:
-    return file.with_name(f"{file.name}{COPY}{'' if number == 1 else f'-{number}'}")
-
-
-def _written(secret: str) -> tuple[str, ...]:
-    """How a file may write it."""
-    return secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]
-
-
-def _secrets(value: Json, name: str = "", *, is_hidden: bool = False) -> Iterator[str]:
-    """The texts in the value that may be secrets: what is told to servers, and what looks or is named like one."""
-    match value:
-        case str():
-            if len(value) >= SHORTEST_SECRET and (is_hidden or has_secret(value) or has_secret(f"{name}={value}")):
-                yield value
-        case dict():
-            for part, below in value.items():
-                yield from _secrets(below, part, is_hidden=is_hidden or part in HIDDEN_BELOW)
-        case list():
-            for below in value:
-                yield from _secrets(below, name, is_hidden=is_hidden)
-        case _:
-            pass
 
 
 def write(change: Change) -> Path | None:
@@ -180,15 +104,27 @@ def write(change: Change) -> Path | None:
 
 def _copy(file: Path, content: bytes) -> Path:
     """Keep what is there, beside it. Copies of other contents stay."""
-    for number in range(1, MOST_COPIES + 1):
-        copy = _numbered(file, number)
-        if copy.exists():
-            if copy.read_bytes() == content:
-                return copy
-            continue
+    names = (f"{file.name}{COPY}{f'-{number}' if number > 1 else ''}" for number in count(1))
+    copy = next(one for one in map(file.with_name, names) if not one.exists() or one.read_bytes() == content)
+    if not copy.exists():
         replace_file(copy, content)
-        return copy
-    raise Refused(f"Beside {file} are {MOST_COPIES} copies", f"Remove those whose names end in {COPY}")
+    return copy
+
+
+def _secrets(value: Json, name: str = "", *, is_hidden: bool = False) -> Iterator[str]:
+    """The texts in the value that may be secrets: what is told to servers, and what looks or is named like one."""
+    match value:
+        case str():
+            if len(value) >= SHORTEST_SECRET and (is_hidden or has_secret(value) or has_secret(f"{name}={value}")):
+                yield value
+        case dict():
+            for part, below in value.items():
+                yield from _secrets(below, part, is_hidden=is_hidden or part in HIDDEN_BELOW)
+        case list():
+            for below in value:
+                yield from _secrets(below, name, is_hidden=is_hidden)
+        case _:
+            pass
 
 
 def _content(file: Path) -> bytes | None:
@@ -228,16 +164,15 @@ def _explained(client: McpClient, work: Callable[[], T]) -> T:
 
 def _check(client: McpClient, before: str, after: str, name: str, entry: JsonObject | None) -> None:
     """Refuse a change whose outcome, read again, is not what it should be: nothing else may differ."""
-    wanted = deepcopy(_read(client, before))
-    if entry is not None and wanted.get(client.section) is None:
-        wanted[client.section] = {}
+    wanted = _read(client, before)
     held = wanted.get(client.section)
-    if isinstance(held, dict):
+    if entry is not None:
+        wanted[client.section] = {**(held if isinstance(held, dict) else {}), name: entry}
+    elif isinstance(held, dict):
         held.pop(name, None)
-        held.update({} if entry is None else {name: entry})
     found = _explained(client, lambda: _read(client, after))
-    if entry is None and not wanted.get(client.section, True) and not found.get(client.section):
-        wanted.pop(client.section)  # it is empty, or went with its only entry
+    if entry is None and client.syntax == "toml" and not held:
+        wanted.pop(client.section, None)  # a table is where its last line is
         found.pop(client.section, None)
     if found != wanted:
         raise Refused(
@@ -248,7 +183,5 @@ def _check(client: McpClient, before: str, after: str, name: str, entry: JsonObj
 
 
 def _read(client: McpClient, text: str) -> JsonObject:
-    if client.syntax == "toml":
-        return toml_text.read_toml(text)
-    value = json_text.read_json(text).value
+    value = toml_text.read_toml(text) if client.syntax == "toml" else json_text.read_json(text)
     return cast("JsonObject", value) if isinstance(value, dict) else {"": value}

@@ -1,234 +1,159 @@
-"""JSON as people keep it, with comments and trailing commas: read with positions, and changed in one place only."""
+"""JSON as people keep it, with comments and trailing commas: one entry is added, replaced or taken out."""
 
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final, NoReturn, cast
 
 from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
 
-SPACE: Final = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-SAME_LINE: Final = re.compile(r"(?:[ \t]+|/\*.*?\*/)*(?://[^\n\r]*)?", re.DOTALL)
-SCALAR: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"|[-+.0-9A-Za-z]+')
-DEEPEST: Final = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A value, and the place at which it is written."""
-
-    value: Json
-    start: int
-    end: int
-    members: Sequence["Member"] = ()
+STRING: Final = r'"(?:[^"\\\n]|\\.)*"'
+COMMENT: Final = re.compile(rf"{STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
+LAST_COMMA: Final = re.compile(rf"{STRING}|,(?=\s*[]}}])")
+SAME_LINE: Final = re.compile(r"[ \t]*//[^\r\n]*")
+SPACE: Final = re.compile(r"\s*")
+DECODER: Final = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A name in an object, and its value. `comma` is the place of the comma behind it; None if there is none."""
+    """A name in an object, and its value: where both are written."""
 
     name: str
     start: int
-    node: Node
-    comma: int | None
+    value: int
+    end: int
 
 
-def read_json(text: str) -> Node:
+def read_json(text: str) -> Json:
     """Read the text; one without a value is an empty object. `Refused` says where it is wrong."""
-    reader = _Reader(text)
-    if reader.space() == len(text):
-        return Node({}, len(text), len(text))
-    found = reader.value(0)
-    if reader.space() != len(text):
-        raise reader.wrong("something stands behind the end")
-    return found
+    plain = _plain(text)
+    try:
+        return cast("Json", json.loads(plain, parse_constant=_no_number)) if plain.strip() else {}
+    except json.JSONDecodeError as error:
+        what = f"line {error.lineno}, column {error.colno}: {error.msg}"
+    except (ValueError, RecursionError) as error:
+        what = str(error)
+    raise Refused(what, "Correct the file", code="BAD_CONFIGURATION")
 
 
 def with_entry(text: str, section: str, name: str, entry: JsonObject) -> str:
     """Put the entry into the section, or in place of the one that is there."""
-    root = read_json(text)
-    if root.start == root.end:
-        return text + _shown({section: {name: entry}}, "", "  ", "\n") + "\n"
-    unit, line_end = _indent_of(text, root), "\r\n" if "\r\n" in text else "\n"
-    held = _one(root, section)
+    read_json(text)
+    plain = _plain(text)
+    if not plain.strip():
+        return f"{text}{json.dumps({section: {name: entry}}, ensure_ascii=False, indent=2)}\n"
+    root = _behind_space(plain, 0)
+    held = _member(plain, root, section)
     if held is None:
-        return _added(text, root, section, {name: entry}, unit, line_end)
-    if held.node.value is None:
-        shown = _shown({name: entry}, _margin(text, held.start), unit, line_end)
-        return text[: held.node.start] + shown + text[held.node.end :]
-    own = _one(held.node, name)
+        return _added(text, root, section, {name: entry})
+    if plain.startswith("null", held.value):
+        return with_entry(f"{text[: held.value]}{{}}{text[held.end :]}", section, name, entry)
+    own = _member(plain, held.value, name)
     if own is None:
-        return _added(text, held.node, name, entry, unit, line_end)
-    margin = _margin(text, own.start)
-    return text[: own.node.start] + _shown(entry, margin, unit, line_end) + text[own.node.end :]
+        return _added(text, held.value, name, entry)
+    return text[: own.value] + _written(text, _margin(text, own.start), entry) + text[own.end :]
 
 
 def without_entry(text: str, section: str, name: str) -> str:
     """Take the entry out of the section."""
-    held, own = _entry(text, section, name)
+    if entry_in(text, section, name) is None:
+        return text
+    plain = _plain(text)
+    held = _member(plain, _behind_space(plain, 0), section)
+    own = held and _member(plain, held.value, name)
     if held is None or own is None:
         return text
-    done = _without(text, held.node, own)
-    start, end = held.node.start, held.node.end - (len(text) - len(done))
-    return done if done[start + 1 : end - 1].strip() else f"{done[:start]}{{}}{done[end:]}"
-
-
-def without_section(text: str, section: str) -> str:
-    """Take the section out if nothing is in it, not even a remark."""
-    root = read_json(text)
-    held = _one(root, section)
-    if held is None or held.node.value is None or text[held.node.start + 1 : held.node.end - 1].strip():
-        return text
-    done = _without(text, root, held)
-    left = read_json(done)
-    is_blank = not done[left.start + 1 : left.end - 1].strip()
-    return f"{done[: left.start]}{{}}{done[left.end :]}" if is_blank else done
-
-
-def _without(text: str, node: Node, own: Member) -> str:
-    """Take a member out of the object, with its line if it has that for itself."""
-    at = list(node.members).index(own)
-    start, end = own.start, own.node.end if own.comma is None else own.comma + 1
-    margin = start - len(text[:start]) + len(text[:start].rstrip(" \t"))
-    rest = text.find("\n", end)
-    if text[:margin].endswith("\n") and rest >= 0 and not text[end:rest].strip():
-        start, end = margin, rest + 1  # it has its lines for itself
-    elif at:
-        start = margin
-    done = text[:start] + text[end:]
-    before = node.members[at - 1].comma if at and own.comma is None else None
-    return done if before is None else done[:before] + done[before + 1 :]
+    with_commas = _without_comments(text)
+    end = _behind_space(with_commas, own.end)
+    start = len(text[: own.start].rstrip())
+    if with_commas[end] == ",":
+        end += 1
+        end += start == own.start and text.startswith(" ", end)  # it stands at the beginning of an only line
+    else:
+        end = own.end
+        if own != _members(plain, held.value)[0]:  # the comma before it separates it from nothing
+            comma = with_commas.rindex(",", 0, own.start)
+            text = text[:comma] + text[comma + 1 :]
+            start, end = (start if start == comma else start - 1), end - 1
+    left = text[:start] + text[end:]
+    close = _behind_space(left, held.value + 1)
+    return f"{left[: held.value]}{{{left[close:]}" if left[close] == "}" else left
 
 
 def entry_in(text: str, section: str, name: str) -> Json:
     """The entry that is there; None if there is none."""
-    _, own = _entry(text, section, name)
-    return None if own is None else own.node.value
+    read_json(text)
+    plain = _plain(text)
+    held = _member(plain, _behind_space(plain, 0), section) if plain.strip() else None
+    if held is None or plain.startswith("null", held.value):
+        return None
+    own = _member(plain, held.value, name)
+    return None if own is None else cast("Json", json.loads(plain[own.value : own.end]))
 
 
-def _entry(text: str, section: str, name: str) -> tuple[Member | None, Member | None]:
-    """The section and the entry in it. A section of `null` holds none."""
-    held = _one(read_json(text), section)
-    return held, None if held is None or held.node.value is None else _one(held.node, name)
+def _without_comments(text: str) -> str:
+    """The text with spaces in place of its comments: all else stays where it is."""
+    return COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else re.sub(r"[^\n]", " ", found[0]), text)
 
 
-class _Reader:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = 0
-
-    def space(self) -> int:
-        found = SPACE.match(self._text, self._at)
-        self._at = found.end() if found else self._at
-        return self._at
-
-    def wrong(self, what: str) -> Refused:
-        line = self._text.count("\n", 0, self._at) + 1
-        column = self._at - self._text.rfind("\n", 0, self._at)
-        return Refused(f"line {line}, column {column}: {what}", "Correct the file", code="BAD_CONFIGURATION")
-
-    def value(self, depth: int) -> Node:
-        start = self.space()
-        if depth > DEEPEST:
-            raise self.wrong("too many brackets inside each other")
-        match self._text[start : start + 1]:
-            case "{":
-                members = self._members(depth)
-                return Node({one.name: one.node.value for one in members}, start, self._at, members)
-            case "[":
-                items = self._items(depth)
-                return Node(items, start, self._at)
-            case _:
-                return Node(self._scalar(), start, self._at)
-
-    def _scalar(self) -> Json:
-        found = SCALAR.match(self._text, self._at)
-        try:
-            value = cast("Json", json.loads(found[0] if found else ""))
-        except ValueError:
-            raise self.wrong("a value is expected here") from None
-        self._at = found.end() if found else self._at
-        return value
-
-    def _items(self, depth: int) -> list[Json]:
-        items: list[Json] = []
-        self._at += 1
-        while not self._closes("]"):
-            items.append(self.value(depth + 1).value)
-            if self._comma() is None and not self._is("]"):
-                raise self.wrong("a comma or ] is expected here")
-        return items
-
-    def _members(self, depth: int) -> list[Member]:
-        members: list[Member] = []
-        self._at += 1
-        while not self._closes("}"):
-            start = self._at
-            name = self._scalar() if self._is('"') else None
-            if not isinstance(name, str):
-                raise self.wrong("a name in quotation marks is expected here")
-            self.space()
-            if not self._is(":"):
-                raise self.wrong("a colon is expected here")
-            self._at += 1
-            node = self.value(depth + 1)
-            members.append(Member(name, start, node, self._comma()))
-            if members[-1].comma is None and not self._is("}"):
-                raise self.wrong("a comma or } is expected here")
-        return members
-
-    def _is(self, sign: str) -> bool:
-        return self._text.startswith(sign, self._at)
-
-    def _closes(self, sign: str) -> bool:
-        self.space()
-        if not self._is(sign):
-            return False
-        self._at += 1
-        return True
-
-    def _comma(self) -> int | None:
-        at = self.space()
-        if not self._is(","):
-            return None
-        self._at += 1
-        return at
+def _plain(text: str) -> str:
+    """The text as plain JSON: with spaces in place of comments and trailing commas."""
+    return LAST_COMMA.sub(lambda found: found[0] if found[0][0] == '"' else " ", _without_comments(text))
 
 
-def _one(node: Node, name: str) -> Member | None:
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no value of JSON")
+
+
+def _behind_space(text: str, at: int) -> int:
+    found = SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _members(plain: str, start: int) -> Sequence[Member]:
+    """The members of the object that begins there."""
+    found: list[Member] = []
+    at = _behind_space(plain, start + 1)
+    while plain[at] != "}":
+        name, end = DECODER.raw_decode(plain, at)
+        value = _behind_space(plain, _behind_space(plain, end) + 1)
+        _, end = DECODER.raw_decode(plain, value)
+        found.append(Member(name, at, value, end))
+        at = _behind_space(plain, end)
+        at = _behind_space(plain, at + 1) if plain[at] == "," else at
+    return found
+
+
+def _member(plain: str, start: int, name: str) -> Member | None:
     """The member of this name. `Refused` if there are several, or it is in something that is no object."""
-    if not isinstance(node.value, dict):
+    if plain[start] != "{":
         raise Refused(f"there is no object that could hold {name!r}", "Correct the file", code="BAD_CONFIGURATION")
-    found = [one for one in node.members if one.name == name]
+    found = [one for one in _members(plain, start) if one.name == name]
     if len(found) > 1:
         raise Refused(f"{name!r} is there {len(found)} times", "Correct the file", code="BAD_CONFIGURATION")
     return found[0] if found else None
 
 
-def _added(text: str, node: Node, name: str, value: Json, unit: str, line_end: str) -> str:
-    """Add a member at the end of the object, written as its others are."""
-    inside, close = text[node.start + 1 : node.end - 1], node.end - 1
-    outer = _margin(text, node.start)
-    if not node.members:
-        margin = outer + unit
-        member = f"{line_end}{margin}{json.dumps(name)}: {_shown(value, margin, unit, line_end)}"
-        kept = inside if inside.strip() else f"{line_end}{outer}"
-        return text[: node.start + 1] + member + kept + text[close:]
-    last = node.members[-1]
-    if "\n" not in inside:
-        member = f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
-        end = last.node.end if last.comma is None else last.comma + 1
-        return text[:end] + (f", {member}" if last.comma is None else f" {member},") + text[end:]
-    margin = _margin(text, last.start)
-    member = f"{line_end}{margin}{json.dumps(name)}: {_shown(value, margin, unit, line_end)}"
-    end = last.node.end if last.comma is None else last.comma + 1
-    remark = SAME_LINE.match(text, end)
-    behind = remark.end() if remark else end  # a remark about the last member stays with it
-    if last.comma is None:
-        return text[:end] + "," + text[end:behind] + member + text[behind:]
-    return text[:behind] + f"{member}," + text[behind:]
+def _added(text: str, start: int, name: str, value: Json) -> str:
+    """Add a member at the beginning of the object, written as its others are."""
+    plain, line_end = _plain(text), _line_end(text)
+    members, (_, end) = _members(plain, start), DECODER.raw_decode(plain, start)
+    if members and "\n" not in text[start:end]:
+        member = f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}, "
+        return text[: members[0].start] + member + text[members[0].start :]
+    outer = _margin(text, start)
+    margin = _margin(text, members[0].start) if members else ""
+    margin = margin if len(margin) > len(outer) else outer + _indent(text)
+    member = f"{line_end}{margin}{json.dumps(name)}: {_written(text, margin, value)}"
+    if members:
+        remark = SAME_LINE.match(text, start + 1)  # it is about the whole object
+        at = remark.end() if remark else start + 1
+        return f"{text[:at]}{member},{text[at:]}"
+    inside = text[start + 1 : end - 1]
+    return text[: start + 1] + member + (inside if inside.strip() else line_end + outer) + text[end - 1 :]
 
 
 def _margin(text: str, at: int) -> str:
@@ -237,11 +162,17 @@ def _margin(text: str, at: int) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _indent_of(text: str, root: Node) -> str:
-    first = _margin(text, root.members[0].start) if root.members else ""
-    return first.removeprefix(_margin(text, root.start)) or "  "
+def _indent(text: str) -> str:
+    """The indent of the first member of the text."""
+    found = re.search(r'\{[^"]*\n([ \t]+)"', _without_comments(text))
+    return found[1] if found else "  "
 
 
-def _shown(value: Json, margin: str, unit: str, line_end: str) -> str:
-    lines = json.dumps(value, ensure_ascii=False, indent=unit).split("\n")
-    return f"{line_end}{margin}".join(lines)
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _written(text: str, margin: str, value: Json) -> str:
+    """The value as the text writes one, below a line with this margin."""
+    lines = json.dumps(value, ensure_ascii=False, indent=_indent(text)).split("\n")
+    return f"{_line_end(text)}{margin}".join(lines)

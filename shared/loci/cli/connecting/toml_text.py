@@ -22,23 +22,12 @@ def read_toml(text: str) -> JsonObject:
 
 
 def with_entry(text: str, section: str, name: str, entry: JsonObject) -> str:
-    """Put the table at the place of the one that is there, or at the end."""
+    """Put the table at the end, and take out the one that is there."""
+    left = without_entry(text, section, name)
     line_end = "\r\n" if "\r\n" in text else "\n"
-    lines = [f"[{section}.{name}]", *(f"{_word(key)} = {_shown(value)}" for key, value in entry.items())]
-    table = line_end.join(lines) + line_end
-    spans = _spans(text, section, name)
-    if not spans:
-        ended = text if not text or text.endswith("\n") else text + line_end
-        added = ended + (line_end if ended.strip() else "") + table
-        return _checked(added, section)
-    [(start, end), *others] = spans
-    for from_, to in reversed(others):
-        text = text[:from_] + text[to:]
-    return text[:start] + table + text[end:]
-
-
-def _checked(added: str, section: str) -> str:
-    """The text with a further table. `Refused` if the section is a value: TOML adds nothing to one."""
+    lines = [f"[{section}.{name}]", *(f"{_word(key)} = {_shown(value)}" for key, value in entry.items()), ""]
+    above = left if not left or left.endswith("\n") else left + line_end
+    added = above + (line_end if above.strip() else "") + line_end.join(lines)
     try:
         tomllib.loads(added)
     except tomllib.TOMLDecodeError:
@@ -52,11 +41,12 @@ def _checked(added: str, section: str) -> str:
 
 def without_entry(text: str, section: str, name: str) -> str:
     """Take the table out, with what it holds."""
+    read_toml(text)
     for start, end in reversed(_spans(text, section, name)):
-        before = text[:start]
-        ends = before.endswith(("\n\n", "\n\r\n")) and not text[end:].strip()
-        before = before[: -2 if before.endswith("\r\n") else -1] if ends else before
-        text = before + text[end:]
+        before, behind = text[:start], text[end:]
+        if not behind.strip() and before.endswith(("\n\n", "\n\r\n")):
+            before = before.removesuffix("\n").removesuffix("\r")
+        text = before + behind
     return text
 
 
