@@ -63,6 +63,12 @@ def test_the_file_of_a_folder_above_counts_if_it_is_in_the_same_repository(tmp_p
 
 
 def test_hostile_patterns_take_no_time(tmp_path: Path) -> None:
+    for name in ("a" * 250, "/".join(["a" * 100] * 9)):
+        (tmp_path / name).mkdir(parents=True)
+    laid_out(
+        tmp_path, ("*a" * 8_000, f"{'*a' * 100}*b", f"{'**/*a*a*a/' * 50}b", *[f"{'*a' * 40}*{n}" for n in range(99)])
+    )
+    assert found(tmp_path) == set(PATHS)
     laid_out(tmp_path, ("*a" * 8_000, f"{'**/' * 5_000}none", "[" * 16_000, *["**/*x*y*z/**/none"] * 900))
     assert found(tmp_path) == set(PATHS)
 

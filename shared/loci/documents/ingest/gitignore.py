@@ -1,52 +1,40 @@
 """Patterns of `.gitignore` files, as git reads them: the last one that matches decides, of the innermost file."""
 
 import os
+import re
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import translate
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import Final
 
-NAME = ".gitignore"
-LARGEST = 65_536
+NAME: Final = ".gitignore"
+LARGEST: Final = 65_536
 """Bytes that are read of a file."""
-MOST_PATTERNS = 1000
-ANY_FOLDERS = "**"
-
-One = TypeVar("One")
-Other = TypeVar("Other")
-
-
-@dataclass(frozen=True, slots=True)
-class CharacterSet:
-    """Characters in brackets, such as `[a-z_]`. A range from z to a has none."""
-
-    ranges: tuple[tuple[str, str], ...]
-    is_negated: bool
-
-    def has(self, character: str) -> bool:
-        return any(first <= character <= last for first, last in self.ranges) != self.is_negated
-
-
-Token = str | CharacterSet
-"""`*`, `?`, a set of characters, or `=` and the character itself."""
+MOST_PATTERNS: Final = 1000
+LONGEST: Final = 1000
+"""Characters of a pattern. To compile a longer one takes time."""
+SIGNS: Final = re.compile(r"\\(.)|\[\^|\*+", re.DOTALL)
+"""The signs that git and Python's `fnmatch` write in different ways."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """One line of a file."""
 
-    parts: tuple[str | tuple[Token, ...], ...]
-    """One for each name on the way; `**` stands for any number of them."""
+    parts: tuple[re.Pattern[str] | None, ...]
+    """One for each name on the way; None stands for any number of them."""
     is_exception: bool
     only_folders: bool
 
     def matches(self, names: Sequence[str], *, is_folder: bool) -> bool:
         if self.only_folders and not is_folder:
             return False
-        return _matches(self.parts, names, lambda part: part == ANY_FOLDERS, _name_matches)
+        return _matches(self.parts, names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +91,7 @@ def _read(folder: int) -> tuple[Pattern, ...]:
 
 
 def _pattern(line: str) -> Pattern | None:
-    if line.startswith("#"):
+    if line.startswith("#") or len(line) > LONGEST:
         return None
     bare = line.rstrip(" ")
     if bare.endswith("\\") and len(bare) < len(line):
@@ -115,72 +103,43 @@ def _pattern(line: str) -> Pattern | None:
     if not names:
         return None
     if "/" not in bare.rstrip("/"):
-        names.insert(0, ANY_FOLDERS)
-    if names[-1] == ANY_FOLDERS:
+        names.insert(0, "**")
+    if names[-1] == "**":
         names.append("*")
-    parts = [one if one == ANY_FOLDERS else _tokens(one) for one in names]
-    once = [two for one, two in pairwise([(), *parts]) if not one == two == ANY_FOLDERS]
-    return Pattern(tuple(once), is_exception, only_folders)
+    once = [two for one, two in pairwise(["", *names]) if not one == two == "**"]
+    try:
+        return Pattern(tuple(None if one == "**" else _name(one) for one in once), is_exception, only_folders)
+    except re.error:
+        return None
 
 
-def _tokens(name: str) -> tuple[Token, ...]:
-    found: list[Token] = []
-    at = 0
-    while at < len(name):
-        character, at = name[at], at + 1
-        if character == "\\" and at < len(name):
-            character, at = name[at], at + 1
-            found.append(f"={character}")
-        elif character in "*?":
-            found += [character] if character == "?" or found[-1:] != ["*"] else []
-        elif character == "[" and (end := name.find("]", at + 1 + name.startswith(("!", "^"), at))) > 0:
-            found.append(_set(name[at:end]))
-            at = end + 1
-        else:
-            found.append(f"={character}")
-    return tuple(found)
+@lru_cache(MOST_PATTERNS)
+def _name(name: str) -> re.Pattern[str]:
+    """The pattern of one name. It takes no time: `fnmatch` makes it one that never goes back behind a star."""
+    return re.compile(translate(SIGNS.sub(_as_fnmatch_has_it, name)))
 
 
-def _set(inner: str) -> CharacterSet:
-    is_negated = inner.startswith(("!", "^"))
-    inner = inner[1:] if is_negated else inner
-    ranges: list[tuple[str, str]] = []
-    at = 0
-    while at < len(inner):
-        is_range = inner[at + 1 : at + 2] == "-" and at + 2 < len(inner)
-        ranges.append((inner[at], inner[at + 2] if is_range else inner[at]))
-        at += 3 if is_range else 1
-    return CharacterSet(tuple(ranges), is_negated)
+def _as_fnmatch_has_it(sign: re.Match[str]) -> str:
+    if sign[0] == "[^":
+        return "[!"
+    if sign[1] is None:
+        return "*"
+    return f"[{sign[1]}]" if sign[1] in "*?[" else sign[1]
 
 
-def _name_matches(part: str | tuple[Token, ...], name: str) -> bool:
-    return _matches(part, name, lambda one: one == "*", _character_matches)
-
-
-def _character_matches(wanted: Token, character: str) -> bool:
-    if isinstance(wanted, CharacterSet):
-        return wanted.has(character)
-    return wanted in ("?", f"={character}")
-
-
-def _matches(
-    wanted: Sequence[One],
-    given: Sequence[Other],
-    is_star: Callable[[One], bool],
-    fits: Callable[[One, Other], bool],
-) -> bool:
-    """True if each wanted one fits the next given one, and each star any number of them. Goes back to the last star."""
-    at = start = 0
-    star = -1
-    number = 0
-    while number < len(given):
-        if at < len(wanted) and is_star(wanted[at]):
-            star, start, at = at, number, at + 1
-        elif at < len(wanted) and fits(wanted[at], given[number]):
+def _matches(parts: Sequence[re.Pattern[str] | None], names: Sequence[str]) -> bool:
+    """True if each part fits the next name, and each None any number of them. Goes back to the last None."""
+    at = number = start = 0
+    last: int | None = None
+    while number < len(names):
+        part = parts[at] if at < len(parts) else ()
+        if part is None:
+            last, start, at = at, number, at + 1
+        elif part and part.match(names[number]):
             at, number = at + 1, number + 1
-        elif star >= 0:
-            at, start = star + 1, start + 1
+        elif last is not None:
+            at, start = last + 1, start + 1
             number = start
         else:
             return False
-    return all(is_star(one) for one in wanted[at:])
+    return all(part is None for part in parts[at:])
