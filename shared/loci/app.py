@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from loci.core.finding import Finding
     from loci.documents.api import Documents
     from loci.events.api import Events
+    from loci.events.event import EventLog
     from loci.files.api import Files
     from loci.files.parts import FileAdapters
     from loci.mcp.module import Module
@@ -49,6 +50,7 @@ class Adapters:
 
     keyring: Keyring
     records: RecordStore
+    event_log: "EventLog"
     blobs: BlobStore
     arriving: BlobStore
     """Pieces of what another Loci sends. Those that are left by mistake are removed after some days."""

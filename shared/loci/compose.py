@@ -98,7 +98,7 @@ def build_app(settings: Settings | None = None) -> App:
             tools.count(called)
         lazy_events.get().called(called)
 
-    lazy_events = Lazy(lambda: _events(settings, adapters.records, _notices(settings, adapters.records, telemetry)))
+    lazy_events = Lazy(lambda: _events(settings, adapters, telemetry))
 
     def tell(owner: Owner, kind: EventKind, fields: JsonObject) -> None:
         lazy_events.get().tell(owner, kind, fields)
@@ -227,11 +227,13 @@ def _transfer(app: App) -> "Transfer":
 def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     """Build what ingests a deployment's uploads. It signs nothing, so it needs none of the server's secrets."""
     from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.event_log import RecordEventLog
     from loci.adapters.aws.file_arrivals import FileArrivals
     from loci.adapters.aws.upload_queue import UploadQueue
     from loci.adapters.aws.uploads import S3Uploads
     from loci.documents.ingest.uploads import UploadIngest
     from loci.documents.parts import document_parts
+    from loci.events.api import Events
     from loci.files.parts import file_parts
     from loci.runtimes.aws import aws_stores, for_files, for_search
 
@@ -240,7 +242,7 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     records, blobs = aws_stores(settings, clients)
     adapters = for_search(settings, records, clients, at_once=False)
     library = document_parts(settings, records, blobs, adapters, None).library
-    events = _events(settings, records)
+    events = Events(RecordEventLog(records))
     telemetry = Telemetry(settings.log_level)
     ingest = UploadIngest(S3Uploads(settings.bucket or "", clients), library, telemetry, events.tell)
     of_files = for_files(settings, blobs, clients, adapters, keyring=None)
@@ -255,6 +257,8 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
 def build_answering(settings: Settings | None = None, *, only_public: bool = True) -> "Answering":
     """Build what reaches the tool servers of a deployment's owners. It needs none of the server's secrets."""
     from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.event_log import RecordEventLog
+    from loci.events.api import Events
     from loci.runtimes.aws import aws_stores, for_connections
     from loci.runtimes.local import read_public
     from loci.tools.answering import Answering
@@ -263,7 +267,7 @@ def build_answering(settings: Settings | None = None, *, only_public: bool = Tru
     settings = settings or load_settings()
     clients = Clients()
     records, _ = aws_stores(settings, clients)
-    events = _events(settings, records)
+    events = Events(RecordEventLog(records))
     reached = reached_servers(records, for_connections(settings, clients, only_public=only_public), events.tell)
     return Answering(reached.tool_list, reached.servers, read_public, events.finish)
 
@@ -372,6 +376,12 @@ def _adapters(settings: Settings) -> Adapters:
     return aws_adapters(settings)
 
 
+def _events(settings: Settings, adapters: Adapters, telemetry: Telemetry) -> "Events":
+    from loci.events.api import Events
+
+    return Events(adapters.event_log, notices=_notices(settings, adapters.records, telemetry))
+
+
 def _notices(settings: Settings, records: RecordStore, telemetry: Telemetry) -> "Notices | None":
     """The notices that people get elsewhere than on the pages; None if the operator names no such place."""
     if not settings.notify and not settings.notify_from:
@@ -384,14 +394,6 @@ def _notices(settings: Settings, records: RecordStore, telemetry: Telemetry) -> 
     if url and not is_local:  # the function that moves workflows on is made before the address of the API
         notices.note_pages()
     return notices
-
-
-def _events(settings: Settings, records: RecordStore, notices: "Notices | None" = None) -> "Events":
-    from loci.events.api import Events
-
-    # On Lambda a call's answer waits until its event is written: so only if somebody follows.
-    is_local = settings.mode == "embedded"
-    return Events(records, keeps_all=is_local, trims=is_local, notices=notices)
 
 
 def _links(settings: Settings, adapters: Adapters) -> "ApprovalLinks":

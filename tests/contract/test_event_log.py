@@ -1,33 +1,52 @@
-"""The log of events on every record store: one order for all who write and read, without a gap or a double."""
+"""The log of events on every adapter: one order for all who write and read, without a gap or a double."""
 
 import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from loci.adapters.aws import event_log as aws_module
+from loci.adapters.aws.event_log import KEPT_SECONDS, RecordEventLog
+from loci.adapters.local import event_log as local_module
+from loci.adapters.local.event_log import FolderEventLog
 from loci.core.identity import Owner
-from loci.core.json import JsonObject
+from loci.core.layout import EVENTS
 from loci.core.stores import RecordStore
-from loci.events import log as log_module
-from loci.events.event import Event, Place
-from loci.events.log import BATCH, KEPT_SECONDS, EventLog
+from loci.events.api import Events
+from loci.events.event import START, Event, EventLog, Place
 from tests.contract.stores import ANN, BOB, Clock, at_once
+from tests.support.polling import until
 
-ALL = frozenset({"call", "workflow"})
+Open = Callable[[], EventLog]
+"""Opens the log, as each process does."""
+
+
+@pytest.fixture(params=["folder", "records"])
+def opened(
+    request: pytest.FixtureRequest, tmp_path: Path, records: RecordStore, monkeypatch: pytest.MonkeyPatch
+) -> Open:
+    monkeypatch.setattr(aws_module, "SETTLED_SECONDS", 0.2)
+    if request.param == "folder":
+        return lambda: FolderEventLog(tmp_path / "events")
+    return lambda: RecordEventLog(records)
 
 
 @pytest.fixture
-def log(records: RecordStore, clock: Clock) -> EventLog:
-    return EventLog(records, clock, trims=True)
+def log(opened: Open) -> EventLog:
+    log = opened()
+    log.end(ANN)  # somebody follows: calls are kept
+    return log
 
 
 def called(name: str, kind: str = "call") -> Event:
     return Event(kind, 1.0, {"tool": name})
 
 
-def read_all(log: EventLog, owner: Owner = ANN, after: str = "0.0") -> tuple[list[str], Place, bool]:
+def read_all(log: EventLog, owner: Owner = ANN, after: Place = START) -> tuple[list[str], Place, bool]:
     """The tools of all events behind this place, the last place, and if any are said to be missing."""
-    place, names, has_gap = Place.of(after), list[str](), False
-    assert place
+    place, names, has_gap = after, list[str](), False
     while True:
         read = log.after(owner, place)
         names += [str(event.fields["tool"]) for _, event in read.events]
@@ -37,54 +56,64 @@ def read_all(log: EventLog, owner: Owner = ANN, after: str = "0.0") -> tuple[lis
             return names, place, has_gap
 
 
+def seen(log: EventLog, count: int) -> list[tuple[Place, Event]]:
+    """The first events, as soon as so many can be read."""
+    return until(lambda: found if len(found := [*log.after(ANN, START).events]) >= count else None)
+
+
 def test_each_event_is_read_once_behind_any_place(log: EventLog) -> None:
     log.append(ANN, [called("a"), called("b")])
     log.append(ANN, [called("c")])
-    names, end, _ = read_all(log)
-    assert (names, end.id) == (["a", "b", "c"], "2.0")
-    read = log.after(ANN, Place(0))
-    for at, (place, _) in enumerate(read.events):
-        assert read_all(log, after=place.id) == (names[at + 1 :], end, False)
-        assert [event.fields["tool"] for _, event in log.after(ANN, place).events] == names[at + 1 :]
+    names = [str(event.fields["tool"]) for _, event in seen(log, 3)]
+    assert names == ["a", "b", "c"]
+    for at, (place, _) in enumerate(log.after(ANN, START).events):
+        assert Place.of(place.id) == place
+        assert read_all(log, after=place)[0] == names[at + 1 :]
+        assert not log.after(ANN, place).has_gap
 
 
 def test_somebody_elses_events_are_never_read(log: EventLog) -> None:
     log.append(ANN, [called("a")])
-    assert read_all(log, BOB) == ([], Place(0), False)
-    assert log.end(BOB) == Place(0)
-    assert log.recent(BOB, Place(0, is_last=True)) is None
+    [(place, _)] = seen(log, 1)
+    assert read_all(log, BOB)[0] == []
+    assert read_all(log, BOB, place)[0] == []
 
 
-def test_many_processes_write_one_order_and_readers_miss_and_double_nothing(records: RecordStore, clock: Clock) -> None:
+def test_who_begins_at_the_end_gets_what_comes(log: EventLog) -> None:
+    log.append(ANN, [called("a")])
+    end = log.end(ANN)
+    log.append(ANN, [called("b")])
+    seen(log, 2)
+    assert read_all(log, after=end)[0] == ["b"]
+
+
+def test_many_processes_write_and_readers_miss_and_double_nothing(opened: Open, log: EventLog) -> None:
     writers, batches = 5, 12
-    are_done, found = threading.Event(), dict[int, list[str]]()
+    expected = {f"{w}.{b}.{e}" for w in range(writers) for b in range(batches) for e in range(2)}
+    found = dict[int, list[str]]()
 
     def follow(number: int) -> None:
-        reader, place, names = EventLog(records, clock, trims=False), Place(0), list[str]()
-        while True:
-            was_done = are_done.is_set()
+        reader, place, names = opened(), START, list[str]()
+        over = time.monotonic() + 60
+        while len(names) < len(expected) and time.monotonic() < over:
             read = reader.after(ANN, place)
             assert not read.has_gap
             names += [str(event.fields["tool"]) for _, event in read.events]
-            # Every second time it comes back with the id alone, as after a connection that broke.
+            # Every second reader comes back with the id alone, as after a connection that broke.
             place = read.place if number == 0 else Place.of(read.place.id) or read.place
-            if was_done and not read.events:
-                found[number] = names
-                return
+        found[number] = names + [str(event.fields["tool"]) for _, event in reader.after(ANN, place).events]
 
     def write(number: int) -> None:
-        log = EventLog(records, clock, trims=False)
+        own = opened()
         for batch in range(batches):
-            log.append(ANN, [called(f"{number}.{batch}.0"), called(f"{number}.{batch}.1")])
+            own.append(ANN, [called(f"{number}.{batch}.0"), called(f"{number}.{batch}.1")])
 
     readers = [threading.Thread(target=follow, args=(number,)) for number in range(2)]
     for one in readers:
         one.start()
     at_once(writers, write)
-    are_done.set()
     for one in readers:
         one.join()
-    expected = {f"{w}.{b}.{e}" for w in range(writers) for b in range(batches) for e in range(2)}
     for names in found.values():
         assert len(names) == len(expected)
         assert set(names) == expected
@@ -94,81 +123,73 @@ def test_many_processes_write_one_order_and_readers_miss_and_double_nothing(reco
     assert found[0] == found[1]
 
 
-def test_after_a_long_silence_nothing_is_missing_and_no_id_comes_again(
-    log: EventLog, records: RecordStore, clock: Clock
-) -> None:
-    for name in "abc":
-        log.append(ANN, [called(name)])
-    clock.now += 2 * KEPT_SECONDS
-    EventLog(records, clock, trims=True).append(ANN, [called("d")])
-    names, end, has_gap = read_all(log, after="3.0")
-    assert (names, has_gap) == (["d"], False)
-    assert end.batch > 3
-
-
-def test_who_slept_while_others_went_on_writes_behind_them(log: EventLog, records: RecordStore, clock: Clock) -> None:
+def test_a_place_of_another_log_is_a_gap_and_what_there_is_comes(log: EventLog) -> None:
     log.append(ANN, [called("a")])
-    clock.now += 2 * KEPT_SECONDS
-    other = EventLog(records, clock, trims=True)
-    other.append(ANN, [called("b")])
-    _, end, _ = read_all(other)
-    log.append(ANN, [called("c")])
-    assert read_all(other, after=end.id)[0] == ["c"]
-
-
-def test_a_reader_is_told_that_events_are_missing_which_expired(log: EventLog, clock: Clock) -> None:
-    log.append(ANN, [called("a")])
-    for name in "bc":
-        clock.now += 0.4 * KEPT_SECONDS
-        log.append(ANN, [called(name)])
-    clock.now += 0.7 * KEPT_SECONDS  # now "a" and "b" have expired
-    log.append(ANN, [called("d")])
-    assert read_all(log, after="1.0") == (["c", "d"], Place(4), True)
-    assert read_all(log, after="3.0") == (["d"], Place(4), False)
-
-
-def test_an_id_of_another_log_is_not_known(log: EventLog) -> None:
-    log.append(ANN, [called("a")])
-    assert log.found(ANN, Place(1)) == Place(1)
-    assert log.found(ANN, Place(7)) is None
-
-
-def test_who_has_written_itself_knows_also_what_others_wrote_since(
-    log: EventLog, records: RecordStore, clock: Clock
-) -> None:
-    log.append(ANN, [called("a")])
-    EventLog(records, clock, trims=True).append(ANN, [called("b"), called("c")])
-    assert log.found(ANN, Place(2, 1)) == Place(2, 1)
-    assert log.end(ANN) == Place(2, 1)
-    assert log.before_last(ANN, 1, ALL) == Place(2, 0)
+    seen(log, 1)
+    for place in (Place(1, 0), Place(987654, 3), Place(10**16 - 1, 0)):
+        names, end, has_gap = read_all(log, after=place)
+        assert (names, has_gap) == (["a"], True)
+        assert read_all(log, after=end)[::2] == ([], False)
 
 
 def test_the_last_events_of_some_kinds_are_found(log: EventLog) -> None:
     log.append(ANN, [called("a"), called("b", "workflow"), called("c")])
     log.append(ANN, [called("d", "workflow"), called("e")])
-    for count, kinds, first in ((1, ALL, "e"), (3, ALL, "c"), (9, ALL, "a"), (2, frozenset({"workflow"}), "b")):
-        place = log.before_last(ANN, count, kinds)
-        read = log.after(ANN, place)
+    seen(log, 5)
+    events = Events(log)
+    both = {"call", "workflow"}
+    for count, kinds, first in ((1, both, "e"), (3, both, "c"), (9, both, "a"), (2, {"workflow"}, "b")):
+        read = log.after(ANN, events.begin(ANN, count, kinds))
         assert not read.has_gap
-        assert next(str(event.fields["tool"]) for _, event in read.events if event.kind in kinds) == first
-    assert log.before_last(BOB, 5, ALL) == Place(0)
+        assert str(read.events[0][1].fields["tool"]) == first
+    assert read_all(log, after=events.begin(ANN, 5, {"server"}))[0] == []
 
 
-def test_a_damaged_batch_stops_no_reader(log: EventLog, records: RecordStore) -> None:
-    log.append(ANN, [called("a")])
-    damaged: JsonObject = {"events": "?"}
-    records.put(ANN, BATCH, f"{2:012}", damaged)
-    log.append(ANN, [called("c")])
-    assert read_all(log) == (["a", "c"], Place(3), False)
-
-
-def test_no_more_batches_are_kept_than_the_most(
-    log: EventLog, records: RecordStore, monkeypatch: pytest.MonkeyPatch
+def test_a_file_that_is_full_is_followed_by_another_and_the_oldest_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_module, "MOST_BATCHES", 20)
-    monkeypatch.setattr(log_module, "TRIMMED_EVERY", 10)
-    for number in range(60):
+    monkeypatch.setattr(local_module, "FILE_BYTES", 500)
+    log = FolderEventLog(tmp_path)
+    log.append(ANN, [called("0")])
+    [(first, _)] = log.after(ANN, START).events
+    for number in range(1, 60):
         log.append(ANN, [called(str(number))])
-    assert len(records.list(ANN, BATCH, limit=100).records) <= 30
-    names, _, has_gap = read_all(log)
+    names, _, has_gap = read_all(log, after=first)
     assert (names[-1], has_gap) == ("59", True)
+    assert [int(name) for name in names] == [*range(60 - len(names), 60)]
+    assert sum(one.stat().st_size for one in (tmp_path / ANN.key).iterdir()) < 1200
+
+
+def test_a_damaged_line_stops_no_reader_and_half_a_line_is_not_read(tmp_path: Path) -> None:
+    log = FolderEventLog(tmp_path)
+    log.append(ANN, [called("a")])
+    [file] = (tmp_path / ANN.key).glob("*.jsonl")
+    with file.open("ab") as written:
+        written.write(b'\xff{"kind":\n[]\n{"kind":')
+    assert read_all(log)[0] == ["a"]
+    with file.open("ab") as written:
+        written.write(b"1}\n")
+    log.append(ANN, [called("c")])
+    assert read_all(log)[0] == ["a", "c"]
+
+
+def test_a_record_of_no_event_stops_no_reader(records: RecordStore) -> None:
+    log = RecordEventLog(records)
+    records.put(ANN, EVENTS, f"{int(time.time() * 1e6 - 5e6):016}.000000", {"kind": 1})
+    log.append(ANN, [called("b", "server")])
+    until(lambda: read_all(log)[0] == ["b"])
+
+
+def test_an_event_in_the_table_is_kept_for_an_hour(records: RecordStore, clock: Clock) -> None:
+    log = RecordEventLog(records, clock)
+    begin = log.end(ANN)
+    log.append(ANN, [called("a")])
+    clock.now += 10
+    _, end, has_gap = read_all(log, after=begin)
+    assert not has_gap
+    clock.now += KEPT_SECONDS - 9
+    log.append(ANN, [called("b")])
+    clock.now += 10
+    assert read_all(log, after=begin)[::2] == (["b"], True)
+    assert read_all(log, after=end)[::2] == (["b"], True)
+    assert read_all(log)[0] == ["b"]

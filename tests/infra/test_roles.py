@@ -20,7 +20,7 @@ ROTATE = {
 RECORDS = "dynamodb:BatchGetItem dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
 OBJECTS = "s3:DeleteObject s3:GetObject s3:PutObject"
 OWNER = "?" * 32
-EVENTS = ("events", "events_count")
+EVENTS = ("events",)
 KINDS = ("deleted", "document", "embedded", "file", "file_version", "refused", "said", "text", "turn", *EVENTS)
 OF_INGEST = ("documents", "files", "history", *(f"records/{kind}" for kind in KINDS))
 GATEWAY = {
@@ -53,9 +53,10 @@ CONNECT = {
     **OWN,
     "logs:CreateLogStream logs:PutLogEvents": ("<ConnectLog.Arn>",),
     "dynamodb:GetItem dynamodb:Query if ForAllValues:StringLike dynamodb:LeadingKeys "
-    "*#listed_tools *#tool_login *#tool_secret *#tool_server *#events *#events_count": ("<Table.Arn>",),
-    "dynamodb:PutItem if ForAllValues:StringLike dynamodb:LeadingKeys "
-    "*#listed_tools *#tool_login *#events *#events_count": ("<Table.Arn>",),
+    "*#listed_tools *#tool_login *#tool_secret *#tool_server *#events": ("<Table.Arn>",),
+    "dynamodb:PutItem if ForAllValues:StringLike dynamodb:LeadingKeys *#listed_tools *#tool_login *#events": (
+        "<Table.Arn>",
+    ),
     OBJECTS: tuple(f"<Bucket.Arn>/{OWNER}/records/{kind}/*" for kind in (*EVENTS, "listed_tools", "tool_login")),
     f"not {OBJECTS}": ("<Bucket.Arn>/uploads/*",),
     "kms:Decrypt kms:GenerateDataKey if Null kms:EncryptionContext:owner false "

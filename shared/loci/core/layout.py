@@ -7,16 +7,16 @@ RUN_PARTITIONS = "run#"
 """The partitions of rows that are lent to runs of code begin so."""
 RUN_ATTRIBUTES = (*TABLE_KEYS, "body")
 """The attributes of those rows that a run may write: not their expiry."""
-EVENT_RECORDS = ("events", "events_count")
-"""The kinds of records that hold the events of each owner. Every function reads and writes them."""
+EVENTS = "events"
+"""The kind of records that hold the events of each owner. Every function writes them."""
 INGEST_KINDS = (
     *("deleted", "document", "embedded", "file", "file_version", "refused", "said", "text", "turn"),
-    *EVENT_RECORDS,
+    EVENTS,
 )
 """The kinds of records that the ingestion of uploads uses. Its role reaches no others."""
-CONNECT_KINDS = ("listed_tools", "tool_login", "tool_secret", "tool_server", *EVENT_RECORDS)
+CONNECT_KINDS = ("listed_tools", "tool_login", "tool_secret", "tool_server", EVENTS)
 """The kinds of records that the function `connect` reads. Its role reaches no others."""
-CONNECT_WRITES = ("listed_tools", "tool_login", *EVENT_RECORDS)
+CONNECT_WRITES = ("listed_tools", "tool_login", EVENTS)
 """Those of them that it writes, too."""
 KMS_PURPOSE = "tool servers"
 """The purpose in the encryption context of their secrets. Roles may use the key for no other."""

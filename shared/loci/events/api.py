@@ -1,60 +1,52 @@
 """Events: the one door. What happens is told here, and followed here."""
 
+import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Collection, Generator
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
+from loci.core.background import Background
 from loci.core.calls import Called
-from loci.core.errors import Refused
+from loci.core.errors import LociError, Refused
 from loci.core.events import EVENT_KINDS, EventKind
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.core.stores import RecordStore
-from loci.events.called import call_fields
-from loci.events.event import MISSED, Event, Place, Read
-from loci.events.log import EventLog
+from loci.core.redaction import redacted
+from loci.events.argument_sizes import argument_sizes
+from loci.events.event import MISSED, START, Event, EventLog, Place, Read
 from loci.events.streams import Streams
-from loci.events.wanted import Wanted
-from loci.events.writing import Writing
 
 if TYPE_CHECKING:
     from loci.events.notices import Notices
 
-PATIENCE = 2.0
+PATIENCE: Final = 2.0
 """Seconds in which the last events are written when a process ends, or may stand still."""
-NOTICE_PATIENCE = 3.0
+NOTICE_PATIENCE: Final = 3.0
 """Seconds from then on in which the last notices are sent."""
-MOST_SHOWN = 1000
+MOST_SHOWN: Final = 1000
 """Of those that have happened before."""
+MOST_WAITING: Final = 2000
+"""Events of an owner that are not written yet."""
 
 
 class Events:
     """The events of each owner: written, kept, followed."""
 
-    def __init__(
-        self,
-        records: RecordStore,
-        clock: Callable[[], float] = time.time,
-        *,
-        keeps_all: bool,
-        trims: bool = False,
-        notices: "Notices | None" = None,
-    ) -> None:
-        """`keeps_all`: also calls that nobody follows. `trims`: old events are removed, they do not only expire.
-
-        `notices`: told of each event, for people who follow none.
-        """
+    def __init__(self, log: EventLog, clock: Callable[[], float] = time.time, notices: "Notices | None" = None) -> None:
+        """`notices`: told of each event, for people who follow none."""
         self.notices = notices
-        self.log = EventLog(records, clock, trims=trims)
+        self.log = log
         self.streams = Streams()
         self._clock = clock
-        self._wanted = wanted = None if keeps_all else Wanted(records, clock)
-
-        def is_wanted(owner: Owner, event: Event) -> bool:
-            return event.kind != "call" or wanted is None or wanted.is_so(owner)
-
-        self._writing = Writing(self.log, is_wanted, self.streams.wake)
+        self._turn = threading.Lock()
+        self._waiting: dict[Owner, list[Event]] = {}
+        self._left_out: dict[Owner, int] = {}
+        """How many events could not be written. The next one that is written brings word of them."""
+        self._writing = Background()
         # A command may end without a word to its parts.
         weakref.finalize(self, _finish, self._writing, notices, PATIENCE)
 
@@ -62,11 +54,39 @@ class Events:
         """Tell what has happened. Waits for nothing."""
         if self.notices is not None:
             self.notices.tell(owner, kind, fields)
-        self._writing.add(owner, Event(kind, self._clock(), fields))
+        with self._turn:
+            waiting = self._waiting.setdefault(owner, [])
+            if len(waiting) < MOST_WAITING:
+                waiting.append(Event(kind, self._clock(), fields))
+            else:
+                self._left_out[owner] = self._left_out.get(owner, 0) + 1
+        self._writing.do(partial(self._write, owner), owner)
 
     def called(self, called: Called) -> None:
         """Tell of a call."""
-        self.tell(called.caller.owner, "call", call_fields(called))
+        fields: JsonObject = {
+            "tool": called.tool,
+            "door": called.door,
+            "outcome": called.outcome,
+            "code": called.code,
+            "ms": round(called.ms, 2),
+            "asked": called.asked,
+            "answered": called.answered,
+            "arguments": argument_sizes(called.arguments),
+        }
+        self.tell(called.caller.owner, "call", fields)
+
+    def _write(self, owner: Owner) -> None:
+        """Write what waits, and tell the owner's streams of it."""
+        with self._turn:
+            events = [replace(one, fields=redacted(one.fields)) for one in self._waiting.pop(owner, [])]
+            lost = self._left_out.pop(owner, 0)
+        try:
+            self.log.append(owner, [*events, missed(self._clock(), lost)] if lost else events)
+        except LociError:
+            with self._turn:
+                self._left_out[owner] = self._left_out.get(owner, 0) + lost + len(events)
+        self.streams.wake(owner)
 
     def finish(self, seconds: float = PATIENCE) -> None:
         """Write and send what waits: this process may stand still, or end."""
@@ -77,35 +97,36 @@ class Events:
         self.streams.end()
         self.finish()
 
-    def begin(self, owner: Owner, after: Place | None, last: int, kinds: frozenset[str]) -> tuple[Place, bool]:
-        """The place where a reader begins, and True if the one that they want to go on behind is not known any more.
-
-        `after`: how far they have read. Without it, they get the `last` so many events and what comes.
-        """
-        if self._wanted is not None:
-            self._wanted.mark(owner)
-        if after is not None:
-            place = self.log.found(owner, after)
-            return (place, False) if place else (self.log.before_last(owner, MOST_SHOWN, kinds), True)
-        if last > 0:
-            return self.log.before_last(owner, min(last, MOST_SHOWN), kinds), False
-        return self.log.end(owner), False
+    def begin(self, owner: Owner, last: int, kinds: Collection[str]) -> Place:
+        """The place of a reader who wants the `last` so many events of these kinds, and what comes."""
+        place = START
+        if last <= 0:
+            return self.log.end(owner)
+        begins = deque[Place](maxlen=min(last, MOST_SHOWN))
+        is_more = True
+        while is_more:
+            read = self.log.after(owner, place)
+            for behind, event in read.events:
+                if event.kind in kinds:
+                    begins.append(place)
+                place = behind
+            place, is_more = read.place, read.is_more
+        return begins[0] if begins else place
 
     def follow(
         self, owner: Owner, kinds: Collection[str], last: int, pause: Callable[[], object]
     ) -> Generator[tuple[Place | None, Event]]:
         """The last so many events of these kinds, and all that come. `pause` is called when there are none for now."""
-        wanted = frozenset(kinds) | {MISSED}
-        place, _ = self.begin(owner, None, last, frozenset(kinds))
+        place = self.begin(owner, last, kinds)
         while True:
             read = self.log.after(owner, place)
-            yield from shown(read, wanted, self._clock())
+            yield from shown(read, kinds, self._clock())
             place = read.place
             if not read.is_more:
                 pause()
 
 
-def _finish(writing: Writing, notices: "Notices | None", seconds: float) -> None:
+def _finish(writing: Background, notices: "Notices | None", seconds: float) -> None:
     until = time.monotonic() + NOTICE_PATIENCE
     writing.finish(seconds)
     if notices is not None:
@@ -113,18 +134,18 @@ def _finish(writing: Writing, notices: "Notices | None", seconds: float) -> None
 
 
 def shown(read: Read, kinds: Collection[str], now: float) -> list[tuple[Place | None, Event]]:
-    """Those of these kinds, behind a word about the ones that are missing. That has no place."""
-    gap = [(None, gap_event(now))] if read.has_gap else []
-    return [*gap, *((place, event) for place, event in read.events if event.kind in kinds)]
+    """The events of these kinds, behind a word about a gap. That has no place."""
+    gap = [(None, missed(now, None))] if read.has_gap else []
+    return [*gap, *((place, event) for place, event in read.events if event.kind in {*kinds, MISSED})]
 
 
-def gap_event(now: float) -> Event:
-    """Tells that nobody knows how many events are missing."""
-    return Event(MISSED, now, {"count": None})
+def missed(now: float, count: int | None) -> Event:
+    """The event that tells that so many events are missing. None: nobody knows how many."""
+    return Event(MISSED, now, {"count": count})
 
 
 def parsed_kinds(text: str | None) -> frozenset[str]:
-    """The kinds that somebody names, with commas between them; all if they name none. Raises `Refused`."""
+    """The kinds that the text names, with commas between them; all without a text. Raises `Refused`."""
     if text is None:
         return frozenset(EVENT_KINDS)
     named = [one.strip() for one in text.split(",") if one.strip()]

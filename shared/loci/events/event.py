@@ -1,15 +1,17 @@
-"""An event, and its place in the log of its owner."""
+"""An event, its place in the log of its owner, and the log itself."""
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final, Protocol, cast
 
+from loci.core.identity import Owner
 from loci.core.json import JsonObject
 
 MISSED: Final = "missed"
 """The kind of the event that says that others are missing. No filter leaves it out."""
-_ID: Final = re.compile(r"(\d{1,12})\.(\d{1,6})", re.ASCII)
+_ID: Final = re.compile(r"(\d{1,16})\.(\d{1,9})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,25 +26,36 @@ class Event:
         """The event as clients read it."""
         return {"kind": self.kind, "at": iso_time(self.at), **self.fields}
 
+    def stored(self) -> dict[str, Any]:
+        """The event as a log keeps it."""
+        return {"kind": self.kind, "at": self.at, "fields": self.fields}
+
+    @staticmethod
+    def of(stored: object) -> "Event | None":
+        """The event that a log has kept; None if it is none."""
+        match stored:
+            case {"kind": str(kind), "at": float() | int() as at, "fields": dict()}:
+                return Event(kind, float(at), cast("dict[str, Any]", stored)["fields"])
+            case _:
+                return None
+
 
 def iso_time(at: float) -> str:
     """The time as clients read it."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """An event in the log, up to which somebody has read: its batch, and its number in that."""
+    """A place in the log: up to it, a reader has read. Two numbers that only the log understands."""
 
-    batch: int
-    event: int = 0
-    is_last: bool = field(default=False, compare=False)
-    """True: nothing follows in the batch. False: perhaps something does."""
+    part: int
+    at: int
 
     @property
     def id(self) -> str:
-        """As the `id` of server-sent events."""
-        return f"{self.batch}.{self.event}"
+        """The place as the `id` of server-sent events."""
+        return f"{self.part}.{self.at}"
 
     @staticmethod
     def of(id: str) -> "Place | None":
@@ -51,16 +64,33 @@ class Place:
         return Place(int(found[1]), int(found[2])) if found else None
 
 
-START: Final = Place(0, is_last=True)
+START: Final = Place(0, 0)
+"""Before everything that is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The next events of a log."""
+    """The next events of a log, each with its place."""
 
-    events: tuple[tuple[Place, Event], ...]
+    events: Sequence[tuple[Place, Event]]
     place: Place
-    """Of the last one; the place before if there are none."""
+    """Where to go on."""
     has_gap: bool = False
-    """True: before them, events are missing that the log does not keep any more."""
+    """True: before them, events are missing that the log does not keep any more, or it is another log."""
     is_more: bool = False
+
+
+class EventLog(Protocol):
+    """The events of each owner, which all processes write and read. Raises `LociError` if the store fails."""
+
+    def append(self, owner: Owner, events: Sequence[Event]) -> None:
+        """Write the events. A log may leave out calls that nobody follows."""
+        ...
+
+    def end(self, owner: Owner) -> Place:
+        """The place where a reader begins who wants only what comes."""
+        ...
+
+    def after(self, owner: Owner, place: Place) -> Read:
+        """Return the next events behind the place, or behind a gap if the place is not kept any more."""
+        ...

@@ -1,20 +1,35 @@
 """Events, as the server offers them."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from starlette.requests import Request
 from starlette.types import ASGIApp
 
-from loci.mcp.module import Module, ModuleRoute
+from loci.core.identity import Caller
+from loci.mcp.module import Host, Module, ModuleRoute
 
 if TYPE_CHECKING:
-    from loci.events.host import EventsHost, Visitors
+    from loci.events.api import Events
 
 PATHS = ("/events", "/ui/events")
 """The second one is for pages: the cookie of a browser that signed in is valid below `/ui`."""
 
 
-def events_module(app: "EventsHost", visitors: "Callable[[bool], Visitors]") -> Module:
+class EventsHost(Host, Protocol):
+    """The server's side, and the events themselves."""
+
+    @property
+    def events(self) -> "Events": ...
+
+
+class Visitors(Protocol):
+    """Tells who asks: by a credential in the request, or by the cookie of a browser that signed in."""
+
+    async def caller(self, request: Request) -> tuple[Caller, bool]: ...
+
+
+def events_module(app: EventsHost, visitors: Callable[[bool], Visitors]) -> Module:
     """The streams. `visitors(True)`: callers without a credential are the local person."""
 
     def streams(is_open: bool) -> ASGIApp:

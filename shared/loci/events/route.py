@@ -14,8 +14,8 @@ from starlette.types import Receive, Scope, Send
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Caller
 from loci.events.api import parsed_kinds
-from loci.events.event import MISSED, Place
-from loci.events.host import EventsHost, Visitors
+from loci.events.event import Place
+from loci.events.module import EventsHost, Visitors
 from loci.events.stream import Asked, Stream
 from loci.events.streams import TOO_MANY
 from loci.mcp.http.address import Addresses, is_own_page, without_origin
@@ -120,7 +120,7 @@ def _asked(request: Request, caller: Caller) -> Asked:
         raise Refused("`last` is no number of events", "Give one, such as last=20", code="BAD_COUNT")
     return Asked(
         caller.owner,
-        parsed_kinds(query.get("kinds")) | {MISSED},
+        parsed_kinds(query.get("kinds")),
         place,
         int(last),
         # Behind API Gateway an answer is sent when it has ended.

@@ -4,12 +4,13 @@ import json
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
+from math import inf
 from typing import Final
 
 from loci.core.errors import LociError
 from loci.core.identity import Owner
-from loci.events.api import Events, gap_event, shown
-from loci.events.event import MISSED, START, Event, Place, Read
+from loci.events.api import Events, shown
+from loci.events.event import START, Event, Place, Read
 from loci.events.streams import Waker
 from loci.mcp.threads import FOLLOWED, on_thread_of
 
@@ -43,63 +44,49 @@ class Stream:
         self._asked = asked
         self._waker = waker
         self._is_allowed = is_allowed
-        self._place = START
-        self._is_lost = False
+        self._place = asked.after or START
 
     async def begin(self) -> None:
         """Look where it begins. Raises `LociError` if the store cannot say so."""
-        asked, kinds = self._asked, self._asked.kinds - {MISSED}
-        self._place, self._is_lost = await on_thread_of(
-            FOLLOWED, self._events.begin, asked.owner, asked.after, asked.last, kinds
-        )
+        asked = self._asked
+        if asked.after is None:
+            self._place = await on_thread_of(FOLLOWED, self._events.begin, asked.owner, asked.last, asked.kinds)
 
     async def texts(self) -> AsyncGenerator[str]:
         """The parts of the answer, each of whole events."""
-        yield self._first()
-        until = time.monotonic() + BRIEF_SECONDS if self._asked.is_brief else None
+        # Before older events no id is known yet: with one, a reader who comes back would miss them.
+        is_late = self._asked.after is None and self._asked.last > 0
+        yield f"retry: {RETRY_MS}\n\n" if is_late else f"retry: {RETRY_MS}\nid: {self._place.id}\n\n"
+        end = time.monotonic() + BRIEF_SECONDS if self._asked.is_brief else inf
         beat = time.monotonic() + BEAT_SECONDS
-        was_woken, told_place = False, self._place
-        while not (self._events.streams.is_over or self._waker.is_over):
+        told_place = self._place
+        while not self._events.streams.is_over:
             # Before anything is read: a slow reader may have taken long for what came before.
             if time.monotonic() >= beat:
                 if not await self._is_allowed():
-                    break
+                    return
                 beat = time.monotonic() + BEAT_SECONDS
                 yield ":\n\n" if told_place == self._place else f"id: {self._place.id}\n\n"
                 told_place = self._place
                 continue
-            read = await self._read(was_woken=was_woken)
-            events = shown(read, self._asked.kinds, time.time())
+            read = await self._read()
             self._place = read.place
-            if events:
+            if events := shown(read, self._asked.kinds, time.time()):
                 yield "".join(as_text(place, event) for place, event in events)
                 told_place = events[-1][0] or told_place
             now = time.monotonic()
-            if until is not None and (events or now >= until):
+            if self._asked.is_brief and (events or now >= end):
                 break
-            was_woken = read.is_more or await self._wait(min(beat, until or beat) - now)
+            if not read.is_more:
+                await self._waker.wait(max(0.0, min(LOOK_SECONDS, beat - now, end - now)))
         if told_place != self._place:  # those behind the last one that was told are of other kinds
             yield f"id: {self._place.id}\n\n"
 
-    def _first(self) -> str:
-        """When to come again, and how far the reader is: it may be all that a short answer says."""
-        if self._is_lost:
-            return f"retry: {RETRY_MS}\n\n{as_text(None, gap_event(time.time()))}"
-        # Before older events nobody has an id yet: without one, the reader would begin with them again.
-        is_new = self._asked.after is None and self._asked.last > 0
-        return f"retry: {RETRY_MS}\n{'' if is_new else f'id: {self._place.id}{chr(10)}'}\n"
-
-    async def _read(self, *, was_woken: bool) -> Read:
-        owner = self._asked.owner
-        if was_woken and (recent := self._events.log.recent(owner, self._place)):
-            return recent
+    async def _read(self) -> Read:
         try:
-            return await on_thread_of(FOLLOWED, self._events.log.after, owner, self._place)
+            return await on_thread_of(FOLLOWED, self._events.log.after, self._asked.owner, self._place)
         except LociError:  # the store fails just now: the next look may succeed
             return Read((), self._place)
-
-    async def _wait(self, seconds: float) -> bool:
-        return await self._waker.wait(max(0.0, min(seconds, LOOK_SECONDS)))
 
 
 def as_text(place: Place | None, event: Event) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
+from loci.adapters.aws.event_log import RecordEventLog
 from loci.adapters.aws.records import DynamoRecords
 from loci.app import Adapters
 from loci.core.errors import Misconfigured, Unavailable
@@ -42,6 +43,7 @@ def aws_adapters(settings: Settings) -> Adapters:
     return Adapters(
         keyring=keyring,
         records=records,
+        event_log=RecordEventLog(records),
         blobs=blobs,
         arriving=S3Blobs(settings.bucket or "", clients, ARRIVING),
         local_links=None,

@@ -35,6 +35,7 @@ def local_adapters(settings: Settings) -> "Adapters":
     """Everything in the data folder, which is created if it is missing."""
     from loci.adapters.local.blobs import FolderBlobs
     from loci.adapters.local.data_folder import load_secret, make_writable
+    from loci.adapters.local.event_log import FolderEventLog
     from loci.adapters.local.records import Ages, SqliteRecords
     from loci.adapters.local.reserve import Reserve
     from loci.adapters.local.sqlite import Database
@@ -52,6 +53,7 @@ def local_adapters(settings: Settings) -> "Adapters":
     return Adapters(
         keyring=keyring,
         records=records,
+        event_log=FolderEventLog(folder / "events"),
         blobs=blobs,
         arriving=blobs,
         local_links=blobs,

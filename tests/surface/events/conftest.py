@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 
+from loci.adapters.aws import event_log as event_log_module
 from loci.app import App
 from loci.core.identity import LOCAL, Owner
 from loci.events import stream as stream_module
@@ -23,6 +24,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short answers, and one look soon after the other."""
     monkeypatch.setattr(stream_module, "BRIEF_SECONDS", 0.2)
     monkeypatch.setattr(stream_module, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(event_log_module, "SETTLED_SECONDS", 0.05)
 
 
 @pytest.fixture

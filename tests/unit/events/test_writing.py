@@ -1,89 +1,83 @@
-"""The queue of events: it never makes anybody wait, and says what it left out."""
+"""What is told waits in a queue: it never makes anybody wait, and says what it left out."""
 
 import threading
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from loci.adapters.local.records import SqliteRecords
-from loci.adapters.local.sqlite import Database
+from loci.adapters.local.event_log import FolderEventLog
+from loci.core.errors import Unavailable
 from loci.core.identity import Owner
-from loci.core.json import JsonObject
-from loci.core.stores import Record
-from loci.events import writing as writing_module
+from loci.events import api as api_module
 from loci.events.api import Events
-from loci.events.event import Event, Place
+from loci.events.event import START, Event
 from tests.support.polling import until
 
 ANN, BOB = Owner("acme", "ann"), Owner("acme", "bob")
 
 
-class Stoppable(SqliteRecords):
-    """A store that answers no write while it is held."""
+class Stoppable(FolderEventLog):
+    """A log that writes nothing while it is held, and fails if it is told to."""
 
-    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
-        super().__init__(database, clock)
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
         self.may_go = threading.Event()
         self.may_go.set()
+        self.fails = False
 
-    @contextmanager
-    def held(self) -> Generator[None]:
-        self.may_go.clear()
-        try:
-            yield
-        finally:
-            self.may_go.set()
-
-    def put(
-        self,
-        owner: Owner,
-        kind: str,
-        key: str,
-        value: JsonObject,
-        *,
-        expect_version: str | None = None,
-        expires_at: float | None = None,
-        durable: bool = True,
-    ) -> Record:
+    def append(self, owner: Owner, events: Sequence[Event]) -> None:
         assert self.may_go.wait(60)
-        return super().put(
-            owner, kind, key, value, expect_version=expect_version, expires_at=expires_at, durable=durable
-        )
+        if self.fails:
+            raise Unavailable("The disk is full", "Free some space")
+        super().append(owner, events)
 
 
 @pytest.fixture
-def records(tmp_path: Path) -> Stoppable:
-    return Stoppable(Database(tmp_path / "loci.db"), lambda: 1_700_000_000.0)
+def log(tmp_path: Path) -> Stoppable:
+    return Stoppable(tmp_path)
 
 
 @pytest.fixture
-def events(records: Stoppable) -> Events:
-    return Events(records, lambda: 1_700_000_000.0, keeps_all=True)
+def events(log: Stoppable) -> Events:
+    return Events(log)
 
 
 def kept(events: Events, owner: Owner = ANN) -> list[Event]:
-    place, found = Place(0), list[Event]()
-    while True:
+    place, found, is_more = START, list[Event](), True
+    while is_more:
         read = events.log.after(owner, place)
         found += [event for _, event in read.events]
-        place = read.place
-        if not read.is_more:
-            return found
+        place, is_more = read.place, read.is_more
+    return found
 
 
-def test_whoever_tells_does_not_wait_for_a_store_that_hangs(events: Events, records: Stoppable) -> None:
-    with records.held():
-        for number in range(writing_module.MOST_WAITING + 500):
-            events.tell(ANN, "call", {"tool": str(number)})  # this test ends, so none of them waited
+def test_whoever_tells_does_not_wait_for_a_store_that_hangs(events: Events, log: Stoppable) -> None:
+    log.may_go.clear()
+    for number in range(api_module.MOST_WAITING + 500):
+        events.tell(ANN, "call", {"tool": str(number)})  # this test ends, so none of them waited
+    log.may_go.set()
     events.finish(60)
     found = kept(events)
     numbers = [int(str(one.fields["tool"])) for one in found if one.kind == "call"]
     assert numbers == sorted(set(numbers))
     missed = [int(str(one.fields["count"])) for one in found if one.kind == "missed"]
     assert missed
-    assert len(numbers) + sum(missed) == writing_module.MOST_WAITING + 500
+    assert len(numbers) + sum(missed) == api_module.MOST_WAITING + 500
+
+
+def test_what_could_not_be_written_is_counted_by_the_next_that_is(events: Events, log: Stoppable) -> None:
+    log.fails = True
+    for name in "ab":
+        events.tell(ANN, "call", {"tool": name})
+        events.finish(60)
+    log.fails = False
+    events.tell(ANN, "call", {"tool": "c"})
+    events.finish(60)
+    assert [(one.kind, one.fields.get("tool"), one.fields.get("count")) for one in kept(events)] == [
+        ("call", "c", None),
+        ("missed", None, 2),
+    ]
 
 
 def test_what_another_owner_does_is_written_to_their_log(events: Events) -> None:

@@ -1,0 +1,104 @@
+"""`EventLog` in a table: an event is a record that expires, and its key is the time when it was written."""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from loci.core.identity import Owner
+from loci.core.layout import EVENTS
+from loci.core.stores import Record, RecordStore
+from loci.events.event import START, Event, Place, Read
+
+KEPT_SECONDS: Final = 3600.0
+SETTLED_SECONDS: Final = 2.0
+"""Events that are younger are not read yet: another process may just be writing one with a smaller key."""
+AHEAD_SECONDS: Final = 60.0
+"""A place that is further in the future is of no log."""
+AT_ONCE: Final = 200
+"""Events in one answer."""
+FOLLOWED: Final = "events_followed"
+"""The kind of the record that says that somebody follows an owner's events."""
+FOLLOWED_SECONDS: Final = 24 * 3600.0
+"""For so long after somebody asked, calls are written."""
+RENEWED_SECONDS: Final = 600.0
+LOOKED_SECONDS: Final = 10.0
+"""How long an answer that nobody follows is believed."""
+MOST_KNOWN: Final = 1000
+RANDOM: Final = 1_000_000
+
+
+class RecordEventLog:
+    """A place is the time in microseconds, and a random number.
+
+    The answer of a call waits until its event is written. So calls are left out until somebody asks for events.
+    """
+
+    def __init__(self, records: RecordStore, clock: Callable[[], float] = time.time) -> None:
+        self._records = records
+        self._clock = clock
+        self._turn = threading.Lock()
+        self._last = 0
+        self._known: dict[Owner, tuple[bool, float]] = {}
+        """If somebody follows, and until when that is believed."""
+
+    def append(self, owner: Owner, events: Sequence[Event]) -> None:
+        until = self._clock() + KEPT_SECONDS
+        for one in events:
+            if one.kind != "call" or self._is_followed(owner):
+                self._records.put(owner, EVENTS, self._new_key(), one.stored(), expires_at=until, durable=False)
+
+    def end(self, owner: Owner) -> Place:
+        self._follow(owner)
+        return self._at(0)
+
+    def after(self, owner: Owner, place: Place) -> Read:
+        self._follow(owner)
+        settled = self._at(-SETTLED_SECONDS)
+        has_gap = place.part != START.part and not self._at(-KEPT_SECONDS) <= place <= self._at(AHEAD_SECONDS)
+        page = self._records.list(owner, EVENTS, limit=AT_ONCE, after=_key(START if has_gap else place))
+        read = [(_place(one), one) for one in page.records]
+        events = [(at, event) for at, one in read if at < settled and (event := Event.of(one.value))]
+        if page.next is not None and read[-1][0] < settled:
+            return Read(events, read[-1][0], has_gap, is_more=True)
+        return Read(events, settled if has_gap else max(place, settled), has_gap)
+
+    def _at(self, seconds: float) -> Place:
+        """The place so many seconds from now."""
+        return Place(int((self._clock() + seconds) * 1e6), 0)
+
+    def _new_key(self) -> str:
+        """A key behind all that this process has written."""
+        with self._turn:
+            self._last = max(self._last + 1, self._at(0).part)
+            return _key(Place(self._last, secrets.randbelow(RANDOM)))
+
+    def _follow(self, owner: Owner) -> None:
+        """Have all processes write the owner's calls."""
+        now = self._clock()
+        is_followed, until = self._known.get(owner, (False, 0.0))
+        if not is_followed or now > until:
+            self._records.put(owner, FOLLOWED, "last", {"at": now}, expires_at=now + FOLLOWED_SECONDS)
+            self._keep(owner, is_followed=True)
+
+    def _is_followed(self, owner: Owner) -> bool:
+        is_followed, until = self._known.get(owner, (False, 0.0))
+        if self._clock() > until:
+            is_followed = self._records.get(owner, FOLLOWED, "last") is not None
+            self._keep(owner, is_followed=is_followed)
+        return is_followed
+
+    def _keep(self, owner: Owner, *, is_followed: bool) -> None:
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
+        self._known[owner] = is_followed, self._clock() + (RENEWED_SECONDS if is_followed else LOOKED_SECONDS)
+
+
+def _key(place: Place) -> str:
+    return f"{place.part:016}.{place.at:06}"
+
+
+def _place(record: Record) -> Place:
+    part, _, at = record.key.partition(".")
+    return Place(int(part), int(at))

@@ -1,0 +1,115 @@
+"""`EventLog` in files: an owner has a folder with lines of JSON, which all processes append to and read."""
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from loci.core.errors import Unavailable
+from loci.core.full_disk import disk_error
+from loci.core.identity import Owner
+from loci.core.whole_files import PRIVATE, open_lock
+from loci.events.event import START, Event, Place, Read
+
+FILE_BYTES: Final = 2 << 20
+"""A file that is larger is the last one but one: the one before it is removed."""
+AT_ONCE: Final = 200
+"""Events in one answer."""
+
+
+class FolderEventLog:
+    """A place is the number of a file, and a byte in it. Numbers grow, also after the folder was removed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def append(self, owner: Owner, events: Sequence[Event]) -> None:
+        content = b"".join(json.dumps(one.stored(), separators=(",", ":")).encode() + b"\n" for one in events)
+        with self._locked(owner) as folder:
+            parts = _parts(folder)
+            if not parts or _size(folder, parts[-1]) >= FILE_BYTES:
+                parts.append(max(int(time.time() * 1000), parts[-1] + 1 if parts else 0))
+            last = _file(folder, parts[-1])
+            size = _size(folder, parts[-1])
+            try:
+                with open(last, "ab", opener=partial(os.open, mode=PRIVATE)) as file:
+                    file.write(content)
+            except OSError:  # no line is left half
+                os.truncate(last, size)
+                raise
+            for old in parts[:-2]:
+                _file(folder, old).unlink(missing_ok=True)
+
+    def end(self, owner: Owner) -> Place:
+        folder = self._folder / owner.key
+        parts = _parts(folder)
+        return Place(parts[-1], _size(folder, parts[-1])) if parts else START
+
+    def after(self, owner: Owner, place: Place) -> Read:
+        folder = self._folder / owner.key
+        parts = _parts(folder)
+        is_kept = place.part in parts and place.at <= _size(folder, place.part)
+        has_gap = not is_kept and place.part != START.part
+        if not is_kept:
+            place = Place(parts[0], 0) if parts else START
+        if not parts:
+            return Read((), START, has_gap)
+        events, at = list[tuple[Place, Event]](), place.at
+        try:
+            with _file(folder, place.part).open("rb") as file:
+                file.seek(at)
+                while len(events) < AT_ONCE and (line := file.readline()).endswith(b"\n"):
+                    at += len(line)
+                    if event := _event(line):
+                        events.append((Place(place.part, at), event))
+        except FileNotFoundError:  # it has just been removed
+            return Read((), place, has_gap, is_more=True)
+        if len(events) == AT_ONCE or place.part == parts[-1]:
+            return Read(events, Place(place.part, at), has_gap, is_more=len(events) == AT_ONCE)
+        following = next(one for one in parts if one > place.part)
+        return Read(events, Place(following, 0), has_gap, is_more=True)
+
+    @contextmanager
+    def _locked(self, owner: Owner) -> Generator[Path]:
+        """The owner's folder, in which nobody else writes until the end of the block."""
+        folder = self._folder / owner.key
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = open_lock(folder / "lock")
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                yield folder
+            finally:
+                os.close(lock)
+        except OSError as error:
+            raise disk_error(error, folder) or Unavailable(
+                f"Cannot write to {folder} ({error.strerror})", "Check its permissions"
+            ) from error
+
+
+def _parts(folder: Path) -> list[int]:
+    """The numbers of the files in the folder, in order."""
+    return sorted(int(one.stem) for one in folder.glob("*.jsonl") if one.stem.isdecimal())
+
+
+def _file(folder: Path, part: int) -> Path:
+    return folder / f"{part}.jsonl"
+
+
+def _size(folder: Path, part: int) -> int:
+    try:
+        return _file(folder, part).stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _event(line: bytes) -> Event | None:
+    try:
+        return Event.of(json.loads(line))
+    except ValueError:
+        return None

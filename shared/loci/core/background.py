@@ -1,0 +1,77 @@
+"""Work that no call waits for: a thread does it in order, and ends when there has been none for a while."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Hashable
+from contextlib import suppress
+from typing import Final
+
+from loci.core.errors import LociError
+
+MOST_WAITING: Final = 10_000
+IDLE_SECONDS: Final = 1.0
+
+
+class Background:
+    """A queue and its thread. An expected error of some work is dropped, and a bug is reported; the next goes on.
+
+    If the process ends without `finish`, the last of it may be lost.
+    """
+
+    def __init__(self, pause: float = 0.0) -> None:
+        """`pause`: seconds before work begins, so that the call that brings it is answered first."""
+        self._pause = pause
+        self._changed = threading.Condition()
+        self._waiting: dict[Hashable, tuple[float, Callable[[], None]]] = {}
+        """In order; each with the time before which it does not begin, unless somebody waits for it."""
+        self._has_thread = False
+        self._is_busy = False
+        self._awaited = 0
+
+    def do(self, work: Callable[[], None], key: Hashable = None) -> None:
+        """Do the work soon, unless far too much is waiting. What waits under the same key is the same work."""
+        with self._changed:
+            key = object() if key is None else key
+            if key in self._waiting or len(self._waiting) >= MOST_WAITING:
+                return
+            self._waiting[key] = time.monotonic() + self._pause, work
+            self._changed.notify_all()
+            if not self._has_thread:
+                self._has_thread = True
+                threading.Thread(target=self._go_on, name="background", daemon=True).start()
+
+    def finish(self, seconds: float | None = None) -> None:
+        """Wait until all is done, or the time is over."""
+        with self._changed:
+            self._awaited += 1
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: not self._waiting and not self._is_busy, seconds)
+            self._awaited -= 1
+
+    def _go_on(self) -> None:
+        while work := self._next():
+            try:
+                with suppress(LociError):
+                    work()
+            except Exception:  # noqa: BLE001 (it is reported as that of any thread)
+                threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
+            del work  # keep nothing of it alive while waiting
+
+    def _next(self) -> Callable[[], None] | None:
+        """Wait for work that may begin; None if there is none for a while."""
+        with self._changed:
+            self._is_busy = False
+            self._changed.notify_all()
+            idle_until = time.monotonic() + IDLE_SECONDS
+            while True:
+                first = next(iter(self._waiting), None)
+                begin = idle_until if first is None else self._waiting[first][0]
+                left = begin - time.monotonic()
+                if first is not None and (left <= 0 or self._awaited):
+                    self._is_busy = True
+                    return self._waiting.pop(first)[1]
+                if left <= 0:
+                    self._has_thread = False
+                    return None
+                self._changed.wait(left)
