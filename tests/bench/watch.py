@@ -31,7 +31,7 @@ def watch(servers: Servers) -> list[Figure]:
     data = servers.scratch / "watched"
     shutil.copytree(library.data, data)
     library = replace(library, data=data)
-    server = server_of(servers, library)
+    server = server_of(servers, library, LOCI_FOLLOW_FOLDERS="false")
     file = library.notes / "part-0" / "edited.md"
     try:
         with serving(server) as served, _watching(library, server):
@@ -82,7 +82,7 @@ def _watching(library: Library, server: Server) -> Generator[None]:
     command = [sys.executable, "-m", "loci", "watch", str(library.notes)]
     with subprocess.Popen(command, cwd=ROOT, env=server.environment(), stdout=subprocess.PIPE, text=True) as process:
         try:
-            if process.stdout is None or not any("Stop with Ctrl-C" in line for line in process.stdout):
+            if process.stdout is None or not any(line.startswith("Watching ") for line in process.stdout):
                 raise RuntimeError("loci watch did not start")
             yield
         finally:

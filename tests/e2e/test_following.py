@@ -16,8 +16,7 @@ from tests.e2e.in_process import loci
 from tests.support.held import indexed, paths
 from tests.support.polling import until
 from tests.support.serving import LOCI, PATIENCE, Serving, call, clean_environment, initialize, post, serving
-from tests.support.watching import Watching, atomic_save, watching
-from tests.support.words import word_of
+from tests.support.watching import atomic_save, watching
 
 BEGUN = "2 unchanged"
 
@@ -156,14 +155,19 @@ def test_a_missing_folder_is_a_remark_and_the_others_are_followed(data: Path, no
         until(lambda: finds(server, "raspberry") == {"notes-new"})
 
 
-def test_a_watch_takes_its_folders_from_the_server_and_gives_them_back(library: Path, notes: Path) -> None:
+def test_a_server_follows_what_a_watch_names_and_the_watch_goes_on_when_it_ends(
+    library: Path, notes: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "more").mkdir()
     with serving(library) as server:
         until(lambda: said(library, BEGUN))
-        with watching(library, notes) as watcher:
-            until(lambda: not _is_followed(server, watcher, library, notes))
-            watcher.stop()
-        (notes / "last.md").write_text("raspberry")
-        until(lambda: finds(server, "raspberry") == {"notes-last"})
+        with watching(library, tmp_path / "more", until_said="waits until") as watcher:
+            (tmp_path / "more" / "new.md").write_text("strawberry")
+            until(lambda: finds(server, "strawberry") == {"more-new"})
+            server.process.send_signal(signal.SIGKILL)
+            watcher.said("Watching ")
+            (notes / "last.md").write_text("raspberry")
+            until(lambda: indexed(library, "raspberry"))
 
 
 def test_the_neighbours_of_a_file_that_was_ingested_alone_stay_out(data: Path, notes: Path, tmp_path: Path) -> None:
@@ -199,12 +203,3 @@ def test_a_server_ends_at_once_while_it_ingests(library: Path, notes: Path) -> N
         assert server.process.wait(PATIENCE) == 0
     assert len(paths(library)) < 3000  # the next start takes the others
     assert not said(library, "Traceback")
-
-
-def _is_followed(server: Serving, watcher: Watching, data: Path, notes: Path) -> bool:
-    """Write a note, and tell whether the server said that it took it, rather than the watcher."""
-    word = word_of(len(paths(data)))
-    before = (data.parent / "stderr.txt").read_text("utf-8").count("1 processed")
-    (notes / f"{word}.md").write_text(word)
-    until(lambda: finds(server, word) == {f"notes-{word}"})
-    return (data.parent / "stderr.txt").read_text("utf-8").count("1 processed") > before

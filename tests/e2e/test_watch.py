@@ -52,7 +52,7 @@ class Watched:
 @pytest.fixture
 def found(data: Path) -> Generator[Found]:
     """Start a server, and return a function that searches it for a word."""
-    with serving(data) as server:
+    with serving(data, LOCI_FOLLOW_FOLDERS="false") as server:
         yield partial(search, server)
 
 
@@ -99,7 +99,10 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Generator[Watched]:
     """A folder that is watched, for tests that use files and words of their own in it."""
     base = tmp_path_factory.mktemp("watched")
     (base / "all").mkdir()
-    with serving(base / "data") as server, watching(base / "data", base / "all") as watcher:
+    with (
+        serving(base / "data", LOCI_FOLLOW_FOLDERS="false") as server,
+        watching(base / "data", base / "all") as watcher,
+    ):
         yield Watched(base / "data", base / "all", watcher, partial(search, server))
 
 
@@ -255,18 +258,17 @@ def test_it_ends_with_a_summary(data: Path, notes: Path, with_signal: signal.Sig
         assert watcher.lines[-1] == f"Stopped. Since the start: {processed} processed, 0 removed, 0 failed.\n"
 
 
-@pytest.mark.usefixtures("watcher")
-def test_two_watchers_of_one_folder_do_no_harm(data: Path, notes: Path) -> None:
-    with watching(data, notes) as other:
-        for number in range(100):
-            (notes / f"{number}.md").write_text(f"strawberry {number}")
-        for number in range(0, 100, 2):
-            (notes / f"{number}.md").unlink()
-        for number in range(1, 100, 2):
-            atomic_save(notes / f"{number}.md", f"raspberry {number}")
-        until(lambda: paths(data) == on_disk(notes))
-        other.stop()
-        assert not any("Traceback" in line for line in other.lines)
+def test_a_second_watcher_waits_until_the_first_has_ended(watcher: Watching, data: Path, notes: Path) -> None:
+    (notes.parent / "more").mkdir()
+    (notes.parent / "more" / "new.md").write_text("strawberry")
+    with watching(data, notes.parent / "more", until_said="waits until") as other:
+        until(lambda: indexed(data, "strawberry"))
+        assert not any("processed" in line for line in other.lines)
+        watcher.process.kill()
+        other.said("Watching ")
+        (notes / "last.md").write_text("raspberry")
+        until(lambda: indexed(data, "raspberry"))
+        assert other.stop() == 0
 
 
 def test_after_a_kill_in_a_burst_the_next_start_completes_the_index(data: Path, notes: Path, found: Found) -> None:

@@ -34,7 +34,9 @@ class Watching:
 
 
 @contextmanager
-def watching(data: Path, *arguments: Path | str, **environment: str) -> Generator[Watching, None, None]:
+def watching(
+    data: Path, *arguments: Path | str, until_said: str = "Watching ", **environment: str
+) -> Generator[Watching, None, None]:
     """Start a watcher, and wait until it watches. Its lines include standard error."""
     unbuffered = {**clean_environment(data, **environment), "PYTHONUNBUFFERED": "1"}
     process = started(["watch", *map(str, arguments)], unbuffered, subprocess.STDOUT)
@@ -48,7 +50,7 @@ def watching(data: Path, *arguments: Path | str, **environment: str) -> Generato
     reader.start()
     watcher = Watching(process, lines, reader)
     try:
-        until(lambda: any("Stop with Ctrl-C" in line for line in lines) or process.poll() is not None, PATIENCE)
+        until(lambda: any(until_said in line for line in lines) or process.poll() is not None, PATIENCE)
         assert process.poll() is None, lines
         yield watcher
     finally:

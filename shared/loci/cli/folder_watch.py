@@ -1,11 +1,22 @@
-"""Folders that are watched: their changes reach the library, and messages say what was done."""
+"""The watcher of the ingested folders, in a server and in `loci watch`. One process of a library has it at a time."""
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+import fcntl
+import os
+import sys
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Final
 
+from loci.app import App
+from loci.cli.beside import Beside
 from loci.cli.file_events import FileEvents
 from loci.cli.terminal import SHOWN, kept_line
-from loci.documents.ingest.index_writer import Progress
+from loci.core.errors import LociError
+from loci.core.identity import LOCAL
+from loci.core.whole_files import open_lock
+from loci.documents.ingest.index_writer import Progress, no_progress
 from loci.documents.ingest.local_files import is_below
 from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.ingest.watched_folder import (
@@ -16,42 +27,112 @@ from loci.documents.ingest.watched_folder import (
     WatchedFolder,
 )
 
+LOCK: Final = "following.lock"
+SECONDS_BEFORE_START: Final = 3.0
+"""The first calls of a client come before."""
+SECONDS_BETWEEN_TRIES: Final = 2.0
+STEPS_BETWEEN_LOOKS: Final = 4
+
+ShownProgress = Callable[[], AbstractContextManager[Progress]]
+
 
 class FolderWatch:
-    """The folders of `watch` are current after each `step`."""
+    """Keeps the documents of the ingested folders current while no other process does."""
 
-    def __init__(self, say: Callable[[str], None], *, poll: bool = False) -> None:
+    def __init__(
+        self,
+        app: App,
+        say: Callable[[str], None],
+        stopped: threading.Event,
+        progress: ShownProgress = lambda: nullcontext(no_progress),
+        *,
+        poll: bool = False,
+    ) -> None:
         self.messages = WatchMessages(say)
+        self._app = app
         self._say = say
+        self._stopped = stopped
+        self._progress = progress
         self._poll = poll
         self._watched: list[WatchedFolder] = []
         self._events = FileEvents([], say, poll=poll)
 
-    @property
-    def folders(self) -> list[str]:
-        """The folders that are watched."""
-        return [one.location.path for one in self._watched]
+    def run(self, waiting: str | None = None) -> None:
+        """Work until it is stopped. `waiting` is said while another process does the work."""
+        told: str | None = None
+        while not self._stopped.is_set():
+            line = waiting
+            try:
+                with _only_one(self._app.settings.data / LOCK) as is_ours:
+                    if is_ours:
+                        self._follow()
+            except _StoppedError:
+                return
+            except LociError as error:
+                line = f"Loci cannot follow the folders for now. {error}"
+            if line is not None and line != told:
+                told = line
+                self._say(line)
+            self._stopped.wait(SECONDS_BETWEEN_TRIES)
 
-    def watch(self, wanted: Sequence[WatchedFolder], progress: Callable[[], AbstractContextManager[Progress]]) -> None:
-        """Watch these folders from now on. Those that were not watched before are ingested whole."""
+    def _follow(self) -> None:
+        """Follow all folders, also those that are ingested later, until it is stopped."""
+        while not self._stopped.is_set():
+            if self._begin(self._app.documents.watch(LOCAL)):
+                self._app.documents.upkeep.warm_ingestion()
+                self._step()  # for files written before the system began to report changes
+                self._say(f"Watching {', '.join(one.location.path for one in self._watched)}.")
+            if not self._watched:
+                self._stopped.wait(SECONDS_BETWEEN_TRIES)
+            for _ in range(STEPS_BETWEEN_LOOKS if self._watched else 0):
+                if not self._stopped.is_set():
+                    self._step()
+
+    def _begin(self, wanted: Sequence[WatchedFolder]) -> bool:
+        """Watch these folders from now on, and ingest the new ones. Return False if they are watched already."""
         before = {(one.location.path, one.excluded): one for one in self._watched}
+        if before.keys() == {(one.location.path, one.excluded) for one in wanted}:
+            return False
+        if not sys.modules.get("watchfiles", sys):  # it was kept from uvicorn
+            del sys.modules["watchfiles"]
         self._watched = []
         for one in wanted:
             known = before.get((one.location.path, one.excluded))
             if known is None:
-                with progress() as shown:
-                    begun = list(one.ingest_all(shown))
+                with self._progress() as shown:
+                    begun = list(one.ingest_all(self._stoppable(shown)))
                 for happening in begun:
                     self.messages.report(one.location.path, happening)
             self._watched.append(known or one)
-        self._events = FileEvents(self.folders, self._say, poll=self._poll)
+        self._events = FileEvents([one.location.path for one in wanted], self._say, poll=self._poll)
+        return bool(wanted)
 
-    def step(self) -> None:
+    def _step(self) -> None:
         """Wait for changes, not for long, and ingest what changed."""
         touched = self._events.wait()
         for one in self._watched:
             for happening in one.check({path for path in touched if is_below(path, [one.location.path])}):
                 self.messages.report(one.location.path, happening)
+
+    def _stoppable(self, progress: Progress) -> Progress:
+        def shown(done: int, total: int, path: str, note: str = "", /) -> None:
+            if self._stopped.is_set():
+                raise _StoppedError
+            progress(done, total, path, note)
+
+        return shown
+
+
+class Following(Beside):
+    """A thread of a server that watches the folders until the server ends."""
+
+    def __init__(self, app: App, say: Callable[[str], None]) -> None:
+        super().__init__("following")
+        self._watch = FolderWatch(app, say, self._ended)
+
+    def _work(self) -> None:
+        if not self._ended.wait(SECONDS_BEFORE_START):
+            self._watch.run()
 
 
 class WatchMessages:
@@ -111,3 +192,23 @@ class WatchMessages:
             self._say(f"  {line}")
         if len(lines) > SHOWN:
             self._say(f"  and {len(lines) - SHOWN:,} more")
+
+
+@contextmanager
+def _only_one(lock: Path) -> Generator[bool]:
+    """True if no other process has the lock: this one has it until the end of the block."""
+    descriptor = open_lock(lock)
+    is_ours = False
+    try:
+        with suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_ours = True
+        yield is_ours
+    finally:
+        # Closing is not enough: a program that another thread is just starting has it open, too, for a moment.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
+
+
+class _StoppedError(Exception):
+    """The process ends during an ingest; the next start completes it."""

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from loci.cli.follow_claims import FollowClaims
 from loci.cli.terminal import (
     ConfigOption,
     DataOption,
@@ -25,7 +24,6 @@ from loci.core.identity import LOCAL
 from loci.core.layout import UPLOADS_OF_LOCAL
 from loci.core.settings import Settings, load_settings
 from loci.documents.ingest.folder_scan import FolderScan
-from loci.documents.ingest.local_files import local_path
 from loci.documents.ingest.outcome import IngestSummary
 
 INTERRUPTED = 130
@@ -56,8 +54,7 @@ def ingest(
         _send(paths, to, key or os.environ.get("LOCI_KEY"), scan, as_json=as_json)
         return
     app = open_app(data, config, _need_files)
-    folders = [one.path for one in map(local_path, paths) if one.is_folder]
-    with FollowClaims(app.settings.data).as_command(folders), shown_progress() as progress:
+    with shown_progress() as progress:
         summary = app.documents.ingest(LOCAL, paths, progress)
     typer.echo(json.dumps(_view(summary)) if as_json else _text(summary))
     if summary.failed:

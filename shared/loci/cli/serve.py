@@ -184,7 +184,7 @@ def _served(app: App, *, example: bool = False) -> contextlib.ExitStack:
 
 def _beside(app: App, *, example: bool) -> "list[Beside]":
     from loci.cli.background import Background
-    from loci.cli.following import Following
+    from loci.cli.folder_watch import Following
     from loci.cli.resuming import Resuming
     from loci.compose import keep_room
 

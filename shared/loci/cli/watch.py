@@ -10,7 +10,6 @@ from typing import Annotated, NoReturn
 import typer
 
 from loci.cli.folder_watch import FolderWatch
-from loci.cli.follow_claims import FollowClaims
 from loci.cli.terminal import ConfigOption, DataOption, open_app, printable, shown_progress
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
@@ -22,7 +21,7 @@ from loci.documents.ingest.local_files import LocalPath, local_path
 def watch(
     paths: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PATH...", help="Folders to watch. Default: every ingested folder."),
+        typer.Argument(metavar="PATH...", help="Folders to watch from now on, besides those that were ingested."),
     ] = None,
     poll: Annotated[
         bool, typer.Option("--poll", help="Check the folders every second. Use it if the system reports no changes.")
@@ -30,17 +29,17 @@ def watch(
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Watch folders and keep their documents current.
+    """Watch the ingested folders and keep their documents current, until Ctrl-C.
 
     A search finds what you save, rename or delete there within a second. The command first ingests what has changed
-    until now. If a folder disappears, Loci keeps its documents until it is back. A running
-    server does all this by itself; it leaves the folders to this command that the command watches.
+    until now. If a folder disappears, Loci keeps its documents until it is back. A running server does all this by
+    itself: only one process watches, and the command waits until that ends.
     """
     app = open_app(data, config, _need_files)
-    watched = app.documents.watch(LOCAL, [_folder(path) for path in paths or ()])
-    if not watched:
+    if not app.documents.watch(LOCAL, [_folder(path) for path in paths or ()]):
         raise Refused("No folder has been ingested yet", "Name one: loci watch FOLDER", code="NOTHING_TO_WATCH")
-    watching, stopped = FolderWatch(say, poll=poll), threading.Event()
+    stopped = threading.Event()
+    watching = FolderWatch(app, say, stopped, shown_progress, poll=poll)
 
     def stop(_: int, __: FrameType | None) -> NoReturn:
         stopped.set()  # an exception can be lost, for instance in a finalizer
@@ -48,14 +47,8 @@ def watch(
 
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, stop)
-    claims = FollowClaims(app.settings.data)
-    with suppress(KeyboardInterrupt), claims.as_command([one.location.path for one in watched]):
-        watching.watch(watched, shown_progress)
-        app.documents.upkeep.warm_ingestion()
-        watching.step()  # for files written before the system began to report changes
-        say(f"Watching {', '.join(watching.folders)}. Stop with Ctrl-C.")
-        while not stopped.is_set():
-            watching.step()
+    with suppress(KeyboardInterrupt):
+        watching.run("A server or another loci watch watches the folders. This one waits until that ends.")
     say(f"Stopped. Since the start: {watching.messages.totals()}.")
 
 

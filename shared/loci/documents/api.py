@@ -197,27 +197,24 @@ class Documents:
         """Ingest files and folders of this machine: what is new, changed or gone since the last time."""
         return self.parts.ingest.run(owner, paths, progress)
 
-    def watch(
-        self, owner: Owner, folders: Sequence[LocalPath] = (), *, without: Sequence[str] = ()
-    ) -> list[WatchedFolder]:
-        """Watch these folders, or every ingested one, but for those that somebody else watches.
+    def watch(self, owner: Owner, folders: Sequence[LocalPath] = ()) -> list[WatchedFolder]:
+        """Watch every ingested folder from now on, and these.
 
         A folder inside another is watched by itself too. A folder that was made a root for single files is not.
         """
-        ingested = [LocalPath(one.folder, True, one.name) for one in self.parts.folders.all(owner)]
-        inner = [one for one in ingested if any(_is_inside(one.path, outer.path) for outer in folders)]
-        every = {one.path: one for one in ([*folders, *inner] if folders else ingested)}
-        wanted = [one for one in every.values() if not is_below(one.path, without)]
         parts = self.parts
+        for one in folders:
+            parts.folders.note(owner, one)
+        every = [LocalPath(one.folder, True, one.name) for one in parts.folders.all(owner)]
         return [
             WatchedFolder(
                 parts.ingest,
                 owner,
                 one,
-                tuple(other for other in [*every, *without] if _is_inside(other, one.path)),
+                tuple(other.path for other in every if _is_inside(other.path, one.path)),
                 time.time,
             )
-            for one in wanted
+            for one in every
         ]
 
     @freeing()

@@ -114,6 +114,8 @@ class FolderIngest:
         for document in gone:
             run.remove(document)
         self._catalog.remove_empty_roots(owner)
+        for one in locations:  # only now, as a watcher would take the same files
+            self._folders.note(owner, one)
         return run.summary(found.skipped, missing_with_counts(missing, [file for _, file in here]), found.left_out)
 
     def update(self, owner: Owner, folder: LocalPath, files: Sequence[str], gone: Sequence[str]) -> IngestSummary:
@@ -180,12 +182,11 @@ class FolderIngest:
         )
 
     def _roots(self, owner: Owner, locations: Sequence[LocalPath]) -> dict[str, Root]:
-        """All roots, after making one for each location that lies in none. Whole folders are noted."""
+        """All roots, after making one for each location that lies in none."""
         for one in locations:
             roots = self._catalog.roots(owner)
             if root_of(one.folder, {root.folder: root for root in roots.values()}) is None:
                 self._catalog.make_root(owner, one.folder, one.name)
-            self._folders.note(owner, one)
         return self._catalog.roots(owner)
 
 
