@@ -2,32 +2,29 @@
 
 import json
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loci.cli.added import Added, not_stored, text, view
+from loci.cli.added import STDIN, Added, Stage, add_each, content_of, text, view
 from loci.cli.terminal import (
     ConfigOption,
     DataOption,
     JsonOption,
     KeyOption,
     open_app,
-    shown_progress,
 )
-from loci.core.errors import LociError, Refused
+from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.core.settings import Settings
 
 if TYPE_CHECKING:
     from loci.files.api import Files
     from loci.files.file import FileVersion
-    from loci.files.stages import Stage, Watch
+    from loci.files.stages import Stage as FileStage
 
-STDIN = "-"
 READABLE = frozenset(
     (
         *("xlsx", "xlsm", "xls", "ods", "csv", "tsv", "pdf", "docx", "pptx"),
@@ -91,18 +88,8 @@ def add(
 
 def _here(wanted: Sequence[str], name: str | None, data: Path | None, config: Path | None) -> list[Added]:
     files = open_app(data, config, _need_data_folder).files
-    held = {one.id: one.newest for one in files.listed(LOCAL)}
-    done: list[Added] = []
-    with shown_progress() as progress:
-        for number, path in enumerate(wanted, 1):
-
-            def watch(stage: "Stage", path: str = path, before: int = number - 1) -> None:
-                if sys.stderr.isatty():
-                    progress(before, len(wanted), f"{path}: {stage.text}")
-
-            done.append(_added(files, path, name, held, watch))
-            if len(wanted) > 1 or done[-1].failure is None:
-                progress(number, len(wanted), path)
+    before = {one.id: one.newest for one in files.listed(LOCAL)}
+    done = add_each(wanted, lambda path, stage: _added(files, path, name, before, stage))
     files.upkeep.embed_missing(LOCAL)
     return done
 
@@ -146,15 +133,15 @@ def _walked(folder: Path) -> Iterator[Path]:
             yield one
 
 
-def _added(files: "Files", path: str, name: str | None, before: "Mapping[str, FileVersion]", watch: "Watch") -> Added:
-    try:
-        content, own_name = _content(files, path)
-        file = files.summarized(LOCAL, files.add(LOCAL, name or own_name, content, watch=watch), watch)
-    except LociError as error:
-        return not_stored(path, error)
+def _added(files: "Files", path: str, name: str | None, before: "Mapping[str, FileVersion]", stage: Stage) -> Added:
     from loci.files.tools.lake_tools import ingestion  # slow to load, and `--help` does not need it
 
-    newest = file.newest
+    def watch(reached: "FileStage") -> None:
+        stage(reached.text)
+
+    content, own_name = content_of(path, lambda size: files.check_size(path, size))
+    file = files.summarized(LOCAL, files.add(LOCAL, name or own_name, content, watch=watch), watch)
+    newest, known = file.newest, before.get(file.id)
     return Added(
         path,
         None if newest.status == "okay" else newest.reason or f"It is {newest.status}",
@@ -169,20 +156,5 @@ def _added(files: "Files", path: str, name: str | None, before: "Mapping[str, Fi
         newest.tables,
         newest.chunks,
         newest.remarks,
-        not _is_same(before.get(file.id), newest),
+        known is None or (known.number, known.sha256) != (newest.number, newest.sha256),
     )
-
-
-def _is_same(before: "FileVersion | None", after: "FileVersion") -> bool:
-    return before is not None and (before.number, before.sha256) == (after.number, after.sha256)
-
-
-def _content(files: "Files", path: str) -> tuple[bytes, str]:
-    if path == STDIN:
-        return sys.stdin.buffer.read(), STDIN
-    found = Path(path).expanduser()
-    try:
-        files.check_size(path, found.stat().st_size)
-        return found.read_bytes(), found.name
-    except OSError as error:
-        raise Refused(f"Cannot read it ({error.strerror})", "Correct the path or its permissions") from None

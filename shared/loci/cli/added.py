@@ -1,11 +1,18 @@
-"""The outcome of `loci add` for each file, for people and for programs."""
+"""Files that `loci add` adds one after the other, and the outcome for each, for people and for programs."""
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
-from loci.cli.terminal import error_view, printable
-from loci.core.errors import LociError
+from loci.cli.terminal import error_view, printable, shown_progress
+from loci.core.errors import LociError, Refused
 from loci.core.finding import counted
+
+STDIN: Final = "-"
+Stage = Callable[[str], None]
+"""Called with what is done with a file just now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +52,35 @@ class Added:
         return f"{self.name}  {self.id}  ({', '.join(parts)}{unchanged}){remarks}"
 
 
-def not_stored(path: str, error: LociError) -> Added:
-    """The outcome for a file that is not stored."""
-    return Added(path, str(error), error)
+def add_each(wanted: Sequence[str], add: Callable[[str, Stage], Added]) -> list[Added]:
+    """Add the files, and show how far that is. One that fails does not keep the others from it."""
+    done: list[Added] = []
+    with shown_progress() as progress:
+        for number, path in enumerate(wanted, 1):
+
+            def stage(text: str, path: str = path, before: int = number - 1) -> None:
+                if sys.stderr.isatty():
+                    progress(before, len(wanted), f"{path}: {text}")
+
+            try:
+                done.append(add(path, stage))
+            except LociError as error:
+                done.append(Added(path, str(error), error))
+            if len(wanted) > 1 or done[-1].failure is None:
+                progress(number, len(wanted), path)
+    return done
+
+
+def content_of(path: str, check_size: Callable[[int], None] = lambda _: None) -> tuple[bytes, str]:
+    """The content of a file and its name, or what arrives at standard input."""
+    if path == STDIN:
+        return sys.stdin.buffer.read(), STDIN
+    found = Path(path).expanduser()
+    try:
+        check_size(found.stat().st_size)
+        return found.read_bytes(), found.name
+    except OSError as error:
+        raise Refused(f"Cannot read it ({error.strerror})", "Correct the path or its permissions") from None
 
 
 def view(done: Sequence[Added]) -> dict[str, object]:

@@ -3,33 +3,31 @@
 import base64
 import hashlib
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Any, Final, cast
 
-from loci.cli.remote_client import WAITS, RemoteClient, TooLargeError
+from loci.cli.remote_client import WAITS, Pause, RemoteRoute, TooLargeError
 from loci.cli.terminal import left_out_lines, short_list
 from loci.core.errors import NotFound, Refused
 from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderContents, FolderScan
 from loci.documents.ingest.index_writer import Progress
-from loci.documents.ingest.local_files import (
-    LocalPath,
-    is_below,
-    is_utf8,
-    local_path,
-    read_file,
-)
+from loci.documents.ingest.local_files import LocalPath, is_below, is_utf8, local_path, read_file
 from loci.documents.ingest.outcome import NOTHING_LEFT_OUT, FileFailure, LeftOut
 
-BATCH_DOCUMENTS, BATCH_BYTES = 32, 192 * 1024
+FIELDS: Final = frozenset({"documents", "results"})
+BATCH_DOCUMENTS: Final = 32
+BATCH_BYTES: Final = 192 * 1024
 """About how much goes into one request: a function can embed that many documents in good time."""
-BATCH_REMOVALS = 200
-TRIES = 4
+BATCH_REMOVALS: Final = 200
+TRIES: Final = 4
 """The number of times to send documents again if the server asks to send all of them later."""
-OVERHEAD_BYTES = 100
+OVERHEAD_BYTES: Final = 100
 """The part of a request that is not a document."""
 
-Report = Callable[[str, str | None], None]
-"""Called with a path and the reason of its failure; None: the server has the document as it was sent."""
+Done = Callable[[str], None]
+"""Called with the path of each document that the server has as it was sent, or has removed."""
 
 
 @dataclass(slots=True)
@@ -96,16 +94,21 @@ def sources(paths: Sequence[str]) -> list[LocalPath]:
 class FolderSync:
     """Makes the server's documents equal to the folders. If it is stopped, the next run continues."""
 
-    def __init__(self, server: RemoteClient, progress: Progress, scan: FolderScan = PLAIN_SCAN) -> None:
+    def __init__(
+        self, url: str, key: str | None, progress: Progress, scan: FolderScan = PLAIN_SCAN, pause: Pause = time.sleep
+    ) -> None:
         self.summary = SyncSummary()
-        self._server = server
+        self._route = RemoteRoute(url, key, "documents", FIELDS, pause)
         self._scan = scan
         self._progress = progress
+        self._largest_body = 0
+        self._uploads: str | None = None
+        """The address for files that are too large for a request, if the server has one."""
 
     def run(self, source: LocalPath) -> None:
         """Send the new and changed documents of a folder or file, and remove those that are gone."""
         found = self._scan.contents(source.path) if source.is_folder else FolderContents((source.path,))
-        stored = self._server.stored_hashes(source.name)
+        stored = self.stored_hashes(source.name)
         if not found.files and not found.unread:
             raise _empty(source, len(stored))
         self.summary.seen += len(found.files) + len(found.unread)
@@ -116,15 +119,30 @@ class FolderSync:
         batch: dict[str, str] = {}
         for path, document in self._changed(source, paths, stored):
             if batch and (len(batch) == BATCH_DOCUMENTS or sum(map(len, batch.values())) + len(document) > BATCH_BYTES):
-                self._send(batch)
+                self._deliver("put", batch, self._sent, self.summary.failed)
                 batch = {}
             batch[path] = document
-        self._send(batch)
+        self._deliver("put", batch, self._sent, self.summary.failed)
         if source.is_folder:
             unread = [_path_of(one.path, source).rstrip("/") for one in found.unread]
             gone = sorted(path for path in stored.keys() - paths.keys() if not is_below(path, unread))
             for start in range(0, len(gone), BATCH_REMOVALS):
-                self._remove(gone[start : start + BATCH_REMOVALS])
+                names = {path: json.dumps(path) for path in gone[start : start + BATCH_REMOVALS]}
+                self._deliver("remove", names, self._removed, self.summary.not_removed)
+
+    def stored_hashes(self, under: str) -> dict[str, str]:
+        """Return the hashes of the documents that the server has below this name, by path."""
+        found: dict[str, str] = {}
+        after: str | None = None
+        while True:
+            page = cast(
+                "dict[str, Any]", self._route.request("GET", {"under": under, **({"after": after} if after else {})})
+            )
+            self._largest_body, self._uploads = int(page["largest"]), page["uploads"]
+            found |= {one["path"]: one["sha256"] for one in page["documents"]}
+            after = page["next"]
+            if after is None:
+                return found
 
     def _changed(
         self, source: LocalPath, paths: Mapping[str, str], stored: Mapping[str, str]
@@ -132,74 +150,73 @@ class FolderSync:
         """Yield the path and the JSON of each document that the server does not have."""
         for path, file in paths.items():
             if not is_utf8(path):
-                self._sent(path.encode("utf-8", "backslashreplace").decode(), "Its name is not UTF-8. Rename it.")
+                self._failed(path.encode("utf-8", "backslashreplace").decode(), "Its name is not UTF-8. Rename it.")
                 continue
             try:
                 content = read_file(source.folder, file[len(source.folder) :].lstrip("/"))
             except (NotFound, Refused) as error:
-                self._sent(path, str(error))
+                self._failed(path, str(error))
                 continue
+            document = _json(path, content)
             if stored.get(path) == hashlib.sha256(content).hexdigest():
                 self.summary.unchanged += 1
                 self._show_progress(path)
-                continue
-            document = _json(path, content)
-            if len(document.encode()) + OVERHEAD_BYTES > self._server.largest_body:
-                self._sent(path, self._too_large(f"It has {len(content) / 2**20:.1f} MB, more than a request can hold"))
+            elif len(document.encode()) + OVERHEAD_BYTES > self._largest_body:
+                self._failed(
+                    path, self._too_large(f"It has {len(content) / 2**20:.1f} MB, more than a request can hold")
+                )
             else:
                 yield path, document
 
-    def _send(self, documents: Mapping[str, str]) -> None:
-        self._deliver(documents, lambda parts: f'{{"put":[{",".join(parts)}]}}', self._sent)
-
-    def _remove(self, paths: Sequence[str]) -> None:
-        documents = {path: json.dumps(path) for path in paths}
-        self._deliver(documents, lambda parts: f'{{"remove":[{",".join(parts)}]}}', self._removed)
-
-    def _deliver(self, documents: Mapping[str, str], body: Callable[[Sequence[str]], str], report: Report) -> None:
-        """Send the documents: in halves if they are too large together, and again if the server says "later"."""
-        tries_in_vain = 0
-        while documents:
+    def _deliver(self, verb: str, documents: Mapping[str, str], done: Done, failed: list[FileFailure]) -> None:
+        """Send the documents: each alone if they are too large together, and again while the server says "later"."""
+        in_vain = 0
+        left: dict[str, str] = {**documents}
+        while left:
+            body = f'{{"{verb}":[{",".join(left.values())}]}}'.encode()
             try:
-                results = self._server.send(body([*documents.values()]).encode())
+                results = cast("list[dict[str, Any]]", self._route.request("POST", {}, body)["results"])
             except TooLargeError:
-                if len(documents) == 1:
-                    report(next(iter(documents)), self._too_large("It is too large for the server, or takes too long"))
-                    return
-                names = [*documents]
-                for half in (names[: len(names) // 2], names[len(names) // 2 :]):
-                    self._deliver({name: documents[name] for name in half}, body, report)
+                self._deliver_alone(verb, left, done, failed)
                 return
-            later = {one.path for one in results if one.is_worth_another_try}
-            tries_in_vain = tries_in_vain + 1 if len(later) == len(documents) else 0
+            later: set[str] = {one["path"] for one in results if not one["done"] and one.get("later")}
+            in_vain = in_vain + 1 if len(later) == len(left) else 0
             for one in results:
-                if one.path not in later or tries_in_vain == TRIES:
-                    report(one.path, one.error)
-            if tries_in_vain == TRIES:
+                if one["done"]:
+                    done(one["path"])
+                elif one["path"] not in later or in_vain == TRIES:
+                    failed.append(FileFailure(one["path"], one["error"]["message"]))
+            if in_vain == TRIES:
                 return
-            if tries_in_vain:
-                self._server.pause(WAITS[tries_in_vain])
-            documents = {path: document for path, document in documents.items() if path in later}
+            if in_vain:
+                self._route.pause(WAITS[in_vain])
+            for path in left.keys() - later:
+                del left[path]
 
-    def _sent(self, path: str, reason: str | None) -> None:
-        if reason is None:
-            self.summary.sent += 1
-        else:
-            self.summary.failed.append(FileFailure(path, reason))
+    def _deliver_alone(self, verb: str, documents: Mapping[str, str], done: Done, failed: list[FileFailure]) -> None:
+        for path, document in documents.items():
+            if len(documents) > 1:
+                self._deliver(verb, {path: document}, done, failed)
+            else:
+                why = self._too_large("It is too large for the server, or takes too long")
+                failed.append(FileFailure(path, why))
+
+    def _sent(self, path: str) -> None:
+        self.summary.sent += 1
         self._show_progress(path)
 
-    def _removed(self, path: str, reason: str | None) -> None:
-        if reason is None:
-            self.summary.removed += 1
-        else:
-            self.summary.not_removed.append(FileFailure(path, reason))
+    def _removed(self, _: str) -> None:
+        self.summary.removed += 1
+
+    def _failed(self, path: str, reason: str) -> None:
+        self.summary.failed.append(FileFailure(path, reason))
+        self._show_progress(path)
 
     def _show_progress(self, path: str) -> None:
         self._progress(self.summary.seen - self.summary.left, self.summary.seen, path)
 
     def _too_large(self, what: str) -> str:
-        uploads = self._server.uploads
-        return f"{what}. {f'Upload it below {uploads}' if uploads else 'Split it'}."
+        return f"{what}. {f'Upload it below {self._uploads}' if self._uploads else 'Split it'}."
 
 
 def _path_of(file: str, source: LocalPath) -> str:

@@ -110,11 +110,10 @@ def _text(summary: IngestSummary) -> str:
 def _send(paths: Sequence[str], url: str, key: str | None, scan: FolderScan, *, as_json: bool) -> None:
     """Bring another server up to date with these folders and files. The exit code is 1 if something failed."""
     from loci.cli.folder_sync import FolderSync, sources, text, view  # only `--to` needs them
-    from loci.cli.remote_client import RemoteClient
 
     folders = sources(paths)
     with shown_progress() as progress:
-        sync = FolderSync(RemoteClient(url, key), progress, scan)
+        sync = FolderSync(url, key, progress, scan)
         is_complete = False
         try:
             for folder in folders:

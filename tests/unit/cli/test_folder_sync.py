@@ -12,7 +12,7 @@ import pytest
 
 from loci.cli.folder_sync import FolderSync, SyncSummary
 from loci.cli.remote_address import server_url
-from loci.cli.remote_client import WAITS, RemoteClient
+from loci.cli.remote_client import WAITS
 from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
 from loci.documents.ingest.index_writer import no_progress
 from loci.documents.ingest.local_files import local_path
@@ -82,8 +82,12 @@ def notes(tmp_path: Path) -> Path:
     return folder
 
 
+def asking(url: str, pause: Callable[[float], None], key: str | None = None) -> FolderSync:
+    return FolderSync(url, key, no_progress, pause=pause)
+
+
 def synced(url: str, notes: Path, pause: Callable[[float], None]) -> SyncSummary:
-    sync = FolderSync(RemoteClient(url, "key", pause), no_progress)
+    sync = asking(url, pause, "key")
     sync.run(local_path(str(notes)))
     return sync.summary
 
@@ -92,13 +96,13 @@ def synced(url: str, notes: Path, pause: Callable[[float], None]) -> SyncSummary
 def test_a_busy_server_is_asked_again_with_longer_and_longer_waits(status: int) -> None:
     pauses: list[float] = []
     with answering(in_turn((status, b"busy"), (status, {}), EMPTY)) as url:
-        assert RemoteClient(url, None, pauses.append).stored_hashes("notes") == {}
+        assert asking(url, pauses.append).stored_hashes("notes") == {}
     assert pauses == [*WAITS[:2]]
 
 
 def test_the_client_waits_as_long_as_the_server_says(pauses: list[float]) -> None:
     with answering(in_turn((429, {}), EMPTY)) as url:
-        RemoteClient(url, None, pauses.append).stored_hashes("notes")
+        asking(url, pauses.append).stored_hashes("notes")
     assert pauses == [7.0]
 
 
@@ -107,7 +111,7 @@ def test_the_client_gives_up_in_the_end_and_says_why(pauses: list[float]) -> Non
         answering(in_turn((503, {"error": {"code": "X", "message": "Back at noon"}}))) as url,
         pytest.raises(Unavailable) as given_up,
     ):
-        RemoteClient(url, None, pauses.append).stored_hashes("notes")
+        asking(url, pauses.append).stored_hashes("notes")
     assert "it answers 503, Back at noon" in str(given_up.value)
     assert pauses == [*WAITS]
 
@@ -115,7 +119,7 @@ def test_the_client_gives_up_in_the_end_and_says_why(pauses: list[float]) -> Non
 def test_a_server_that_is_down_is_reported(pauses: list[float]) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))  # nobody listens there, and nobody else can
-        client = RemoteClient(f"http://127.0.0.1:{silent.getsockname()[1]}", None, pauses.append)
+        client = asking(f"http://127.0.0.1:{silent.getsockname()[1]}", pauses.append)
         with pytest.raises(Unavailable, match="cannot be reached"):
             client.stored_hashes("notes")
 
@@ -134,7 +138,7 @@ def test_a_server_that_is_down_is_reported(pauses: list[float]) -> None:
 def test_an_error_that_another_try_cannot_help_is_reported_at_once(reply: Reply, error: type[LociError]) -> None:
     pauses: list[float] = []
     with answering(in_turn(reply)) as url, pytest.raises(error):
-        RemoteClient(url, "key", pauses.append).stored_hashes("notes")
+        asking(url, pauses.append, "key").stored_hashes("notes")
     assert pauses == []
 
 
