@@ -400,9 +400,9 @@ def _links(settings: Settings, adapters: Adapters) -> "ApprovalLinks":
     from loci.tools.approval_links import PURPOSE, ApprovalLinks
 
     def lacks_pin() -> bool:
-        from loci.mcp.auth.pins import Pins
+        from loci.mcp.auth.pins import pins_of
 
-        return settings.pin_hash is None and not Pins(adapters.records, time.time).is_set
+        return not pins_of(settings, adapters.records).is_set
 
     is_embedded = settings.mode == "embedded"
     return ApprovalLinks(adapters.keyring.seal(PURPOSE), settings.base_url, lacks_pin, has_terminal=is_embedded)

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-from loci.mcp.auth import issuer_keys
+from loci.mcp.auth import issuer as issuer_module
 from tests.attack.doors import PATIENCE
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
@@ -132,7 +132,7 @@ def issuing(make: Callable[[str], Made] = Issuer) -> Generator[Made]:
     """An issuer that can be reached until the block ends; Loci waits for it as long as a slow machine takes."""
     with _Pages(("127.0.0.1", 0), _Page) as server, pytest.MonkeyPatch.context() as patch:
         for patience in ("PATIENCE", "LONGEST_WAIT"):
-            patch.setattr(issuer_keys, patience, PATIENCE)
+            patch.setattr(issuer_module, patience, PATIENCE)
         server.issuer = made = make(f"http://127.0.0.1:{server.server_address[1]}")
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()

@@ -11,8 +11,8 @@ import pytest
 from mcp_types import INTERNAL_ERROR
 
 from loci.core.errors import Misconfigured, Unavailable
-from loci.mcp.auth import gate, issuer_keys
-from loci.mcp.auth.issuer_tokens import BadToken
+from loci.mcp.auth import gate, issuer
+from loci.mcp.auth.issuer import BadToken
 from loci.mcp.http.application import asgi
 from tests.attack.conftest import ANN
 from tests.attack.doors import PATIENCE, lambda_doors
@@ -96,7 +96,7 @@ def made_up(own: Issuer, number: int) -> str:
 def test_while_the_issuer_hangs_everybody_else_is_answered_at_once(
     own: Issuer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(issuer_keys, "COOLDOWN", -1)
+    monkeypatch.setattr(issuer, "COOLDOWN", -1)
     with accepting(own, tmp_path) as (app, door), ThreadPoolExecutor(100) as people:
         key = app.api_keys.create(ANN, "ann")[1]
         assert door.ask(legacy(PING, own.token())).status == 200
@@ -119,7 +119,7 @@ def test_while_the_issuer_hangs_everybody_else_is_answered_at_once(
 def test_while_the_issuer_hangs_a_function_answers(
     own: Issuer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(issuer_keys, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(issuer, "LONGEST_WAIT", 0.05)
     with accepting(own, tmp_path) as (app, _), lambda_doors(asgi(app)) as (door, _):
         key = app.api_keys.create(ANN, "ann")[1]
         own.free.clear()
@@ -132,7 +132,7 @@ def test_a_known_key_that_is_old_stays_good_while_the_issuer_hangs(
     own: Issuer, tokens: Tokens, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tokens.caller_of(own.token(), "/mcp")
-    monkeypatch.setattr(issuer_keys, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(issuer, "LONGEST_WAIT", 0.05)
     clock.now += ELEVEN_MINUTES
     own.free.clear()
     assert tokens.caller_of(own.token(), "/mcp").owner == ANN

@@ -12,8 +12,7 @@ from loci.app import App
 from loci.core.identity import Caller, Owner
 from loci.core.settings import load_settings
 from loci.mcp.auth.gate import METADATA
-from loci.mcp.auth.issuer_tokens import BadToken
-from loci.mcp.auth.tokens import AccessTokens
+from loci.mcp.auth.issuer import AccessTokens, BadToken
 from loci.mcp.http.application import asgi
 from tests.attack.bad_tokens import BAD
 from tests.attack.conftest import ANN

@@ -8,8 +8,18 @@ import pytest
 
 from loci.core.errors import Refused, Unavailable
 from loci.core.stores import RecordStore
-from loci.mcp.auth.client_documents import FRESH_SECONDS, KEPT_SECONDS, LARGEST, ClientDocuments, check_id, client_in
-from loci.mcp.auth.hourly_limits import HOUR, MOST_OF_ADDRESS, TooManyPrograms
+from loci.mcp.auth.oauth_client import OAuthClient
+from loci.mcp.auth.oauth_clients import (
+    DOCUMENT_SECONDS,
+    FRESH_SECONDS,
+    HOUR,
+    LARGEST,
+    MOST_OF_ADDRESS,
+    OAuthClients,
+    TooManyPrograms,
+    check_id,
+    client_in,
+)
 from tests.contract.stores import Clock, on_moto_too
 from tests.support.each import each
 
@@ -39,79 +49,89 @@ def web() -> Web:
     return Web()
 
 
+@dataclass
+class Documents:
+    """Clients that documents describe."""
+
+    clients: OAuthClients
+
+    def get(self, id: str) -> OAuthClient:
+        found = self.clients.get(id, FROM)
+        assert found is not None
+        return found
+
+
 @pytest.fixture
-def documents(records: RecordStore, clock: Clock, web: Web) -> ClientDocuments:
-    return ClientDocuments(records, web.read, clock)
+def documents(records: RecordStore, clock: Clock, web: Web) -> Documents:
+    return Documents(OAuthClients(records, web.read, clock))
 
 
 @on_moto_too
-def test_a_document_says_what_a_client_is(documents: ClientDocuments) -> None:
-    client = documents.get(ID, FROM)
+def test_a_document_says_what_a_client_is(documents: Documents) -> None:
+    client = documents.get(ID)
     assert (client.id, client.name, client.redirects, client.home) == (ID, "A client", (REDIRECT,), "client.test")
-    assert documents.known(ID) == client
+    assert documents.clients.get(ID) == client
 
 
 @on_moto_too
-def test_a_document_is_read_again_when_it_is_old(documents: ClientDocuments, web: Web, clock: Clock) -> None:
-    documents.get(ID, FROM)
+def test_a_document_is_read_again_when_it_is_old(documents: Documents, web: Web, clock: Clock) -> None:
+    documents.get(ID)
     web.told["client_name"] = "Another name"
     clock.now += FRESH_SECONDS - 1
-    assert documents.get(ID, FROM).name == "A client"
+    assert documents.get(ID).name == "A client"
     clock.now += 1
-    assert documents.get(ID, FROM).name == "Another name"
+    assert documents.get(ID).name == "Another name"
     assert len(web.asked) == 2
 
 
 @on_moto_too
-def test_a_host_that_is_down_takes_no_client_away_for_a_day(documents: ClientDocuments, web: Web, clock: Clock) -> None:
-    documents.get(ID, FROM)
+def test_a_host_that_is_down_takes_no_client_away_for_a_day(documents: Documents, web: Web, clock: Clock) -> None:
+    documents.get(ID)
     web.is_down = True
-    clock.now += KEPT_SECONDS - 1
-    assert documents.get(ID, FROM).name == "A client"
+    clock.now += DOCUMENT_SECONDS - 1
+    assert documents.get(ID).name == "A client"
     clock.now += 2
     with pytest.raises(Refused, match="does not answer"):
-        documents.get(ID, FROM)
-    assert documents.known(ID) is None
+        documents.get(ID)
+    assert documents.clients.get(ID) is None
     assert len(web.asked) == 3  # the first, one while there is a copy, one without
 
 
 @on_moto_too
-def test_a_document_that_is_good_no_more_takes_its_client_away(
-    documents: ClientDocuments, web: Web, clock: Clock
-) -> None:
-    documents.get(ID, FROM)
+def test_a_document_that_is_good_no_more_takes_its_client_away(documents: Documents, web: Web, clock: Clock) -> None:
+    documents.get(ID)
     web.told["redirect_uris"] = []
     clock.now += FRESH_SECONDS
     for _ in range(2):
         with pytest.raises(Refused, match="redirect"):
-            documents.get(ID, FROM)
-    assert documents.known(ID) is None
+            documents.get(ID)
+    assert documents.clients.get(ID) is None
 
 
 @on_moto_too
-def test_an_address_has_only_so_many_documents_read(documents: ClientDocuments, web: Web) -> None:
+def test_an_address_has_only_so_many_documents_read(documents: Documents, web: Web) -> None:
     for number in range(MOST_OF_ADDRESS):
-        documents.get(f"{ID}?{number}", FROM)
+        documents.get(f"{ID}?{number}")
     with pytest.raises(TooManyPrograms):
-        documents.get(f"{ID}?more", FROM)
+        documents.get(f"{ID}?more")
     assert len(web.asked) == MOST_OF_ADDRESS
-    assert documents.get(f"{ID}?0", FROM).name == "A client"
+    assert documents.get(f"{ID}?0").name == "A client"
 
 
 @on_moto_too
-def test_a_flood_stops_no_client_that_is_known(documents: ClientDocuments, web: Web, clock: Clock) -> None:
+def test_a_flood_stops_no_client_that_is_known(documents: Documents, web: Web, clock: Clock) -> None:
     clock.now -= clock.now % HOUR
-    documents.get(ID, FROM)
+    documents.get(ID)
     clock.now += HOUR
     for number in range(MOST_OF_ADDRESS):
-        documents.get(f"{ID}?{number}", FROM)
+        documents.get(f"{ID}?{number}")
     with pytest.raises(TooManyPrograms):
-        documents.get(f"{ID}?more", FROM)
+        documents.get(f"{ID}?more")
     web.told["client_name"] = "Another name"
-    assert documents.get(ID, FROM).name == "Another name"
+    assert documents.get(ID).name == "Another name"
     web.is_down = True
     clock.now += HOUR
-    assert [documents.get(ID, FROM).name for _ in range(2)] == ["Another name"] * 2
+    assert [documents.get(ID).name for _ in range(2)] == ["Another name"] * 2
     assert web.asked.count(ID) == 3
 
 

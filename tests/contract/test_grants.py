@@ -11,20 +11,24 @@ from loci.core.scopes import SCOPES
 from loci.core.signing import Keyring
 from loci.core.stores import RecordStore
 from loci.mcp.auth.api_keys import ApiKeys
-from loci.mcp.auth.client_documents import ClientDocuments
-from loci.mcp.auth.grants import ACCESS_SECONDS, REPEATED_SECONDS, UNUSED_SECONDS, Grants, Tokens
-from loci.mcp.auth.hourly_limits import HOUR, MOST_IN_ALL, MOST_OF_ADDRESS, TooManyPrograms
-from loci.mcp.auth.oauth_client import DOCTOR
-from loci.mcp.auth.oauth_clients import KEPT_SECONDS, OAuthClients
+from loci.mcp.auth.grants import (
+    ACCESS_SECONDS,
+    KIND,
+    REPEATED_SECONDS,
+    UNUSED_SECONDS,
+    AskedGrant,
+    Grants,
+    SignedInBy,
+    Tokens,
+)
+from loci.mcp.auth.oauth_clients import HOUR, KEPT_SECONDS, MOST_IN_ALL, MOST_OF_ADDRESS, OAuthClients, TooManyPrograms
 from loci.mcp.auth.oauth_clients import UNUSED_SECONDS as CLIENT_SECONDS
-from loci.mcp.auth.oauth_codes import AskedGrant, Codes
-from loci.mcp.auth.signed_in_by import SignedInBy
 from tests.contract.stores import ADAPTERS, ANN, BOB, Clock, Opener, at_once, on_moto_too
 from tests.support.each import each
 
 MCP = "https://loci.test/mcp"
 REDIRECT = "https://client.test/callback"
-ASKED = AskedGrant("client-1", REDIRECT, True, "state", "c" * 43, tuple(SCOPES), MCP)
+ASKED = AskedGrant("client-1", REDIRECT, True, "c" * 43, tuple(SCOPES), MCP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +36,14 @@ class Parts:
     keys: ApiKeys
     clients: OAuthClients
     grants: Grants
-    codes: Codes
     key: str
     """The id of Ann's key."""
 
     def code(self, asked: AskedGrant = ASKED) -> str:
-        return self.codes.make(asked, "A client", "client.test", ANN, SignedInBy(self.key))
+        return self.grants.allow(asked, "A client", ANN, SignedInBy(self.key))
 
     def tokens(self, asked: AskedGrant = ASKED) -> Tokens:
-        tokens = self.codes.exchange(self.code(asked), asked.client)
+        tokens = self.grants.exchange(self.code(asked), asked.client)
         assert tokens is not None
         return tokens
 
@@ -69,9 +72,8 @@ def adapter(request: pytest.FixtureRequest) -> Iterator[Opener]:
 def parts(records: RecordStore, clock: Clock) -> Parts:
     keys, keyring = ApiKeys(records, clock), Keyring(["s" * 40])
     grants = Grants(records, keyring, keys, clock)
-    codes = Codes(records, grants, clock)
-    clients = OAuthClients(records, ClientDocuments(records, nowhere, clock), clock)
-    return Parts(keys, clients, grants, codes, keys.create(ANN, "laptop")[0].id)
+    clients = OAuthClients(records, nowhere, clock)
+    return Parts(keys, clients, grants, keys.create(ANN, "laptop")[0].id)
 
 
 def test_a_code_gives_tokens_that_name_their_owner_and_scopes_and_are_good_at_their_resource_only(parts: Parts) -> None:
@@ -85,16 +87,16 @@ def test_a_code_gives_tokens_that_name_their_owner_and_scopes_and_are_good_at_th
 
 def test_a_code_is_kept_as_a_hash(parts: Parts, records: RecordStore) -> None:
     code = parts.code()
-    assert code not in str(records.list(SYSTEM, "oauth_code"))
+    assert code not in str(records.list(SYSTEM, KIND))
 
 
 @on_moto_too
 def test_a_second_exchange_of_a_code_ends_the_tokens_of_the_first(parts: Parts) -> None:
     code = parts.code()
-    tokens = parts.codes.exchange(code, "client-1")
+    tokens = parts.grants.exchange(code, "client-1")
     assert tokens is not None
     assert parts.is_good(tokens)
-    assert parts.codes.get(code, "client-1") is None
+    assert parts.grants.with_code(code, "client-1") is None
     assert not parts.is_good(tokens)
     assert parts.grants.allowed(ANN, "client-1", REDIRECT) is None  # the person is asked again
 
@@ -102,31 +104,16 @@ def test_a_second_exchange_of_a_code_ends_the_tokens_of_the_first(parts: Parts) 
 @on_moto_too
 def test_of_two_exchanges_at_once_nobody_keeps_the_tokens(parts: Parts) -> None:
     code = parts.code()
-    given = [one for one in at_once(4, lambda _: parts.codes.exchange(code, "client-1")) if one]
+    given = [one for one in at_once(4, lambda _: parts.grants.exchange(code, "client-1")) if one]
     assert len(given) <= 1
     assert not any(parts.is_good(one) for one in given)
 
 
-@on_moto_too
-def test_a_code_that_comes_twice_while_its_grant_begins_gives_nothing(parts: Parts, records: RecordStore) -> None:
-    code, begin, given = parts.code(), parts.grants.begin, list[Tokens | None]()
-
-    class Slow(Grants):
-        def begin(self, id: str, told: object, redirect: str) -> Tokens | None:
-            assert parts.codes.get(code, "client-1") is None  # the thief comes just now
-            given.append(begin(id, told, redirect))  # pyright: ignore[reportArgumentType]
-            return given[0]
-
-    slow = object.__new__(Slow)
-    assert Codes(records, slow, lambda: 1_700_000_000.25).exchange(code, "client-1") is None
-    assert given == [None]
-
-
 def test_a_code_of_another_client_is_nobodys_and_harms_nobody(parts: Parts) -> None:
     code = parts.code()
-    assert parts.codes.get(code, "client-2") is None
-    assert parts.codes.exchange(code, "client-2") is None
-    assert parts.codes.exchange(code, "client-1") is not None
+    assert parts.grants.with_code(code, "client-2") is None
+    assert parts.grants.exchange(code, "client-2") is None
+    assert parts.grants.exchange(code, "client-1") is not None
 
 
 def test_a_renewal_gives_new_tokens(parts: Parts) -> None:
@@ -205,7 +192,8 @@ def end_by_owner(parts: Parts) -> None:
 
 @on_moto_too
 @each("end", [end_by_key, end_by_id, end_by_owner])
-def test_what_is_revoked_ends_all(parts: Parts, end: Callable[[Parts], None]) -> None:
+def test_what_is_revoked_ends_all(parts: Parts, end: Callable[[Parts], None], clock: Clock) -> None:
+    clock.now += 1  # the times of consents and of their ends have seconds
     parts = replace(parts, key=parts.keys.create(ANN, "phone")[0].id)
     tokens = parts.tokens()
     assert parts.grants.allowed(ANN, "client-1", REDIRECT) is not None
@@ -241,17 +229,10 @@ def test_nobody_ends_a_grant_of_another_owner(parts: Parts) -> None:
     assert parts.grants.allowed(ANN, "client-1", REDIRECT) == grant
 
 
-def test_a_grant_that_has_not_left_its_id_is_found_by_its_consent(parts: Parts, records: RecordStore) -> None:
-    parts.tokens()
-    [grant] = parts.grants.list()
-    assert records.remove(ANN, "oauth_grant_id", grant.id)
-    assert parts.grants.of(ANN) == [grant]
-
-
 def test_a_consent_is_its_owners_and_remembered_with_a_connection_only(parts: Parts) -> None:
     code = parts.code(replace(ASKED, scopes=("files:read",)))
     assert parts.grants.allowed(ANN, "client-1", REDIRECT) is None
-    assert parts.codes.exchange(code, "client-1")
+    assert parts.grants.exchange(code, "client-1")
     allowed = parts.grants.allowed(ANN, "client-1", REDIRECT)
     assert allowed is not None
     assert allowed == parts.grants.list()[0]
@@ -274,17 +255,6 @@ def test_a_client_that_nobody_allows_anything_is_forgotten(parts: Parts, clock: 
     assert parts.clients.get(client.id) is None
     assert parts.clients.get(kept.id) == kept
     clock.now += KEPT_SECONDS
-    assert parts.clients.get(kept.id) is None
-
-
-def test_the_client_of_the_doctor_is_forgotten_within_an_hour(parts: Parts, clock: Clock) -> None:
-    client, kept = (parts.clients.register(DOCTOR, [REDIRECT], "192.0.2.1") for _ in range(2))
-    clock.now += 1800
-    parts.clients.keep(kept)
-    assert parts.clients.get(client.id) == client
-    clock.now += 1801
-    assert parts.clients.get(client.id) is None
-    clock.now += 1800
     assert parts.clients.get(kept.id) is None
 
 
@@ -348,15 +318,15 @@ def of_issuer(parts: Parts, records: RecordStore, clock: Clock) -> Callable[[str
 
     def at(issuer: str | None) -> Parts:
         grants = Grants(records, Keyring(["s" * 40]), parts.keys, clock, issuer=issuer)
-        return replace(parts, grants=grants, codes=Codes(records, grants, clock))
+        return replace(parts, grants=grants)
 
     return at
 
 
 def signed_in(parts: Parts) -> Tokens:
     """The tokens of a client that Ann has allowed after she had signed in at the issuer."""
-    code = parts.codes.make(ASKED, "A client", "client.test", ANN, SignedInBy(issuer=ISSUER))
-    tokens = parts.codes.exchange(code, ASKED.client)
+    code = parts.grants.allow(ASKED, "A client", ANN, SignedInBy(issuer=ISSUER))
+    tokens = parts.grants.exchange(code, ASKED.client)
     assert tokens is not None
     return tokens
 
@@ -399,13 +369,3 @@ def test_it_ends_where_nobody_signs_in_there_any_more(
     assert later.grants.renewable(tokens.renews, "client-1") is None
     assert later.grants.allowed(ANN, "client-1", REDIRECT) is None
     assert parts.grants.allowed(ANN, "client-1", REDIRECT) is not None
-
-
-def test_a_grant_from_before_there_were_issuers_is_read(parts: Parts, records: RecordStore) -> None:
-    tokens = parts.tokens()
-    [grant] = parts.grants.list()
-    record = records.get(SYSTEM, "oauth_grant", grant.id)
-    assert record is not None
-    value = {name: one for name, one in record.value.items() if name != "issuer"}
-    records.put(SYSTEM, "oauth_grant", grant.id, value, expires_at=record.expires_at)
-    assert parts.is_good(tokens)

@@ -18,9 +18,8 @@ from loci.doctor.record_checks import check_records
 from loci.documents.checks import check_owners
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.writing.write_journal import WriteJournal
-from loci.mcp.auth.grants import CONSENTS, consent_key
-from loci.mcp.auth.oauth_parts import clients_of, grants_of
-from loci.mcp.auth.signed_in_by import SignedInBy
+from loci.mcp.auth.grants import SignedInBy, grants_of
+from loci.mcp.auth.oauth_clients import clients_of
 from loci.scratchpad.api import Scratchpad
 from tests.support.damage import GARBAGE, damage
 from tests.support.each import each
@@ -271,12 +270,9 @@ def test_the_records_of_people_who_signed_in_at_an_issuer_are_checked(tmp_path: 
 def test_what_clients_were_allowed_is_gone_with_its_record(app: App, spoil: Damager, text: str | bytes) -> None:
     given = granted(app, ANN)
     [grant] = grants_of(app).list()
-    remembered = consent_key(CLIENT)
     for kind, key, owner in (
-        ("oauth_grant", grant.id, SYSTEM),
+        ("grant", grant.id, SYSTEM),
         ("oauth_client", CLIENT, SYSTEM),
-        ("oauth_code", "0" * 64, SYSTEM),
-        (CONSENTS, remembered, ANN),
     ):
         spoil(kind, key, text, owner)
     resource = f"{app.settings.base_url}/mcp"
@@ -285,10 +281,8 @@ def test_what_clients_were_allowed_is_gone_with_its_record(app: App, spoil: Dama
     assert grants_of(app).allowed(ANN, CLIENT, "https://client.test/callback") is None
     assert clients_of(app).get(CLIENT) is None
     damaged = {
-        f"oauth_grant {grant.id}",
+        f"grant {grant.id}",
         f"oauth_client {CLIENT}",
-        f"oauth_code {'0' * 64}",
-        f"{CONSENTS} {remembered} of acme/ann",
     }
     assert named(check_records(app, fix=False)) == damaged
     assert check_records(app, fix=True).state == "ok"

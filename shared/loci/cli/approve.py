@@ -16,7 +16,7 @@ from loci.core.identity import LOCAL
 from loci.core.json import Json, JsonObject
 from loci.core.seen import seen
 from loci.core.settings import Settings
-from loci.mcp.auth.pins import Pins, no_pin
+from loci.mcp.auth.pins import no_pin, pins_of
 from loci.workflows.run import WITH_PIN, Answerer, status_said
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _answer(app: "App", id: str, *, reject: bool, feedback: str | None, yes: boo
     needs_proof = asked["only_human"] is True and not reject
     if needs_proof:
         check_person()
-        pins = Pins(app.records, time.time)
+        pins = pins_of(app.settings, app.records)
         if not pins.is_set:
             raise no_pin()
         pins.check(asked_pin())

@@ -66,7 +66,7 @@ def revoke(
 
 def _open_grants(stack: str | None, data: Path | None, config: Path | None) -> "Grants":
     if stack is None:
-        from loci.mcp.auth.oauth_parts import grants_of  # slow to load, and `--help` does not need it
+        from loci.mcp.auth.grants import grants_of  # slow to load, and `--help` does not need it
 
         return grants_of(open_app(data, config))
     if data or config:

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,7 @@ import typer
 from loci.cli.terminal import ConfigOption, DataOption, open_app
 from loci.core.errors import Refused
 from loci.core.settings import INSIDE
-from loci.mcp.auth.pins import Pins, check_new, no_pin, pin_hash
+from loci.mcp.auth.pins import Pins, check_new, no_pin, pin_hash, pins_of
 
 
 def pin(
@@ -29,12 +28,17 @@ def pin(
     if print_hash:
         typer.echo(pin_hash(_new()))
         return
-    pins = Pins(open_app(data, config).records, time.time)
+    pins = _pins(data, config)
     old = asked_pin("Old PIN") if pins.is_set else None
     if old is not None:
         pins.check(old)
     pins.set(_new(), old)
     typer.echo("Your PIN is set.")
+
+
+def _pins(data: Path | None, config: Path | None) -> Pins:
+    app = open_app(data, config)
+    return pins_of(app.settings, app.records)
 
 
 def check_person() -> None:
@@ -52,7 +56,7 @@ def prove_person(stack: str | None, data: Path | None, config: Path | None, *, n
     check_person()
     if stack is not None:
         return
-    pins = Pins(open_app(data, config).records, time.time)
+    pins = _pins(data, config)
     if pins.is_set:
         pins.check(asked_pin())
     elif needs_pin:

@@ -10,7 +10,7 @@ from loci.core.identity import LOCAL, Owner, UnnamedOwner
 from loci.core.stores import CONTENT_DAMAGED
 from loci.documents.ingest.index_writer import Progress
 from loci.documents.writing import history
-from loci.mcp.auth.oauth_parts import grants_of
+from loci.mcp.auth.grants import grants_of
 
 MOST_NAMED = 50
 Part = tuple[str, Callable[[], object]]

@@ -20,8 +20,7 @@ from loci.documents.writing import deletions, history, write_journal
 from loci.files import lake
 from loci.files.file import stored_file
 from loci.files.ingest import COLLECTION as FILES
-from loci.mcp.auth import api_keys, grants, oauth_clients, oauth_codes
-from loci.mcp.auth.oauth_parts import grants_of
+from loci.mcp.auth import api_keys, grants, oauth_clients
 from loci.scratchpad import api as scratchpad
 
 MOST_NAMED = 50
@@ -30,7 +29,6 @@ OF_LOCI: dict[str, Callable[[Record], object]] = {
     api_keys.KIND: api_keys.key_of,
     grants.KIND: grants.grant_of,
     oauth_clients.KIND: oauth_clients.client_of,
-    oauth_codes.KIND: oauth_codes.code_of,
 }
 OF_OWNERS: dict[str, Callable[[Record], object]] = {
     catalog.ROOT: catalog.root_of,  # before the documents, which need them
@@ -48,7 +46,6 @@ OF_OWNERS: dict[str, Callable[[Record], object]] = {
     detached_runs.KIND: detached_runs.run_value,
     lake.KIND: stored_file,
     lake.HISTORY: lake.version_in,
-    grants.CONSENTS: grants.consent_of,
 }
 """The readers of each kind. The other kinds expire, and their next write replaces a damaged record."""
 
@@ -104,7 +101,7 @@ def _may_lack(app: App, mended: list[DamagedRecord]) -> bool:
 
 def _damaged(app: App) -> Iterator[DamagedRecord]:
     yield from _of(app, SYSTEM, OF_LOCI)
-    connected = (one.owner for one in grants_of(app).list())  # people who signed in at an issuer have no key
+    connected = (one.owner for one in grants.grants_of(app).list())  # people who signed in at an issuer have no key
     for owner in dict.fromkeys([LOCAL, *app.api_keys.owners(), *connected]):
         yield from _of(app, owner, OF_OWNERS)
         for key in app.blobs.list(owner, history.FOLDER):

@@ -6,7 +6,7 @@ from typing import Final
 from loci.core.identity import SYSTEM, Caller, Owner
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
-from loci.mcp.auth.signed_in_by import SignedInBy
+from loci.mcp.auth.grants import SignedInBy
 from loci.web.host import PagesHost
 
 COOKIE: Final = "loci_visit"

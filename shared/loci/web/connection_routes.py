@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from loci.mcp.auth.oauth_parts import grants_of
+from loci.mcp.auth.grants import grants_of
 from loci.mcp.threads import WRITES, on_thread_of
 from loci.web import answers
 from loci.web.connections_page import connections_page

@@ -13,9 +13,8 @@ from starlette.routing import Route
 from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.core.scopes import SCOPES
-from loci.mcp.auth.consents import Wish
-from loci.mcp.auth.oauth_parts import consents_of
-from loci.mcp.auth.signed_in_by import SignedInBy
+from loci.mcp.auth.consents import Wish, consents_of
+from loci.mcp.auth.grants import SignedInBy
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import on_thread
 from loci.web import answers

@@ -12,8 +12,8 @@ from starlette.routing import Route
 from loci.core.errors import LociError, Refused
 from loci.core.json import JsonObject
 from loci.core.lazy import Lazy
-from loci.mcp.auth.issuer_sign_in import REDIRECT, SECONDS, IssuerSignIn
-from loci.mcp.auth.signed_in_by import SignedInBy
+from loci.mcp.auth.grants import SignedInBy
+from loci.mcp.auth.issuer import REDIRECT, SIGN_IN_SECONDS, IssuerSignIn
 from loci.web import answers
 from loci.web.browser_sessions import set_cookie
 from loci.web.host import PagesHost
@@ -45,9 +45,9 @@ class IssuerRoutes:
             where, kept = await self._sign_in.get().begin()
         except LociError as error:
             return self._failed(to, error)
-        kept = {**kept, "to": to, "ends": time.time() + SECONDS}
+        kept = {**kept, "to": to, "ends": time.time() + SIGN_IN_SECONDS}
         answer = RedirectResponse(where, 303, {**answers.SAFE, "Referrer-Policy": "no-referrer"})
-        answer.headers["Set-Cookie"] = self._cookie(request, self._seal.close(kept), SECONDS)
+        answer.headers["Set-Cookie"] = self._cookie(request, self._seal.close(kept), SIGN_IN_SECONDS)
         return answer
 
     async def _end(self, request: Request) -> Response:

@@ -7,7 +7,7 @@ from loci.core.errors import LociError, Refused
 from loci.core.identity import asked_by
 from loci.core.ids import content_id
 from loci.core.json import JsonObject
-from loci.mcp.auth.pins import Pins, no_pin
+from loci.mcp.auth.pins import no_pin, pins_of
 from loci.web.approve_page import PIN_NEEDED
 from loci.web.host import PagesHost
 from loci.web.visit import Visit
@@ -24,9 +24,8 @@ class Proofs:
     """Asks for proofs, and checks them."""
 
     def __init__(self, app: PagesHost, clock: Callable[[], float]) -> None:
-        given = app.settings.pin_hash
         self._seal = app.keyring.seal("proof")
-        self._pins = Pins(app.records, clock, given.get_secret_value() if given else None)
+        self._pins = pins_of(app.settings, app.records)
         self._clock = clock
 
     def given_for(self, visit: Visit, pin: str) -> str:

@@ -14,7 +14,7 @@ from starlette.types import Scope
 
 from loci.core.identity import Caller, Owner
 from loci.mcp.auth.gate import Gate, KeyNeeded
-from loci.mcp.auth.signed_in_by import SignedInBy
+from loci.mcp.auth.grants import SignedInBy
 from loci.mcp.http.address import Addresses, comes_from_elsewhere, is_own_page, public_base, without_origin
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import THREADS, on_thread, on_thread_of

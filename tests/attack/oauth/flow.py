@@ -14,9 +14,7 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 from loci.app import App
 from loci.core.identity import SYSTEM
 from loci.core.stores import every
-from loci.mcp.auth.client_documents import ClientDocuments
-from loci.mcp.auth.hourly_limits import KIND as REGISTRATIONS
-from loci.mcp.auth.oauth_clients import OAuthClients
+from loci.mcp.auth.oauth_clients import COUNTS, OAuthClients
 from tests.attack.doors import Door
 from tests.attack.wire import Answer, Ask, legacy, rpc
 
@@ -64,16 +62,15 @@ class Flow:
 
     def forget_registrations(self) -> None:
         """Let the addresses register again that have registered enough."""
-        for record in every(self.app.records, SYSTEM, REGISTRATIONS):
-            self.app.records.remove(SYSTEM, REGISTRATIONS, record.key)
+        for record in every(self.app.records, SYSTEM, COUNTS):
+            self.app.records.remove(SYSTEM, COUNTS, record.key)
 
     def client(self, *redirects: str) -> str:
         """A new client's id."""
         # Each in an hour of its own: that an address cannot register many is a test of its own.
         hour = next(HOURS) * 3600
         clock = partial(later, hour)
-        documents = ClientDocuments(self.app.records, self.app.read_public, clock)
-        clients = OAuthClients(self.app.records, documents, clock)
+        clients = OAuthClients(self.app.records, self.app.read_public, clock)
         return clients.register("A client", list(redirects or (REDIRECT,)), "192.0.2.9").id
 
     def authorize(self, client: str, **changed: str | None) -> Answer:

@@ -31,8 +31,8 @@ def test_a_code_that_comes_twice_ends_its_tokens(flow: Flow, ann: str) -> None:
         ({"code_verifier": CHALLENGE}, "invalid_grant"),
         ({"code_verifier": ""}, "invalid_request"),
         ({"code_verifier": None}, "invalid_request"),
-        ({"redirect_uri": "https://evil.test/callback"}, "invalid_grant"),
-        ({"redirect_uri": None}, "invalid_grant"),
+        ({"redirect_uri": "https://evil.test/callback"}, "invalid_request"),
+        ({"redirect_uri": None}, "invalid_request"),
         ({"resource": "https://evil.test/mcp"}, "invalid_target"),
         ({"resource": f"{ISSUER}/mcp/documents"}, "invalid_target"),
         ({"code": "x" * 43}, "invalid_grant"),
@@ -75,5 +75,5 @@ def test_pkce_is_neither_left_out_nor_weakened(flow: Flow, changed: dict[str, st
 def test_a_redirect_that_was_not_named_is_not_named_later(flow: Flow, ann: str) -> None:
     client = flow.client()
     code = flow.code(client, ann, redirect_uri=None)
-    assert error(flow.exchange(client, code)) == "invalid_grant"
+    assert error(flow.exchange(client, code)) == "invalid_request"
     assert flow.exchange(client, code, redirect_uri=None).status == 200

@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 
 from loci.core.identity import SYSTEM
 from loci.core.scopes import SCOPES
-from loci.mcp.auth.consents import Consents
-from loci.mcp.auth.oauth_clients import KIND
-from loci.mcp.auth.oauth_parts import clients_of, codes_of, consents_of, grants_of
+from loci.mcp.auth.consents import Consents, consents_of
+from loci.mcp.auth.grants import grants_of
+from loci.mcp.auth.oauth_clients import KIND, clients_of
 from tests.attack.oauth.flow import (
     FORM_TYPE,
     HERE,
@@ -134,7 +134,7 @@ def test_a_question_is_too_old_after_ten_minutes(flow: Flow, ann: str) -> None:
     cookie, app = flow.cookie(ann), flow.app
     asked = consents_of(app).wish(parameters(flow.wish(flow.client()))["wish"]).asked
     for age, status in ((540, 200), (601, 404)):
-        then = Consents(clients_of(app), grants_of(app), codes_of(app), app.keyring, ISSUER, partial(later, -age))
+        then = Consents(clients_of(app), grants_of(app), app.keyring, ISSUER, partial(later, -age))
         wish = then.page_for(asked).removeprefix(ISSUER)
         assert flow.page(wish, cookie).status == status, age
     assert flow.decide(wish, cookie, "", "files:read").status == 404

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from loci.mcp.auth.hourly_limits import MOST_OF_ADDRESS
+from loci.mcp.auth.oauth_clients import MOST_OF_ADDRESS
 from loci.mcp.http.application import asgi
 from tests.attack.doors import lambda_doors
 from tests.attack.oauth.flow import (

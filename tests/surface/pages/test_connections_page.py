@@ -16,9 +16,7 @@ from loci.compose import build_app
 from loci.core.identity import Owner
 from loci.core.scopes import SCOPES
 from loci.core.settings import load_settings
-from loci.mcp.auth.oauth_codes import AskedGrant
-from loci.mcp.auth.oauth_parts import codes_of
-from loci.mcp.auth.signed_in_by import SignedInBy
+from loci.mcp.auth.grants import AskedGrant, SignedInBy, grants_of
 from loci.mcp.http.application import asgi
 from tests.attack.doors import Door, lambda_doors, uvicorn_door
 from tests.attack.oauth.flow import FORM_TYPE, HERE, HOST, ISSUER, REDIRECT, Flow, error
@@ -165,10 +163,11 @@ def test_a_name_that_a_client_has_chosen_is_text(flow: Flow, key: str) -> None:
 
 
 def test_of_many_a_page_shows_some_and_leads_to_the_others(flow: Flow, key: str, owner: Owner) -> None:
-    codes, by = codes_of(flow.app), SignedInBy(flow.app.api_keys.id_in(key))
+    grants, by = grants_of(flow.app), SignedInBy(flow.app.api_keys.id_in(key))
+    far = f"https://{'a' * 900}.test/callback"
     for number in range(MANY):
-        asked = AskedGrant(f"client-{number}", REDIRECT, True, None, "c" * 43, tuple(SCOPES), f"{ISSUER}/mcp")
-        codes.exchange(codes.make(asked, "<'" * 50, f"{'a' * 900}.test", owner, by), asked.client)
+        asked = AskedGrant(f"client-{number}", far, True, "c" * 43, tuple(SCOPES), f"{ISSUER}/mcp")
+        grants.exchange(grants.allow(asked, "<'" * 50, owner, by), asked.client)
     cookie, seen, query = flow.cookie(key), list[str](), ""
     while True:
         shown = page(flow, cookie, query)

@@ -15,6 +15,8 @@ from loci.core.json import iso, string
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
 
 KIND = "api_key"
+ACCESS = "loci-access-"
+"""The beginning of an access token that Loci itself gave to a client."""
 SHAPE = re.compile(r"loci_([0-9a-f]{12})_[A-Za-z0-9_-]{43}")
 
 

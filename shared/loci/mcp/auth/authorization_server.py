@@ -1,11 +1,8 @@
-"""The built-in authorization server, as the SDK's routes ask it."""
+"""The built-in authorization server, as the handlers of the SDK ask it about one request."""
 
 import re
-import time
-from collections.abc import Mapping, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Final, cast
+from collections.abc import Mapping
+from typing import Any, Final, cast
 
 from mcp.server.auth.provider import (
     AccessToken,
@@ -22,14 +19,10 @@ from pydantic import AnyUrl
 
 from loci.core.errors import Refused
 from loci.core.scopes import SCOPES, scopes_at
-from loci.mcp.auth.client_documents import is_document
-from loci.mcp.auth.consents import Consents
-from loci.mcp.auth.grants import ACCESS_SECONDS, Grants, Tokens
-from loci.mcp.auth.oauth_client import OAuthClient
-from loci.mcp.auth.oauth_clients import OAuthClients
-from loci.mcp.auth.oauth_codes import AskedGrant, Codes
-from loci.mcp.auth.oauth_forms import Wrong
-from loci.mcp.auth.oauth_parts import clients_of, codes_of, consents_of, grants_of
+from loci.mcp.auth.consents import consents_of
+from loci.mcp.auth.grants import ACCESS_SECONDS, AskedGrant, Tokens, grants_of
+from loci.mcp.auth.oauth_client import OAuthClient, is_document
+from loci.mcp.auth.oauth_clients import clients_of
 from loci.mcp.http.application import path_of
 from loci.mcp.module import Host
 from loci.mcp.threads import THREADS, UPSTREAM, on_thread, on_thread_of
@@ -39,19 +32,16 @@ CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 LONGEST_STATE: Final = 2048
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """The parts of a request that the SDK does not pass on."""
+class Wrong(Exception):
+    """A request that is refused, with its error of RFC 6749."""
 
-    address: str
-    fields: Mapping[str, str]
-
-
-SENT: ContextVar[Sent] = ContextVar("SENT")
+    def __init__(self, error: str, description: str, status: int = 400) -> None:
+        super().__init__(description)
+        self.error, self.description, self.status = error, description, status
 
 
 class KnownClient(OAuthClientInformationFull):
-    """A client, as the SDK checks its requests."""
+    """A client, as the SDK checks its requests. It has no secret, whatever it asked for: a program keeps none."""
 
     known: OAuthClient
 
@@ -61,31 +51,36 @@ class KnownClient(OAuthClientInformationFull):
             if len(self.known.redirects) == 1:
                 return AnyUrl(self.known.redirects[0])
             raise InvalidRedirectUriError("Name the redirect_uri: this client has several")
-        # As it came: the SDK has taken more out of it than the person who registered it meant.
-        if not self.known.accepts(SENT.get().fields.get("redirect_uri", "")):
+        if not self.known.accepts(str(redirect_uri)):
             raise InvalidRedirectUriError("This redirect_uri is not registered for the client")
         return redirect_uri
+
+    def validate_scope(self, requested_scope: str | None) -> list[str] | None:
+        """The scopes. An empty list of them counts as left out (RFC 6749, 3.1)."""
+        return super().validate_scope(requested_scope or None)
 
 
 class AuthorizationServer(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
     """Registers clients, sends people to the page that asks for consent, and gives tokens."""
 
-    def __init__(
-        self, clients: OAuthClients, grants: Grants, codes: Codes, consents: Consents, base: str, paths: Sequence[str]
-    ) -> None:
-        """`paths` are those of the endpoints, the usual one first."""
-        self._clients = clients
-        self._grants = grants
-        self._codes = codes
-        self._consents = consents
-        self._base = base
-        self._resources = [base + path for path in paths]
+    def __init__(self, host: Host, address: str, told: Mapping[str, Any]) -> None:
+        """`address` is the sender's. `told` is what they sent, of which the SDK passes only a part on."""
+        self._clients = clients_of(host)
+        self._grants = grants_of(host)
+        self._consents = consents_of(host)
+        self._base = host.settings.base_url
+        self._resources = [self._base + path_of(one) for one in SURFACES]
+        self._address = address
+        self._told = told
 
-    async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
+    async def client(self, id: str) -> OAuthClient | None:
+        """The client with this id. Raises `Refused` if the document there is not good."""
+        return await on_thread_of(UPSTREAM if is_document(id) else THREADS, self._clients.get, id, self._address)
+
+    async def get_client(self, client_id: str) -> KnownClient | None:
         try:
-            threads = UPSTREAM if is_document(client_id) else THREADS
-            client = await on_thread_of(threads, self._clients.get, client_id, SENT.get().address)
-        except Refused:  # a request for a consent has told why
+            client = await self.client(client_id)
+        except Refused:
             client = None
         if client is None:
             return None
@@ -99,13 +94,10 @@ class AuthorizationServer(OAuthAuthorizationServerProvider[AuthorizationCode, Re
         )
 
     async def register_client(self, client_info: OAuthClientInformationFull) -> None:
-        """Register a program. It gets no secret, whatever it asked for: a program on a person's machine keeps none."""
-        # As the SDK spells the address that a request names.
-        redirects = [str(AnyUrl(str(one))) for one in client_info.redirect_uris or ()]
+        # As they came: in the SDK's spelling, one that could be read in two ways looks like one that could not.
+        redirects = [str(one) for one in cast("list[object]", self._told.get("redirect_uris") or [])]
         try:
-            client = await on_thread(
-                self._clients.register, client_info.client_name or "", redirects, SENT.get().address
-            )
+            client = await on_thread(self._clients.register, client_info.client_name or "", redirects, self._address)
         except Refused as error:
             is_redirect = error.code == "BAD_REDIRECT"
             raise RegistrationError(
@@ -129,77 +121,67 @@ class AuthorizationServer(OAuthAuthorizationServerProvider[AuthorizationCode, Re
         if not scopes:
             raise AuthorizeError("invalid_scope", f"{resource} has a use for {' '.join(needed)} only")
         asked = AskedGrant(
-            client=cast("KnownClient", client).known.id,
+            client=_known(client).id,
             redirect=str(params.redirect_uri),
             named_redirect=params.redirect_uri_provided_explicitly,
-            state=params.state,
             challenge=params.code_challenge,
             scopes=scopes,
             resource=resource,
+            state=params.state,
         )
         return self._consents.page_for(asked)
 
     async def load_authorization_code(
         self, client: OAuthClientInformationFull, authorization_code: str
     ) -> AuthorizationCode | None:
-        known = cast("KnownClient", client).known
-        code = await on_thread(self._codes.get, authorization_code, known.id)
-        if code is None:
+        grant = await on_thread(self._grants.with_code, authorization_code, _known(client).id)
+        if grant is None:
             return None
-        named = SENT.get().fields.get("redirect_uri")
-        if (named is not None) != code.asked.named_redirect or named not in (None, code.asked.redirect):
-            return None
-        _check_resource(code.asked.resource)
+        self._check_resource(grant.resource)
         return AuthorizationCode(
             code=authorization_code,
-            scopes=list(code.asked.scopes),
-            expires_at=code.ends,
-            client_id=known.id,
-            code_challenge=code.asked.challenge,
-            redirect_uri=AnyUrl(code.asked.redirect),
-            redirect_uri_provided_explicitly=code.asked.named_redirect,
-            resource=code.asked.resource,
+            scopes=list(grant.scopes),
+            expires_at=grant.until,
+            client_id=grant.client,
+            code_challenge=grant.challenge,
+            redirect_uri=AnyUrl(grant.redirect),
+            redirect_uri_provided_explicitly=grant.named_redirect,
+            resource=grant.resource,
         )
 
     async def exchange_authorization_code(
         self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
     ) -> OAuthToken:
-        known = cast("KnownClient", client).known
+        known = _known(client)
         await on_thread(self._clients.keep, known)
-        return _given(await on_thread(self._codes.exchange, authorization_code.code, known.id))
+        return _given(await on_thread(self._grants.exchange, authorization_code.code, known.id))
 
     async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> RefreshToken | None:
-        known = cast("KnownClient", client).known
-        grant = await on_thread(self._grants.renewable, refresh_token, known.id)
+        grant = await on_thread(self._grants.renewable, refresh_token, _known(client).id)
         if grant is not None:
-            _check_resource(grant.resource)
-        return grant and RefreshToken(token=refresh_token, client_id=known.id, scopes=list(grant.scopes))
+            self._check_resource(grant.resource)
+        return grant and RefreshToken(token=refresh_token, client_id=grant.client, scopes=list(grant.scopes))
 
     async def exchange_refresh_token(
-        self,
-        client: OAuthClientInformationFull,
-        refresh_token: RefreshToken,
-        scopes: list[str],
+        self, client: OAuthClientInformationFull, refresh_token: RefreshToken, scopes: list[str]
     ) -> OAuthToken:
-        await on_thread(self._clients.keep, cast("KnownClient", client).known)
+        await on_thread(self._clients.keep, _known(client))
         return _given(await on_thread(self._grants.renew, refresh_token.token, scopes))
 
-    async def load_access_token(self, token: str) -> AccessToken | None:
-        """Any token, for its revocation: the gate recognises callers without the SDK."""
-        found = await on_thread(self._grants.client_and_id, token)
-        return found and AccessToken(token=token, client_id=found[0], scopes=[], expires_at=int(time.time()))
+    async def revoke(self, client_id: str, token: str) -> None:
+        """End the client's grant that the token names, and with it all its tokens."""
+        if await self.get_client(client_id) is None:
+            raise Wrong("invalid_client", "There is no such client", 401)
+        await on_thread(self._grants.revoke_token, token, client_id)
 
-    async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
-        """End the grant, and with it all its tokens."""
-        if found := await on_thread(self._grants.client_and_id, token.token):
-            await on_thread(self._grants.revoke, found[1])
+    def _check_resource(self, granted: str) -> None:
+        """RFC 8707: a client may name the resource again, but no other one."""
+        if (named := str(self._told.get("resource", ""))) and named.rstrip("/") != granted:
+            raise Wrong("invalid_target", f"The person has allowed {granted}, and no other resource")
 
 
-def _check_resource(granted: str) -> None:
-    """RFC 8707: a client may name the resource again, but no other one."""
-    named = SENT.get().fields.get("resource")
-    if named is not None and named.rstrip("/") != granted:
-        raise Wrong("invalid_target", f"The person has allowed {granted}, and no other resource")
+def _known(client: OAuthClientInformationFull) -> OAuthClient:
+    return cast("KnownClient", client).known
 
 
 def _given(tokens: Tokens | None) -> OAuthToken:
@@ -211,10 +193,3 @@ def _given(tokens: Tokens | None) -> OAuthToken:
         scope=" ".join(tokens.scopes),
         refresh_token=tokens.renews,
     )
-
-
-def authorization_server(host: Host) -> AuthorizationServer:
-    """That of a deployment."""
-    paths = [path_of(one) for one in SURFACES]
-    parts = clients_of(host), grants_of(host), codes_of(host), consents_of(host)
-    return AuthorizationServer(*parts, host.settings.base_url, paths)

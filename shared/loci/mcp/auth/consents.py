@@ -1,23 +1,27 @@
 """Consents: a client's wish, sealed, on its way through the person's browser, and the person's decision."""
 
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urlencode
+
+from pydantic import TypeAdapter
 
 from loci.core.errors import NotFound
 from loci.core.identity import Owner
-from loci.core.json import JsonObject
 from loci.core.signing import Keyring
-from loci.mcp.auth.grants import Grants, scopes_in
+from loci.mcp.auth.grants import AskedGrant, Grants, SignedInBy, grants_of
 from loci.mcp.auth.oauth_client import OAuthClient, host_of
-from loci.mcp.auth.oauth_clients import OAuthClients
-from loci.mcp.auth.oauth_codes import AskedGrant, Codes
-from loci.mcp.auth.signed_in_by import SignedInBy
+from loci.mcp.auth.oauth_clients import OAuthClients, clients_of
+
+if TYPE_CHECKING:
+    from loci.mcp.module import Host
 
 PAGE: Final = "/ui/consent"
 WISH_SECONDS: Final = 600.0
-"""How long the page with the question is good."""
+"""The time for which the page with the question is good."""
+_ASKED: Final = TypeAdapter(AskedGrant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,63 +38,30 @@ class Wish:
 
 
 class Consents:
-    """Asks for them, and tells the client."""
+    """Asks people for their consent, and tells the client."""
 
     def __init__(
-        self,
-        clients: OAuthClients,
-        grants: Grants,
-        codes: Codes,
-        keyring: Keyring,
-        issuer: str,
-        clock: Callable[[], float],
+        self, clients: OAuthClients, grants: Grants, keyring: Keyring, issuer: str, clock: Callable[[], float]
     ) -> None:
         self._clients = clients
         self._grants = grants
-        self._codes = codes
         self._seal = keyring.seal("oauth-wish")
         self._issuer = issuer
         self._clock = clock
 
     def page_for(self, asked: AskedGrant) -> str:
         """The address of the page that asks the person."""
-        wish: JsonObject = {
-            "c": asked.client,
-            "r": asked.redirect,
-            "n": asked.named_redirect,
-            "t": asked.state,
-            "p": asked.challenge,
-            "s": [*asked.scopes],
-            "a": asked.resource,
-            "e": self._clock() + WISH_SECONDS,
-        }
-        return f"{self._issuer}{PAGE}?wish={quote(self._seal.close(wish))}"
+        sealed = self._seal.close({"wish": asdict(asked), "ends": self._clock() + WISH_SECONDS})
+        return f"{self._issuer}{PAGE}?wish={quote(sealed)}"
 
     def wish(self, sealed: str) -> Wish:
         """The wish behind the address. Raises `NotFound` if it is too old, or nobody's."""
         match self._seal.open(sealed):
-            case {
-                "c": str(client),
-                "r": str(redirect),
-                "n": bool(named),
-                "t": state,
-                "p": str(challenge),
-                "s": list(scopes),
-                "a": str(resource),
-                "e": float() | int() as ends,
-            } if ends > self._clock():
-                known = self._clients.get(client)
-                if known is not None and known.accepts(redirect):
-                    asked = AskedGrant(
-                        client,
-                        redirect,
-                        named,
-                        state if isinstance(state, str) else None,
-                        challenge,
-                        scopes_in(scopes),
-                        resource,
-                    )
-                    return Wish(known, asked)
+            case {"wish": dict(wish), "ends": float() | int() as ends} if ends > self._clock():
+                asked = _ASKED.validate_python(wish)
+                client = self._clients.get(asked.client)
+                if client is not None and client.accepts(asked.redirect):
+                    return Wish(client, asked)
             case _:
                 pass
         raise NotFound("This question is too old, or nobody asked it", "Connect again in your client")
@@ -110,8 +81,7 @@ class Consents:
     def allow(self, wish: Wish, owner: Owner, by: SignedInBy, scopes: Sequence[str]) -> str:
         """The address to which the browser goes with the code."""
         asked = replace(wish.asked, scopes=tuple(scope for scope in wish.asked.scopes if scope in scopes))
-        code = self._codes.make(asked, wish.client.name, wish.place, owner, by)
-        return self._back(wish.asked, code=code)
+        return self._back(wish.asked, code=self._grants.allow(asked, wish.client.name, owner, by))
 
     def deny(self, wish: Wish) -> str:
         """The address to which it goes without one."""
@@ -121,3 +91,8 @@ class Consents:
         told = {**answer, **({"state": asked.state} if asked.state is not None else {}), "iss": self._issuer}
         # Appended as text: the client's own query comes back exactly as it was registered.
         return f"{asked.redirect}{'&' if '?' in asked.redirect else '?'}{urlencode(told)}"
+
+
+def consents_of(host: "Host") -> Consents:
+    """The questions to the people of a deployment."""
+    return Consents(clients_of(host), grants_of(host), host.keyring, host.settings.base_url, time.time)

@@ -13,6 +13,7 @@ from loci.core.identity import LOCAL_CALLER, Caller
 from loci.core.lazy import Lazy
 from loci.core.scopes import scopes_at
 from loci.core.settings import Settings
+from loci.mcp.auth.api_keys import ACCESS
 from loci.mcp.http.address import public_base
 from loci.mcp.http.peer import peer_of
 from loci.mcp.http.refusal import Refusal
@@ -21,7 +22,7 @@ from loci.mcp.threads import on_thread
 
 if TYPE_CHECKING:
     from loci.mcp.auth.grants import Grants
-    from loci.mcp.auth.tokens import AccessTokens
+    from loci.mcp.auth.issuer import AccessTokens
 
 # A request through a proxy or a tunnel need not come from this machine. Most add `X-Forwarded-For`, but not all, and it
 # can be turned off. What clients with tracing send is not among these: `x-ms-request-id`, `x-amzn-trace-id`.
@@ -35,8 +36,6 @@ FORWARDED_BEGIN = (
     *("ngrok-", "tailscale-", "x-tailscale-", "x-tunnel-", "x-pagekite-", "fly-"),
 )
 METADATA = "/.well-known/oauth-protected-resource"
-ACCESS = "loci-access-"
-"""The beginning of Loci's own access tokens."""
 
 
 class KeyNeeded(Refusal):
@@ -55,9 +54,9 @@ class Gate:
         self._tokens: AccessTokens | None = None
         self._grants = Lazy(self._own_grants) if host.settings.oauth == "built-in" else None
         if host.settings.oidc_issuer:
-            from loci.mcp.auth import tokens  # cryptography is loaded only if tokens are accepted
+            from loci.mcp.auth import issuer  # cryptography is loaded only if tokens are accepted
 
-            self._tokens = tokens.AccessTokens(host.settings, time.monotonic)
+            self._tokens = issuer.AccessTokens(host.settings, time.monotonic)
 
     async def recognise(self, scope: Scope, headers: Headers) -> Caller:
         """Return the caller. Refuse a credential that is missing, wrong or not enough."""
@@ -85,7 +84,7 @@ class Gate:
         return await self._by_token(self._tokens, scope, headers, shown)
 
     def _own_grants(self) -> "Grants":
-        from loci.mcp.auth.oauth_parts import grants_of  # callers with keys need nothing of it
+        from loci.mcp.auth.grants import grants_of  # callers with keys need nothing of it
 
         return grants_of(self._host)
 
@@ -102,8 +101,7 @@ class Gate:
         return caller
 
     async def _by_token(self, tokens: "AccessTokens", scope: Scope, headers: Headers, token: str) -> Caller:
-        from loci.mcp.auth.issuer_keys import LONGEST_WAIT, KeysUnderWay
-        from loci.mcp.auth.issuer_tokens import BadToken
+        from loci.mcp.auth.issuer import LONGEST_WAIT, BadToken, KeysUnderWay
 
         try:
             caller = await tokens.caller_of(token, scope["path"].rstrip("/"))

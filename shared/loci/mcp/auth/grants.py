@@ -1,31 +1,39 @@
-"""Grants: what a person let a client do for them, and the tokens that stand for it.
+"""Grants: what a person let a client do for them, and the code and the tokens that stand for it.
 
-Tokens are sealed by the keyring and name their grant, which is read at each use: when it is revoked, or the key with
-which the person signed in, all its tokens end.
+One record a grant. It begins with the person's consent, and is good for nothing until its client has exchanged the
+code. Tokens are sealed by the keyring and name their grant, which is read at each use: when it is revoked, or the key
+with which the person signed in, all its tokens end.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import hashlib
+import hmac
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from pydantic import TypeAdapter
 
 from loci.core.errors import Conflict, NotFound
 from loci.core.full_disk import freeing
 from loci.core.identity import SYSTEM, Caller, Owner
-from loci.core.ids import content_id
-from loci.core.json import JsonObject, iso, string
-from loci.core.scopes import SCOPES
+from loci.core.ids import content_id, random_id
+from loci.core.json import JsonObject, iso
 from loci.core.signing import Keyring
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
-from loci.mcp.auth.api_keys import ApiKeys
-from loci.mcp.auth.gate import ACCESS
-from loci.mcp.auth.owners_grants import forget_id, keep_id, kept_ids
-from loci.mcp.auth.signed_in_by import SignedInBy, signed_in_by
+from loci.mcp.auth.api_keys import ACCESS, ApiKeys
+from loci.mcp.auth.oauth_client import host_of
 
-KIND: Final = "oauth_grant"
-CONSENTS: Final = "oauth_remembered"
-KEPT_SECONDS: Final = 365 * 24 * 3600.0
-"""A consent is forgotten so long after it was last given, even if its grant goes on."""
+if TYPE_CHECKING:
+    from loci.mcp.module import Host
+
+KIND: Final = "grant"
+CODE_SECONDS: Final = 60.0
+REMEMBERED_SECONDS: Final = 365 * 24 * 3600.0
+"""A consent is forgotten so long after it was given, even if its grant goes on; and so is that a grant was revoked."""
 ACCESS_SECONDS: Final = 3600
 UNUSED_SECONDS: Final = 30 * 24 * 3600.0
 """A grant ends if its client has not renewed its token for so long: on AWS, the secret that seals it lives as long."""
@@ -34,6 +42,30 @@ ISSUER_SECONDS: Final = 30 * 24 * 3600.0
 REPEATED_SECONDS: Final = 30.0
 """A renewal may be repeated for so long, by a client that never got its answer: it gets the same token again."""
 RENEWS: Final = "loci-renew-"
+ID: Final = re.compile(r"[0-9a-f]{36}")
+
+
+@dataclass(frozen=True, slots=True)
+class SignedInBy:
+    """The API key or the OpenID Connect issuer with which a person signed in. Neither: nobody here needs a key."""
+
+    key: str | None = None
+    """The id of the key."""
+    issuer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedGrant:
+    """The grant that a client asks for, as its question came in the person's browser."""
+
+    client: str
+    redirect: str
+    named_redirect: bool
+    """True: the client named the redirect, so it names it again when it exchanges the code."""
+    challenge: str
+    scopes: tuple[str, ...]
+    resource: str
+    state: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +75,35 @@ class Grant:
     id: str
     client: str
     client_name: str
-    place: str
-    """The place to which the browser was sent with the code."""
-    owner: Owner
-    by: SignedInBy
+    redirect: str
+    named_redirect: bool
+    challenge: str
     scopes: tuple[str, ...]
     resource: str
+    owner: Owner
+    by: SignedInBy
+    code: str
+    """The hash of the code."""
     created: str
     renewed: float
-    generation: int
-    """How often its token was renewed."""
-    revoked: str | None
+    """The time at which the client got its newest tokens."""
+    generation: int | None = None
+    """The number of renewals of its token. None: the client has not exchanged the code yet."""
+    revoked: str | None = None
+
+    @property
+    def place(self) -> str:
+        """The place to which the browser was sent with the code, for people."""
+        return host_of(self.redirect)
 
     @property
     def until(self) -> float:
-        """When it ends: if nobody renews it until then, or, of a person who signed in at the issuer, in any case."""
+        """The time of its end, if nobody renews it until then; of a person who signed in at the issuer, in any case."""
+        if self.generation is None:
+            return self.renewed + CODE_SECONDS
         if self.by.issuer is None:
             return self.renewed + UNUSED_SECONDS
-        return datetime.fromisoformat(self.created).timestamp() + ISSUER_SECONDS
+        return _began(self) + ISSUER_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +113,9 @@ class Tokens:
     access: str
     renews: str
     scopes: tuple[str, ...]
+
+
+_GRANT: Final = TypeAdapter(Grant)
 
 
 class Grants:
@@ -94,139 +140,166 @@ class Grants:
         self._without_key = without_key
         self._issuer = issuer
 
-    def begin(self, id: str, told: JsonObject, redirect: str) -> Tokens | None:
-        """The first tokens of a new grant; None if it has ended already, or the key behind it.
+    def allow(self, asked: AskedGrant, client_name: str, owner: Owner, by: SignedInBy) -> str:
+        """Make a grant of what a person has just allowed, and return its code, which is good for a minute."""
+        now, id = self._clock(), _prefix(owner) + random_id(24)
+        code = f"{id}.{secrets.token_urlsafe(32)}"
+        grant = Grant(
+            id=id,
+            client=asked.client,
+            client_name=client_name,
+            redirect=asked.redirect,
+            named_redirect=asked.named_redirect,
+            challenge=asked.challenge,
+            scopes=asked.scopes,
+            resource=asked.resource,
+            owner=owner,
+            by=by,
+            code=_hash(code),
+            created=iso(now),
+            renewed=now,
+        )
+        self._put(grant, ABSENT)
+        return code
 
-        Loci remembers the consent with it: what nobody could see or revoke would let a client in without a question.
-        """
-        client, owner = string(told["client"]), Owner(string(told["tenant"]), string(told["subject"]))
-        consent: JsonObject = {"grant": id, "redirect": redirect}
-        self._records.put(owner, CONSENTS, consent_key(client), consent, expires_at=self._clock() + KEPT_SECONDS)
-        begun, until = self._begun(told), self._clock() + UNUSED_SECONDS
-        keep_id(self._records, owner, id, until)
-        try:
-            record = self._records.put(SYSTEM, KIND, id, begun, expect_version=ABSENT, expires_at=until)
-        except Conflict:
+    def with_code(self, code: str, client: str) -> Grant | None:
+        """Return the client's grant that waits for this code. A code that comes twice was stolen: its grant ends."""
+        found = self._with_code(code, client)
+        return found and found[0]
+
+    def exchange(self, code: str, client: str) -> Tokens | None:
+        """Give tokens for a code. None if it comes twice at this moment: then nobody keeps its tokens."""
+        found = self._with_code(code, client)
+        if found is None or not self._holds(found[0]):
             return None
-        grant = grant_of(record)
-        return self._tokens(grant, grant.scopes) if self._holds(grant) else None
+        begun = replace(found[0], generation=0, renewed=self._clock())
+        try:
+            self._put(begun, found[1])
+        except Conflict:
+            self.with_code(code, client)
+            return None
+        return self._tokens(begun, begun.scopes)
 
     def renewable(self, token: str, client: str) -> Grant | None:
-        """The client's grant that this token renews. A token that was renewed long ago was stolen: the grant ends."""
+        """Return the client's grant that this token renews. A token that was renewed long ago was stolen: it ends."""
         found = self._renewing(token)
         if found is None or found[0].client != client or not self._holds(found[0]):
             return None
-        grant, generation = found
+        grant, _, generation = found
         if generation == grant.generation or self._is_repeated(grant, generation):
             return grant
-        self._end(grant)
+        self._end(grant.id)
         return None
 
     def renew(self, token: str, scopes: Sequence[str]) -> Tokens | None:
-        """New tokens for one that renews; None if it does not any more."""
-        found = self._renewing(token)
-        if found is None:
-            return None
-        grant, generation = found
-        if generation != grant.generation:
-            return self._tokens(grant, scopes) if self._is_repeated(grant, generation) else None
-        record = self._records.get(SYSTEM, KIND, grant.id)
-        now = self._clock()
-        if record is None or record.value["generation"] != generation or record.value["revoked"] is not None:
-            return self._repeated(token, scopes)
-        later, until = record.value | {"generation": generation + 1, "renewed": now}, now + UNUSED_SECONDS
-        keep_id(self._records, grant.owner, grant.id, until)
-        try:
-            stored = self._records.put(SYSTEM, KIND, grant.id, later, expect_version=record.version, expires_at=until)
-        except Conflict:
-            return self._repeated(token, scopes)
-        return self._tokens(grant_of(stored), scopes)
+        """Give new tokens for one that renews; None if it does not any more."""
+        while found := self._renewing(token):
+            grant, version, generation = found
+            if self._is_repeated(grant, generation):  # perhaps another request has just got them for the same token
+                return self._tokens(grant, scopes)
+            if generation != grant.generation:
+                return None
+            renewed = replace(grant, generation=generation + 1, renewed=self._clock())
+            try:
+                self._put(renewed, version)
+            except Conflict:
+                continue
+            return self._tokens(renewed, scopes)
+        return None
 
     def caller_of(self, token: str, resources: Iterable[str]) -> Caller | None:
-        """The caller who shows an access token at an endpoint with one of these names; None if it is not good there."""
+        """Return the caller who shows an access token at an endpoint with one of these names, if it is good there."""
         match self._access.open(token.removeprefix(ACCESS)):
             case {"g": str(id), "e": float() | int() as ends, "s": list(scopes)} if ends > self._clock():
                 grant = self._grant(id)
                 if grant is None or grant.resource not in set(resources) or not self._holds(grant):
                     return None
                 allowed = frozenset(str(one) for one in scopes) & set(grant.scopes)
-                name, id = grant.client_name, grant.id
-                return Caller(grant.owner, "grant", allowed, float(ends), name=name, credential=id)
+                return Caller(grant.owner, "grant", allowed, float(ends), name=grant.client_name, credential=grant.id)
             case _:
                 return None
-
-    def client_and_id(self, token: str) -> tuple[str, str] | None:
-        """The client and the id of the grant of any token that is still good."""
-        if token.startswith(ACCESS):
-            claims = self._access.open(token.removeprefix(ACCESS)) or {}
-            grant = self._grant(str(claims.get("g", "")))
-        else:
-            found = self._renewing(token)
-            grant = found[0] if found else None
-        return (grant.client, grant.id) if grant and self._holds(grant) else None
 
     def list(self) -> list[Grant]:
         """All grants that hold, oldest first."""
         found = readable(every(self._records, SYSTEM, KIND), grant_of)
-        return sorted((one for one in found if self._holds(one)), key=lambda one: one.created)
+        return sorted((one for one in found if self._is_connected(one)), key=lambda one: one.created)
 
     def of(self, owner: Owner) -> Sequence[Grant]:
         """The owner's grants that hold, newest first."""
-        # A consent names the last grant of a client, also if that has not left its id since Loci keeps ids.
-        last = [id for id, _ in readable(every(self._records, owner, CONSENTS), consent_of)]
-        found = self._records.get_all(SYSTEM, KIND, [*kept_ids(self._records, owner), *last]).values()
-        mine = [one for one in readable(found, grant_of) if one.owner == owner and self._holds(one)]
+        mine = [one for one in self._each_of(owner) if self._is_connected(one)]
         return sorted(mine, key=lambda one: (one.created, one.id), reverse=True)
 
     @freeing()
     def revoke(self, id: str, owner: Owner | None = None) -> Grant:
-        """End a grant, of this owner if one is named, and forget that they have allowed its client something."""
+        """End a grant, of this owner if one is named. The next time, its client asks them again."""
         grant = self._grant(id)
         if grant is None or owner not in (None, grant.owner):
             advice = "List them with: loci clients list" if owner is None else "See yours at /ui/connections"
             raise NotFound(f"There is no connection {id}", advice, code="CLIENT_NOT_FOUND")
-        self._end(grant)
+        self._end(id)
         return grant
 
-    def end_stolen(self, id: str, told: JsonObject) -> None:
-        """End the grant that a code has begun, or is just beginning: the code came a second time."""
-        try:
-            ended = self._begun(told) | {"revoked": iso(self._clock())}
-            until = self._clock() + UNUSED_SECONDS
-            self._records.put(SYSTEM, KIND, id, ended, expect_version=ABSENT, expires_at=until)
-        except Conflict:
-            if grant := self._grant(id):
-                self._end(grant)
+    def revoke_token(self, token: str, client: str) -> None:
+        """End the client's grant that this token names, if any does."""
+        if token.startswith(ACCESS):
+            grant = self._grant(str((self._access.open(token.removeprefix(ACCESS)) or {}).get("g", "")))
+        else:
+            found = self._renewing(token)
+            grant = found and found[0]
+        if grant and grant.client == client:
+            self._end(grant.id)
 
     def allowed(self, owner: Owner, client: str, redirect: str) -> Grant | None:
-        """The grant that the person gave the client last; None if it has ended, or the browser went elsewhere then."""
-        found = read_or_none(self._records.get(owner, CONSENTS, consent_key(client)), consent_of)
-        grant = self._grant(found[0]) if found and found[1] == redirect else None
-        return grant if grant and self._holds(grant) else None
+        """Return the newest grant of the client at this redirect, if it holds and is no older than the last revoked."""
+        mine = [one for one in self._each_of(owner) if one.client == client]
+        revoked = max((one.revoked for one in mine if one.revoked), default="")
+        held = [one for one in mine if self._is_connected(one) and one.redirect == redirect and one.created > revoked]
+        grant = max(held, key=lambda one: one.created, default=None)
+        return grant if grant and self._clock() < _began(grant) + REMEMBERED_SECONDS else None
 
-    def _repeated(self, token: str, scopes: Sequence[str]) -> Tokens | None:
-        """The tokens that another request has just got for the same token."""
-        found = self._renewing(token)
-        return self._tokens(found[0], scopes) if found and self._is_repeated(*found) else None
+    def _with_code(self, code: str, client: str) -> tuple[Grant, str] | None:
+        found = self._read(code.partition(".")[0])
+        if found is None or found[0].client != client or not hmac.compare_digest(found[0].code, _hash(code)):
+            return None
+        if found[0].generation is not None:
+            self._end(found[0].id)
+            return None
+        return found
 
     def _is_repeated(self, grant: Grant, generation: int) -> bool:
-        return generation == grant.generation - 1 and self._clock() - grant.renewed <= REPEATED_SECONDS
+        is_last = grant.generation is not None and generation == grant.generation - 1
+        return is_last and self._clock() - grant.renewed <= REPEATED_SECONDS
 
     def _tokens(self, grant: Grant, scopes: Sequence[str]) -> Tokens:
         access: JsonObject = {"g": grant.id, "e": int(self._clock()) + ACCESS_SECONDS, "s": [*scopes]}
         renews: JsonObject = {"g": grant.id, "n": grant.generation}
         return Tokens(ACCESS + self._access.close(access), RENEWS + self._renew.close(renews), tuple(scopes))
 
-    def _renewing(self, token: str) -> tuple[Grant, int] | None:
+    def _renewing(self, token: str) -> tuple[Grant, str, int] | None:
         match self._renew.open(token.removeprefix(RENEWS)):
             case {"g": str(id), "n": int(generation)}:
-                grant = self._grant(id)
-                return (grant, generation) if grant and grant.revoked is None else None
+                found = self._read(id)
+                return (*found, generation) if found and found[0].revoked is None else None
             case _:
                 return None
 
     def _grant(self, id: str) -> Grant | None:
-        return read_or_none(self._records.get(SYSTEM, KIND, id), grant_of) if id else None
+        found = self._read(id)
+        return found and found[0]
+
+    def _read(self, id: str) -> tuple[Grant, str] | None:
+        """The grant and the version of its record."""
+        record = self._records.get(SYSTEM, KIND, id) if ID.fullmatch(id) else None
+        grant = read_or_none(record, grant_of)
+        return (grant, record.version) if record and grant else None
+
+    def _each_of(self, owner: Owner) -> Iterator[Grant]:
+        """Each grant of the owner, also those that have ended."""
+        found = readable(every(self._records, SYSTEM, KIND, _prefix(owner)), grant_of)
+        return (one for one in found if one.owner == owner)
+
+    def _is_connected(self, grant: Grant) -> bool:
+        return grant.generation is not None and self._holds(grant)
 
     def _holds(self, grant: Grant) -> bool:
         """True if nobody has revoked it, nor the key with which the person signed in."""
@@ -238,23 +311,29 @@ class Grants:
             return self._keys.owner_by_id(by.key) == owner
         return self._without_key if by.issuer is None else by.issuer == self._issuer
 
-    def _begun(self, told: JsonObject) -> JsonObject:
-        now = self._clock()
-        return told | {"created": iso(now), "renewed": now, "generation": 0, "revoked": None}
+    def _put(self, grant: Grant, version: str) -> None:
+        value = asdict(grant)
+        del value["id"]
+        ends = grant.until if grant.revoked is None else self._clock() + REMEMBERED_SECONDS
+        self._records.put(SYSTEM, KIND, grant.id, value, expect_version=version, expires_at=ends)
 
-    def _end(self, grant: Grant) -> None:
-        """Revoke the grant, whatever else happens to it at this moment. The person is asked again next time."""
-        self._records.remove(grant.owner, CONSENTS, consent_key(grant.client))
-        forget_id(self._records, grant.owner, grant.id)
-        while record := self._records.get(SYSTEM, KIND, grant.id):
-            if record.value.get("revoked") is not None:
+    def _end(self, id: str) -> None:
+        """Revoke the grant, whatever else happens to it at this moment."""
+        while found := self._read(id):
+            grant, version = found
+            if grant.revoked is not None:
                 return
-            ended, until = record.value | {"revoked": iso(self._clock())}, self._clock() + UNUSED_SECONDS
             try:
-                self._records.put(SYSTEM, KIND, grant.id, ended, expect_version=record.version, expires_at=until)
+                self._put(replace(grant, revoked=iso(self._clock())), version)
             except Conflict:
                 continue
             return
+
+
+def grants_of(host: "Host") -> Grants:
+    """The grants of a deployment."""
+    without_key, issuer = host.settings.auth == "open", host.settings.signs_in_at
+    return Grants(host.records, host.keyring, host.api_keys, time.time, without_key=without_key, issuer=issuer)
 
 
 def granting_owners(records: RecordStore) -> list[Owner]:
@@ -264,38 +343,18 @@ def granting_owners(records: RecordStore) -> list[Owner]:
 
 def grant_of(record: Record) -> Grant:
     """The grant of a record."""
-    value = record.value
-    revoked, renewed, generation = value["revoked"], value["renewed"], value["generation"]
-    if not isinstance(renewed, float | int) or not isinstance(generation, int):
-        raise TypeError("no grant")
-    return Grant(
-        record.key,
-        string(value["client"]),
-        string(value["client_name"]),
-        string(value["place"]),
-        Owner(string(value["tenant"]), string(value["subject"])),
-        signed_in_by(value),
-        scopes_in(value["scopes"]),
-        string(value["resource"]),
-        string(value["created"]),
-        float(renewed),
-        generation,
-        None if revoked is None else string(revoked),
-    )
+    return _GRANT.validate_python({"id": record.key, **record.value})
 
 
-def consent_of(record: Record) -> tuple[str, str]:
-    """The grant that a consent has begun, and the redirect URI that it was given for."""
-    return string(record.value["grant"]), string(record.value["redirect"])
+def _prefix(owner: Owner) -> str:
+    """The beginning of the ids of an owner's grants: they are listed together."""
+    return content_id(owner.key, length=12)
 
 
-def scopes_in(value: object) -> tuple[str, ...]:
-    """The scopes in a stored list."""
-    if not isinstance(value, list):
-        raise TypeError("no list of scopes")
-    return tuple(scope for scope in SCOPES if scope in value)
+def _began(grant: Grant) -> float:
+    return datetime.fromisoformat(grant.created).timestamp()
 
 
-def consent_key(client: str) -> str:
-    """The key of the record of a consent: a client's id may be longer than a key."""
-    return content_id(client, length=32)
+def _hash(code: str) -> str:
+    # 256 random bits need no slow hash.
+    return hashlib.sha256(code.encode("utf-8", "replace")).hexdigest()

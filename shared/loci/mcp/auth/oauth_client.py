@@ -9,7 +9,6 @@ from urllib.parse import parse_qs, urlsplit
 from pydantic import AnyUrl
 
 from loci.core.errors import Refused
-from loci.core.json import JsonObject, string
 
 MOST_REDIRECTS, LONGEST_REDIRECT, LONGEST_NAME = 10, 1000, 100
 LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -32,7 +31,7 @@ NOT_FOR_PROGRAMS: Final = frozenset(
     {"http", "ws", "wss", "ftp", "mailto", "tel", "sms", "ms-msdt", "ms-officecmd", "search-ms", "shell", "localhost"}
 )
 DOCTOR: Final = "loci doctor"
-"""The name of the client as which `loci doctor --url` comes. It comes once."""
+"""The name of the client as which `loci doctor --url` comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +47,6 @@ class OAuthClient:
         """The host that vouches for its name. None: the client chose it itself."""
         return home_of(self.id)
 
-    @property
-    def comes_once(self) -> bool:
-        """True if nobody needs its registration for long."""
-        return self.name == DOCTOR
-
-    def stored(self) -> JsonObject:
-        """The client, as records keep it."""
-        return {"name": self.name, "redirects": [*self.redirects]}
-
     def accepts(self, redirect: str) -> bool:
         """True if a browser may be sent there: exactly this address is registered, or on loopback with any port."""
         return redirect in self.redirects or any(_same_but_port(redirect, one) for one in self.redirects)
@@ -64,15 +54,12 @@ class OAuthClient:
 
 def home_of(client: str) -> str | None:
     """The host of a client's id, if that is the address of its document."""
-    return urlsplit(client).netloc if client.startswith("https://") else None
+    return urlsplit(client).netloc if is_document(client) else None
 
 
-def stored_client(id: str, value: JsonObject) -> OAuthClient:
-    """The client of a record."""
-    redirects = value["redirects"]
-    if not isinstance(redirects, list):
-        raise TypeError("no list")
-    return OAuthClient(id, string(value["name"]), tuple(string(one) for one in redirects))
+def is_document(client: str) -> bool:
+    """True if the client's id is the address of a document."""
+    return client.startswith("https://")
 
 
 def refused(uri: str, why: str) -> Refused:

@@ -1,66 +1,214 @@
-"""Clients of the built-in authorization server: programs that registered themselves, or that a document describes."""
+"""Clients of the built-in authorization server: programs that registered themselves, or that a document describes.
 
+A client ID metadata document lies at the https address that is the client's id, and the host of the address vouches for
+the client. Strangers name these addresses, so what reads them connects only to public ones, and reads little.
+"""
+
+import hashlib
+import json
 import re
+import time
 from collections.abc import Callable
-from typing import Final
+from dataclasses import asdict
+from ipaddress import ip_address, ip_network
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
-from loci.core.errors import Refused
+from pydantic import TypeAdapter
+
+from loci.core.errors import Conflict, LociError, Refused, Unavailable
 from loci.core.identity import SYSTEM
-from loci.core.ids import random_id
+from loci.core.ids import content_id, random_id
+from loci.core.json import JsonObject
 from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
-from loci.mcp.auth.client_documents import ClientDocuments, is_document
-from loci.mcp.auth.hourly_limits import HourlyLimits
-from loci.mcp.auth.oauth_client import MOST_REDIRECTS, OAuthClient, check_redirect, plain_name, stored_client
+from loci.mcp.auth.oauth_client import HOST, MOST_REDIRECTS, OAuthClient, is_document, plain_name, spelled
+
+if TYPE_CHECKING:
+    from loci.mcp.module import Host
 
 KIND: Final = "oauth_client"
 UNUSED_SECONDS: Final = 24 * 3600.0
 """A client whom nobody has allowed anything by then is forgotten."""
 KEPT_SECONDS: Final = 365 * 24 * 3600.0
 """A client is forgotten so long after it last got a token."""
-ONCE_SECONDS: Final = 3600.0
-"""A client that comes once is forgotten after this."""
+DOCUMENT: Final = "oauth_client_document"
+FRESH_SECONDS: Final = 3600.0
+"""A document is read again when it is older, and once in this time at most."""
+DOCUMENT_SECONDS: Final = 24 * 3600.0
+"""An older one is good for so long while its host does not answer."""
+LONGEST_ID, LARGEST = 500, 64 * 1024
+COUNTS: Final = "oauth_counts"
+HOUR: Final = 3600.0
+MOST_OF_ADDRESS, MOST_IN_ALL = 20, 200
+"""Programs that an address, and all addresses together, may bring in an hour."""
+TRIES: Final = 5
+SITE: Final = 48
+"""Bits of the largest network of IPv6 that one home or firm gets (RFC 6177)."""
+_CLIENT: Final = TypeAdapter(OAuthClient)
+
+
+class TooManyPrograms(Unavailable):
+    """More programs than one address, or all, may bring in an hour."""
 
 
 class OAuthClients:
-    """Registers and finds them."""
+    """Registers clients, reads their documents, and finds them."""
 
-    def __init__(self, records: RecordStore, documents: ClientDocuments, clock: Callable[[], float]) -> None:
+    def __init__(self, records: RecordStore, read: Callable[[str], bytes], clock: Callable[[], float]) -> None:
+        """`read` returns the bytes behind a public https address."""
         self._records = records
-        self._documents = documents
-        self._limits = HourlyLimits(records, clock)
+        self._read = read
         self._clock = clock
 
     def register(self, name: str, redirects: list[str], address: str) -> OAuthClient:
-        """A new client. `address` is the sender's: none may register without end."""
+        """Keep a new client. `address` is the sender's: none may register without end."""
         if not 0 < len(redirects) <= MOST_REDIRECTS:
             raise Refused(f"A client has 1 to {MOST_REDIRECTS} redirect URIs", "Name those that it uses")
-        for one in redirects:
-            check_redirect(one)
-        self._limits.count("registrations", address)
-        client = OAuthClient(f"client-{random_id(24)}", plain_name(name), tuple(redirects))
-        until = self._clock() + (ONCE_SECONDS if client.comes_once else UNUSED_SECONDS)
-        self._records.put(SYSTEM, KIND, client.id, client.stored(), expect_version=ABSENT, expires_at=until)
+        client = OAuthClient(f"client-{random_id(24)}", plain_name(name), tuple(spelled(one) for one in redirects))
+        self._count("registrations", address)
+        self._put(client, UNUSED_SECONDS, ABSENT)
         return client
 
+    def keep(self, client: OAuthClient) -> None:
+        """Remember the client for a year from now: it has just got a token."""
+        if not is_document(client.id):
+            self._put(client, KEPT_SECONDS, None)
+
     def get(self, id: str, address: str | None = None) -> OAuthClient | None:
-        """The client with that id; None if there is none, or it was forgotten.
+        """Return the client with that id; None if there is none, or it was forgotten.
 
         Its document is read only if the sender's `address` is known. Raises `Refused` if it is not good.
         """
         if is_document(id):
-            return self._documents.known(id) if address is None else self._documents.get(id, address)
+            return self._of_document(id, address)
         if not re.fullmatch(r"client-[0-9a-f]{24}", id):
             return None
         return read_or_none(self._records.get(SYSTEM, KIND, id), client_of)
 
-    def keep(self, client: OAuthClient) -> None:
-        """Remember the client for a year from now: it has just got a token."""
-        if is_document(client.id):
+    def _put(self, client: OAuthClient, seconds: float, version: str | None) -> None:
+        until = self._clock() + seconds
+        self._records.put(SYSTEM, KIND, client.id, asdict(client), expect_version=version, expires_at=until)
+
+    def _of_document(self, id: str, address: str | None) -> OAuthClient | None:
+        kept = self._records.get(SYSTEM, DOCUMENT, _document_key(id))
+        known = read_or_none(kept, client_of)
+        if address is None:
+            return known
+        check_id(id)
+        if kept is None or known is None:
+            self._count("documents", address)
+        elif not self._is_ours_to_read(kept):
+            return known
+        try:
+            text = self._read(id)
+        except LociError as error:
+            if known:
+                return known
+            raise Refused(f"The document of the client cannot be read: {error.what}", error.resolution) from None
+        try:
+            client = client_in(id, text)
+        except Refused:
+            self._records.remove(SYSTEM, DOCUMENT, _document_key(id))
+            raise
+        now = self._clock()
+        value: JsonObject = asdict(client) | {"read": now}
+        self._records.put(SYSTEM, DOCUMENT, _document_key(id), value, expires_at=now + DOCUMENT_SECONDS)
+        return client
+
+    def _is_ours_to_read(self, kept: Record) -> bool:
+        """True if the document is old, and nobody else reads it again.
+
+        It does not count as one that a stranger brings: their flood would stop clients that are connected.
+        """
+        now, read = self._clock(), kept.value.get("read")
+        if isinstance(read, float | int) and now - read < FRESH_SECONDS:
+            return False
+        tried, until = kept.value | {"read": now}, kept.expires_at
+        try:
+            self._records.put(SYSTEM, DOCUMENT, kept.key, tried, expect_version=kept.version, expires_at=until)
+        except Conflict:
+            return False
+        return True
+
+    def _count(self, what: str, address: str) -> None:
+        """Count one more in this hour, for the network of the address. Raises `TooManyPrograms` after enough."""
+        key = f"{what}.{int(self._clock() // HOUR)}"
+        sender = hashlib.sha256(_network(address).encode("utf-8", "replace")).hexdigest()[:16]
+        for _ in range(TRIES):
+            record = self._records.get(SYSTEM, COUNTS, key)
+            told = record.value if record else {}
+            counts = {name: number for name, number in told.items() if isinstance(number, int)}
+            if counts.get(sender, 0) >= MOST_OF_ADDRESS or sum(counts.values()) >= MOST_IN_ALL:
+                break
+            more: JsonObject = {**counts, sender: counts.get(sender, 0) + 1}
+            version, until = record.version if record else ABSENT, self._clock() + 2 * HOUR
+            try:
+                self._records.put(SYSTEM, COUNTS, key, more, expect_version=version, expires_at=until, durable=False)
+            except Conflict:
+                continue
             return
-        until = self._clock() + (ONCE_SECONDS if client.comes_once else KEPT_SECONDS)
-        self._records.put(SYSTEM, KIND, client.id, client.stored(), expires_at=until)
+        raise TooManyPrograms("Too many programs have come in this hour", "Try again in an hour")
+
+
+def clients_of(host: "Host") -> OAuthClients:
+    """The clients of a deployment."""
+    return OAuthClients(host.records, host.read_public, time.time)
 
 
 def client_of(record: Record) -> OAuthClient:
     """The client of a record."""
-    return stored_client(record.key, record.value)
+    return _CLIENT.validate_python({"id": record.key, **record.value})
+
+
+def check_id(id: str) -> None:
+    """Raise `Refused` if no document can have this address: it has a path, and only one spelling."""
+    try:
+        parts = urlsplit(id)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host, parts = None, urlsplit("")
+    plain = id.isascii() and id.isprintable() and not set(id) & set(" \"'<>\\^`{|}#@") and len(id) <= LONGEST_ID
+    dots = {".", "..", "%2e", "%2e%2e", ".%2e", "%2e."} & set(parts.path.lower().split("/"))
+    if not plain or not is_document(id) or not host or not HOST.fullmatch(host) or parts.path in ("", "/") or dots:
+        raise Refused("This client_id is no address of a document", "Use https, a host and a path")
+
+
+def client_in(id: str, text: bytes) -> OAuthClient:
+    """The client that a document describes. Raises `Refused` if it is not the document of this id."""
+
+    def refused(why: str) -> Refused:
+        return Refused(f"The document of the client {why}", "Tell the makers of the client")
+
+    if len(text) > LARGEST:
+        raise refused(f"has more than {LARGEST // 1024} KB")
+    try:
+        told: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        raise refused("is no JSON") from None
+    match told:
+        case {"client_id": str(named), "redirect_uris": [*redirects]}:
+            pass
+        case _:
+            raise refused("names no client_id, or no redirect_uris")
+    if named != id:
+        raise refused("names another client_id")
+    if told.get("token_endpoint_auth_method", "none") != "none":
+        raise refused("wants to authenticate itself, and Loci gives no secrets: its method must be none")
+    if not 0 < len(redirects) <= MOST_REDIRECTS or not all(isinstance(one, str) for one in redirects):
+        raise refused(f"must name 1 to {MOST_REDIRECTS} redirect URIs")
+    name = plain_name(str(told.get("client_name") or urlsplit(id).hostname))
+    return OAuthClient(id, name, tuple(spelled(one) for one in redirects))
+
+
+def _document_key(id: str) -> str:
+    """The key of its record: the address may be longer than a key."""
+    return content_id(id, length=32)
+
+
+def _network(address: str) -> str:
+    """The address as it is counted: of IPv6, a home or a firm has a whole network."""
+    try:
+        known = ip_address(address)
+    except ValueError:
+        return address
+    return str(ip_network((known, SITE), strict=False)) if known.version == 6 else str(known)

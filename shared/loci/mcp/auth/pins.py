@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import secrets
+import time
 from collections.abc import Callable
 from typing import Final, cast
 
@@ -11,6 +12,7 @@ from loci.core.errors import Conflict, Misconfigured, Refused
 from loci.core.identity import SYSTEM
 from loci.core.ids import content_id
 from loci.core.json import JsonObject, string
+from loci.core.settings import Settings
 from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
 
 KIND: Final = "pin"
@@ -89,6 +91,12 @@ class Pins:
     def _hash(self) -> str | None:
         record = self._records.get(SYSTEM, KIND, KIND)
         return self._given if record is None else string(record.value["hash"])
+
+
+def pins_of(settings: Settings, records: RecordStore) -> Pins:
+    """The PIN of a deployment."""
+    given = settings.pin_hash
+    return Pins(records, time.time, given.get_secret_value() if given else None)
 
 
 def no_pin() -> Refused:

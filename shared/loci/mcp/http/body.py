@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import anyio
-from starlette.types import Receive
+from starlette.types import Message, Receive
 
 from loci.mcp.http.json_shape import check_shape, too_deep
 from loci.mcp.http.refusal import Refusal, not_json
@@ -50,6 +50,16 @@ async def _all_bytes(receive: Receive, largest: int) -> bytes:
         parts.append(part)
         more = event.get("more_body", False)
     return b"".join(parts)
+
+
+def replayed(raw: bytes, receive: Receive) -> Receive:
+    """Give the body again, then whatever else the client sends."""
+    left: list[Message] = [{"type": "http.request", "body": raw, "more_body": False}]
+
+    async def again() -> Message:
+        return left.pop() if left else await receive()
+
+    return again
 
 
 @dataclass(frozen=True, slots=True)

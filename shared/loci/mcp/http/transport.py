@@ -9,7 +9,7 @@ import anyio
 from mcp.server.streamable_http import REQUEST_CANCELLED
 from starlette.types import Message, Receive, Scope, Send
 
-from loci.mcp.http.body import Body
+from loci.mcp.http.body import Body, replayed
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.http.requests_under_way import RequestsUnderWay
 
@@ -46,7 +46,7 @@ class Transport:
         elif takes_time and not is_streamed:
             await _serve_until_closed(serve, body, scope, receive, send)
         else:
-            await serve(scope, _replay(body, receive), send)
+            await serve(scope, replayed(body.raw, receive), send)
 
     async def answer(self, body: Body, scope: Scope) -> str | None:
         """The JSON text that answers the message; None if it needs no answer, or was cancelled."""
@@ -58,7 +58,7 @@ class Transport:
         session: str | None = scope.get(SESSION_KEY)
         self.under_way.hear(session, body.message)
         with self.under_way.cancellable(session, body.message) as answering:
-            await self.json(scope, _replay(body, _nothing_more), keep)
+            await self.json(scope, replayed(body.raw, _nothing_more), keep)
         return None if answering.cancelled_caught else b"".join(parts).decode() or None
 
     async def _serve_in_session(
@@ -76,7 +76,7 @@ class Transport:
 
         self.under_way.hear(session, body.message)
         with self.under_way.cancellable(session, body.message) as answering:
-            await serve(scope, _replay(body, _nothing_more), sending)
+            await serve(scope, replayed(body.raw, _nothing_more), sending)
         if answering.cancelled_caught and not is_over:
             await _end_unanswered(form, body, send, has_begun=has_begun)
 
@@ -86,16 +86,6 @@ class Transport:
         if isinstance(meta, dict) and "progressToken" in meta:
             return True
         return message.get("method") == "tools/call" and not self.is_quick(str(params.get("name")))
-
-
-def _replay(body: Body, receive: Receive) -> Receive:
-    """Give the body again, then whatever else the client sends."""
-    left: list[Message] = [{"type": "http.request", "body": body.raw, "more_body": False}]
-
-    async def again() -> Message:
-        return left.pop() if left else await receive()
-
-    return again
 
 
 async def _nothing_more() -> Message:
@@ -113,7 +103,7 @@ async def _serve_until_closed(serve: Serve, body: Body, scope: Scope, receive: R
             tasks.cancel_scope.cancel()
 
         tasks.start_soon(watch)
-        await serve(scope, _replay(body, _nothing_more), send)
+        await serve(scope, replayed(body.raw, _nothing_more), send)
         tasks.cancel_scope.cancel()
 
 
