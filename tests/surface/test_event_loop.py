@@ -20,8 +20,8 @@ from loci.core.settings import load_settings
 from loci.documents.api import Documents
 from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.http.application import asgi
+from loci.mcp.http.gatekeeper import ENDED_SESSION, SESSION_SECONDS, Sessions
 from loci.mcp.http.refusal import Refusal
-from loci.mcp.http.sessions import KIND, SECONDS, Sessions
 from tests.attack.doors import LambdaDoor, lambda_doors
 from tests.attack.wire import begun, legacy, rpc
 from tests.surface.conftest import Connect
@@ -79,13 +79,13 @@ def test_a_session_ends_after_thirty_days_and_is_forgotten_with_its_end(tmp_path
     sessions = Sessions(app.keyring, records, lambda: moment)
     left, ended = (sessions.begin(LOCAL_CALLER) for _ in range(2))
     sessions.end(ended, LOCAL_CALLER)
-    [remembered] = records.list(SYSTEM, KIND).records
-    moment += SECONDS - 1
+    [remembered] = records.list(SYSTEM, ENDED_SESSION).records
+    moment += SESSION_SECONDS - 1
     sessions.check(left, LOCAL_CALLER)
     with pytest.raises(Refusal, match="Session not found"):
         sessions.check(ended, LOCAL_CALLER)
     moment += 2
-    assert records.get(SYSTEM, KIND, remembered.key) is None
+    assert records.get(SYSTEM, ENDED_SESSION, remembered.key) is None
     for id in (left, ended):
         with pytest.raises(Refusal, match="Session not found"):
             sessions.check(id, LOCAL_CALLER)

@@ -15,9 +15,8 @@ from loci.documents.host import DocumentsHost
 from loci.documents.ingest.uploads import Applied, NotApplied, SentDocument, upload_prefix
 from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses
-from loci.mcp.http.body import LARGEST, read_body
+from loci.mcp.http.body import LARGEST, parsed_body, read_body
 from loci.mcp.http.gatekeeper import check_single
-from loci.mcp.http.json_body import parsed_body
 from loci.mcp.http.problem import answer_json, error_body
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import WRITES, on_thread, on_thread_of

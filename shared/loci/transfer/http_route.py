@@ -17,9 +17,8 @@ from loci.core.json import JsonObject
 from loci.core.scopes import READS, SCOPES, check_scopes
 from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses
-from loci.mcp.http.body import read_body
+from loci.mcp.http.body import parsed_body, read_body
 from loci.mcp.http.gatekeeper import check_single
-from loci.mcp.http.json_body import parsed_body
 from loci.mcp.http.problem import answer_json
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import WRITES, on_thread, on_thread_of

@@ -29,9 +29,8 @@ from loci.core.scopes import SCOPES
 from loci.mcp.auth.authorization_server import AuthorizationServer, Wrong
 from loci.mcp.auth.oauth_client import spelled
 from loci.mcp.auth.oauth_clients import TooManyPrograms
-from loci.mcp.http.body import read_body, replayed
+from loci.mcp.http.body import check_shape, read_body, replayed
 from loci.mcp.http.gatekeeper import check_single, closing
-from loci.mcp.http.json_shape import check_shape
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.module import Host
 

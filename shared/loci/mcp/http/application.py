@@ -21,8 +21,7 @@ from loci.mcp.auth.gate import METADATA, asked_scopes
 from loci.mcp.http.address import is_open, public_base
 from loci.mcp.http.gatekeeper import Gatekeeper
 from loci.mcp.http.problem import problem_of
-from loci.mcp.http.requests_under_way import RequestsUnderWay
-from loci.mcp.http.transport import Transport
+from loci.mcp.http.transport import RequestsUnderWay, Transport
 from loci.mcp.module import Host, tool_families
 from loci.mcp.server import LociServer, build_server
 from loci.mcp.tool import SURFACES, Surface

@@ -1,8 +1,8 @@
 """Checks every MCP request before the SDK sees it: address, method, caller, session, body."""
 
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import mcp_types
 from mcp.shared.inbound import unsupported_protocol_version_rejection
@@ -12,19 +12,23 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from loci.core.errors import LociError
-from loci.core.identity import Caller
+from loci.core.identity import SYSTEM, Caller
+from loci.core.ids import random_id
+from loci.core.json import JsonObject
+from loci.core.signing import Keyring
+from loci.core.stores import RecordStore
 from loci.mcp.auth.gate import Gate
 from loci.mcp.caller import PAGES_KEY, SCOPE_KEY
 from loci.mcp.http.address import Addresses
-from loci.mcp.http.batch import answer_batch
 from loci.mcp.http.body import Batch, Body, parse_body, read_body
 from loci.mcp.http.refusal import Refusal, respond
-from loci.mcp.http.sessions import Sessions
 from loci.mcp.http.transport import SESSION_KEY, Form, Transport
 from loci.mcp.module import Host
 from loci.mcp.threads import on_thread
 
 SESSION = b"mcp-session-id"
+ENDED_SESSION: Final = "ended_session"
+SESSION_SECONDS: Final = 30 * 24 * 3600.0
 # If one of these came twice, a proxy could read the first and Loci the second.
 SINGLE = frozenset(
     {b"authorization", b"x-api-key", b"content-type", b"content-length", b"host", b"origin"}
@@ -35,6 +39,47 @@ LONGEST_UNREAD = 64 * 1024
 BATCHED = (None, "2024-11-05", "2025-03-26")
 # The form of the answer is decided here. The SDK asks for both types, even if it answers with one.
 ACCEPT = (b"accept", b"application/json, text/event-stream")
+
+
+class Sessions:
+    """Begins, checks and ends sessions, for the protocol revisions that have them.
+
+    An id is a sealed token, so any instance can check it. It says if the client can show pages: later requests do not.
+    A session ends after 30 days, or when its client ends it; neither a pause nor a deploy ends it. Only ids that a
+    client ended are stored, until their 30 days are over.
+    """
+
+    def __init__(self, keyring: Keyring, records: RecordStore, clock: Callable[[], float]) -> None:
+        self._seal = keyring.seal("session")
+        self._records = records
+        self._clock = clock
+
+    def begin(self, caller: Caller, *, shows_pages: bool = False) -> str:
+        """A new id, which is good for this caller only."""
+        claims: JsonObject = {"n": random_id(), "o": caller.owner.key, "e": self._clock() + SESSION_SECONDS}
+        return self._seal.close(claims | {"p": True} if shows_pages else claims)
+
+    def check(self, id: str, caller: Caller) -> bool:
+        """Refuse an id that is forged, foreign, too old or ended. True if its client can show pages."""
+        self._opened(id, caller)
+        return (self._seal.open(id) or {}).get("p") is True
+
+    def end(self, id: str, caller: Caller) -> None:
+        """Make the id useless to everybody."""
+        name, ends = self._opened(id, caller)
+        self._records.put(SYSTEM, ENDED_SESSION, name, {}, expires_at=ends)
+
+    def _opened(self, id: str, caller: Caller) -> tuple[str, float]:
+        """The session's name, and when it ends by itself."""
+        match self._seal.open(id):
+            case {"n": str(name), "o": str(owner), "e": float() | int() as ends} if (
+                owner == caller.owner.key and ends > self._clock()
+            ):
+                if self._records.get(SYSTEM, ENDED_SESSION, name) is None:
+                    return name, float(ends)
+            case _:
+                pass
+        raise Refusal(404, "Session not found: send initialize to begin a new one")
 
 
 class Gatekeeper:
@@ -93,7 +138,7 @@ class Gatekeeper:
             if version not in BATCHED:
                 raise Refusal(400, "This protocol revision has no batches: send one message a request")
             parts = [_checked(part, version) for part in body.parts]
-            return await answer_batch(transport, parts, passed, send, extra)
+            return await transport.answer_batch(parts, passed, send, extra)
         _check_version(body.message, version)
         if body.tolerated:
             self._host.telemetry.tolerated("closing braces behind the message")

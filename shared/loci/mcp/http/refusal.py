@@ -39,9 +39,13 @@ class Refusal(Exception):
             error["data"] = self.data
         return {"jsonrpc": "2.0", "id": self.id, "error": error}
 
+    def text(self) -> str:
+        """The message as JSON."""
+        return json.dumps(self.body(), separators=(",", ":"))
+
     async def send(self, send: Send, extra: list[tuple[bytes, bytes]]) -> None:
         """Answer the request with the refusal."""
-        raw = json.dumps(self.body(), separators=(",", ":")).encode()
+        raw = self.text().encode()
         headers = [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in self.headers.items()]
         await respond(send, self.status, raw, [JSON_TYPE, *headers, *extra])
 

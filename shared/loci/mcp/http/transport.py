@@ -1,23 +1,59 @@
-"""One endpoint, answering with a stream of events or with JSON."""
+"""One endpoint, answering a message with a stream of events or with JSON, and a batch with JSON."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import anyio
 from mcp.server.streamable_http import REQUEST_CANCELLED
+from mcp_types import INTERNAL_ERROR
 from starlette.types import Message, Receive, Scope, Send
 
 from loci.mcp.http.body import Body, replayed
-from loci.mcp.http.refusal import Refusal
-from loci.mcp.http.requests_under_way import RequestsUnderWay
+from loci.mcp.http.refusal import JSON_TYPE, Refusal, respond
 
 SESSION_KEY = "loci.session"
 """The key in the ASGI scope under which the gatekeeper leaves the id of the session, if the request has one."""
 EVENTS = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache, no-transform")]
+LARGEST_ANSWER = 2_500_000
+"""Characters of all answers of a batch; a Lambda answer ends at 6 MB and holds them as JSON inside of JSON."""
 Serve = Callable[[Scope, Receive, Send], Awaitable[None]]
 Form = Literal["stream", "json"]
+
+
+class RequestsUnderWay:
+    """The requests of sessions that this process answers now: a later message of the session may cancel one.
+
+    Ids of requests are easy to guess, and many clients count from the same number. So a request is known by its
+    session, too, whose id nobody can guess and only its owner may use. A request without a session cannot be cancelled
+    by a message. Only the thread of the event loop uses this.
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[anyio.CancelScope, tuple[str, str | int]] = {}
+
+    @contextmanager
+    def cancellable(self, session: str | None, message: Mapping[str, Any]) -> Generator[anyio.CancelScope]:
+        """A scope to answer the message in. It ends early if the session cancels the request."""
+        with anyio.CancelScope() as scope:
+            if session is not None and "method" in message and "id" in message:
+                self._names[scope] = session, message["id"]
+            try:
+                yield scope
+            finally:
+                self._names.pop(scope, None)
+
+    def hear(self, session: str | None, message: Mapping[str, Any]) -> None:
+        """Cancel the request that the message names, if it is a message that cancels one of its session."""
+        match message:
+            case {"method": "notifications/cancelled", "params": {"requestId": str() | int() as id}}:
+                for scope, name in self._names.items():
+                    if name == (session, id):
+                        scope.cancel()
+            case _:
+                pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +84,24 @@ class Transport:
         else:
             await serve(scope, replayed(body.raw, receive), send)
 
-    async def answer(self, body: Body, scope: Scope) -> str | None:
+    async def answer_batch(
+        self, parts: Sequence[Body | Refusal], scope: Scope, send: Send, headers: list[tuple[bytes, bytes]]
+    ) -> None:
+        """Answer all messages in one array, in their order. Answer 202 if none of them needs an answer."""
+        answers: list[str] = []
+        for part in parts:
+            if isinstance(part, Refusal):
+                answers.append(part.text())
+            elif sum(map(len, answers)) > LARGEST_ANSWER:
+                answers.append(_too_much(part))
+            elif (answer := await self._answer(part, scope)) is not None:
+                answers.append(answer if len(answer) <= LARGEST_ANSWER else _too_much(part))
+        if answers:
+            await respond(send, 200, f"[{','.join(answers)}]".encode(), [JSON_TYPE, *headers])
+        else:
+            await respond(send, 202, b"", headers)
+
+    async def _answer(self, body: Body, scope: Scope) -> str | None:
         """The JSON text that answers the message; None if it needs no answer, or was cancelled."""
         parts: list[bytes] = []
 
@@ -86,6 +139,11 @@ class Transport:
         if isinstance(meta, dict) and "progressToken" in meta:
             return True
         return message.get("method") == "tools/call" and not self.is_quick(str(params.get("name")))
+
+
+def _too_much(part: Body) -> str:
+    what = "The answers of this batch are too large together: ask for this one alone"
+    return Refusal(200, what, code=INTERNAL_ERROR, id=part.message.get("id")).text()
 
 
 async def _nothing_more() -> Message:
