@@ -17,9 +17,8 @@ from loci.mcp.http.application import asgi
 from loci.mcp.http.connection import uvicorn_config
 from loci.mcp.module import Host, tool_families
 from loci.mcp.server import LociServer, build_server
-from loci.mcp.tool import LociTool, Surface
+from loci.mcp.tool import LociTool, Surface, ToolFunction
 from loci.mcp.tool_catalog import family_of
-from loci.mcp.tool_function import ToolFunction
 
 from . import fixtures
 

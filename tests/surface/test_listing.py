@@ -13,9 +13,8 @@ from loci.documents.module import INSTRUCTIONS as DOCUMENTS
 from loci.files.module import INSTRUCTIONS as FILES
 from loci.mcp.module import tool_families
 from loci.mcp.server import ERRORS, KEPT, build_server
-from loci.mcp.tool import OWN_TOOLS, SURFACES, Surface, loci_tool
+from loci.mcp.tool import OWN_TOOLS, SURFACES, WIRE, Surface, loci_tool
 from loci.mcp.tool_catalog import ToolCatalog, family_of
-from loci.mcp.tool_names import WIRE
 from loci.tools.module import INSTRUCTIONS as TOOLS
 from tests.support.each import each
 from tests.surface.conftest import Connect, on_both

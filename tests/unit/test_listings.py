@@ -9,7 +9,7 @@ from typing import Any
 from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.mcp.module import tool_families
-from loci.mcp.tool_names import wire_name
+from loci.mcp.tool import wire_name
 
 RARE = {"fetch_memory", "pml_delete_capability"}
 """Tools whose own descriptions are enough."""

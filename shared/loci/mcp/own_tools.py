@@ -13,9 +13,8 @@ from loci.core.lazy import Lazy
 from loci.mcp.answer_budget import ShortenedResult
 from loci.mcp.arguments import Arguments
 from loci.mcp.report import Report
-from loci.mcp.tool import LociTool
+from loci.mcp.tool import LociTool, full_id
 from loci.mcp.tool_catalog import ToolCatalog, ToolFamily
-from loci.mcp.tool_names import full_id
 
 Progress = Callable[[float, float | None, str | None], None]
 

@@ -4,16 +4,17 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import anyio
 from mcp.server.caching import CacheHint
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
+    METHOD_NOT_FOUND,
     CallToolResult,
     GetPromptResult,
     InputRequiredResult,
@@ -24,10 +25,11 @@ from mcp_types import (
     TextContent,
     Tool,
 )
+from pydantic import ValidationError
 
 from loci.core.calls import UNKNOWN, Called, Door
 from loci.core.deadline import out_of_time, time_left
-from loci.core.errors import LociError, NotFound
+from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Caller
 from loci.core.lazy import Lazy
 from loci.core.scopes import scope_of
@@ -36,16 +38,13 @@ from loci.mcp.answer_budget import server_result_within_budget, within_budget
 from loci.mcp.caller import caller_of, principal
 from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, ToolAnswer, attempt, unknown_tool
 from loci.mcp.module import Host, Module, tool_families
-from loci.mcp.passed_on import CALL_TOOL, passed_on
 from loci.mcp.prompts import filled_prompt, listed_prompt
-from loci.mcp.protocol_errors import ProtocolErrors
 from loci.mcp.resources import serve_resources
 from loci.mcp.sdk import SdkServer
 from loci.mcp.tasks import Tasks
 from loci.mcp.threads import on_thread
-from loci.mcp.tool import LociTool, Surface
+from loci.mcp.tool import CALL_TOOL, LociTool, Surface, full_id, wire_name
 from loci.mcp.tool_catalog import ToolCatalog, ToolFamily
-from loci.mcp.tool_names import full_id, wire_name
 from loci.mcp.upstream import UpstreamTools, call_upstream
 
 KEPT = """\
@@ -58,6 +57,24 @@ Results too large for an answer are kept whole for you. Such an answer ends with
 
 """
 ERRORS = 'Errors read "CODE: what happened. What to do." Do what the last sentence says, then call again.'
+
+METHODS = (
+    "tools/list",
+    "tools/call",
+    "prompts/list",
+    "prompts/get",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "completion/complete",
+)
+NEEDED = {
+    "tools/call": "Give the `name` of a tool; tools/list lists them",
+    "prompts/get": "Give the `name` of a prompt; prompts/list lists them",
+    "resources/read": "Give the `uri` of a resource; resources/list lists them",
+}
+LONGEST_NAME = 80
+MOST_FAULTS = 5
 
 
 def build_server(
@@ -127,7 +144,7 @@ class LociServer(SdkServer):
         async def call() -> ToolAnswer:
             nonlocal called, name, arguments, tool, is_passed_on
             if called == wire_name(CALL_TOOL):
-                name, arguments = passed_on(arguments)
+                name, arguments = _passed_on(arguments)
                 called = self._catalog.name(name)
                 if called == wire_name(CALL_TOOL):
                     raise unknown_tool(name, self._listed.names)
@@ -256,6 +273,20 @@ class LociServer(SdkServer):
         )
 
 
+def _passed_on(arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The name and the arguments of the call that this one stands for."""
+    tool, given = cast("object", arguments.get("tool")), cast("object", arguments.get("arguments"))
+    passed: object = {} if given in (None, "") else given
+    is_known = not arguments.keys() - {"tool", "arguments"}
+    if not (is_known and isinstance(tool, str) and tool and isinstance(passed, dict)):
+        raise Refused(
+            "pml_call_tool takes the name of a tool in `tool`, and an object in `arguments`",
+            "Correct them and call again",
+            code="INVALID_PARAMS",
+        )
+    return tool, cast("dict[str, Any]", passed)
+
+
 def _may_call(caller: Caller, tool: LociTool) -> bool:
     """True if the tool would not refuse the caller. What passes calls on needs what the called tool needs."""
     if tool.id == CALL_TOOL:
@@ -279,3 +310,40 @@ def _text_size(result: ToolAnswer) -> int:
     if not isinstance(result, CallToolResult):
         return 0
     return sum(len(block.text) for block in result.content if isinstance(block, TextContent))
+
+
+class ProtocolErrors:
+    """Wraps every request. The codes are those of the protocol; only the texts are Loci's."""
+
+    def __init__(self, is_tool: Callable[[str], bool]) -> None:
+        self._is_tool = is_tool
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        try:
+            return await call_next(ctx)
+        except MCPError as error:
+            if error.code != METHOD_NOT_FOUND:
+                raise
+            raise MCPError(METHOD_NOT_FOUND, self._unknown(ctx.method), error.data) from error
+        except ValidationError as error:
+            raise MCPError(INVALID_PARAMS, _malformed(ctx.method, error)) from error
+
+    def _unknown(self, method: str) -> str:
+        what = f"Method not found: there is no method {method[:LONGEST_NAME]!r}"
+        if self._is_tool(method):
+            return f'{what}, but a tool of that name. Send tools/call with params {{"name": …, "arguments": …}}'
+        from difflib import get_close_matches  # requests that are known do without
+
+        near = get_close_matches(method[:LONGEST_NAME], METHODS, n=1)
+        asked = f"Did you mean {near[0]}? " if near else ""
+        return f"{what}. {asked}The methods are {', '.join(METHODS)}; what Loci does is behind tools/call"
+
+
+def _malformed(method: str, error: ValidationError) -> str:
+    faults = dict.fromkeys(f"{_place(fault['loc'])}: {fault['msg']}" for fault in error.errors()[:MOST_FAULTS])
+    advice = NEEDED.get(method, "Correct them and send it again")
+    return f"Invalid request parameters of {method[:LONGEST_NAME]}: {'; '.join(faults)}. {advice}"
+
+
+def _place(place: Sequence[int | str]) -> str:
+    return ".".join(str(part) for part in place) or "params"

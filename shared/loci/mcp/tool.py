@@ -1,24 +1,28 @@
-"""A tool: the SDK's part of it, its id, and how large its answers may be."""
+"""A tool: the SDK's part of it, its function, its names, its schemas, and how large its answers may be."""
 
+import asyncio
 import inspect
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
 from pydantic_core import to_jsonable_python
 
+from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.core.scopes import check_one_scope, check_scopes
+from loci.mcp.approval import APPROVAL_NEEDED, Person, asked, was_approved
 from loci.mcp.arguments import Arguments
-from loci.mcp.listed_schema import listed_input, listed_output
-from loci.mcp.threads import THREADS, WRITES
-from loci.mcp.tool_function import ToolFunction
-from loci.mcp.tool_names import wire_name
+from loci.mcp.caller import caller_of
+from loci.mcp.report import Report, report_to
+from loci.mcp.threads import THREADS, WRITES, on_thread_of
 
 Surface = Literal["all", "documents", "files", "tools", "search"]
 """An endpoint: `/mcp` has all tools, `/mcp/documents` and the others a part of them."""
@@ -26,7 +30,79 @@ SURFACES: tuple[Surface, ...] = get_args(Surface)
 OWN_TOOLS: tuple[Surface, ...] = tuple(one for one in SURFACES if one != "search")
 """The endpoints for clients that know Loci's tools. `/mcp/search` has only the two that some clients ask for."""
 BUDGET = 16 * 1024
+WIRE = re.compile(r"[a-z][a-z0-9_]{0,47}")
+SERVER = "loci"
+"""Stands for the server in the full ids of tools whose own ids name none."""
+CALL_TOOL = "pml:call_tool"
+"""The tool whose calls stand for calls of another: for clients that refuse names which were not listed."""
+Schema = dict[str, Any]
+NULL = {"type": "null"}
+DEEPEST = 12
+"""Levels of an input. Deeper ones accept anything here; the call itself is checked against all of them."""
+OUTLINE = 2
+"""Levels of an output that are told."""
+CHECKED_ONLY = frozenset({"title", "maxLength", "minLength", "maxItems", "minItems"})
+"""A call that breaks these is told so: nobody has to know them before."""
+UNLESS_NULL = frozenset({"minimum", "pattern"})
+"""Not told of an argument that may be null: a client in OpenAI's strict mode has to send one, and sends 0 or ""."""
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+class ToolFunction:
+    """Gets its arguments, and the `Caller`, the `Report` and the `Person` if it asks for them by these types."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self._fn = fn
+        self._signature = inspect.signature(fn, eval_str=True)
+        kinds = {name: one.annotation for name, one in self._signature.parameters.items()}
+        self._callers = [name for name, kind in kinds.items() if kind is Caller]
+        self._reports = [name for name, kind in kinds.items() if kind is Report]
+        self._persons = [name for name, kind in kinds.items() if kind is Person]
+
+    def here(self, arguments: Mapping[str, Any], caller: Caller, report: Report) -> Any:
+        """Call it without a request, on this thread. No event loop may run in it."""
+        value = self._fn(**self._filled(arguments, caller, report, Person()))
+        return asyncio.run(value) if inspect.iscoroutine(value) else value
+
+    def for_the_sdk(self, threads: ThreadPoolExecutor) -> Callable[..., Awaitable[Any]]:
+        """The function as the SDK calls it: with the context of a request. It runs on a thread if it is not async."""
+        fn = self._fn
+
+        async def call(mcp_context: Context[Any, Any], **arguments: Any) -> Any:
+            report = report_to(mcp_context, asyncio.get_running_loop())
+            caller = caller_of(mcp_context.request_context)
+
+            async def called(person: Person) -> Any:
+                filled = self._filled(arguments, caller, report, person)
+                if inspect.iscoroutinefunction(fn):
+                    return await fn(**filled)
+                return await on_thread_of(threads, fn, **filled)
+
+            if not self._persons:
+                return await called(Person())
+            try:
+                return await called(Person(was_approved(mcp_context)))
+            except Refused as refusal:
+                if refusal.code != APPROVAL_NEEDED:
+                    raise
+                question = await asked(mcp_context, refusal)
+            return question or await called(Person(has_approved=True))
+
+        shown = [
+            one
+            for name, one in self._signature.parameters.items()
+            if name not in (*self._callers, *self._reports, *self._persons)
+        ]
+        context = inspect.Parameter("mcp_context", inspect.Parameter.KEYWORD_ONLY, annotation=Context[Any, Any])
+        call.__name__, call.__doc__ = fn.__name__, fn.__doc__
+        call.__annotations__ = {one.name: one.annotation for one in (*shown, context)}
+        call.__annotations__["return"] = self._signature.return_annotation
+        setattr(call, "__signature__", self._signature.replace(parameters=[*shown, context]))  # noqa: B010
+        return call
+
+    def _filled(self, arguments: Mapping[str, Any], caller: Caller, report: Report, person: Person) -> dict[str, Any]:
+        ours = ((self._callers, caller), (self._reports, report), (self._persons, person))
+        return {**arguments, **{name: value for names, value in ours for name in names}}
 
 
 @dataclass(frozen=True)
@@ -130,3 +206,75 @@ def loci_tool(
 def as_text(plain: Any) -> str:
     """The text for clients that read no structured content."""
     return plain if isinstance(plain, str) else _JSON.encode(plain)
+
+
+def wire_name(id: str) -> str:
+    """Turn an id into a name that every client accepts: no colon, hyphen or dot, and at most 48 characters."""
+    name = re.sub(r"[^a-z0-9_]+", "_", id.lower())
+    if not WIRE.fullmatch(name):
+        raise ValueError(f"tool id {id!r} gives no valid wire name ({name!r})")
+    return name
+
+
+def full_id(id: str) -> str:
+    """The id with the name of a server, as tools of other servers have it: `loci:search_documents`."""
+    return id if ":" in id else f"{SERVER}:{id}"
+
+
+def listed_input(schema: Schema) -> Schema:
+    """The schema without what only pydantic needs: no titles, no references, no alternative null."""
+    return _input(schema, schema.get("$defs", {}), DEEPEST)
+
+
+def listed_output(schema: Schema) -> Schema:
+    """The outline of the schema: the names and types of the fields, and those of the fields in them."""
+    definitions = schema.get("$defs", {})
+    plain = _plain(schema, definitions)
+    levels = OUTLINE + (plain.get("properties", {}).keys() == {"result"})  # the wrapper around a value is no level
+    return _output(plain, definitions, levels) | {"required": plain.get("required", [])}
+
+
+def _input(schema: Schema, definitions: Mapping[str, Schema], levels: int) -> Schema:
+    if levels == 0:
+        return {}
+    kept = Schema()
+    untold = CHECKED_ONLY | UNLESS_NULL if NULL in schema.get("anyOf", ()) else CHECKED_ONLY
+    for name, value in _plain(schema, definitions).items():
+        if name == "properties":
+            kept[name] = {one: _input(part, definitions, levels - 1) for one, part in value.items()}
+        elif name in ("items", "additionalProperties") and isinstance(value, dict):
+            kept[name] = _input(cast("Schema", value), definitions, levels - 1)
+        elif name in ("anyOf", "oneOf", "allOf", "prefixItems"):
+            kept[name] = [_input(part, definitions, levels - 1) for part in value]
+        elif not (name in untold or (name == "default" and value in (None, "", [], {}))):
+            kept[name] = value
+    if kept.get("additionalProperties") is True:
+        del kept["additionalProperties"]
+    return kept
+
+
+def _output(schema: Schema, definitions: Mapping[str, Schema], levels: int) -> Schema:
+    plain = _plain(schema, definitions)
+    kept = {name: plain[name] for name in ("type", "enum") if name in plain}
+    if "items" in plain and (items := _output(plain["items"], definitions, levels)):
+        kept["items"] = items
+    if "properties" in plain and levels:
+        kept["properties"] = {
+            name: _output(part, definitions, levels - 1) for name, part in plain["properties"].items()
+        }
+    if "type" in kept and NULL in schema.get("anyOf", ()):
+        kept["type"] = [kept["type"], "null"]
+        kept.pop("enum", None)
+    return kept
+
+
+def _plain(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
+    """The schema with its reference and its only alternative to null filled in."""
+    if "$ref" in schema:
+        named = definitions.get(str(schema["$ref"]).rpartition("/")[2], {})
+        return _plain({**named, **{name: value for name, value in schema.items() if name != "$ref"}}, definitions)
+    others = [one for one in schema.get("anyOf", ()) if one != NULL]
+    if len(others) == 1:
+        rest = {name: value for name, value in schema.items() if name not in ("anyOf", "$defs")}
+        return {**_plain(others[0], definitions), **rest}
+    return {name: value for name, value in schema.items() if name != "$defs"}

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 from loci.core.lazy import Lazy
 from loci.core.scopes import Area, scope_of
-from loci.mcp.tool import OWN_TOOLS, LociTool, Surface
-from loci.mcp.tool_names import ToolNames, wire_name
+from loci.mcp.tool import OWN_TOOLS, SERVER, LociTool, Surface, wire_name
+
+PREFIX = "mcp__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,33 @@ def _scopes(tool: LociTool, area: Area | None, needs: Iterable[str]) -> frozense
 def family_of(tool: LociTool, surfaces: Iterable[Surface] = OWN_TOOLS) -> ToolFamily:
     """A family of one tool that is already loaded."""
     return tool_family(lambda: (tool,), tool.id, surfaces=surfaces)
+
+
+class ToolNames:
+    """Finds the wire name behind a spelling: the id, the wire name, or the part behind the colon if one tool has it.
+
+    A tool without a colon in its id is also found with the name of Loci before it.
+    """
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self._wire: dict[str, str] = {}
+        short: dict[str, list[str]] = {}
+        for id in ids:
+            wire = wire_name(id)
+            if wire in self._wire.values():
+                raise ValueError(f"two tools have the wire name {wire!r}")
+            self._wire[id] = wire
+            short.setdefault(id.rpartition(":")[2], []).append(wire)
+        exact = self._wire | {wire: wire for wire in self._wire.values()}
+        exact |= {f"{SERVER}{sign}{id}": wire for id, wire in self._wire.items() if ":" not in id for sign in ":_"}
+        self._spellings = {name: wires[0] for name, wires in short.items() if len(wires) == 1} | exact
+
+    def find(self, spelling: str) -> str | None:
+        """The wire name; None if no tool has that spelling. Some clients write `mcp__pml__search_tools`."""
+        if not spelling.startswith(PREFIX):
+            return self._spellings.get(spelling)
+        server, _, name = spelling.removeprefix(PREFIX).partition("__")
+        return self._spellings.get(name if server == SERVER else f"{server}:{name}")
 
 
 class ToolCatalog:

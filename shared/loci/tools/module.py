@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 from loci.core.lazy import Lazy
 from loci.mcp.module import Module
-from loci.mcp.passed_on import CALL_TOOL
-from loci.mcp.tool import LociTool
+from loci.mcp.tool import CALL_TOOL, LociTool
 from loci.mcp.tool_catalog import tool_family
 from loci.mcp.upstream import UpstreamTools
 

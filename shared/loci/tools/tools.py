@@ -8,8 +8,7 @@ from pydantic import BaseModel, Field
 from loci.core.identity import Caller
 from loci.core.settings import Settings
 from loci.mcp.auth.api_keys import ApiKeys
-from loci.mcp.passed_on import CALL_TOOL
-from loci.mcp.tool import LociTool, loci_tool
+from loci.mcp.tool import CALL_TOOL, LociTool, loci_tool
 from loci.search.language_stage import remark
 from loci.tools.api import Tools
 from loci.tools.discovery import FoundTools

@@ -19,7 +19,7 @@ from loci.documents.writing.authoring import append, replace_section
 from loci.documents.writing.exact_edit import replace_exact
 from loci.documents.writing.relinking import relinked
 from loci.documents.writing.tagging import tagged
-from loci.mcp.tool_names import wire_name
+from loci.mcp.tool import wire_name
 from loci.search.passages import chunks, passages
 from loci.search.snippet import snippet
 from loci.search.words import query_words

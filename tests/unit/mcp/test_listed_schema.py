@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from loci.mcp.listed_schema import listed_input, listed_output
+from loci.mcp.tool import listed_input, listed_output
 
 
 class Leaf(BaseModel):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from loci.mcp.tool_names import WIRE, ToolNames, wire_name
+from loci.mcp.tool import WIRE, wire_name
+from loci.mcp.tool_catalog import ToolNames
 from tests.support.each import each
 
 REFERENCE = ("pml:search_tools", "pml:execute_dag", "scratchpad_read", "filesystem:read_file", "github:read_file")
