@@ -28,7 +28,15 @@ from tests.support.each import each
 
 MCP = "https://loci.test/mcp"
 REDIRECT = "https://client.test/callback"
-ASKED = AskedGrant("client-1", REDIRECT, True, "c" * 43, tuple(SCOPES), MCP)
+ASKED = AskedGrant(
+    client="client-1",
+    redirect=REDIRECT,
+    named_redirect=True,
+    challenge="c" * 43,
+    scopes=tuple(SCOPES),
+    resource=MCP,
+    state="state",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,14 @@ def granted(
     """What a client has that may do so much, after its owner has signed in: if not told how, with a new key."""
     by = by or SignedInBy(app.api_keys.create(owner, "signed in")[0].id)
     resource = f"{app.settings.base_url}{path}"
-    asked = AskedGrant(CLIENT, "https://client.test/callback", True, "c" * 43, tuple(scopes), resource)
+    asked = AskedGrant(
+        client=CLIENT,
+        redirect="https://client.test/callback",
+        named_redirect=True,
+        challenge="c" * 43,
+        scopes=tuple(scopes),
+        resource=resource,
+    )
     grants = grants_of(app)
     tokens = grants.exchange(grants.allow(asked, "A client", owner, by), CLIENT)
     assert tokens is not None

@@ -220,9 +220,11 @@ async def test_a_damaged_key_opens_nothing_and_hides_no_other(app: App, spoil: D
     damaged, secret = app.api_keys.create(ANN, "old")
     healthy, other = app.api_keys.create(ANN, "new")
     spoil("api_key", damaged.id, text, SYSTEM)
-    assert app.api_keys.owner_of(secret) is None
+    assert app.api_keys.with_text(secret) is None
     assert app.api_keys.owner_by_id(damaged.id) is None
-    assert app.api_keys.owner_of(other) == ANN
+    kept = app.api_keys.with_text(other)
+    assert kept is not None
+    assert kept.owner == ANN
     assert [one for one in app.api_keys.list() if one not in others] == [healthy]
     with pytest.raises(Refused, match="loci doctor --fix"):
         app.api_keys.revoke(damaged.id)

@@ -182,7 +182,7 @@ def test_a_cookie_of_another_purpose_is_none_of_this(browser: Browser) -> None:
 
 
 def test_a_sign_in_that_took_too_long_begins_again(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loci.web.issuer_routes.SECONDS", -1)
+    monkeypatch.setattr("loci.web.issuer_routes.SIGN_IN_SECONDS", -1)
     begun = browser.begin()
     refused(browser, browser.back(browser.answered(begun), begun.cookie))
 

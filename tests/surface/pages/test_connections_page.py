@@ -166,7 +166,14 @@ def test_of_many_a_page_shows_some_and_leads_to_the_others(flow: Flow, key: str,
     grants, by = grants_of(flow.app), SignedInBy(flow.app.api_keys.id_in(key))
     far = f"https://{'a' * 900}.test/callback"
     for number in range(MANY):
-        asked = AskedGrant(f"client-{number}", far, True, "c" * 43, tuple(SCOPES), f"{ISSUER}/mcp")
+        asked = AskedGrant(
+            client=f"client-{number}",
+            redirect=far,
+            named_redirect=True,
+            challenge="c" * 43,
+            scopes=tuple(SCOPES),
+            resource=f"{ISSUER}/mcp",
+        )
         grants.exchange(grants.allow(asked, "<'" * 50, owner, by), asked.client)
     cookie, seen, query = flow.cookie(key), list[str](), ""
     while True:

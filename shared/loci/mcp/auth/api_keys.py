@@ -86,11 +86,6 @@ class ApiKeys:
             )
         return key_of(record)
 
-    def owner_of(self, text: str) -> Owner | None:
-        """The owner of the key with this text; None if there is no such key, or it was revoked."""
-        key = self.with_text(text)
-        return key and key.owner
-
     def with_text(self, text: str) -> ApiKey | None:
         """The key with this text; None if there is no such key, or it was revoked."""
         shape = SHAPE.fullmatch(text)
@@ -104,11 +99,6 @@ class ApiKeys:
         """The id in a key's text; None if the text is no key."""
         shape = SHAPE.fullmatch(text)
         return shape[1] if shape else None
-
-    def owner_by_id(self, id: str) -> Owner | None:
-        """The owner of the key with this id; None if there is no such key, or it was revoked."""
-        key = self.by_id(id)
-        return key and key.owner
 
     def by_id(self, id: str) -> ApiKey | None:
         """The key with this id; None if there is no such key, or it was revoked."""

@@ -54,7 +54,7 @@ class SignedInBy:
     issuer: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AskedGrant:
     """The grant that a client asks for, as its question came in the person's browser."""
 
@@ -68,18 +68,12 @@ class AskedGrant:
     state: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant(AskedGrant):
     """A person's consent to one connection of a client."""
 
     id: str
-    client: str
     client_name: str
-    redirect: str
-    named_redirect: bool
-    challenge: str
-    scopes: tuple[str, ...]
-    resource: str
     owner: Owner
     by: SignedInBy
     code: str
@@ -144,20 +138,9 @@ class Grants:
         """Make a grant of what a person has just allowed, and return its code, which is good for a minute."""
         now, id = self._clock(), _prefix(owner) + random_id(24)
         code = f"{id}.{secrets.token_urlsafe(32)}"
+        told = asdict(replace(asked, state=None))  # the state stays with the browser
         grant = Grant(
-            id=id,
-            client=asked.client,
-            client_name=client_name,
-            redirect=asked.redirect,
-            named_redirect=asked.named_redirect,
-            challenge=asked.challenge,
-            scopes=asked.scopes,
-            resource=asked.resource,
-            owner=owner,
-            by=by,
-            code=_hash(code),
-            created=iso(now),
-            renewed=now,
+            id=id, client_name=client_name, owner=owner, by=by, code=_hash(code), created=iso(now), renewed=now, **told
         )
         self._put(grant, ABSENT)
         return code
@@ -308,7 +291,8 @@ class Grants:
     def _signs_in(self, owner: Owner, by: SignedInBy) -> bool:
         """True if the person could still sign in so."""
         if by.key is not None:
-            return self._keys.owner_by_id(by.key) == owner
+            key = self._keys.by_id(by.key)
+            return key is not None and key.owner == owner
         return self._without_key if by.issuer is None else by.issuer == self._issuer
 
     def _put(self, grant: Grant, version: str) -> None:

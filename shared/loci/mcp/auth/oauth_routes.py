@@ -19,7 +19,7 @@ from mcp.server.auth.middleware.client_auth import ClientAuthenticator
 from mcp.server.auth.routes import build_metadata
 from mcp.server.auth.settings import ClientRegistrationOptions, RevocationOptions
 from pydantic import AnyHttpUrl
-from starlette.datastructures import FormData, QueryParams
+from starlette.datastructures import FormData, Headers, QueryParams
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -46,6 +46,7 @@ PREFLIGHT: Final = {
     "Access-Control-Allow-Headers": "Authorization, Content-Type, MCP-Protocol-Version",
     "Access-Control-Max-Age": "600",
 }
+Answer = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class OAuthEndpoints:
@@ -66,12 +67,12 @@ class OAuthEndpoints:
         }
         # RFC 8414 puts the issuer's own path behind the well-known one.
         ends = {"", urlsplit(self._issuer).path.rstrip("/")}
-        self._answers: dict[str, Callable[[Request], Coroutine[Any, Any, Response]]] = {
-            "/authorize": self._authorize,
-            "/token": self._token,
-            "/register": self._register,
-            "/revoke": self._revoke,
-            **{f"{path}{end}": self._tell for path in METADATA for end in ends},
+        self._answers: dict[str, tuple[Answer, tuple[str, ...]]] = {
+            "/authorize": (self._authorize, ("GET", "POST")),
+            "/token": (self._token, ("POST", "OPTIONS")),
+            "/register": (self._register, ("POST", "OPTIONS")),
+            "/revoke": (self._revoke, ("POST", "OPTIONS")),
+            **{f"{path}{end}": (self._tell, ("GET", "HEAD", "OPTIONS")) for path in METADATA for end in ends},
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -81,9 +82,14 @@ class OAuthEndpoints:
             check_single(scope)
             if path not in self._answers:
                 raise Wrong("invalid_request", "No authorization server has this address", 404)
-            request = Request(scope, receive)
-            body = await read_body(receive, request.headers.get("content-length"), LARGEST)
-            answer = await self._answers[path](Request(scope, replayed(body, receive)))
+            answers, methods = self._answers[path]
+            if scope["method"] not in methods:
+                raise Wrong("invalid_request", f"This endpoint takes {methods[0]}", 405)
+            if scope["method"] == "OPTIONS" and methods[0] == "POST":
+                answer = Response(status_code=204, headers=PREFLIGHT)
+            else:
+                body = await read_body(receive, Headers(scope=scope).get("content-length"), LARGEST)
+                answer = await answers(Request(scope, replayed(body, receive)))
         except (Wrong, Refusal, LociError) as error:
             answer, reason = self._refused(error, scope), str(error)
         if answer.status_code >= 400:
@@ -94,13 +100,11 @@ class OAuthEndpoints:
             answer.headers.setdefault(name, value)
         await answer(scope, receive, send)
 
-    async def _tell(self, request: Request) -> Response:
-        _check_method(request, "GET", "HEAD", "OPTIONS")
+    async def _tell(self, _: Request) -> Response:
         return JSONResponse(self._metadata)
 
     async def _authorize(self, request: Request) -> Response:
         """Show the faults to the person: only their own decision sends the browser elsewhere."""
-        _check_method(request, "GET", "POST")
         fields = _fields(request.query_params) if request.method == "GET" else await _posted(request)
         if fields.get("response_mode", "query") != "query":
             raise Wrong("invalid_request", "response_mode must be query")
@@ -119,8 +123,6 @@ class OAuthEndpoints:
         raise Wrong(told["error"], told.get("error_description", ""), 503 if told["error"] == "server_error" else 400)
 
     async def _token(self, request: Request) -> Response:
-        if request.method == "OPTIONS":
-            return _preflight()
         fields = await _posted(request)
         if "code" in fields and not VERIFIER.fullmatch(fields.get("code_verifier", "")):
             raise Wrong("invalid_request", "code_verifier must have 43 to 128 letters, digits, and any of -._~")
@@ -128,8 +130,6 @@ class OAuthEndpoints:
         return await TokenHandler(server, ClientAuthenticator(server)).handle(request)
 
     async def _revoke(self, request: Request) -> Response:
-        if request.method == "OPTIONS":
-            return _preflight()
         fields = await _posted(request)
         if "token" not in fields:
             raise Wrong("invalid_request", "token is missing")
@@ -138,9 +138,6 @@ class OAuthEndpoints:
         return Response()
 
     async def _register(self, request: Request) -> Response:
-        if request.method == "OPTIONS":
-            return _preflight()
-        _check_method(request, "POST")
         body = await request.body()
         try:
             check_shape(body)
@@ -177,18 +174,8 @@ class OAuthEndpoints:
         return JSONResponse({"error": wrong.error, "error_description": wrong.description}, wrong.status, headers)
 
 
-def _check_method(request: Request, *methods: str) -> None:
-    if request.method not in methods:
-        raise Wrong("invalid_request", f"This endpoint takes {methods[0]}", 405)
-
-
-def _preflight() -> Response:
-    return Response(status_code=204, headers=PREFLIGHT)
-
-
 async def _posted(request: Request) -> dict[str, str]:
     """The parameters of a posted form."""
-    _check_method(request, "POST")
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise Wrong("invalid_request", "Send the parameters as application/x-www-form-urlencoded")
