@@ -30,8 +30,6 @@ RUNS_CODE: Final = frozenset(
 NOT_FOR_PROGRAMS: Final = frozenset(
     {"http", "ws", "wss", "ftp", "mailto", "tel", "sms", "ms-msdt", "ms-officecmd", "search-ms", "shell", "localhost"}
 )
-DOCTOR: Final = "loci doctor"
-"""The name of the client as which `loci doctor --url` comes."""
 
 
 @dataclass(frozen=True, slots=True)
