@@ -221,7 +221,7 @@ async def test_a_damaged_key_opens_nothing_and_hides_no_other(app: App, spoil: D
     healthy, other = app.api_keys.create(ANN, "new")
     spoil("api_key", damaged.id, text, SYSTEM)
     assert app.api_keys.with_text(secret) is None
-    assert app.api_keys.owner_by_id(damaged.id) is None
+    assert app.api_keys.by_id(damaged.id) is None
     kept = app.api_keys.with_text(other)
     assert kept is not None
     assert kept.owner == ANN
