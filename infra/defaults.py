@@ -16,7 +16,7 @@ from infra.acknowledged import acknowledge
 from infra.stage import FunctionSize, Stage
 from layers.build import Layers
 from loci.core.layout import TABLE_EXPIRY, TABLE_KEYS
-from loci.core.settings import PREFIX, Settings
+from loci.core.settings import PREFIX, settings_by_name
 
 FUNCTIONS = Path(__file__).resolve().parent.parent / "functions"
 RUNTIME = lambda_.Runtime.PYTHON_3_13
@@ -213,6 +213,6 @@ def log_of(stack: Stack, function: str) -> logs.ILogGroup:
 
 def environment(settings: Mapping[str, str]) -> dict[str, str]:
     """Return the settings as environment variables; an unknown setting ends the synthesis."""
-    if unknown := settings.keys() - Settings.model_fields.keys():
+    if unknown := settings.keys() - settings_by_name().keys():
         raise ValueError(f"Loci has no setting {', '.join(sorted(unknown))}")
     return {f"{PREFIX}{name.upper()}": value for name, value in sorted(settings.items())}

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from loci.core.errors import Misconfigured
 from loci.core.notify_setting import Recipient, recipients
 from loci.core.oauth_setting import with_issuer
-from loci.core.settings import PREFIX, Settings
+from loci.core.settings import PREFIX, settings_by_name
 
 Positive = Annotated[int, Field(gt=0)]
 Days = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653]
@@ -245,7 +245,7 @@ class Stage(Part):
         if self.search_url and not self.localstack:
             raise ValueError("search_url is for LocalStack: elsewhere the stacks create the domain")
         for setting in self.settings:
-            if setting not in Settings.model_fields:
+            if setting not in settings_by_name():
                 raise ValueError(f"settings has {setting!r}, which is not a setting of Loci")
             if setting in FROM_THE_STACKS:
                 raise ValueError(f"settings has {setting!r}: the stacks set {PREFIX}{setting.upper()} themselves")

@@ -244,14 +244,14 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     library = document_parts(settings, records, blobs, adapters, None).library
     events = Events(RecordEventLog(records))
     telemetry = Telemetry(settings.log_level)
-    ingest = UploadIngest(S3Uploads(settings.bucket or "", clients), library, telemetry, events.tell)
+    ingest = UploadIngest(S3Uploads(settings.aws.bucket or "", clients), library, telemetry, events.tell)
     of_files = for_files(settings, blobs, clients, adapters, keyring=None)
     writer = configured_model(settings, records)
     parts = file_parts(settings, records, blobs, of_files, writer, events.tell)
-    files = FileArrivals(settings.bucket or "", blobs, clients, parts)
+    files = FileArrivals(settings.aws.bucket or "", blobs, clients, parts)
     # The index in the bucket writes in one go what comes at once: all of a call. A domain gains nothing by it.
-    at_once = UPLOADS_A_CALL if settings.search == "s3" else 1
-    return UploadQueue(ingest, clients, settings.aside_queue, at_once, files, events.finish)
+    at_once = UPLOADS_A_CALL if settings.aws.search == "s3" else 1
+    return UploadQueue(ingest, clients, settings.aws.aside_queue, at_once, files, events.finish)
 
 
 def build_answering(settings: Settings | None = None, *, only_public: bool = True) -> "Answering":
@@ -299,7 +299,7 @@ def build_index_rebuild(settings: Settings) -> "IndexRebuild":
     clients = Clients()
     records, blobs = aws_stores(settings, clients)
     parts = document_parts(settings, records, blobs, for_search(settings, records, clients), None)
-    uploads = UploadIngest(S3Uploads(settings.bucket or "", clients), parts.library, Telemetry(settings.log_level))
+    uploads = UploadIngest(S3Uploads(settings.aws.bucket or "", clients), parts.library, Telemetry(settings.log_level))
     return IndexRebuild(parts.reindex, _named_owners(records), blobs.owner_keys, uploads)
 
 
@@ -384,7 +384,7 @@ def _events(settings: Settings, adapters: Adapters, telemetry: Telemetry) -> "Ev
 
 def _notices(settings: Settings, records: RecordStore, telemetry: Telemetry) -> "Notices | None":
     """The notices that people get elsewhere than on the pages; None if the operator names no such place."""
-    if not settings.notify and not settings.notify_from:
+    if not settings.notify and not settings.aws.notify_from:
         return None
     from loci.events.notices import Notices
 

@@ -1,13 +1,15 @@
 """The pages of the documentation that are made from the program. Renew them: python -m tests.support.docs."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
+from pydantic.fields import FieldInfo
 from typer.testing import CliRunner
 
 from loci.cli.main import cli
-from loci.core.settings import PREFIX, Settings
+from loci.core.settings import PREFIX, AwsSettings, Settings
 from tests.support.docs_parts import PARTS, renewed
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -31,8 +33,10 @@ Loci looks for a setting on the command line, then in the environment, then in `
 the file that `--config` or `LOCI_CONFIG` names), and else uses the default. Write a list as an array in the file, and
 separated by commas in the environment.
 
-| in `config.toml` | in the environment | default | meaning |
-|---|---|---|---|
+"""
+DEPLOYED = """
+The templates set these of a deployment on AWS. In `cdk.json` a stage names secrets with those that end in `_from`.
+
 """
 FOLDERS = {"data": "the user's data folder: `~/.local/share/loci` on Linux", "models": "the user's cache folder"}
 FOLDERS["runner"] = "`runner` in the environment that Loci is installed in"
@@ -40,11 +44,17 @@ FOLDERS["runner"] = "`runner` in the environment that Loci is installed in"
 
 def configuration() -> str:
     """Return the page on settings."""
+    chosen = {name: field for name, field in Settings.model_fields.items() if name != "aws"}
+    return CONFIGURATION + _table(chosen) + DEPLOYED + _table(AwsSettings.model_fields)
+
+
+def _table(fields: Mapping[str, FieldInfo]) -> str:
     rows = [
         (f"`{name}`", f"`{PREFIX}{name.upper()}`", FOLDERS.get(name) or _shown(field.default), field.description)
-        for name, field in Settings.model_fields.items()
+        for name, field in fields.items()
     ]
-    return CONFIGURATION + "".join(f"| {' | '.join(map(str, row))} |\n" for row in rows)
+    head = "| in `config.toml` | in the environment | default | meaning |\n|---|---|---|---|\n"
+    return head + "".join(f"| {' | '.join(map(str, row))} |\n" for row in rows)
 
 
 def command_line() -> str:

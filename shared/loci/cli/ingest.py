@@ -63,7 +63,7 @@ def ingest(
 
 def _need_files(settings: Settings) -> None:
     if settings.mode != "embedded":
-        upload = f"aws s3 sync FOLDER s3://{settings.bucket or 'BUCKET'}/{UPLOADS_OF_LOCAL}"
+        upload = f"aws s3 sync FOLDER s3://{settings.aws.bucket or 'BUCKET'}/{UPLOADS_OF_LOCAL}"
         raise Refused(
             "On AWS, Loci reads documents from the bucket", f"Upload them with: {upload}", code="NOT_EMBEDDED"
         )

@@ -242,7 +242,7 @@ def _welcome(settings: Settings, *, on_loopback: bool) -> None:
     headers = {"headers": {"Authorization": "Bearer YOUR_KEY"}} if needs_key else {}
     option = ' --header "Authorization: Bearer YOUR_KEY"' if needs_key else ""
     snippet = {"mcpServers": {"loci": {"type": "http", "url": url, **headers}}}
-    where = _shown(settings.data) if settings.mode == "embedded" else f"table {settings.table}"
+    where = _shown(settings.data) if settings.mode == "embedded" else f"table {settings.aws.table}"
     typer.echo(
         f"Loci serves {url}\n"
         f"Data in {where}, models in {_shown(settings.models_folder)}\n\n"

@@ -60,7 +60,7 @@ def say(line: str) -> None:
 
 def _need_files(settings: Settings) -> None:
     if settings.mode != "embedded":
-        upload = f"s3://{settings.bucket or 'BUCKET'}/{UPLOADS_OF_LOCAL}"
+        upload = f"s3://{settings.aws.bucket or 'BUCKET'}/{UPLOADS_OF_LOCAL}"
         raise Refused("On AWS, Loci reads documents from the bucket", f"Upload them to {upload}", code="NOT_EMBEDDED")
 
 

@@ -69,7 +69,7 @@ def code_parts(
 ) -> CodeParts:
     """Put the parts together."""
     executors = Lazy(adapters.executors)
-    slots = Slots(records, "errand", settings.runs_at_once, _busy)
+    slots = Slots(records, "errand", settings.aws.runs_at_once, _busy)
     return CodeParts(
         Lazy(partial(_runner, settings, records, executors, FilesForCode(files, documents), telemetry)),
         Lazy(partial(_typescript, settings, adapters, scratchpad, telemetry, tools)),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 
 from loci.core.errors import Misconfigured
 from loci.core.notify_setting import recipients, signing_key
@@ -38,8 +39,50 @@ def _data_folder() -> Path:
     return user_data_path("loci", appauthor=False)
 
 
+class AwsSettings(BaseModel):
+    """The settings of a deployment on AWS: the templates set them, and the secrets that a stage names."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    table: str | None = Field(None, description="the DynamoDB table")
+    bucket: str | None = Field(None, description="the S3 bucket")
+    search: Literal["opensearch", "s3"] = Field(
+        "opensearch", description="where the index is: in an OpenSearch domain, or (s3) in the bucket"
+    )
+    search_passages: int = Field(20_000, ge=1, description="with search = s3: the most passages that an owner may have")
+    search_url: str | None = Field(None, pattern=r"^https?://\S+$", description="the OpenSearch domain")
+    search_index: str = Field("loci", pattern=r"^[a-z0-9][a-z0-9_.-]*$", description="the index in that domain")
+    inference_function: str | None = Field(None, description="the function that embeds and reranks")
+    run_python_function: str | None = Field(None, description="the function that runs callers' Python")
+    run_deno_function: str | None = Field(None, description="the function that runs callers' TypeScript")
+    run_role: str | None = Field(None, description="the role whose credentials a run of code gets")
+    run_table: str | None = Field(None, description="the DynamoDB table whose rows are lent to runs of code")
+    executor_bucket: str | None = Field(None, description="the S3 bucket of executors' variables and files")
+    extract_function: str | None = Field(None, description="the function that reads files")
+    errand_function: str | None = Field(None, description="the function that drives runs of code")
+    connect_function: str | None = Field(None, description="the function that reaches tool servers")
+    workflow_machine: str | None = Field(None, description="the ARN of the state machine that moves workflows on")
+    secret_key: str | None = Field(None, description="the ARN of the KMS key that closes the secrets of tool servers")
+    runs_at_once: int = Field(8, ge=1, le=999, description="how many runs of code an owner may have under way")
+    ingest_queue: str | None = Field(None, description="the queue of what is to be ingested")
+    aside_queue: str | None = Field(None, description="the queue for uploads that cannot be ingested")
+    secrets_from: str | None = Field(
+        None, description="the secret in Secrets Manager with the signing secrets, if they are not set directly"
+    )
+    oidc_client_secret_from: str | None = Field(
+        None, description="the secret in Secrets Manager that holds oidc_client_secret"
+    )
+    notify_from: str | None = Field(
+        None, description="the secret in Secrets Manager with more places for notify, if their addresses are secret"
+    )
+    notify_secret_from: str | None = Field(None, description="the secret in Secrets Manager that holds notify_secret")
+    language_model_key_from: str | None = Field(
+        None, description="the secret in Secrets Manager that holds language_model_key"
+    )
+
+
 class Settings(BaseModel):
-    """Every setting, with its default."""
+    """The settings that a person may choose, with their defaults."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -102,9 +145,6 @@ class Settings(BaseModel):
         " its redirect URI is the public URL with /ui/signed-in",
     )
     oidc_client_secret: SecretStr | None = Field(None, description="the secret of that client, if it has one")
-    oidc_client_secret_from: str | None = Field(
-        None, description="on AWS: the secret in Secrets Manager with that secret, if it is not set directly"
-    )
     tool_names: Literal["wire", "colon"] = Field(
         "wire", description="wire: list tools as pml_search_tools; colon: as pml:search_tools"
     )
@@ -154,16 +194,10 @@ class Settings(BaseModel):
         description="where a person is told that a question waits for them: https://… (JSON), slack:https://…,"
         " teams:https://…; on AWS also sns:ARN of a topic",
     )
-    notify_from: str | None = Field(
-        None, description="on AWS: the secret in Secrets Manager with more such places, if their addresses are secret"
-    )
     notify_secret: SecretStr | None = Field(
         None,
         description="what signs the JSON for https://… of notify, as Standard Webhooks has it: whsec_ and 24 to 64"
         " bytes in base64",
-    )
-    notify_secret_from: str | None = Field(
-        None, description="on AWS: the secret in Secrets Manager with that secret, if it is not set directly"
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="the lowest level that is logged"
@@ -190,9 +224,6 @@ class Settings(BaseModel):
         "https://api.openai.com/v1", pattern=r"^https?://\S+$", description="the API of openai: models"
     )
     language_model_key: SecretStr | None = Field(None, description="the key for that API")
-    language_model_key_from: str | None = Field(
-        None, description="on AWS: the secret in Secrets Manager with that key, if it is not set directly"
-    )
     language_model_seconds: float = Field(6, gt=0, le=25, description="how long a search waits for the language model")
     language_model_daily_tokens: int = Field(2_000_000, ge=0, description="tokens a day, for all instances together")
     deno: Folder | None = Field(
@@ -202,38 +233,6 @@ class Settings(BaseModel):
         (), description="paths that a caller may let TypeScript read; on AWS always none"
     )
     code_cache: bool = Field(True, description="answer repeated TypeScript from memory if the result cannot differ")
-    table: str | None = Field(None, description="on AWS: the DynamoDB table")
-    bucket: str | None = Field(None, description="on AWS: the S3 bucket")
-    search: Literal["opensearch", "s3"] = Field(
-        "opensearch", description="on AWS: where the index is: in an OpenSearch domain, or (s3) in the bucket"
-    )
-    search_passages: int = Field(
-        20_000, ge=1, description="on AWS with search = s3: the most passages that an owner may have"
-    )
-    search_url: str | None = Field(None, pattern=r"^https?://\S+$", description="on AWS: the OpenSearch domain")
-    search_index: str = Field("loci", pattern=r"^[a-z0-9][a-z0-9_.-]*$", description="on AWS: the index in that domain")
-    inference_function: str | None = Field(None, description="on AWS: the function that embeds and reranks")
-    run_python_function: str | None = Field(None, description="on AWS: the function that runs callers' Python")
-    run_deno_function: str | None = Field(None, description="on AWS: the function that runs callers' TypeScript")
-    run_role: str | None = Field(None, description="on AWS: the role whose credentials a run of code gets")
-    run_table: str | None = Field(None, description="on AWS: the DynamoDB table whose rows are lent to runs of code")
-    executor_bucket: str | None = Field(None, description="on AWS: the S3 bucket of executors' variables and files")
-    extract_function: str | None = Field(None, description="on AWS: the function that reads files")
-    errand_function: str | None = Field(None, description="on AWS: the function that drives runs of code")
-    connect_function: str | None = Field(None, description="on AWS: the function that reaches tool servers")
-    workflow_machine: str | None = Field(
-        None, description="on AWS: the ARN of the state machine that moves workflows on"
-    )
-    secret_key: str | None = Field(
-        None, description="on AWS: the ARN of the KMS key that closes the secrets of tool servers"
-    )
-    runs_at_once: int = Field(8, ge=1, le=999, description="on AWS: how many runs of code an owner may have under way")
-    ingest_queue: str | None = Field(None, description="on AWS: the queue of what is to be ingested")
-    aside_queue: str | None = Field(None, description="on AWS: the queue for uploads that cannot be ingested")
-    secrets_from: str | None = Field(
-        None,
-        description="on AWS: the secret in Secrets Manager with the signing secrets, if they are not set directly",
-    )
 
     runner: Folder | None = Field(None, description="the Python environment of run_memory_code")
     runner_seconds: float = Field(60, gt=0, le=900, description="the longest time of one Python run")
@@ -266,6 +265,16 @@ class Settings(BaseModel):
     allow_unsandboxed: bool = Field(
         False, description="run callers' code even if this machine cannot sandbox it: a risk"
     )
+
+    aws: AwsSettings = Field(default_factory=lambda: AwsSettings.model_validate({}))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _finds_those_of_aws(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Take the settings of a deployment without its name before theirs, as the environment has them."""
+        on_aws = {name: given[name] for name in given.keys() & AwsSettings.model_fields.keys()}
+        chosen = {name: value for name, value in given.items() if name not in on_aws}
+        return {**chosen, "aws": on_aws} if on_aws else chosen
 
     @model_validator(mode="before")
     @classmethod
@@ -321,6 +330,11 @@ class Settings(BaseModel):
         return self.models or user_cache_path("loci", appauthor=False) / "models"
 
 
+def settings_by_name() -> dict[str, FieldInfo]:
+    """Return all settings, those that a person may choose first."""
+    return {name: one for name, one in Settings.model_fields.items() if name != "aws"} | AwsSettings.model_fields
+
+
 @dataclass(frozen=True, slots=True)
 class Sourced:
     """Settings, and the source of each one that was set."""
@@ -328,6 +342,10 @@ class Sourced:
     settings: Settings
     sources: Mapping[str, str]
     """By name: "the command line", an environment variable, or the path of a file."""
+
+    def value(self, name: str) -> object:
+        """Return the value of the setting."""
+        return getattr(self.settings.aws if name in AwsSettings.model_fields else self.settings, name)
 
 
 def load_settings(given: Mapping[str, object] | None = None, config: Path | None = None) -> Settings:
@@ -338,7 +356,7 @@ def load_settings(given: Mapping[str, object] | None = None, config: Path | None
 def sourced_settings(given: Mapping[str, object] | None = None, config: Path | None = None) -> Sourced:
     """Return the settings, with the source of each one that was set."""
     said = {name: value for name, value in (given or {}).items() if value is not None}
-    names = {name: PREFIX + name.upper() for name in Settings.model_fields}
+    names = {name: PREFIX + name.upper() for name in settings_by_name()}
     environment = {name: os.environ[key] for name, key in names.items() if os.environ.get(key)}
     file = _file(said, environment, config)
     written = _read(file) if file else {}
@@ -347,7 +365,7 @@ def sourced_settings(given: Mapping[str, object] | None = None, config: Path | N
         settings = Settings.model_validate(given_all)
     except ValidationError as error:
         fault = error.errors()[0]
-        name = str(fault["loc"][0])
+        name = str(fault["loc"][-1] if fault["loc"][0] == "aws" else fault["loc"][0])
         problem = "unknown setting" if fault["type"] == "extra_forbidden" else fault["msg"]
         raise Misconfigured(
             f"Setting {name!r}: {problem}",
@@ -366,7 +384,7 @@ def sourced_settings(given: Mapping[str, object] | None = None, config: Path | N
 
 def unknown_variables() -> list[str]:
     """Return the environment variables that look like settings but are not, sorted."""
-    known = {PREFIX + name.upper() for name in (*Settings.model_fields, "config", "key", "inside")}
+    known = {PREFIX + name.upper() for name in (*settings_by_name(), "config", "key", "inside")}
     return sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
 
 

@@ -26,12 +26,12 @@ def check_aws(app: App, secrets: Callable[[], int]) -> list[Finding]:
 
 
 def _table(app: App) -> Finding:
-    return Finding("table", "ok", f"{app.settings.table} answers, with {counted(len(app.api_keys.list()), 'key')}")
+    return Finding("table", "ok", f"{app.settings.aws.table} answers, with {counted(len(app.api_keys.list()), 'key')}")
 
 
 def _bucket(app: App) -> Finding:
     app.blobs.list(SYSTEM, "doctor/")
-    return Finding("bucket", "ok", f"{app.settings.bucket} answers")
+    return Finding("bucket", "ok", f"{app.settings.aws.bucket} answers")
 
 
 def _search(app: App) -> Finding:
@@ -41,10 +41,10 @@ def _search(app: App) -> Finding:
             return _room(app, index)
         index.counts(LOCAL, COLLECTION)
     except Unavailable as error:
-        if app.settings.search_url is not None:
+        if app.settings.aws.search_url is not None:
             raise
         return Finding("search", "warning", error.what, error.resolution)
-    return Finding("search", "ok", f"{app.settings.search_url} answers")
+    return Finding("search", "ok", f"{app.settings.aws.search_url} answers")
 
 
 def _room(app: App, index: BoundedIndex) -> Finding:
@@ -53,7 +53,7 @@ def _room(app: App, index: BoundedIndex) -> Finding:
     fullest = max(rooms.values(), key=lambda room: room.passages)
     size = size_shown(sum(room.bytes for room in rooms.values()))
     what = (
-        f"The index in {app.settings.bucket} has {size}; its fullest owner has {fullest.passages:,} of at"
+        f"The index in {app.settings.aws.bucket} has {size}; its fullest owner has {fullest.passages:,} of at"
         f" most {fullest.most_passages:,} passages"
     )
     if fullest.passages < NEARLY_FULL * fullest.most_passages:
@@ -63,7 +63,7 @@ def _room(app: App, index: BoundedIndex) -> Finding:
 
 
 def _inference(app: App) -> Finding | None:
-    name = app.settings.inference_function
+    name = app.settings.aws.inference_function
     model = app.documents.parts.embedder.model()
     if name is None:
         return None if model else _without_model()
@@ -83,7 +83,7 @@ def _without_model() -> Finding:
 
 def _reader(app: App) -> Finding:
     """Say what reads files. A stage without it is a choice, too."""
-    name = app.settings.extract_function
+    name = app.settings.aws.extract_function
     if name is not None:
         return Finding("reader", "ok", f"{name} reads files")
     what = (

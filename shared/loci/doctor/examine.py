@@ -64,7 +64,7 @@ def examine(
         yield from stores
         if not stores or any(one.state != "ok" and not one.fixed for one in stores):
             return
-    elif settings.inference_function is None and has_models(settings):
+    elif settings.aws.inference_function is None and has_models(settings):
         yield from check_models(settings)
     try:
         app = openers.app(_with_throwaway_secret(settings))
@@ -95,7 +95,7 @@ def _app(app: App, secrets: Callable[[], int], *, fix: bool) -> Iterator[Finding
     yield from check_arriving(app, fix=fix)
     if notices := app.events.notices:
         yield from run_checks(NOTIFY, notices.findings)
-    if settings.mode == "aws" and settings.search != "s3" and settings.search_url is None:
+    if settings.mode == "aws" and settings.aws.search != "s3" and settings.aws.search_url is None:
         return
     yield from check_owners(app, fix=fix)
     yield from check_files(app, fix=fix)

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from loci.core.finding import Finding, first_names, run_check, size_shown
 from loci.core.full_disk import disk_error
-from loci.core.settings import PREFIX, Settings, Sourced, unknown_variables
+from loci.core.settings import PREFIX, Settings, Sourced, settings_by_name, unknown_variables
 from loci.core.signing import SHORTEST_SECRET
 from loci.model_store.manifests import DEFAULTS, FROM_INDEX, Kind, known
 from loci.model_store.models_folder import ModelsFolder
@@ -38,11 +38,11 @@ WITHOUT: dict[Kind, tuple[str, str]] = {
 def check_settings(sourced: Sourced) -> list[Finding]:
     """Report each setting that is set, and environment variables that only look like settings."""
     found = [
-        Finding("setting", "ok", f"{name} = {_without_secrets(getattr(sourced.settings, name))} ({source})")
+        Finding("setting", "ok", f"{name} = {_without_secrets(sourced.value(name))} ({source})")
         for name, source in sourced.sources.items()
     ]
     if unknown := unknown_variables():
-        names = [PREFIX + name.upper() for name in Settings.model_fields]
+        names = [PREFIX + name.upper() for name in settings_by_name()]
         near = get_close_matches(unknown[0], names, n=1)
         advice = f"Did you mean {near[0]}?" if near else "Remove it: docs/configuration.md lists all settings"
         found.append(Finding("settings", "warning", f"Loci has no such setting: {first_names(unknown)}", advice))

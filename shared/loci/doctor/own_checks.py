@@ -38,7 +38,7 @@ def _check_meaning(app: App) -> Finding:
 def _check_sandboxes(app: App) -> Finding:
     settings = app.settings
     if settings.mode == "aws":
-        runs = {"Python": settings.run_python_function, "TypeScript": settings.run_deno_function}
+        runs = {"Python": settings.aws.run_python_function, "TypeScript": settings.aws.run_deno_function}
         missing = [language for language, function in runs.items() if function is None]
         if missing:
             return Finding("sandboxes", "warning", f"No {' and no '.join(missing)} can run here", OPERATOR)

@@ -91,7 +91,7 @@ class DocumentsRoute:
             raise Refusal(400, "Say below which name: ?under=NAME")
         held, behind = self._app.documents.sync.uploaded(owner, under, after)
         settings = self._app.settings
-        uploads = f"s3://{settings.bucket}/{upload_prefix(owner)}" if settings.mode == "aws" else None
+        uploads = f"s3://{settings.aws.bucket}/{upload_prefix(owner)}" if settings.mode == "aws" else None
         documents = [{"path": one.path, "sha256": one.sha256} for one in held]
         return {"documents": documents, "next": behind, "largest": LARGEST, "uploads": uploads}
 

@@ -45,7 +45,7 @@ def aws_adapters(settings: Settings) -> Adapters:
         records=records,
         event_log=RecordEventLog(records),
         blobs=blobs,
-        arriving=S3Blobs(settings.bucket or "", clients, ARRIVING),
+        arriving=S3Blobs(settings.aws.bucket or "", clients, ARRIVING),
         local_links=None,
         read_public=partial(_read_public, settings, clients),
         search=partial(for_search, settings, records, clients),
@@ -60,14 +60,15 @@ def _read_public(settings: Settings, clients: Clients, url: str) -> bytes:
     """The bytes behind a public https address, read by the only function that reaches other people's servers."""
     from loci.adapters.aws.lambda_tool_servers import LambdaToolServers
 
-    return LambdaToolServers(settings.connect_function, clients).read_public(url)
+    return LambdaToolServers(settings.aws.connect_function, clients).read_public(url)
 
 
 def _check_runs(settings: Settings) -> None:
-    if (settings.run_python_function or settings.run_deno_function) and not (settings.run_role and settings.run_table):
+    on_aws = settings.aws
+    if (on_aws.run_python_function or on_aws.run_deno_function) and not (on_aws.run_role and on_aws.run_table):
         advice = "Set LOCI_RUN_ROLE and LOCI_RUN_TABLE to the role and the table of the stack"
         raise Misconfigured("Runs of code need rows to be lent", advice)
-    if settings.run_python_function and not settings.executor_bucket:
+    if on_aws.run_python_function and not on_aws.executor_bucket:
         raise Misconfigured("Executors need a bucket", "Set LOCI_EXECUTOR_BUCKET to the bucket of the stack")
 
 
@@ -75,10 +76,10 @@ def aws_stores(settings: Settings, clients: Clients) -> tuple[RecordStore, S3Blo
     """The table and the bucket."""
     if settings.auth == "open":
         raise Misconfigured("auth = open would let everybody in", "In AWS mode set LOCI_AUTH=required")
-    if not settings.table or not settings.bucket:
+    if not settings.aws.table or not settings.aws.bucket:
         raise Misconfigured("In AWS mode a table and a bucket are needed", "Set LOCI_TABLE and LOCI_BUCKET")
-    blobs = S3Blobs(settings.bucket, clients)
-    return DynamoRecords(settings.table, blobs, time.time, clients), blobs
+    blobs = S3Blobs(settings.aws.bucket, clients)
+    return DynamoRecords(settings.aws.table, blobs, time.time, clients), blobs
 
 
 def signing_secrets(settings: Settings, clients: Clients) -> list[str]:
@@ -87,9 +88,9 @@ def signing_secrets(settings: Settings, clients: Clients) -> list[str]:
         return given
     from loci.adapters.aws.secrets import read_secrets
 
-    if not settings.secrets_from:
+    if not settings.aws.secrets_from:
         raise Misconfigured("In AWS mode a signing secret is needed", "Set LOCI_SECRETS_FROM or LOCI_SECRETS")
-    return read_secrets(settings.secrets_from, clients)
+    return read_secrets(settings.aws.secrets_from, clients)
 
 
 def for_search(settings: Settings, records: RecordStore, clients: Clients, *, at_once: bool = True) -> "SearchAdapters":
@@ -101,12 +102,12 @@ def for_search(settings: Settings, records: RecordStore, clients: Clients, *, at
     from loci.adapters.aws.write_locks import RecordWriteLocks
     from loci.search.adapters import SearchAdapters
 
-    if settings.inference_function is None:
+    if settings.aws.inference_function is None:
         from loci.runtimes.local import local_inference
 
         embedder, reranker = local_inference(settings)
     else:
-        inference = LambdaInference(settings.inference_function, clients)
+        inference = LambdaInference(settings.aws.inference_function, clients)
         embedder, reranker = LambdaEmbedder(inference), LambdaReranker(inference)
     locks = RecordWriteLocks(records, time.time)
     return SearchAdapters(_index(settings, locks, clients, at_once=at_once), embedder, reranker, locks)
@@ -123,9 +124,9 @@ def for_files(
     from loci.adapters.aws.file_uploads import S3FileUploads
     from loci.files.parts import FileAdapters
 
-    queue = settings.ingest_queue if keyring else None
+    queue = settings.aws.ingest_queue if keyring else None
     seal = keyring.seal("file parts") if keyring and queue else None
-    uploads = S3FileUploads(settings.bucket or "", clients, seal) if seal else None
+    uploads = S3FileUploads(settings.aws.bucket or "", clients, seal) if seal else None
     return FileAdapters(
         shared.index,
         shared.embedder,
@@ -143,32 +144,32 @@ def _file_reader(settings: Settings, blobs: S3Blobs, clients: Clients) -> "FileR
     from loci.adapters.aws.sandbox.machine import Machine
     from loci.files.reading import read_limits
 
-    if settings.extract_function is None:
+    if settings.aws.extract_function is None:
         return NoReader()
-    if settings.executor_bucket is None:
+    if settings.aws.executor_bucket is None:
         raise Misconfigured("Files that are read need a bucket", "Set LOCI_EXECUTOR_BUCKET to the bucket of the stack")
     # The ingestion knows no secret. The names of its tenants need not be secret either: only its role may invoke.
-    machine = Machine(settings.extract_function, "LOCI_EXTRACT_FUNCTION", EXTRACT_TENANTS, clients)
-    lent = S3Blobs(settings.executor_bucket, clients)
+    machine = Machine(settings.aws.extract_function, "LOCI_EXTRACT_FUNCTION", EXTRACT_TENANTS, clients)
+    lent = S3Blobs(settings.aws.executor_bucket, clients)
     return LambdaReader(machine, blobs, lent, limits=read_limits(settings))
 
 
 def _index(settings: Settings, locks: WriteLocks, clients: Clients, *, at_once: bool) -> "DocumentIndex":
     """The index in the bucket or in the domain, if there is one."""
-    if settings.search == "s3":
+    if settings.aws.search == "s3":
         from loci.adapters.aws.index_objects import IndexObjects
         from loci.adapters.s3_index.copies import Copies
         from loci.adapters.s3_index.index import S3Index
 
-        return S3Index(Copies(IndexObjects(settings.bucket or "", clients), settings.search_passages), locks)
-    if settings.search_url is None:
+        return S3Index(Copies(IndexObjects(settings.aws.bucket or "", clients), settings.aws.search_passages), locks)
+    if settings.aws.search_url is None:
         from loci.adapters.aws.no_index import NoIndex
 
         return NoIndex()
     from loci.adapters.aws.index import OpenSearchIndex
     from loci.adapters.aws.opensearch import OpenSearchCluster
 
-    return OpenSearchIndex(OpenSearchCluster(settings.search_url), settings.search_index, at_once=at_once)
+    return OpenSearchIndex(OpenSearchCluster(settings.aws.search_url), settings.aws.search_index, at_once=at_once)
 
 
 def _for_code(settings: Settings, records: RecordStore, keyring: Keyring, clients: Clients) -> "CodeAdapters":
@@ -188,17 +189,17 @@ def _executors(settings: Settings, records: RecordStore, keyring: Keyring, clien
     from loci.adapters.aws.sandbox.machine import Machine
     from loci.code.parts import executor_bounds
 
-    function = settings.run_python_function
+    function = settings.aws.run_python_function
     if function is None:
         raise _not_deployed("Python")
     return LambdaExecutors(
         Machine(function, "LOCI_RUN_PYTHON_FUNCTION", _tenant_key(keyring), clients),
         ExecutorRecords(records, time.time),
-        S3Blobs(settings.executor_bucket or "", clients),
+        S3Blobs(settings.aws.executor_bucket or "", clients),
         _lender(settings, clients),
         replace(executor_bounds(settings), output_bytes=MAX_OUTPUT_BYTES),
         drawing=settings.runner_matplotlib,
-        lake=S3Blobs(settings.bucket or "", clients),
+        lake=S3Blobs(settings.aws.bucket or "", clients),
     )
 
 
@@ -207,7 +208,7 @@ def _sandbox(settings: Settings, keyring: Keyring, clients: Clients) -> "Sandbox
     from loci.adapters.aws.sandbox.lambda_sandbox import LambdaSandbox
     from loci.adapters.aws.sandbox.machine import Machine
 
-    function = settings.run_deno_function
+    function = settings.aws.run_deno_function
     if function is None:
         raise _not_deployed("TypeScript")
     machine = Machine(function, "LOCI_RUN_DENO_FUNCTION", _tenant_key(keyring), clients)
@@ -216,17 +217,17 @@ def _sandbox(settings: Settings, keyring: Keyring, clients: Clients) -> "Sandbox
 
 def _jobs(settings: Settings, clients: Clients) -> "Jobs | None":
     """Work that outlives its request, done by another function. Without one, a run goes on in this process."""
-    if settings.errand_function is None:
+    if settings.aws.errand_function is None:
         return None
     from loci.adapters.aws.lambda_jobs import LambdaJobs
 
-    return LambdaJobs(settings.errand_function, "code", clients)
+    return LambdaJobs(settings.aws.errand_function, "code", clients)
 
 
 def _lender(settings: Settings, clients: Clients) -> "Lender":
     from loci.adapters.aws.sandbox.lent_rows import Lender
 
-    return Lender(settings.run_table or "", settings.run_role or "", clients)
+    return Lender(settings.aws.run_table or "", settings.aws.run_role or "", clients)
 
 
 def _tenant_key(keyring: Keyring) -> bytes:
@@ -249,9 +250,9 @@ def for_tools(settings: Settings, clients: Clients) -> "ToolAdapters":
     from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
     from loci.tools.parts import ToolAdapters
 
-    servers = LambdaToolServers(settings.connect_function, clients)
+    servers = LambdaToolServers(settings.aws.connect_function, clients)
     return ToolAdapters(
-        KmsBox(settings.secret_key, clients),
+        KmsBox(settings.aws.secret_key, clients),
         lambda _, __: servers,
         HttpAuthorizationServers(only_public=True),
         _no_variable,
@@ -266,7 +267,7 @@ def for_connections(settings: Settings, clients: Clients, *, only_public: bool) 
     from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
     from loci.tools.parts import ToolAdapters
 
-    box, servers = KmsBox(settings.secret_key, clients), partial(_reached_servers, only_public=only_public)
+    box, servers = KmsBox(settings.aws.secret_key, clients), partial(_reached_servers, only_public=only_public)
     who_gives_tokens = HttpAuthorizationServers(only_public=only_public)
     return ToolAdapters(box, servers, who_gives_tokens, _no_variable, only_public=only_public)
 
@@ -287,7 +288,7 @@ def _for_workflows(settings: Settings, clients: Clients) -> "WorkflowAdapters":
     from loci.adapters.aws.workflow_engine import WorkflowMachine
     from loci.workflows.parts import WorkflowAdapters
 
-    machine = settings.workflow_machine
+    machine = settings.aws.workflow_machine
     if machine is None:
         raise Unavailable(
             "This deployment runs no workflows",

@@ -72,7 +72,7 @@ def _read(secret: str | Callable[[], str] | None) -> str | None:
 
 def _stored(settings: Settings, name: str) -> Callable[[], str] | None:
     """What reads the secret that `name_from` names, on AWS."""
-    where: str | None = getattr(settings, f"{name}_from")
+    where: str | None = getattr(settings.aws, f"{name}_from")
     if where is None or settings.mode == "embedded":
         return None
     from loci.adapters.aws.clients import Clients

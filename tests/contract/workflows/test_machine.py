@@ -15,6 +15,7 @@ import loci.workflows.machine_steps
 from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL, LOCAL_CALLER
+from loci.core.settings import Settings
 from loci.workflows.active import SLOT
 from loci.workflows.run import Lease, Run
 from tests.contract.workflows.test_engines import gated
@@ -32,6 +33,11 @@ class Short:
 
     def get_remaining_time_in_millis(self) -> int:
         return 320_500
+
+
+def with_machine(settings: Settings, arn: str | None) -> Settings:
+    """The settings with this state machine."""
+    return settings.model_copy(update={"aws": settings.aws.model_copy(update={"workflow_machine": arn})})
 
 
 def waits_with_token(flow: Flow, id: str) -> Run:
@@ -111,7 +117,7 @@ async def test_a_decision_starts_another_execution_if_none_waits_any_more(flow: 
     asked = await flow.run(gated("a", value=1))
     id = asked["workflow_id"]
     waits_with_token(flow, id)
-    [one] = on_machine.client.list_executions(stateMachineArn=flow.app.settings.workflow_machine)["executions"]
+    [one] = on_machine.client.list_executions(stateMachineArn=flow.app.settings.aws.workflow_machine)["executions"]
     on_machine.client.stop_execution(executionArn=one["executionArn"])
     assert on_machine.ended() == [(id, "ABORTED")]
     answer = await flow.answer(
@@ -136,7 +142,7 @@ async def test_whoever_looks_at_a_run_that_nothing_moves_on_takes_it_up(
     monkeypatch.setattr(flow.app.workflows, "parts", replace(flow.app.workflows.parts, patience=0.0))
     id = (await flow.answer("pml_execute_dag", workflow={"tasks": [task("a", "note", value=1)]}))["workflow_id"]
     assert until(lambda: bool(tries))
-    [one] = on_machine.client.list_executions(stateMachineArn=flow.app.settings.workflow_machine)["executions"]
+    [one] = on_machine.client.list_executions(stateMachineArn=flow.app.settings.aws.workflow_machine)["executions"]
     on_machine.client.stop_execution(executionArn=one["executionArn"])
     on_machine.function = handler
     assert (await flow.answer("pml_workflow_status", workflow_id=id))["status"] == "running"
@@ -236,7 +242,7 @@ async def test_a_pause_that_nobody_ends_ends_the_execution(
 
 
 async def test_without_a_machine_nothing_is_started_and_the_reason_is_told(app: App, tmp_path: Path) -> None:
-    without = build_app(app.settings.model_copy(update={"workflow_machine": None}))
+    without = build_app(with_machine(app.settings, None))
     flow = Flow(without, tmp_path / "journal.jsonl")
     text = await flow.failed("pml_execute_dag", workflow={"tasks": [task("a", "note", value=1)]})
     assert text.startswith("WORKFLOWS_UNAVAILABLE: This deployment runs no workflows.")
@@ -244,7 +250,7 @@ async def test_without_a_machine_nothing_is_started_and_the_reason_is_told(app: 
 
 
 async def test_a_run_whose_machine_does_not_start_holds_no_slot(app: App, flow: Flow) -> None:
-    settings = app.settings.model_copy(update={"workflow_machine": f"{app.settings.workflow_machine}-gone"})
+    settings = with_machine(app.settings, f"{app.settings.aws.workflow_machine}-gone")
     gone = Flow(build_app(settings), flow.journal)
     text = await gone.failed("pml_execute_dag", workflow={"tasks": [task("a", "note", value=1)]})
     assert "StateMachineDoesNotExist" in text

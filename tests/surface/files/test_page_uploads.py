@@ -35,7 +35,9 @@ def test_another_page_sends_no_file_even_if_it_knows_the_url(door: Door, ann: Vi
 @on_aws
 def test_on_aws_the_page_sends_a_form_to_the_bucket_which_its_policy_allows(app: App) -> None:
     queue = "https://sqs.eu-central-1.amazonaws.com/123456789012/ingest"
-    with_queue = build_app(app.settings.model_copy(update={"ingest_queue": queue}))
+    with_queue = build_app(
+        app.settings.model_copy(update={"aws": app.settings.aws.model_copy(update={"ingest_queue": queue})})
+    )
     with lambda_doors(asgi(with_queue)) as (rest, _):
         ann = Visitor(with_queue, rest, ANN)
         ticket = json.loads(ann.announce("trip.md", 6).body)

@@ -78,7 +78,8 @@ def test_others_see_nothing_of_anybody_else_or_of_the_machine(app: App, ann: Vis
     app.files.add(BOB, "hidden-file.txt", b" ")
     body = ann.get("/ui/health/findings").body.decode()
     private = ["hidden", "bob", str(app.settings.data), *(one.get_secret_value() for one in app.settings.secrets)]
-    private += [str(one) for one in (app.settings.table, app.settings.bucket, app.settings.runner_folder) if one]
+    on_aws = app.settings.aws
+    private += [str(one) for one in (on_aws.table, on_aws.bucket, app.settings.runner_folder) if one]
     assert not [one for one in private if one in body]
     assert "hidden" in bob.get("/ui/health/findings").body.decode()
 

@@ -2,7 +2,7 @@
 
 from loci.adapters.aws.clients import Clients, code_of, explained
 from loci.core.errors import NotFound
-from loci.core.settings import PREFIX, Settings
+from loci.core.settings import PREFIX, settings_by_name
 
 OUTPUTS = {"Table": "table", "Bucket": "bucket"}
 FUNCTION = "Function"
@@ -40,7 +40,7 @@ def gateway_settings(stack: str, clients: Clients) -> dict[str, object]:
     variables = found.get("Environment", {}).get("Variables", {})
     named = {name.removeprefix(PREFIX).lower(): value for name, value in variables.items() if name.startswith(PREFIX)}
     has_models = named.keys() & {"inference_function", "models"}
-    known = named.keys() & Settings.model_fields.keys() - OF_THE_FUNCTION
+    known = named.keys() & settings_by_name().keys() - OF_THE_FUNCTION
     return {**{name: named[name] for name in known}, **({} if has_models else {"models": NO_MODELS})}
 
 
