@@ -127,8 +127,7 @@ class Grants:
     ) -> None:
         """`without_key`: nobody here needs a key, so a grant needs none either. `issuer`: where people sign in now."""
         self._records = records
-        self._access = keyring.seal("oauth-access")
-        self._renew = keyring.seal("oauth-renew")
+        self._seals = {ACCESS: keyring.seal("oauth-access"), RENEWS: keyring.seal("oauth-renew")}
         self._keys = api_keys
         self._clock = clock
         self._without_key = without_key
@@ -165,24 +164,24 @@ class Grants:
 
     def renewable(self, token: str, client: str) -> Grant | None:
         """Return the client's grant that this token renews. A token that was renewed long ago was stolen: it ends."""
-        found = self._renewing(token)
+        found = self._named(token, RENEWS)
         if found is None or found[0].client != client or not self._holds(found[0]):
             return None
-        grant, _, generation = found
-        if generation == grant.generation or self._is_repeated(grant, generation):
+        grant, _, claims = found
+        if claims["n"] == grant.generation or self._is_repeated(grant, claims):
             return grant
         self._end(grant.id)
         return None
 
     def renew(self, token: str, scopes: Sequence[str]) -> Tokens | None:
         """Give new tokens for one that renews; None if it does not any more."""
-        while found := self._renewing(token):
-            grant, version, generation = found
-            if self._is_repeated(grant, generation):  # perhaps another request has just got them for the same token
+        while found := self._named(token, RENEWS):
+            grant, version, claims = found
+            if self._is_repeated(grant, claims):  # perhaps another request has just got them for the same token
                 return self._tokens(grant, scopes)
-            if generation != grant.generation:
+            if grant.generation is None or claims["n"] != grant.generation:
                 return None
-            renewed = replace(grant, generation=generation + 1, renewed=self._clock())
+            renewed = replace(grant, generation=grant.generation + 1, renewed=self._clock())
             try:
                 self._put(renewed, version)
             except Conflict:
@@ -192,10 +191,9 @@ class Grants:
 
     def caller_of(self, token: str, resources: Iterable[str]) -> Caller | None:
         """Return the caller who shows an access token at an endpoint with one of these names, if it is good there."""
-        match self._access.open(token.removeprefix(ACCESS)):
-            case {"g": str(id), "e": float() | int() as ends, "s": list(scopes)} if ends > self._clock():
-                grant = self._grant(id)
-                if grant is None or grant.resource not in set(resources) or not self._holds(grant):
+        match self._named(token, ACCESS):
+            case Grant() as grant, _, {"e": float() | int() as ends, "s": list(scopes)} if ends > self._clock():
+                if grant.resource not in set(resources) or not self._holds(grant):
                     return None
                 allowed = frozenset(str(one) for one in scopes) & set(grant.scopes)
                 return Caller(grant.owner, "grant", allowed, float(ends), name=grant.client_name, credential=grant.id)
@@ -215,7 +213,8 @@ class Grants:
     @freeing()
     def revoke(self, id: str, owner: Owner | None = None) -> Grant:
         """End a grant, of this owner if one is named. The next time, its client asks them again."""
-        grant = self._grant(id)
+        found = self._read(id)
+        grant = found and found[0]
         if grant is None or owner not in (None, grant.owner):
             advice = "List them with: loci clients list" if owner is None else "See yours at /ui/connections"
             raise NotFound(f"There is no connection {id}", advice, code="CLIENT_NOT_FOUND")
@@ -224,13 +223,9 @@ class Grants:
 
     def revoke_token(self, token: str, client: str) -> None:
         """End the client's grant that this token names, if any does."""
-        if token.startswith(ACCESS):
-            grant = self._grant(str((self._access.open(token.removeprefix(ACCESS)) or {}).get("g", "")))
-        else:
-            found = self._renewing(token)
-            grant = found and found[0]
-        if grant and grant.client == client:
-            self._end(grant.id)
+        found = self._named(token, ACCESS if token.startswith(ACCESS) else RENEWS)
+        if found and found[0].client == client:
+            self._end(found[0].id)
 
     def allowed(self, owner: Owner, client: str, redirect: str) -> Grant | None:
         """Return the newest grant of the client at this redirect, if it holds and is no older than the last revoked."""
@@ -249,26 +244,23 @@ class Grants:
             return None
         return found
 
-    def _is_repeated(self, grant: Grant, generation: int) -> bool:
-        is_last = grant.generation is not None and generation == grant.generation - 1
+    def _is_repeated(self, grant: Grant, claims: JsonObject) -> bool:
+        is_last = grant.generation is not None and claims["n"] == grant.generation - 1
         return is_last and self._clock() - grant.renewed <= REPEATED_SECONDS
 
     def _tokens(self, grant: Grant, scopes: Sequence[str]) -> Tokens:
-        access: JsonObject = {"g": grant.id, "e": int(self._clock()) + ACCESS_SECONDS, "s": [*scopes]}
-        renews: JsonObject = {"g": grant.id, "n": grant.generation}
-        return Tokens(ACCESS + self._access.close(access), RENEWS + self._renew.close(renews), tuple(scopes))
+        ends = int(self._clock()) + ACCESS_SECONDS
+        access = self._token(ACCESS, {"g": grant.id, "e": ends, "s": [*scopes]})
+        return Tokens(access, self._token(RENEWS, {"g": grant.id, "n": grant.generation}), tuple(scopes))
 
-    def _renewing(self, token: str) -> tuple[Grant, str, int] | None:
-        match self._renew.open(token.removeprefix(RENEWS)):
-            case {"g": str(id), "n": int(generation)}:
-                found = self._read(id)
-                return (*found, generation) if found and found[0].revoked is None else None
-            case _:
-                return None
+    def _token(self, begin: str, claims: JsonObject) -> str:
+        return begin + self._seals[begin].close(claims)
 
-    def _grant(self, id: str) -> Grant | None:
-        found = self._read(id)
-        return found and found[0]
+    def _named(self, token: str, begin: str) -> tuple[Grant, str, JsonObject] | None:
+        """The grant that a token with this beginning names, the version of its record, and what else the token says."""
+        claims = self._seals[begin].open(token.removeprefix(begin)) or {}
+        found = self._read(str(claims.get("g", "")))
+        return (*found, claims) if found and found[0].revoked is None else None
 
     def _read(self, id: str) -> tuple[Grant, str] | None:
         """The grant and the version of its record."""
