@@ -65,35 +65,12 @@ def refused(uri: str, why: str) -> Refused:
     return Refused(f"The redirect URI {uri[:200]!r} {why}", "Register another one", code="BAD_REDIRECT")
 
 
-def check_redirect(uri: str) -> None:
-    """Raise `Refused` if no browser may be sent there: https, http on loopback, and schemes of programs are good."""
-    if len(uri) > LONGEST_REDIRECT or not uri.isascii() or not uri.isprintable() or set(uri) & set(" \"'<>\\^`{|}"):
-        raise refused(uri, "is too long, or has characters that no URI has")
-    try:
-        parts = urlsplit(uri)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        raise refused(uri, "is no URI") from None
-    if parts.fragment or "#" in uri:
-        raise refused(uri, "has a fragment")
-    if parts.username is not None or parts.password is not None:
-        raise refused(uri, "holds credentials")
-    if OWN_ANSWERS & parse_qs(parts.query, keep_blank_values=True).keys():
-        raise refused(uri, "has a parameter of an answer")
-    if parts.scheme == "https" and host and HOST.fullmatch(host):
-        return
-    if parts.scheme == "http" and host in LOOPBACK:
-        return
-    if not SCHEME.fullmatch(parts.scheme) or parts.scheme in RUNS_CODE or parts.scheme in {*NOT_FOR_PROGRAMS, "https"}:
-        raise refused(uri, "is neither https, nor on this machine, nor of a program of its own")
-
-
 def spelled(uri: str) -> str:
-    """The redirect URI as it is stored and compared: the host in small letters, without its usual port, with a path.
+    """Return the redirect URI as it is stored and compared: host in small letters, without its usual port, with a path.
 
-    Raises `Refused` if no browser may be sent there, or if it would go to an address that is spelled differently.
+    Raises `Refused` if no browser may be sent there: https, http on loopback, and schemes of programs are good. An
+    address that browsers spell differently is refused, too.
     """
-    check_redirect(uri)
     scheme, _, rest = uri.partition(":")
     text = f"{scheme.lower()}:{rest}"
     if web := ON_WEB.fullmatch(uri):
@@ -101,10 +78,23 @@ def spelled(uri: str) -> str:
         text = f"{scheme}://{host.removesuffix(USUAL_PORTS[scheme])}{web[3] or '/'}{web[4] or ''}"
     try:
         is_so_in_browsers = str(AnyUrl(uri)) == text
+        parts = urlsplit(text)
     except ValueError:
-        is_so_in_browsers = False
-    if not is_so_in_browsers:
-        raise refused(uri, "is not spelled as browsers spell it")
+        raise refused(uri, "is no URI") from None
+    if len(uri) > LONGEST_REDIRECT or set(uri) & set(" \"'<>\\^`{|}") or not is_so_in_browsers:
+        raise refused(uri, "is too long, or is not spelled as browsers spell it")
+    if "#" in uri:
+        raise refused(uri, "has a fragment")
+    if parts.username is not None or parts.password is not None:
+        raise refused(uri, "holds credentials")
+    if OWN_ANSWERS & parse_qs(parts.query, keep_blank_values=True).keys():
+        raise refused(uri, "has a parameter of an answer")
+    if parts.scheme == "https" and parts.hostname and HOST.fullmatch(parts.hostname):
+        return text
+    if parts.scheme == "http" and parts.hostname in LOOPBACK:
+        return text
+    if not SCHEME.fullmatch(parts.scheme) or parts.scheme in {*RUNS_CODE, *NOT_FOR_PROGRAMS, "https"}:
+        raise refused(uri, "is neither https, nor on this machine, nor of a program of its own")
     return text
 
 
