@@ -42,7 +42,7 @@ ISSUER_SECONDS: Final = 30 * 24 * 3600.0
 REPEATED_SECONDS: Final = 30.0
 """A renewal may be repeated for so long, by a client that never got its answer: it gets the same token again."""
 RENEWS: Final = "loci-renew-"
-ID: Final = re.compile(r"[0-9a-f]{36}")
+ID: Final = re.compile(r"[0-9a-f]{24}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class Grants:
 
     def allow(self, asked: AskedGrant, client_name: str, owner: Owner, by: SignedInBy) -> str:
         """Make a grant of what a person has just allowed, and return its code, which is good for a minute."""
-        now, id = self._clock(), _prefix(owner) + random_id(24)
+        now, id = self._clock(), _prefix(owner) + random_id(16)
         code = f"{id}.{secrets.token_urlsafe(32)}"
         told = asdict(replace(asked, state=None))  # the state stays with the browser
         grant = Grant(
@@ -323,8 +323,8 @@ def grant_of(record: Record) -> Grant:
 
 
 def _prefix(owner: Owner) -> str:
-    """The beginning of the ids of an owner's grants: they are listed together."""
-    return content_id(owner.key, length=12)
+    """The beginning of the ids of an owner's grants, which lie together. Another owner's may begin so, too."""
+    return content_id(owner.key, length=8)
 
 
 def _began(grant: Grant) -> float:
