@@ -273,7 +273,7 @@ def test_what_clients_were_allowed_is_gone_with_its_record(app: App, spoil: Dama
     given = granted(app, ANN)
     [grant] = grants_of(app).list()
     for kind, key, owner in (
-        ("grant", grant.id, SYSTEM),
+        ("oauth_grant", grant.id, SYSTEM),
         ("oauth_client", CLIENT, SYSTEM),
     ):
         spoil(kind, key, text, owner)
@@ -283,7 +283,7 @@ def test_what_clients_were_allowed_is_gone_with_its_record(app: App, spoil: Dama
     assert grants_of(app).allowed(ANN, CLIENT, "https://client.test/callback") is None
     assert clients_of(app).get(CLIENT) is None
     damaged = {
-        f"grant {grant.id}",
+        f"oauth_grant {grant.id}",
         f"oauth_client {CLIENT}",
     }
     assert named(check_records(app, fix=False)) == damaged

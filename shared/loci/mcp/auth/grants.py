@@ -30,7 +30,7 @@ from loci.mcp.auth.oauth_client import host_of
 if TYPE_CHECKING:
     from loci.mcp.module import Host
 
-KIND: Final = "grant"
+KIND: Final = "oauth_grant"
 CODE_SECONDS: Final = 60.0
 REMEMBERED_SECONDS: Final = 365 * 24 * 3600.0
 """A consent is forgotten so long after it was given, even if its grant goes on; and so is that a grant was revoked."""

@@ -37,7 +37,7 @@ FRESH_SECONDS: Final = 3600.0
 DOCUMENT_SECONDS: Final = 24 * 3600.0
 """An older one is good for so long while its host does not answer."""
 LONGEST_ID, LARGEST = 500, 64 * 1024
-COUNTS: Final = "oauth_counts"
+COUNTS: Final = "oauth_registrations"
 HOUR: Final = 3600.0
 MOST_OF_ADDRESS, MOST_IN_ALL = 20, 200
 """Programs that an address, and all addresses together, may bring in an hour."""
