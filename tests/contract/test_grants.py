@@ -13,6 +13,7 @@ from loci.core.stores import RecordStore
 from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.auth.grants import (
     ACCESS_SECONDS,
+    CODE_SECONDS,
     KIND,
     REPEATED_SECONDS,
     UNUSED_SECONDS,
@@ -248,6 +249,23 @@ def test_a_consent_is_its_owners_and_remembered_with_a_connection_only(parts: Pa
     assert parts.grants.allowed(BOB, "client-1", REDIRECT) is None
     assert parts.grants.allowed(ANN, "client-2", REDIRECT) is None
     assert parts.grants.allowed(ANN, "client-1", f"{REDIRECT}/other") is None
+
+
+def test_who_ended_a_connection_is_asked_once_more_and_remembered_again(parts: Parts, clock: Clock) -> None:
+    parts.tokens()
+    clock.now += 1
+    parts.grants.revoke(parts.grants.of(ANN)[0].id, ANN)
+    clock.now += 1
+    assert parts.grants.allowed(ANN, "client-1", REDIRECT) is None
+    parts.tokens()
+    assert parts.grants.allowed(ANN, "client-1", REDIRECT) == parts.grants.of(ANN)[0]
+
+
+def test_a_consent_whose_code_was_not_exchanged_is_no_connection(parts: Parts, clock: Clock) -> None:
+    code = parts.code()
+    assert (parts.grants.of(ANN), parts.grants.list()) == ([], [])
+    clock.now += CODE_SECONDS + 1
+    assert parts.grants.exchange(code, "client-1") is None
 
 
 def test_an_unknown_grant_is_told(parts: Parts) -> None:
