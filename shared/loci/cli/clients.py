@@ -7,21 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, owner_name, printable
+from loci.cli.tool_owner import StackOption
 from loci.core.errors import Refused
 from loci.core.json import iso
 
 if TYPE_CHECKING:
     from loci.mcp.auth.grants import Grant, Grants
-
-StackOption = Annotated[
-    str | None,
-    typer.Option(
-        "--stack",
-        metavar="NAME",
-        help="Use the clients of a deployment on AWS. NAME is its gateway stack, such as loci-dev-gateway.",
-        show_default=False,
-    ),
-]
 
 cli = typer.Typer(
     help="List and end the connections of clients that a person has allowed on Loci's own page, without a key.",

@@ -9,20 +9,11 @@ import typer
 
 from loci.cli.pin import prove_person
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, named_owner, open_app, owner_name
+from loci.cli.tool_owner import StackOption
 from loci.core.errors import Refused
 from loci.mcp.auth.api_keys import ApiKey, ApiKeys
 
 LONGEST_NAME = 100
-
-StackOption = Annotated[
-    str | None,
-    typer.Option(
-        "--stack",
-        metavar="NAME",
-        help="Use the keys of a deployment on AWS. NAME is its gateway stack, such as loci-dev-gateway.",
-        show_default=False,
-    ),
-]
 
 cli = typer.Typer(
     help="Create, list and revoke API keys. A client with a key acts as the owner of that key.",
