@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import hashlib
+import html
 import json
 import re
 import subprocess
@@ -45,7 +46,7 @@ from tests.support.serving import LOCI, clean_environment
 from tests.surface.conftest import Mode
 from tests.surface.results import structured, texts
 from tests.surface.workflows.conftest import Flow, journal_server
-from tests.surface.workflows.visitors import target
+from tests.surface.workflows.visitors import OURS, target
 
 pytestmark = pytest.mark.anyio
 PIN = "hedgehog 7"
@@ -114,27 +115,32 @@ class Browser:
     def get(self, target: str) -> Answer:
         return self._door.ask(Ask(b"", self._shown, "GET", target))
 
-    def post(self, target: str, body: dict[str, Any], *more: tuple[str, str]) -> Answer:
-        form = ("X-Loci-Form", form_token(self.get("/ui/approvals").body))
-        return self._door.ask(Ask(json.dumps(body).encode(), (*self._shown, form, *more), "POST", target))
+    def post(self, target: str, body: dict[str, Any]) -> Answer:
+        form = ("X-Loci-Form", form_token(self.get("/ui/runs").body))
+        return self._door.ask(Ask(json.dumps(body).encode(), (*self._shown, form), "POST", target))
+
+    def waiting(self) -> list[dict[str, Any]]:
+        return json.loads(self.get("/ui/runs/waiting").body)["rows"]
 
     def question(self) -> dict[str, Any]:
-        [asked] = json.loads(self.get("/ui/approvals/list").body)["waiting"]
+        [asked] = self.waiting()
         return asked
 
-    def approve(self, *more: tuple[str, str]) -> Answer:
-        asked = self.question()
-        body = {"checkpoint_id": asked["checkpoint_id"], "approved": True}
-        return self.post(f"/ui/approvals/{asked['workflow_id']}", body, *more)
+    def page(self) -> str:
+        """The page of the only question."""
+        return html.unescape(self.get(f"/ui/{self.question()['link']}").body.decode())
 
-    def proof(self, pin: str = PIN) -> tuple[str, str]:
-        answer = self.post("/ui/approvals/proof", {"pin": pin})
-        assert answer.status == 200, answer.body
-        return "X-Loci-Proof", json.loads(answer.body)["proof"]
+    def answer(self, link: str, **fields: str) -> Answer:
+        """Send the form of a question's page."""
+        given = {"form": form_token(self.get(link).body, IN_FORM), **fields}
+        return self._door.ask(Ask(urlencode(given).encode(), (*self._shown, OURS[0]), "POST", link))
+
+    def approve(self, pin: str = "", **fields: str) -> Answer:
+        return self.answer(f"/ui/{self.question()['link']}", answer="approve", pin=pin, **fields)
 
 
-def code_of(answer: Answer) -> str:
-    return json.loads(answer.body)["error"]["code"]
+def refused(answer: Answer, why: str) -> bool:
+    return answer.status == 400 and why in html.unescape(answer.body.decode())
 
 
 async def waits(url: str) -> dict[str, Any]:
@@ -208,19 +214,12 @@ async def test_a_question_is_answered_by_no_update_of_its_task(door: UvicornDoor
 async def test_a_program_that_fetches_pages_approves_nothing(door: UvicornDoor, url: str, flow: Flow) -> None:
     asked = await waits(url)
     browser = Browser(door)
-    for proof in ("", "x", "e30.x", asked["approval_url"].partition("link=")[2]):
-        assert code_of(browser.approve(("X-Loci-Proof", proof))) == "PIN_NEEDED", proof
-    called = {"tool": "journal:deploy", "arguments": DEPLOY, "approved": True}
-    assert code_of(browser.post("/ui/tools/call", called)) == "PIN_NEEDED"
-    assert code_of(browser.post("/ui/approvals/proof", {"pin": "123456"})) == "PIN_WRONG"
     link = target(str(asked["approval_url"]))
-    page = browser.get(link).body.decode()
-    assert 'name="pin"' in page
-    fields = {"form": form_token(page, IN_FORM), "answer": "approve", "pin": "654321"}
-    for given in (fields, fields | {"pin": ""}, fields | {"proof": "x"}):
-        form = (("Content-Type", "application/x-www-form-urlencoded"), ("Host", f"127.0.0.1:{door.port}"))
-        answer = door.ask(Ask(urlencode(given).encode(), (*form, ("Sec-Fetch-Site", "same-origin")), "POST", link))
-        assert answer.status == 400
+    assert 'name="pin"' in browser.get(link).body.decode()
+    assert refused(browser.answer(link, answer="approve"), "Give your PIN")
+    for wrong in ("123456", "x", link.partition("link=")[2][:200]):
+        assert refused(browser.answer(link, answer="approve", pin=wrong), "This PIN is wrong"), wrong
+    assert refused(browser.answer(link, answer="approve", proof="x"), "Give your PIN")
     assert flow.begun() == []
 
 
@@ -228,32 +227,28 @@ async def test_no_answer_to_a_model_and_no_page_has_what_decides(
     door: UvicornDoor, url: str, app: App, flow: Flow
 ) -> None:
     browser = Browser(door)
-    proof = browser.proof()[1]
     asked = await waits(url)
     [stored] = [one.value for one in app.records.list(SYSTEM, "pin").records]
-    said = [json.dumps(asked), *(browser.get(f"/ui/{one}").body.decode() for one in ("approvals", "approvals/list"))]
+    said = [json.dumps(asked), browser.approve("a wrong one").body.decode()]
+    said += [browser.get(f"/ui/{one}").body.decode() for one in ("runs", "runs/waiting", browser.question()["link"])]
     for tool in ("pml_workflow_status", "pml_continue"):
         said.append(texts(await call(url, tool, {"workflow_id": asked["workflow_id"]}))[0])
     for one in said:
-        assert not [secret for secret in (PIN, proof, str(stored["hash"])) if secret in one]
+        assert not [secret for secret in (PIN, str(stored["hash"])) if secret in one]
     assert flow.begun() == []
 
 
-async def test_a_proof_ends_with_its_time_its_pin_and_its_sign_in(
-    door: UvicornDoor, url: str, app: App, flow: Flow, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_each_approval_needs_the_pin_that_is_set_now(door: UvicornDoor, url: str, app: App, flow: Flow) -> None:
     await waits(url)
     browser = Browser(door)
-    old = browser.proof()
     Pins(app.records, time.time).set("another one", PIN)
-    assert code_of(browser.approve(old)) == "PIN_NEEDED"
-    key = app.api_keys.create(LOCAL, "a client")[1]
-    foreign = browser.proof("another one")
-    keyed = Browser(door, ("Authorization", f"Bearer {key}"))
-    assert code_of(keyed.approve(foreign)) == "NOT_A_PERSON"
-    monkeypatch.setattr("loci.web.proofs.SECONDS", -1.0)
-    assert code_of(browser.approve(browser.proof("another one"))) == "PIN_NEEDED"
-    assert flow.begun() == []
+    assert refused(browser.approve(PIN), "This PIN is wrong")
+    keyed = Browser(door, ("Authorization", f"Bearer {app.api_keys.create(LOCAL, 'a client')[1]}"))
+    assert refused(keyed.approve("another one"), "this sign-in is not a person's")
+    assert browser.approve("another one").status == 200
+    until(flow.begun, 30)
+    await waits(url)
+    assert refused(browser.approve(), "Give your PIN"), "one approval is no proof for the next"
 
 
 async def test_after_five_wrong_pins_a_minute_passes_however_they_come(app: App) -> None:
@@ -285,8 +280,8 @@ async def test_a_key_and_a_token_of_a_client_approve_nothing(door: UvicornDoor, 
     for mode in ERAS:
         assert texts(await call(url, "pml_approval_response", given, mode, key))[0].startswith("APPROVAL_NEEDED")
     browser = Browser(door, ("Authorization", f"Bearer {key}"))
-    assert code_of(browser.approve()) == "NOT_A_PERSON"
-    assert code_of(browser.post("/ui/approvals/proof", {"pin": PIN})) == "NOT_A_PERSON"
+    for pin in ("", PIN):
+        assert refused(browser.approve(pin), "this sign-in is not a person's"), pin
     assert flow.begun() == []
 
 
@@ -301,7 +296,7 @@ async def test_a_client_that_a_person_let_in_approves_nothing(tmp_path: Path) ->
         given = {"workflow_id": asked["workflow_id"], "checkpoint_id": asked["checkpoint_id"], "approved": True}
         answer = await call(url, "pml_approval_response", given, key=token)
         assert texts(answer)[0].startswith("APPROVAL_NEEDED")
-        assert Browser(door, ("Authorization", f"Bearer {token}")).get("/ui/approvals").status == 403
+        assert Browser(door, ("Authorization", f"Bearer {token}")).get("/ui/runs").status == 403
         assert Flow(app, tmp_path / "journal").begun() == []
 
 
@@ -370,13 +365,13 @@ async def test_what_a_person_approves_is_good_for_this_call_once(door: UvicornDo
     browser = Browser(door)
     await call(url, "journal:deploy", DEPLOY)
     first = browser.question()
-    assert json.loads(first["arguments"]) == DEPLOY
+    assert json.dumps(DEPLOY, indent=2) in browser.page()
     assert (first["kind"], first["tool"], first["asked_by"]) == (
         "call",
         "journal:deploy",
         "a client on this machine, over HTTP",
     )
-    assert browser.approve(browser.proof()).status == 200
+    assert browser.approve(PIN).status == 200
     other = await call(url, "journal:deploy", {"value": "v3"})
     assert texts(other)[0].startswith("APPROVAL_PENDING: ")
     with_key = await call(url, "journal:deploy", DEPLOY, key=flow.app.api_keys.create(LOCAL, "other")[1])
@@ -385,16 +380,14 @@ async def test_what_a_person_approves_is_good_for_this_call_once(door: UvicornDo
     again = await call(url, "journal:deploy", DEPLOY)
     assert texts(again)[0].startswith("APPROVAL_PENDING: ")
     assert flow.begun() == [("deploy", DEPLOY)]
-    body = {"checkpoint_id": first["checkpoint_id"], "approved": True}
-    old = browser.post(f"/ui/approvals/{first['workflow_id']}", body, browser.proof())
-    assert (old.status, code_of(old)) == (409, "CHECKPOINT_CLOSED"), "the question of an earlier call"
+    assert b"answered already" in browser.get(f"/ui/{first['link']}").body, "the question of an earlier call"
 
 
 async def test_another_key_of_the_same_name_is_another_client(door: UvicornDoor, url: str, flow: Flow) -> None:
     browser = Browser(door)
     first, second = (flow.app.api_keys.create(LOCAL, "agent")[1] for _ in range(2))
     await call(url, "journal:deploy", DEPLOY, key=first)
-    assert browser.approve(browser.proof()).status == 200
+    assert browser.approve(PIN).status == 200
     assert texts(await call(url, "journal:deploy", DEPLOY, key=second))[0].startswith("APPROVAL_PENDING: ")
     assert not (await call(url, "journal:deploy", DEPLOY, key=first)).is_error
     assert flow.begun() == [("deploy", DEPLOY)]
@@ -426,7 +419,7 @@ async def test_an_approved_task_runs_once_whatever_the_plan_says_of_repetitions(
     repeated = {"id": "t1", "retry": 5, "idempotent": True, **fails}
     asked = structured(await call(url, "pml_execute_dag", {"workflow": {"tasks": [repeated]}}))
     browser = Browser(door)
-    assert browser.approve(browser.proof()).status == 200
+    assert browser.approve(PIN).status == 200
     ended = structured(await call(url, "pml_continue", {"workflow_id": asked["workflow_id"]}))
     assert ended["tasks"][0]["error"].endswith("It was not tried again, as it may change something.")
     assert flow.begun() == [("note_flaky", {"fails": 9})]
@@ -452,8 +445,7 @@ async def test_what_the_operator_gates_while_a_run_waits_does_not_run_unasked(
 async def test_no_argument_of_a_call_is_cut_off_where_a_person_decides(door: UvicornDoor, url: str, flow: Flow) -> None:
     browser = Browser(door)
     answer = await call(url, "journal:deploy", {"key": "x" * 50_000, "value": "the end"})
-    asked = browser.question()
-    assert asked["arguments"].endswith('"the end"\n}')
+    assert '"the end"\n}' in browser.page()
     link = re.search(r"http\S+link=[\w.-]+", texts(answer)[0])
     assert link
     assert "the end" in browser.get(target(link[0])).body.decode()
@@ -506,7 +498,7 @@ async def test_where_all_is_a_persons_an_agent_lets_no_layer_go_on(tmp_path: Pat
         assert texts(answer)[0].startswith("APPROVAL_NEEDED: ")
         assert [name for name, _ in Flow(app, tmp_path / "journal").begun()] == ["echo"]
         browser = Browser(door)
-        assert browser.approve(browser.proof()).status == 200
+        assert browser.approve(PIN).status == 200
         ended = structured(await call(url, "pml_continue", {"workflow_id": asked["workflow_id"]}))
         assert ended["status"] == "complete"
 
@@ -517,10 +509,11 @@ async def test_what_an_agent_adds_to_a_run_that_waits_is_not_told_as_its_answer(
     answer = structured(await call(url, "pml_replan", {"workflow_id": asked["workflow_id"], **added}))
     assert answer["new_tasks_count"] == 1
     browser = Browser(door)
-    body, address = {"checkpoint_id": asked["checkpoint_id"]}, f"/ui/approvals/{asked['workflow_id']}"
-    assert browser.post(address, body | {"approved": False}).status == 200
-    second = browser.post(address, body | {"approved": True}, browser.proof())
-    assert (second.status, json.loads(second.body)["decision"]["what"]) == (409, "reject t1")
+    link = f"/ui/{browser.question()['link']}"
+    assert browser.answer(link, answer="reject").status == 200
+    assert b"answered already" in browser.get(link).body
+    status = structured(await call(url, "pml_workflow_status", {"workflow_id": asked["workflow_id"]}))
+    assert [one["what"] for one in status["decisions"]][-1] == "reject t1"
 
 
 async def test_an_imported_run_waits_for_nothing_and_names_no_person(
@@ -557,7 +550,7 @@ async def test_an_agents_rejection_is_not_told_as_a_persons(door: UvicornDoor, u
 async def test_of_two_calls_at_once_one_goes_through(door: UvicornDoor, url: str, flow: Flow) -> None:
     browser = Browser(door)
     await call(url, "journal:deploy", DEPLOY)
-    assert browser.approve(browser.proof()).status == 200
+    assert browser.approve(PIN).status == 200
     answers = await asyncio.gather(*(call(url, "journal:deploy", DEPLOY) for _ in range(4)))
     assert [one.is_error for one in answers].count(False) == 1
     assert flow.begun() == [("deploy", DEPLOY)]
@@ -570,8 +563,8 @@ async def test_a_call_that_still_waits_goes_through_as_soon_as_a_person_approves
     browser = Browser(door)
 
     def approve() -> None:
-        until(lambda: json.loads(browser.get("/ui/approvals/list").body)["waiting"], 30)
-        assert browser.approve(browser.proof()).status == 200
+        until(browser.waiting, 30)
+        assert browser.approve(PIN).status == 200
 
     person = threading.Thread(target=approve)
     person.start()
@@ -586,9 +579,8 @@ async def test_a_rejected_call_is_told_so_with_the_note_and_then_asked_about_ane
 ) -> None:
     browser = Browser(door)
     await call(url, "journal:deploy", DEPLOY)
-    asked = browser.question()
-    body = {"checkpoint_id": asked["checkpoint_id"], "approved": False, "note": "not on a Friday"}
-    assert browser.post(f"/ui/approvals/{asked['workflow_id']}", body).status == 200, "rejecting needs no PIN"
+    link = f"/ui/{browser.question()['link']}"
+    assert browser.answer(link, answer="reject", feedback="not on a Friday").status == 200, "rejecting needs no PIN"
     [kept] = flow.app.records.list(LOCAL, "approval").records
     assert kept.expires_at is not None
     assert kept.expires_at < time.time() + 3601, "rejections do not pile up"
@@ -601,7 +593,7 @@ async def test_a_rejected_call_is_told_so_with_the_note_and_then_asked_about_ane
 async def test_a_run_tells_who_answered_and_by_which_way(door: UvicornDoor, url: str, app: App, flow: Flow) -> None:
     asked = await waits(url)
     browser = Browser(door)
-    assert browser.approve(browser.proof()).status == 200
+    assert browser.approve(PIN).status == 200
     ended = structured(await call(url, "pml_continue", {"workflow_id": asked["workflow_id"]}))
     assert ended["status"] == "complete"
     status = structured(await call(url, "pml_workflow_status", {"workflow_id": asked["workflow_id"]}))
@@ -646,7 +638,7 @@ async def test_nothing_is_asked_that_cannot_work(door: UvicornDoor, url: str) ->
     endless = json.dumps(message).replace('"journal:deploy"', '"journal:deploy", "arguments": {"value": 1e400}')
     common = (("Host", "127.0.0.1"), ("Content-Type", "application/json"), ("Accept", "application/json"))
     assert b"INVALID_PARAMS" in door.ask(Ask(endless.encode(), common, "POST", "/mcp")).body
-    assert Browser(door).get("/ui/approvals/list").body.count(b"workflow_id") == 0
+    assert Browser(door).waiting() == []
 
 
 async def test_agents_approve_where_the_operator_says_so_and_each_start_tells(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import json
 
 from loci.app import App
-from loci.web.form_tokens import FormTokens
+from loci.web.visit import FormTokens
 from tests.attack.conftest import ANN, BOB
 from tests.attack.doors import Door, UvicornDoor
 from tests.attack.test_ui import PAGE, cookie_of, look, paths, sign_in
@@ -72,7 +72,7 @@ def test_no_route_of_the_pages_takes_a_change_without_it(door: Door, app: App, a
     cookie = cookie_of(sign_in(door, ann))
     # Who signs in has no page yet: of that form the origin alone is checked.
     changes = [path for path in paths(app, "POST") if path != "/ui/sign-in"]
-    assert {"/ui/files", "/ui/approve", "/ui/sign-out", "/ui/tools/call", "/ui/learned/x/delete"} <= {*changes}
+    assert {"/ui/files", "/ui/approve", "/ui/sign-out", "/ui/tools/ask", "/ui/tools/learned/x/delete"} <= {*changes}
     for path in changes:
         answer = door.ask(Ask(b"{}", (*PAGE, SAME, cookie), "POST", path))
         assert answer.status in (403, 404), path  # 404: the signed link names nothing

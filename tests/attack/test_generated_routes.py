@@ -28,17 +28,37 @@ A_DOOR, FEW = 1500, 300
 HOST = "loci.test"
 SECRET_WORD = "rhubarb"
 GETS = (
-    *("/ui", "/ui/graph", "/ui/search", "/ui/search/documents", "/ui/search/documents/@", "/ui/documents/@"),
+    *("/ui", "/ui/graph", "/ui/search", "/ui/search/documents", "/ui/search/documents/@", "/ui/settings"),
     *("/ui/files", "/ui/files/list", "/ui/files/search", "/ui/files/@", "/ui/files/@/passages", "/ui/files/@/tables"),
-    *("/ui/files/@/content", "/ui/tools", "/ui/tools/servers/@", "/ui/tools/calls", "/ui/tools/tool", "/ui/runs"),
-    *("/ui/runs/list", "/ui/runs/@", "/ui/runs/@/state", "/ui/runs/@/tasks/@", "/ui/approvals", "/ui/approvals/list"),
-    *("/ui/approve", "/ui/learned", "/ui/learned/@", "/ui/executors", "/ui/executors/list", "/ui/connections"),
+    *(
+        "/ui/files/@/content",
+        "/ui/tools",
+        "/ui/tools/servers",
+        "/ui/tools/servers/@",
+        "/ui/tools/calls",
+        "/ui/tools/tool",
+        "/ui/runs",
+    ),
+    *("/ui/runs/list", "/ui/runs/@", "/ui/runs/@/state", "/ui/runs/@/tasks/@", "/ui/runs/waiting", "/ui/tools/learned"),
+    *(
+        "/ui/approve",
+        "/ui/tools/learned/@",
+        "/ui/settings/executors",
+        "/ui/settings/connections",
+        "/ui/settings/health",
+    ),
     "/ui/sign-in",
     *("/events", "/ui/events", "/transfer", "/documents", "/files/@", "/blobs/@", "/healthz"),
 )
 POSTS = (
-    *("/ui/files", "/ui/tools/ask", "/ui/tools/call", "/ui/approvals/@", "/ui/approve", "/ui/runs/@/abort"),
-    *("/ui/learned/@/delete", "/ui/executors/@/end", "/ui/connections", "/ui/sign-in", "/ui/sign-out"),
+    *("/ui/files", "/ui/tools/ask", "/ui/approve", "/ui/runs/@/abort"),
+    *(
+        "/ui/tools/learned/@/delete",
+        "/ui/settings/executors/@/end",
+        "/ui/settings/connections/@/end",
+        "/ui/sign-in",
+        "/ui/sign-out",
+    ),
     "/ui/tools/accept",
     *("/transfer", "/transfer", "/transfer", "/transfer", "/documents", "/documents"),
 )

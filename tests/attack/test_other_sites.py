@@ -7,7 +7,7 @@ from tests.support.each import each
 
 HOME = (("Host", "127.0.0.1"), ("Accept", "*/*"))
 ROUTES = (
-    "/ui/health/findings",
+    "/ui/settings/health",
     "/ui/search/documents?q=plan",
     "/ui/tools/tool?id=notes:read",
     "/ui/files",
@@ -46,11 +46,11 @@ def test_a_link_leads_to_pages_only(at_home: UvicornDoor, target: str, site: str
 
 
 @each("origin", ["http://127.0.0.1:6274", "http://localhost", "http://[::1]", "http://127.0.0.1.evil.test", "null", ""])
-@each("target", ["/mcp", *ROUTES, "/files/x", "/ui/tools/call"])
+@each("target", ["/mcp", *ROUTES, "/files/x", "/ui/tools/ask"])
 def test_a_page_of_another_port_is_another_site(at_home: UvicornDoor, target: str, origin: str) -> None:
     """The page of any program on this machine could call else, and so could what a person only looks at."""
     told = (("Origin", origin), *browser("cors", "empty", "same-site"))
-    writes = {"/mcp": "POST", "/transfer": "POST", "/files/x": "PUT", "/ui/tools/call": "POST"}
+    writes = {"/mcp": "POST", "/transfer": "POST", "/files/x": "PUT", "/ui/tools/ask": "POST"}
     for method in {"GET", "OPTIONS", writes.get(target, "GET")}:
         for headers in (told, told[:1]):  # not every browser says more than the origin
             answer = at_home.ask(Ask(b"{}", (*HOME, *headers), method, target))

@@ -43,7 +43,7 @@ PAGES = (
     "/ui/runs/wf_abc",
     "/ui/runs/wf_abc/state",
     "/ui/runs/wf_abc/tasks/t1",
-    "/ui/learned",
+    "/ui/tools/learned",
 )
 NO_NUMBERS = [float("nan"), float("inf"), 1e300, 1e18, -1e18, 10**30, 10**400]
 HALF = "\ud800"

@@ -14,6 +14,7 @@ from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from loci.web import visit
 from loci.web.browser_sessions import COOKIE, SECONDS
+from loci.web.places import MOVED
 from loci.web.routes import Pages
 from loci.web.visit import LARGEST_FORM
 from tests.attack.conftest import ANN, BOB, Doors
@@ -73,10 +74,10 @@ def test_the_host_alone_leads_to_the_pages_and_an_unknown_page_says_where_to_beg
 
 
 def test_without_a_credential_a_program_is_refused(door: Door, app: App) -> None:
-    open_to_all = {"/", "/ui", "/ui/", "/ui/sign-in", "/ui/sign-out"}
+    open_to_all = {"/", "/ui", "/ui/", "/ui/sign-in", "/ui/sign-out", *(f"/ui/{old}" for old in MOVED)}
     asks = [(method, one) for method in ("GET", "POST") for one in paths(app, method) if one not in open_to_all]
-    assert {"/ui/graph", "/ui/files", "/ui/files/list", "/ui/tools/call"} <= {target for _, target in asks}
-    for method, target in (*asks, ("GET", "/ui/documents/ann")):
+    assert {"/ui/graph", "/ui/files", "/ui/files/list", "/ui/tools/ask"} <= {target for _, target in asks}
+    for method, target in (*asks, ("GET", "/ui/search/documents/ann")):
         answer = door.ask(Ask(b"", (("Host", HOST),), method, f"{target}?q=plan"))
         assert (answer.status, b"plan" in answer.body) == (401, False), (method, target)
 
@@ -98,10 +99,10 @@ def test_who_signs_in_sees_their_own_documents(door: Door, ann: str) -> None:
     page = look(door, "/ui/graph", cookie_of(signed))
     assert b"Ann's plan" in page.body
     assert b"Bob's" not in page.body
-    text = look(door, "/ui/documents/ann", cookie_of(signed))
+    text = look(door, "/ui/search/documents/ann", cookie_of(signed))
     assert text.header("content-type") == "application/json"
-    assert b"</script><script>alert(1)" in text.body
-    assert look(door, "/ui/documents/bob", cookie_of(signed)).status == 404
+    assert b"alert(1)" in text.body
+    assert look(door, "/ui/search/documents/bob", cookie_of(signed)).status == 404
 
 
 def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites(door: Door, ann: str) -> None:
@@ -139,7 +140,10 @@ def test_a_forged_cookie_signs_nobody_in(door: Door, ann: str) -> None:
     token = good.partition("=")[2]
     for bad in (token[:-2], token[1:], "", "null", "e30." + token.rpartition(".")[2]):
         assert look(door, "/ui/graph", (name, f"{COOKIE}={bad}")).status == 303
-        assert door.ask(Ask(b"", (("Host", HOST), (name, f"{COOKIE}={bad}")), "GET", "/ui/documents/ann")).status == 401
+        assert (
+            door.ask(Ask(b"", (("Host", HOST), (name, f"{COOKIE}={bad}")), "GET", "/ui/search/documents/ann")).status
+            == 401
+        )
 
 
 def test_a_token_that_was_sealed_for_something_else_is_no_cookie(door: Door, app: App) -> None:
@@ -247,7 +251,7 @@ def test_a_browser_runs_nothing_but_the_pages_own_program(door: Door, ann: str) 
 
 
 def test_nothing_is_cached_sniffed_or_framed(door: Door, app: App, ann: str) -> None:
-    found = ("/ui/documents/ann", "/ui/search/documents?q=a", "/ui/tools/tool?id=x")
+    found = ("/ui/search/documents/ann", "/ui/search/documents?q=a", "/ui/tools/tool?id=x")
     expected = {
         "cache-control": "private, no-store",
         "x-content-type-options": "nosniff",

@@ -32,10 +32,8 @@ SIZE: Final = "performance.getEntriesByType('navigation')[0].transferSize"
 DOCUMENTS: Final = 10_000
 MUCH: Final = {
     "files": "1,000 files",
-    "runs": "1,000 runs",
-    "approvals": f"{MOST_ACTIVE} questions",
-    "learned": "200 capabilities",
-    "tools": "200 servers",
+    "runs": f"1,000 runs and {MOST_ACTIVE} questions",
+    "tools": "200 servers and 200 capabilities",
     "search": f"{DOCUMENTS:,} documents",
     "graph": f"{DOCUMENTS:,} documents",  # the last: the server goes on with pictures that nobody waits for any more
 }

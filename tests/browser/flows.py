@@ -76,18 +76,13 @@ class Flows:
         return [name for name, _ in self.flow.begun()].count("deploy")
 
 
-def prove(browser: Browser) -> None:
-    """Give the PIN, which is asked for only once in a while."""
-    browser.run(
-        """const form = document.querySelector('meta[name="loci-form"]').content;
-        const headers = { 'Content-Type': 'application/json', 'X-Loci-Form': form };
-        const body = JSON.stringify({ pin: arguments[0] });
-        fetch(`${document.body.dataset.root}approvals/proof`, { method: 'POST', headers, body })
-          .then((answer) => answer.json())
-          .then((given) => localStorage.setItem('loci-proof', given.proof));""",
-        PIN,
-    )
-    browser.until("localStorage.getItem('loci-proof')")
+def approve(browser: Browser, pin: str = PIN) -> None:
+    """Approve on the page of a question, which is open."""
+    browser.until("document.querySelector('button[value=approve]')")
+    if pin:
+        browser.type("#pin", pin)
+    browser.run("document.querySelector('button[value=approve]').click()")
+    browser.until("document.querySelector('[role=status], [role=alert]')")
 
 
 @contextmanager

@@ -1,18 +1,18 @@
-"""The page of what waits for a person, as somebody uses it."""
+"""What waits for a person, on the page of runs, and the page of one question, as somebody uses them."""
 
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
-from tests.browser.flows import GATED, HOSTILE, PIN, Flows, configured, flows, prove
+from tests.browser.flows import GATED, HOSTILE, PIN, Flows, approve, configured, flows
 from tests.support.browser import Browser
 from tests.support.polling import until
 from tests.support.serving import call, post, serving
 from tests.surface.workflows.conftest import task
 
 pytestmark = pytest.mark.browser
-OPEN = "document.querySelectorAll('.question form').length"
+OPEN = "document.querySelectorAll('#waiting li').length"
 
 
 @pytest.fixture
@@ -21,61 +21,72 @@ def at(tmp_path: Path) -> Generator[Flows]:
         yield running
 
 
+def opened(browser: Browser, at: Flows) -> None:
+    """The page of the first question."""
+    browser.go(f"{at.url}/approvals")  # where it was once
+    browser.run("document.querySelector('#waiting a').click()")
+    browser.until("location.pathname === '/ui/approve'")
+
+
 def said(browser: Browser) -> str:
-    return browser.run("return document.querySelector('.said').innerText")
+    return browser.run("return document.querySelector('[role=status], [role=alert]').innerText")
 
 
 def test_a_question_shows_what_will_run_and_is_counted_in_the_title(browser: Browser, at: Flows) -> None:
     at.waits(
         task("t1", "echo", value="version 2"), task("deploy", "deploy", value="$t1.result.value") | {"approve": "human"}
     )
-    browser.go(f"{at.url}/approvals")
-    shown = browser.run("return document.querySelector('.question').innerText")
-    assert "deploy wants to call journal:deploy" in shown
-    assert '"value": "version 2"' in shown
-    assert "Only a person may answer." in shown
-    assert "own words: nobody has checked them" in shown
-    assert "Deploy a version to production" in shown
-    assert "It may destroy something" in shown
-    assert browser.run("return document.title") == "(1) Approvals - Loci"
+    browser.go(f"{at.url}/runs")
+    assert "deploy wants to call journal:deploy" in browser.run("return document.getElementById('waiting').innerText")
+    assert browser.run("return document.title") == "(1) Runs - Loci"
+    opened(browser, at)
+    shown = browser.run("return document.querySelector('main').innerText")
+    for told in (
+        "deploy wants to call journal:deploy",
+        '"value": "version 2"',
+        "Only a person may answer.",
+        "own words: nobody has checked them",
+        "Deploy a version to production",
+        "It may destroy something",
+    ):
+        assert told in shown, told
     assert browser.complaints() == []
 
 
 @pytest.mark.smoke
-def test_the_keyboard_alone_approves_with_a_note(browser: Browser, at: Flows) -> None:
+def test_the_keyboard_alone_approves_with_a_note_and_a_pin(browser: Browser, at: Flows) -> None:
     id = at.waits(GATED)
-    browser.go(f"{at.url}/approvals")
-    for _ in range(30):
-        browser.press("Tab")
-        if browser.run("return document.activeElement.matches('.question input')"):
-            break
+    browser.go(f"{at.url}/runs")
+    browser.run("document.querySelector('#waiting a').focus()")
+    browser.press("Enter")
+    browser.until("document.getElementById('feedback')")
+    browser.run("document.getElementById('feedback').focus()")
     for key in "fine":
         browser.press(key)
-    browser.press("Enter")  # which must not answer
-    assert browser.run(f"return {OPEN}") == 1
+    browser.press("Tab")
+    assert browser.run("return document.activeElement.id") == "pin"
     browser.press("Tab")
     assert browser.run("return document.activeElement.innerText") == "Approve"
     browser.press("Enter")
-    browser.until("document.activeElement.matches('dialog input')")
-    browser.type("dialog input", "a wrong one\n")
-    browser.until("document.querySelector('dialog [role=alert]').innerText.includes('PIN is wrong')")
-    browser.type("dialog input", f"{PIN}\n")
-    browser.until(f"{OPEN} === 0")
+    browser.until("document.querySelector('[role=alert]')?.innerText.includes('Give your PIN')")
+    approve(browser, "a wrong one")
+    assert "PIN is wrong" in said(browser)
+    assert at.deployed() == 0
+    browser.type("#feedback", "fine")
+    approve(browser)
     assert said(browser) == "Approved: the workflow goes on."
-    assert browser.run("return document.activeElement.className") == "said"
-    browser.until("document.title === 'Approvals - Loci'")
     [decision] = at.run(id)["decisions"]
     assert (decision["what"], decision["reason"]) == ("approve deploy", "fine")
+    browser.go(f"{at.url}/runs")
+    assert browser.run("return document.title") == "Runs - Loci"
 
 
-def test_a_question_appears_while_the_page_is_open_and_what_is_typed_stays(browser: Browser, at: Flows) -> None:
+def test_a_question_appears_while_the_page_is_open_and_is_gone_when_it_is_answered(browser: Browser, at: Flows) -> None:
+    id = at.waits(GATED)
+    browser.go(f"{at.url}/runs")
     at.waits(GATED)
-    browser.go(f"{at.url}/approvals")
-    browser.type(".question input", "half a no")
-    at.waits(GATED)
-    browser.until("document.title === '(2) Approvals - Loci'")
-    assert browser.run("return document.querySelector('.question input').value") == "half a no"
-    assert browser.run("return document.activeElement.matches('.question input')")
+    browser.until("document.title === '(2) Runs - Loci'")
+    assert browser.run(f"return {OPEN}") == 2
     # A tab that nobody sees only counts, and seldom.
     browser.run(
         """const later = window.setTimeout;
@@ -83,81 +94,56 @@ def test_a_question_appears_while_the_page_is_open_and_what_is_typed_stays(brows
         Object.defineProperty(document, 'hidden', { value: true, configurable: true });
         document.dispatchEvent(new Event('visibilitychange'));"""
     )
-    at.waits(GATED)
-    browser.until("document.title === '(3) Approvals - Loci'")
-    assert browser.run(f"return {OPEN}") == 2
-    browser.run("delete document.hidden; document.dispatchEvent(new Event('visibilitychange'));")
-    browser.until(f"{OPEN} === 3")
+    at.decide(id, "by phone")
+    browser.until("document.title === '(1) Runs - Loci'")
+    assert browser.run(f"return {OPEN}") == 1
 
 
 def test_of_two_tabs_the_second_learns_that_it_is_answered(browser: Browser, at: Flows) -> None:
     at.waits(GATED)
     first = browser.tab()
-    browser.go(f"{at.url}/approvals")
+    opened(browser, at)
     second = browser.new_tab()
-    browser.go(f"{at.url}/approvals")
+    opened(browser, at)
     try:
-        # This tab looks no more by itself, so what it shows is old.
-        browser.run("Object.defineProperty(document, 'hidden', { value: true })")
         browser.show(first)
-        browser.type(".question input", "by the first")
-        browser.run("document.querySelectorAll('.question button')[1].click()")
-        browser.until(f"{OPEN} === 0")
+        browser.run("document.querySelector('button[value=reject]').click()")
+        browser.until("document.querySelector('[role=status]')")
         assert said(browser) == "Rejected: it does not run."
         browser.show(second)
-        assert browser.run(f"return {OPEN}") == 1
-        browser.run("document.querySelector('.question button').click()")
-        browser.until(f"{OPEN} === 0")
-        told = "This question is answered already: reject deploy by somebody at this machine, “by the first”."
-        assert said(browser) == told
+        approve(browser)
+        assert "answered already" in said(browser)
     finally:
         browser.show(second)
         browser.close_tab(first)
     assert at.deployed() == 0
 
 
-def test_a_tab_that_looks_learns_it_by_itself(browser: Browser, at: Flows) -> None:
-    id = at.waits(GATED)
-    browser.go(f"{at.url}/approvals")
-    at.decide(id, "by phone")
-    browser.until(f"{OPEN} === 0")
-    assert said(browser) == "This question is answered already: approve deploy by a person, “by phone”."
-    browser.until("document.getElementById('counts').innerText === 'Nothing waits for you.'")
-
-
-def test_an_answered_question_leaves_the_next_one_in_its_place(browser: Browser, at: Flows) -> None:
-    id = at.waits(GATED)
-    at.waits(GATED)
-    browser.go(f"{at.url}/approvals")
-    browser.until(f"{OPEN} === 2")
-    place = "[...document.querySelectorAll('.question button')].at(-1).getBoundingClientRect().top + scrollY"
-    before = browser.run(f"return {place}")
-    at.decide(id)
-    browser.until(f"{OPEN} === 1")
-    assert browser.run(f"return {place}") == before, "a second click would answer another question"
-    assert browser.complaints() == []
-
-
 def test_two_who_approve_at_once_run_it_once(browser: Browser, at: Flows) -> None:
     at.waits(GATED)
     first = browser.tab()
-    browser.go(f"{at.url}/approvals")
+    opened(browser, at)
     second = browser.new_tab()
-    browser.go(f"{at.url}/approvals")
-    prove(browser)
+    opened(browser, at)
+    told = list[str]()
     try:
-        browser.run("document.querySelector('.question button').click()")
-        browser.show(first)
-        browser.run("document.querySelector('.question button')?.click()")
-        browser.until(f"{OPEN} === 0")
-        told = [said(browser)]
-        browser.show(second)
-        browser.until(f"{OPEN} === 0")
-        told.append(said(browser))
+        for tab in (first, second):
+            browser.show(tab)
+            browser.type("#pin", PIN)
+        for tab in (first, second):
+            browser.show(tab)
+            browser.run("document.querySelector('button[value=approve]').click()")
+        for tab in (first, second):
+            browser.show(tab)
+            browser.until("document.querySelector('[role=status]')")
+            told.append(said(browser))
     finally:
         browser.show(second)
         browser.close_tab(first)
-    assert sorted(one.partition(":")[0] for one in told) == ["Approved", "This question is answered already"]
+    assert sorted(one.partition(":")[0].partition(",")[0] for one in told) == [
+        "Approved",
+        "This question is answered already",
+    ]
     assert until(at.deployed) == 1
 
 
@@ -166,10 +152,10 @@ def test_nothing_that_a_tool_says_or_is_called_with_takes_effect(browser: Browse
     with flows(tmp_path, HOSTILE) as at:
         hostile = task("deploy", "deploy", value=HOSTILE) | {"approve": True, "intent": HOSTILE}
         at.waits(hostile)
-        browser.go(f"{at.url}/approvals")
-        shown = browser.run("return document.querySelector('.question').innerText")
+        opened(browser, at)
+        shown = browser.run("return document.querySelector('main').innerText")
         assert shown.count("<script>document.title='owned'</script>") == 3
-        assert browser.run("return document.title") == "(1) Approvals - Loci"
+        assert browser.run("return document.title") == "Approve a step"
         assert browser.run("return document.querySelectorAll('main img, main script, main b').length") == 0
         assert browser.complaints() == []
 
@@ -179,18 +165,16 @@ def test_a_page_that_was_left_open_goes_on_after_the_server_was_started_anew(bro
     configured(data, tmp_path / "journal.jsonl").close()
     with serving(data) as server:
         port = server.url.rpartition(":")[2]
-        browser.go(f"{server.url}/ui/approvals")
+        browser.go(f"{server.url}/ui/runs")
         post(f"{server.url}/mcp", call("pml_execute_dag", {"workflow": {"tasks": [GATED]}}))
-        browser.until("document.title === '(1) Approvals - Loci'")
-        browser.type(".question input", "still here")
+        browser.until("document.title === '(1) Runs - Loci'")
         server.stop()
         browser.until("document.getElementById('trouble')?.innerText.includes('cannot be reached')")
     with serving(data, "--port", port):
         browser.until("document.getElementById('trouble').hidden")
-        assert browser.run("return document.querySelector('.question input').value") == "still here"
-        prove(browser)
-        browser.run("document.querySelector('.question button').click()")
-        browser.until(f"{OPEN} === 0")
+        browser.run("document.querySelector('#waiting a').click()")
+        browser.until("location.pathname === '/ui/approve'")
+        approve(browser)
         assert said(browser) == "Approved: the workflow goes on."
         journal = tmp_path / "journal.jsonl"
         assert until(lambda: journal.exists() and journal.read_text().count('"end"')) == 1

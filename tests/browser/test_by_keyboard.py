@@ -45,8 +45,10 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Generator[Flows]:
 def test_tab_reaches_all_that_can_be_used_and_shows_where_it_is(browser: Browser, at: Flows, page: str) -> None:
     [asked] = at.flow.app.workflows.watching.questions(LOCAL)
     browser.go(f"{at.url}/runs/{asked['workflow_id']}" if page == "run" else f"{at.url}/{page}")
-    if page == "health":
-        browser.until("document.querySelectorAll('#list li').length > 5")
+    if page == "tools":  # the others come when the first ones are painted
+        browser.until("document.querySelectorAll('#learned li').length === 50")
+    if page == "settings":
+        browser.until("document.querySelectorAll('#findings li').length > 5")
     usable = browser.run(FIND, USABLE)
     assert usable > 5
     reached = set[int]()

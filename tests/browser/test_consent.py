@@ -142,8 +142,9 @@ def test_a_connection_is_ended_by_keyboard_and_its_page_fits_in_light_and_dark(
     browser.run(CLICK, "button[value=allow]")
     token = served.token(served.answer()["code"])["access_token"]
     browser.go(f"{served.url}/ui/connections")
-    assert "A notebook" in browser.run("return document.querySelector('#list h2').innerText")
-    browser.run(CLICK, "#list summary")
+    browser.until("location.pathname === '/ui/settings' && document.querySelector('#connections h3')")
+    assert "A notebook" in browser.run("return document.querySelector('#connections h3').innerText")
+    browser.run(CLICK, "#connections .gone")
     for width in (360, 1280):
         for scheme in ("light", "dark"):
             browser.prefer(scheme)
@@ -152,15 +153,12 @@ def test_a_connection_is_ended_by_keyboard_and_its_page_fits_in_light_and_dark(
             assert barriers(browser) == [], (width, scheme)
     browser.go(f"{served.url}/ui/connections")
     browser.run("document.getElementById('content').focus()")
-    tab_to(browser, "summary")
-    assert not browser.run("return document.querySelector('.end button').checkVisibility()")
+    tab_to(browser, "#connections .gone")
     browser.press("Enter")
-    tab_to(browser, ".end button")
+    tab_to(browser, "dialog .gone")
     browser.press("Enter")
-    browser.until("document.querySelector('[role=status]')")
-    assert "A notebook is no longer connected" in browser.run(
-        "return document.querySelector('[role=status]').innerText"
-    )
+    browser.until("document.getElementById('said').innerText === 'Ended'")
+    assert browser.run("return document.querySelector('#connections li')") is None
     refused = httpx2.post(f"{served.url}/mcp", headers={"Authorization": f"Bearer {token}"}, json={})
     assert refused.status_code == 401
     assert browser.complaints() == []

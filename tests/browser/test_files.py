@@ -29,7 +29,7 @@ TEXTS = {
     "empty.txt": " ",
 }
 PARTS = "\n\n".join(f"# Part {number}\n\n{f'Sentence {number} is here. ' * 80}" for number in range(60))
-HREF = "document.querySelector('#found a.where').getAttribute('href')"
+HREF = "document.querySelector('#files a.where').getAttribute('href')"
 
 
 def text_of(browser: Browser, css: str) -> str:
@@ -65,11 +65,12 @@ def page(browser: Browser, server: Serving) -> Browser:
 def test_the_page_lists_the_files_with_one_request(browser: Browser, server: Serving, scheme: str) -> None:
     browser.prefer(scheme)
     browser.go(f"{server.url}/ui/files")
-    assert text_of(browser, "#counts") == "6 files"
-    rows = text_of(browser, "#rows")
+    assert text_of(browser, "#files .counts") == "6 files"
+    rows = text_of(browser, "#files")
     assert "costs.xlsx" in rows
     assert "1 sheet, 1 table" in rows
-    assert "Not read: The file is empty" in rows
+    assert "not read" in rows
+    assert "The file is empty" in rows
     assert browser.requests() == [f"{server.url}/ui/files"]
     assert browser.complaints() == []
 
@@ -84,55 +85,66 @@ def test_dark_is_dark_and_light_is_light(browser: Browser, server: Serving) -> N
     assert colours[0] > 200 > 60 > colours[1]
 
 
+def found(browser: Browser, server: Serving, question: str) -> None:
+    """Ask on the page that searches, which has the same reader."""
+    browser.go(f"{server.url}/ui/search")
+    browser.type("#search", f"{question}\n")
+    browser.until("document.querySelector('#files a.where')")
+
+
 @pytest.mark.smoke
-def test_the_keyboard_alone_asks_opens_a_passage_and_comes_back(page: Browser) -> None:
-    page.press("/")
-    page.type("#search", "ferry to Kos")
-    page.press("Enter")
-    page.until("document.querySelector('#found a.where')")
-    assert "fits well" in text_of(page, "#match")
-    assert "ferry" in page.run("return [...document.querySelectorAll('#found mark')].map((one) => one.innerText)")
-    page.press("Down")
-    assert page.run("return document.activeElement.className") == "where"
-    page.press("Enter")
-    page.until("document.querySelector('#passages article.wanted')")
-    assert text_of(page, "#reader-name") == "harbour.md"
-    assert "fourth pier" in text_of(page, "#passages")
-    page.press("Escape")
-    assert page.run("return document.getElementById('reader').hidden")
-    assert page.run("return document.activeElement.className") == "where"
+def test_the_keyboard_alone_asks_opens_a_passage_and_comes_back(browser: Browser, server: Serving) -> None:
+    found(browser, server, "ferry to Kos")
+    assert "fits well" in text_of(browser, "#files-match")
+    marks = "return [...document.querySelectorAll('#files mark')].map((one) => one.innerText)"
+    assert "ferry" in browser.run(marks)
+    browser.run("document.querySelector('#files a.where').focus()")
+    browser.press("Enter")
+    browser.until("document.querySelector('#passages article.wanted')")
+    assert text_of(browser, "#detail-title") == "harbour.md"
+    assert "fourth pier" in text_of(browser, "#passages")
+    browser.press("Escape")
+    assert browser.run("return document.getElementById('detail').hidden")
+    assert browser.run("return document.activeElement.className") == "where"
 
 
-def test_a_question_that_nothing_answers_says_why(page: Browser) -> None:
-    page.type("#search", "zebra\n")
-    page.until("document.getElementById('match').innerText.includes('No file is about it')")
+def test_a_question_that_nothing_answers_says_why(browser: Browser, server: Serving) -> None:
+    browser.go(f"{server.url}/ui/search")
+    browser.type("#search", "zebra\n")
+    browser.until("document.getElementById('files-match').innerText.includes('No file is about it')")
+
+
+def test_the_keyboard_opens_a_file_and_comes_back_to_it(page: Browser) -> None:
+    page.run("[...document.querySelectorAll('#files a')].find((one) => one.innerText === 'timetable.txt').focus()")
+    page.press("Enter")
+    page.until("document.querySelector('#passages article')")
     page.press("Escape")
-    assert not page.run("return document.getElementById('list').hidden")
+    assert page.run("return document.activeElement.innerText") == "timetable.txt"
 
 
 def test_a_file_is_read_with_its_versions(page: Browser) -> None:
-    page.run("[...document.querySelectorAll('#rows a')].find((one) => one.innerText === 'harbour.md').click()")
-    page.until("document.querySelectorAll('#reader-facts .chips button').length === 2")
+    page.run("[...document.querySelectorAll('#files a')].find((one) => one.innerText === 'harbour.md').click()")
+    page.until("document.querySelectorAll('#versions button').length === 2")
     page.until("document.getElementById('passages').innerText.includes('fourth pier')")
-    page.run("document.querySelectorAll('#reader-facts .chips button')[1].click()")
+    page.run("document.querySelectorAll('#versions button')[1].click()")
     page.until("document.getElementById('passages').innerText.includes('third pier')")
 
 
 def test_cells_are_shown_as_a_table_and_tables_are_listed(page: Browser) -> None:
-    page.run("[...document.querySelectorAll('#rows a')].find((one) => one.innerText === 'costs.xlsx').click()")
+    page.run("[...document.querySelectorAll('#files a')].find((one) => one.innerText === 'costs.xlsx').click()")
     page.until("document.querySelector('#passages td')")
     assert "4711" in page.run("return [...document.querySelectorAll('#passages td')].map((one) => one.innerText)")
     assert "Costs!A1:B3" in text_of(page, "#passages .where")
-    page.run("document.querySelector('#reader-facts details summary').click()")
-    page.until("document.querySelector('#reader-facts details .where')")
-    assert "Month | Cost" in text_of(page, "#reader-facts details")
+    page.run("document.querySelector('#tables summary').click()")
+    page.until("document.querySelector('#tables .where')")
+    assert "Month | Cost" in text_of(page, "#tables")
 
 
-def test_a_long_file_is_read_from_any_passage_in_both_directions(page: Browser) -> None:
-    page.type("#search", "Part 50 Sentence 50\n")
-    page.until("document.querySelector('#found a.where')")
+def test_a_long_file_is_read_from_any_passage_in_both_directions(browser: Browser, server: Serving) -> None:
+    page = browser
+    found(page, server, "Part 50 Sentence 50")
     number = int(page.run(f"return {HREF}").rpartition("~")[2])
-    page.run("document.querySelector('#found a.where').click()")
+    page.run("document.querySelector('#files a.where').click()")
     page.until("document.querySelector('#passages article.wanted')")
     assert "Sentence 50" in text_of(page, "#passages article.wanted")
     before = page.run("return document.querySelectorAll('#passages article').length")
@@ -151,10 +163,9 @@ def test_a_long_file_is_read_from_any_passage_in_both_directions(page: Browser) 
     )
 
 
-def test_a_link_leads_to_a_passage(browser: Browser, page: Browser, server: Serving) -> None:
-    page.type("#search", "tram evening\n")
-    page.until("document.querySelector('#found a.where')")
-    link = page.run("return document.querySelector('#found a.where').href")
+def test_a_link_leads_to_a_passage(browser: Browser, server: Serving) -> None:
+    found(browser, server, "tram evening")
+    link = browser.run("return document.querySelector('#files a.where').href").replace("/search#", "/files#")
     browser.go("about:blank")
     browser.go(link)
     browser.until("document.querySelector('#passages article.wanted')")
@@ -162,18 +173,18 @@ def test_a_link_leads_to_a_passage(browser: Browser, page: Browser, server: Serv
     assert "The tram leaves" in text_of(browser, "#passages article.wanted")
 
 
-def test_nothing_in_a_file_or_its_name_takes_effect(page: Browser) -> None:
-    page.type("#search", "walrus\n")
-    page.until("document.querySelector('#found a.where')")
-    assert HOSTILE in text_of(page, "#found h2")
-    assert "<img src=x" in text_of(page, "#found .words")
-    page.run("document.querySelector('#found a.where').click()")
-    page.until("document.querySelector('#passages article')")
-    assert text_of(page, "#reader-name") == HOSTILE
-    assert "<script>" in text_of(page, "#passages")
-    assert page.run("return document.title") == "Files - Loci"
-    assert page.run("return document.querySelectorAll('img, body b, main script, aside script').length") == 0
-    assert page.complaints() == []
+def test_nothing_in_a_file_or_its_name_takes_effect(browser: Browser, server: Serving) -> None:
+    found(browser, server, "walrus")
+    assert HOSTILE in text_of(browser, "#files h3")
+    assert "<img src=x" in text_of(browser, "#files .words")
+    link = browser.run("return document.querySelector('#files a.where').href").replace("/search#", "/files#")
+    browser.go(link)
+    browser.until("document.querySelector('#passages article')")
+    assert text_of(browser, "#detail-title") == HOSTILE
+    assert "<script>" in text_of(browser, "#passages")
+    assert browser.run("return document.title") == "Files - Loci"
+    assert browser.run("return document.querySelectorAll('img, body b, main script, aside script').length") == 0
+    assert browser.complaints() == []
 
 
 def test_a_phone_shows_all_without_scrolling_sideways(browser: Browser, server: Serving) -> None:
@@ -181,14 +192,11 @@ def test_a_phone_shows_all_without_scrolling_sideways(browser: Browser, server: 
     browser.go(f"{server.url}/ui/files")
     wide = "return Math.max(document.documentElement.scrollWidth, document.body.scrollWidth)"
     assert browser.run(wide) <= 360
-    browser.type("#search", "walrus ferry tram\n")
-    browser.until("document.querySelector('#found a.where')")
-    assert browser.run(wide) <= 360
-    browser.run("document.querySelector('#found a.where').click()")
+    browser.run("document.querySelector('#files a').click()")
     browser.until("document.querySelector('#passages article')")
     assert browser.run(wide) <= 360
     box = browser.run(
-        "const box = document.getElementById('reader').getBoundingClientRect(); return [box.left, box.width]"
+        "const box = document.getElementById('detail').getBoundingClientRect(); return [box.left, box.width]"
     )
     assert box == [0, 360]
 
@@ -200,13 +208,13 @@ def test_files_are_sent_by_the_page_and_then_listed(browser: Browser, tmp_path: 
         (tmp_path / name).write_text("The walrus was sent.\n")
     with serving(tmp_path / "data") as server:
         browser.go(f"{server.url}/ui/files")
-        assert "There are no files yet" in text_of(browser, "#counts")
+        assert "There are no files yet" in text_of(browser, "#files .counts")
         shown = states(browser)
         browser.type("#chosen", "\n".join(str(tmp_path / name) for name in names))
-        browser.until("document.querySelectorAll('#rows tr').length === 2")
+        browser.until("document.querySelectorAll('#files li').length === 2")
         browser.until("document.getElementById('sending').innerText.match(/stored/g)?.length === 2")
         assert shown().count("100 %") >= 2
-        assert sorted(text_of(browser, "#rows").count(name) for name in names) == [1, 1]
+        assert sorted(text_of(browser, "#files").count(name) for name in names) == [1, 1]
         assert browser.complaints() == []
 
 
@@ -219,14 +227,14 @@ def test_a_dropped_file_is_added_and_one_that_is_refused_says_why(browser: Brows
             moved.items.add(new File([new Uint8Array(2 << 20)], 'large.pdf'));
             document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: moved, bubbles: true }));"""
         )
-        browser.until("document.querySelectorAll('#rows tr').length === 1")
+        browser.until("document.querySelectorAll('#files li').length === 1")
         browser.until("document.querySelector('#sending .bad')")
         assert "more than the limit of 1 MB" in text_of(browser, "#sending .bad")
-        assert "dropped.md" in text_of(browser, "#rows")
+        assert "dropped.md" in text_of(browser, "#files")
 
 
 def test_a_file_is_downloaded_under_its_name(page: Browser, server: Serving) -> None:
-    page.run("[...document.querySelectorAll('#rows a')].find((one) => one.innerText === 'timetable.txt').click()")
+    page.run("[...document.querySelectorAll('#files a')].find((one) => one.innerText === 'timetable.txt').click()")
     page.until("document.getElementById('download')")
     got = page.run(
         """return fetch(document.getElementById('download').href).then(async (answer) =>
@@ -255,10 +263,10 @@ def test_a_file_that_waits_is_shown_as_read_once_it_is(browser: Browser, tmp_pat
     file, _ = app.files.parts.lake.add(LOCAL, "later.md", b"The walrus comes later.")
     with uvicorn_door(asgi(app, on_loopback=True)) as door:
         browser.go(f"http://127.0.0.1:{door.port}/ui/files")
-        assert "Waiting to be read" in text_of(browser, "#rows")
+        assert "waits to be read" in text_of(browser, "#files")
         app.files.read_again(LOCAL, file.id)
-        browser.until("document.querySelector('#rows tr').dataset.status === 'okay'")
-        assert "1 passage" in text_of(browser, "#rows")
+        browser.until("document.querySelector('#files li').dataset.status === 'okay'")
+        assert "1 passage" in text_of(browser, "#files")
 
 
 class Listener(ThreadingHTTPServer):

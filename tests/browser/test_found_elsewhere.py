@@ -126,7 +126,7 @@ def test_a_page_that_is_asked_for_later_opens_nothing_by_itself(browser: Browser
     reads(browser, "#document-text", "leaves at dawn")
     browser.go(f"{loci.url}/ui/search")
     browser.until("document.getElementById('search')")
-    assert browser.run("return document.getElementById('document').hidden")
+    assert browser.run("return document.getElementById('detail').hidden")
 
 
 def test_the_place_is_kept_over_the_way_to_the_issuer(browser: Browser, loci: Loci) -> None:
@@ -135,5 +135,5 @@ def test_the_place_is_kept_over_the_way_to_the_issuer(browser: Browser, loci: Lo
     browser.until("document.querySelector('a.button')")
     browser.run("document.querySelector('a.button').click()")
     browser.until("location.pathname === '/ui/search'")
-    browser.until("!document.getElementById('document').hidden")  # which this person does not have
+    browser.until("!document.getElementById('detail').hidden")  # which this person does not have
     assert browser.url() == wanted

@@ -78,18 +78,18 @@ def test_the_page_draws_the_documents_without_any_request(browser: Browser, note
 def test_a_document_is_found_by_words_and_its_text_is_opened(browser: Browser, notes: Path) -> None:
     browser.go(notes.as_uri())
     find(browser, "dawn")
-    assert browser.run("return document.getElementById('panel').hidden")
+    assert browser.run("return document.getElementById('detail').hidden")
     browser.press("Escape")
     find(browser, "timet")
-    assert text_of(browser, "panel-title") == "Timetable"
-    assert "The ferry leaves at dawn." in text_of(browser, "panel-text")
-    assert "The harbour" in text_of(browser, "panel-links")
+    assert text_of(browser, "detail-title") == "Timetable"
+    assert "The ferry leaves at dawn." in text_of(browser, "document-text")
+    assert "The harbour" in text_of(browser, "links")
 
 
 def test_what_is_marked_in_a_line_is_shown_so(browser: Browser, notes: Path) -> None:
     browser.go(notes.as_uri())
     find(browser, "timet")
-    made = "return [...document.querySelectorAll('#panel-text p *')].map((one) => [one.localName, one.innerText])"
+    made = "return [...document.querySelectorAll('#document-text p *')].map((one) => [one.localName, one.innerText])"
     assert browser.run(made) == [["strong", "dawn"], ["code", "at 2*3*4"], ["em", "soon"]]
 
 
@@ -114,8 +114,8 @@ def test_no_name_is_cut_at_the_edge_of_a_phone(browser: Browser, notes: Path) ->
 def test_a_tag_finds_its_documents(browser: Browser, notes: Path) -> None:
     browser.go(notes.as_uri())
     find(browser, "#sea")
-    assert text_of(browser, "panel-title") == "The harbour"
-    assert "lighthouse" in text_of(browser, "panel-links")
+    assert text_of(browser, "detail-title") == "The harbour"
+    assert "lighthouse" in text_of(browser, "links")
 
 
 def test_a_click_opens_what_is_under_it_and_escape_closes_it(browser: Browser, notes: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_click_opens_what_is_under_it_and_escape_closes_it(browser: Browser, n
     browser.until(SETTLED)
     find(browser, "harbour")
     browser.press("Escape")
-    assert browser.run("return document.getElementById('panel').hidden")
+    assert browser.run("return document.getElementById('detail').hidden")
     place = browser.until(
         # The document that was found is in the middle, or not there before the next frame.
         """(() => { const at = document.getElementById('canvas'); for (let y = 20; y < innerHeight; y += 4)
@@ -134,7 +134,7 @@ def test_a_click_opens_what_is_under_it_and_escape_closes_it(browser: Browser, n
         } return null; })()"""
     )
     browser.point(*place, click=True)
-    assert text_of(browser, "panel-title") == "The harbour"
+    assert text_of(browser, "detail-title") == "The harbour"
 
 
 def test_the_keyboard_walks_from_document_to_document(browser: Browser, notes: Path) -> None:
@@ -142,11 +142,11 @@ def test_the_keyboard_walks_from_document_to_document(browser: Browser, notes: P
     browser.until(SETTLED)
     browser.run("document.getElementById('canvas').focus()")
     browser.press("Right")
-    assert text_of(browser, "panel-title") == "The harbour"  # the most linked
+    assert text_of(browser, "detail-title") == "The harbour"  # the most linked
     seen: set[str] = set()
     for key in ("Left", "Right", "Up", "Down") * 2:
         browser.press(key)
-        seen.add(text_of(browser, "panel-title"))
+        seen.add(text_of(browser, "detail-title"))
     assert len(seen) > 1
 
 
@@ -154,9 +154,9 @@ def test_a_link_in_the_panel_leads_to_its_document_and_keeps_the_focus_there(bro
     browser.go(notes.as_uri())
     find(browser, "harbour")
     browser.press("Enter")
-    browser.run("const link = document.querySelector('#panel-links button'); link.focus(); link.click()")
-    assert text_of(browser, "panel-title") == "Timetable"
-    assert browser.run("return document.activeElement.id") == "panel"
+    browser.run("const link = document.querySelector('#links button'); link.focus(); link.click()")
+    assert text_of(browser, "detail-title") == "Timetable"
+    assert browser.run("return document.activeElement.id") == "detail"
 
 
 def test_what_was_switched_off_comes_back_when_it_is_asked_for(browser: Browser, notes: Path) -> None:
@@ -171,10 +171,10 @@ def test_what_was_switched_off_comes_back_when_it_is_asked_for(browser: Browser,
 def test_nothing_in_a_document_takes_effect(browser: Browser, notes: Path) -> None:
     browser.go(notes.as_uri())
     find(browser, "bread")
-    assert "<script>" in text_of(browser, "panel-text")
+    assert "<script>" in text_of(browser, "document-text")
     assert browser.run("return document.title") == "Notes of a port"
-    assert browser.run("return document.querySelectorAll('#panel img, #panel script, #panel b').length") == 0
-    assert browser.run("return [...document.querySelectorAll('#panel a')].map((one) => one.href)") == [
+    assert browser.run("return document.querySelectorAll('#detail img, #detail script, #detail b').length") == 0
+    assert browser.run("return [...document.querySelectorAll('#document-text a')].map((one) => one.href)") == [
         "https://example.com/"
     ]
 
@@ -185,8 +185,8 @@ def test_the_served_page_asks_for_a_text_when_it_is_read(browser: Browser, data:
         browser.until(SETTLED)
         assert browser.requests() == [f"{server.url}/ui/graph"]
         find(browser, "timetable")
-        browser.until("document.getElementById('panel-text').innerText.includes('at dawn')")
-        assert browser.requests() == [f"{server.url}/ui/documents/notes-timetable"]
+        browser.until("document.getElementById('document-text').innerText.includes('at dawn')")
+        assert browser.requests() == [f"{server.url}/ui/search/documents/notes-timetable"]
         assert browser.complaints() == []
 
 
@@ -212,8 +212,8 @@ def test_two_thousand_documents_stay_usable(browser: Browser, tmp_path: Path) ->
     page = large_page(tmp_path / "large.html", 2000)
     browser.go(page.as_uri())
     find(browser, "note 1234")  # while the layout is still being found
-    assert text_of(browser, "panel-title") == "Note 1234"
-    assert "Words of 1234." in text_of(browser, "panel-text")
+    assert text_of(browser, "detail-title") == "Note 1234"
+    assert "Words of 1234." in text_of(browser, "document-text")
     browser.until(SETTLED)
     browser.press("Escape")
     browser.press("0")
@@ -225,7 +225,7 @@ def test_two_thousand_documents_stay_usable(browser: Browser, tmp_path: Path) ->
 def large_page(file: Path, count: int) -> Path:
     """A page of so many documents, each of which links to two others."""
     from loci.core.json import Json, JsonObject
-    from loci.web.page import graph_page
+    from loci.web.graph_routes import graph_file
 
     chance = random.Random(1)
     documents: list[Json] = [
@@ -253,5 +253,5 @@ def large_page(file: Path, count: int) -> Path:
         "comparedBy": "TF-IDF",
         "served": False,
     }
-    file.write_text(graph_page(shown, "Large").html, "utf-8")
+    file.write_text(graph_file(shown, "Large").html, "utf-8")
     return file

@@ -1,4 +1,4 @@
-"""The pages of what was learned, of executors and of health, as somebody uses them."""
+"""What was learned, on the page of tools; executors and health, on that of settings: as somebody uses them."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -57,13 +57,14 @@ def text_of(page: Browser, css: str) -> str:
 
 def test_a_capability_is_read_and_deleted_by_the_keyboard_once_that_is_meant(browser: Browser, at: Home) -> None:
     learn(at.app, "add two prices")
-    browser.go(f"{at.url}/learned")
-    assert text_of(browser, "#counts").startswith("1 capability")
-    browser.run("document.querySelector('#list a').focus()")
+    browser.go(f"{at.url}/learned")  # where it was once
+    browser.until("location.pathname === '/ui/tools'")
+    assert text_of(browser, "#learned .counts") == "1 capability"
+    browser.run("document.querySelector('#learned a').focus()")
     browser.press("Enter")
-    browser.until("document.getElementById('code').innerText.includes('shop')")
+    browser.until("document.getElementById('detail-body').innerText.includes('shop')")
     assert barriers(browser) == []
-    browser.run("document.getElementById('delete').focus()")
+    browser.run("document.querySelector('#detail .gone').focus()")
     browser.press("Enter")
     assert text_of(browser, "dialog :focus") == "Keep it"
     assert barriers(browser) == []
@@ -73,17 +74,17 @@ def test_a_capability_is_read_and_deleted_by_the_keyboard_once_that_is_meant(bro
     browser.press("Enter")
     browser.run("document.querySelector('dialog .gone').focus()")
     browser.press("Enter")
-    browser.until("document.getElementById('counts').innerText.includes('Nothing is learned yet')")
+    browser.until("document.querySelector('#learned .counts').innerText.includes('Nothing is learned yet')")
     assert at.app.tools.capabilities.all(LOCAL) == []
     assert browser.complaints() == []
 
 
 def test_what_was_learned_is_text(browser: Browser, at: Home) -> None:
     learn(at.app, HOSTILE)
-    browser.go(f"{at.url}/learned")
-    browser.run("document.querySelector('#list a').click()")
-    browser.until("document.getElementById('code').innerText.includes('shop')")
-    assert browser.run("return document.title") == "Learned - Loci"
+    browser.go(f"{at.url}/tools")
+    browser.run("document.querySelector('#learned a').click()")
+    browser.until("document.getElementById('detail-body').innerText.includes('shop')")
+    assert browser.run("return document.title") == "Tools - Loci"
     assert (
         browser.run("return document.querySelectorAll('main b, aside b, img, main script, aside script').length") == 0
     )
@@ -94,32 +95,33 @@ def test_what_was_learned_is_text(browser: Browser, at: Home) -> None:
 def test_an_executor_is_shown_and_ended_once_that_is_meant(browser: Browser, at: Home) -> None:
     id = at.app.code.create_python(LOCAL)
     at.app.code.parts.python.get().run(LOCAL, id, "prices = [1, 2]")
-    browser.go(f"{at.url}/executors")
-    assert "waits for code" in text_of(browser, "#list h2")
-    assert "prices" in text_of(browser, "#list .chips")
+    browser.go(f"{at.url}/settings")
+    assert "waits for code" in text_of(browser, "#executors h3")
+    assert "prices" in text_of(browser, "#executors .chips")
     assert barriers(browser) == []
-    browser.run("document.querySelector('#list .gone').click()")
+    browser.run("document.querySelector('#executors .gone').click()")
     assert "1 variable and its files are gone" in text_of(browser, "dialog")
-    browser.run("document.querySelector('dialog [value=no]').click()")
+    browser.run("document.querySelector('dialog [type=button]').click()")
     browser.until("!document.querySelector('dialog')")
     assert [one.id for one in at.app.code.executors(LOCAL)] == [id]
-    browser.run("document.querySelector('#list .gone').click()")
+    browser.run("document.querySelector('#executors .gone').click()")
     browser.run("document.querySelector('dialog .gone').click()")
-    browser.until("document.getElementById('counts').innerText.includes('There is no executor')")
+    browser.until("document.querySelector('#executors .counts').innerText.includes('There is no executor')")
     assert at.app.code.executors(LOCAL) == []
     assert browser.complaints() == []
 
 
 @pytest.mark.smoke
 def test_health_shows_what_the_doctor_finds_the_worst_first(browser: Browser, at: Home) -> None:
-    browser.go(f"{at.url}/health")
-    browser.until("document.querySelectorAll('#list li').length > 5")
-    states = browser.run("return [...document.querySelectorAll('#list .match')].map((one) => one.innerText)")
+    browser.go(f"{at.url}/settings")
+    browser.until("document.querySelectorAll('#findings li').length > 5")
+    states = browser.run("return [...document.querySelectorAll('#findings .match')].map((one) => one.innerText)")
     assert states == sorted(states, key=["fault", "warning", "ok"].index)
-    assert "loci doctor" in text_of(browser, "#counts")
+    assert "loci doctor" in text_of(browser, "#findings-counts")
     assert barriers(browser) == []
     browser.resize(360, 700)
     assert browser.run("return document.documentElement.scrollWidth") <= 360
-    browser.run("document.getElementById('again').click()")
-    browser.until("!document.getElementById('again').disabled")
+    again = "[...document.querySelectorAll('#health button')].at(-1)"
+    browser.run(f"{again}.click()")
+    browser.until(f"!{again}.disabled")
     assert browser.complaints() == []

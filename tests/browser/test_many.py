@@ -6,7 +6,7 @@ import pytest
 
 from loci.core.identity import LOCAL, LOCAL_CALLER
 from loci.workflows.parts import MOST_ACTIVE
-from tests.browser.flows import flows
+from tests.browser.flows import approve, flows
 from tests.browser.test_kept import Home, home
 from tests.support.axe import barriers
 from tests.support.browser import Browser
@@ -37,11 +37,11 @@ def test_a_graph_of_many_is_asked_for_when_its_page_is_painted(browser: Browser,
         assert text_of(browser, "#counts") == "150 documents, 149 links"
         assert browser.run("return performance.getEntriesByType('navigation')[0].transferSize") <= 60_000
         assert [one for one in browser.requests() if "graph/picture" in one] == [f"{at.url}/graph/picture"]
-        assert text_of(browser, "#panel-title") == "Note 7"
+        assert text_of(browser, "#detail-title") == "Note 7"
         browser.press("Escape")
         browser.press("/")
         browser.type("#search", "Note 149\n")
-        browser.until("document.getElementById('panel-title').innerText === 'Note 149'")
+        browser.until("document.getElementById('detail-title').innerText === 'Note 149'")
         assert barriers(browser) == []
         assert browser.complaints() == []
 
@@ -60,16 +60,15 @@ def test_a_graph_that_does_not_come_is_said(browser: Browser, tmp_path: Path) ->
 def test_capabilities_come_by_and_by_with_the_keyboard(browser: Browser, tmp_path: Path) -> None:
     with home(tmp_path) as at:
         learn_many(at.app, LOCAL, 120)
-        browser.go(f"{at.url}/learned")
-        assert text_of(browser, "#counts").startswith("120 capabilities")
-        first = rows(browser, "#list > li")
-        assert 0 < first <= 50
-        browser.run("document.getElementById('further').focus()")
+        browser.go(f"{at.url}/tools")
+        assert text_of(browser, "#learned .counts").endswith("of 120 capabilities")
+        browser.until("document.querySelectorAll('#learned li').length === 50")
+        browser.run("document.querySelector('#learned .step').focus()")
         browser.press("Enter")
-        browser.until("document.querySelectorAll('#list > li').length === 120")
-        assert browser.run("return document.getElementById('further').hidden")
-        at_row = "return [...document.querySelectorAll('#list > li')].indexOf(document.activeElement.closest('li'))"
-        assert browser.run(at_row) == first
+        browser.until("document.querySelectorAll('#learned li').length === 120")
+        assert browser.run("return document.querySelector('#learned .step').hidden")
+        at_row = "return [...document.querySelectorAll('#learned li')].indexOf(document.activeElement.closest('li'))"
+        assert browser.run(at_row) == 50
         assert barriers(browser) == []
         assert browser.complaints() == []
 
@@ -77,20 +76,20 @@ def test_capabilities_come_by_and_by_with_the_keyboard(browser: Browser, tmp_pat
 def test_questions_and_runs_come_by_and_by(browser: Browser, tmp_path: Path) -> None:
     with flows(tmp_path) as at:
         ask_many(at.flow.app, LOCAL_CALLER, MOST_ACTIVE)
-        browser.go(f"{at.url}/approvals")
-        assert browser.run("return document.title") == f"({MOST_ACTIVE}) Approvals - Loci"
-        browser.until("document.querySelectorAll('.question form').length === 50")
-        assert '"v0"' in text_of(browser, ".question")
-        browser.run("document.querySelector('.question button').click()")
-        browser.until(f"document.title === '({MOST_ACTIVE - 1}) Approvals - Loci'")
-        browser.until("document.querySelectorAll('.question form').length === 50")  # the next one came
-        assert "Approved" in text_of(browser, ".question .said")
-        browser.run("document.getElementById('further').click()")
-        browser.until(f"document.querySelectorAll('.question form').length === {MOST_ACTIVE - 1}")
-        assert browser.run("return document.getElementById('further').hidden")
         browser.go(f"{at.url}/runs")
-        assert rows(browser, "#rows > tr") <= 50
-        browser.run("document.getElementById('further').click()")
-        browser.until(f"document.querySelectorAll('#rows > tr').length === {MOST_ACTIVE}")
+        assert browser.run("return document.title") == f"({MOST_ACTIVE}) Runs - Loci"
+        browser.until("document.querySelectorAll('#waiting li').length === 50")
+        browser.run("document.querySelector('#waiting a').click()")
+        browser.until("location.pathname === '/ui/approve'")
+        assert '"v0"' in text_of(browser, "main")
+        approve(browser, "")
+        assert "Approved" in text_of(browser, "[role=status]")
+        browser.go(f"{at.url}/runs")
+        browser.until(f"document.title === '({MOST_ACTIVE - 1}) Runs - Loci'")
+        for name, number in (("waiting", MOST_ACTIVE - 1), ("runs", MOST_ACTIVE)):
+            assert rows(browser, f"#{name} li") <= 50
+            browser.run(f"document.querySelector('#{name} .step').click()")
+            browser.until(f"document.querySelectorAll('#{name} li').length === {number}")
+            assert browser.run(f"return document.querySelector('#{name} .step').hidden")
         assert barriers(browser) == []
         assert browser.complaints() == []

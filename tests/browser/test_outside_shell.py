@@ -1,16 +1,19 @@
 """The pages without a bar: the sign-in, and what a signed link leads to. Three widths, light and dark, no barriers."""
 
-import json
 from collections.abc import Callable, Generator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from loci.compose import build_app
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
 from tests.browser.flows import GATED, configured
 from tests.support.axe import barriers
 from tests.support.browser import Browser
 from tests.support.polling import until
-from tests.support.serving import Serving, call, loci, post, serving
+from tests.support.serving import Serving, call, post, serving
 
 pytestmark = pytest.mark.browser
 WIDTHS = (360, 768, 1280)
@@ -27,7 +30,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def key(data: Path) -> str:
-    return json.loads(loci(data, "keys", "create", "--json").stdout)["key"]
+    """The key of a person, who may approve."""
+    with closing(build_app(load_settings({"data": data, "models": data.parent / "models"}))) as app:
+        return app.api_keys.create(LOCAL, "mine", is_person=True)[1]
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +91,7 @@ def test_the_page_of_the_signed_link_before_and_after_the_answer(
     ):
         assert one in shown, one
     run, waiting = browser.run("return [...document.querySelectorAll('main a')].map((one) => one.pathname)")
-    assert (run.startswith("/ui/runs/wf_"), waiting) == (True, "/ui/approvals")
+    assert (run.startswith("/ui/runs/wf_"), waiting) == (True, "/ui/runs")
     fits(browser)
     browser.run("document.getElementById('feedback').focus()")
     for one in "fine":

@@ -71,14 +71,14 @@ def test_the_keyboard_alone_asks_reads_follows_links_and_comes_back(page: Browse
     assert "Timetable" in text_of(page, "#backlinks")
     page.run("document.querySelector('#document-text a').focus()")
     page.press("Enter")
-    page.until("document.getElementById('document-title').innerText === 'Timetable'")
+    page.until("document.getElementById('detail-title').innerText === 'Timetable'")
     page.until("document.activeElement.matches('h4') && document.activeElement.innerText === 'In winter'")
     page.run("document.querySelectorAll('#document-text a')[1].click()")
     page.until("document.activeElement.matches('h3') && document.activeElement.innerText === 'Timetable'")
     page.run("history.go(-2)")
-    page.until("document.getElementById('document-title').innerText === 'The harbour'")
+    page.until("document.getElementById('detail-title').innerText === 'The harbour'")
     page.press("Escape")
-    assert page.run("return document.getElementById('document').hidden")
+    assert page.run("return document.getElementById('detail').hidden")
     assert text_of(page, ":focus") == "The harbour"
     assert page.complaints() == []
 
@@ -147,7 +147,7 @@ def test_a_passage_of_a_file_is_read_on_the_same_page(page: Browser) -> None:
     page.until("document.querySelector('#files a.where')")
     page.run("document.querySelector('#files a.where').click()")
     page.until("document.querySelector('#passages article.wanted')")
-    assert text_of(page, "#reader-name") == "prices.txt"
+    assert text_of(page, "#detail-title") == "prices.txt"
     assert "twelve euros" in text_of(page, "#passages")
 
 
@@ -162,7 +162,7 @@ def test_nothing_in_a_document_takes_effect_and_nothing_is_loaded(page: Browser,
     asked(page, "walrus")
     page.run("document.querySelector('#documents a.title').click()")
     page.until("document.querySelector('#document-text p')")
-    assert "<script>" in text_of(page, "#document-title")
+    assert "<script>" in text_of(page, "#detail-title")
     assert "<svg onload" in text_of(page, "#document-text")
     inside = "main script, main img, svg, iframe, aside script, aside img, #document-text b"
     assert page.run("return document.querySelectorAll(arguments[0]).length", inside) == 0

@@ -232,7 +232,7 @@ def test_an_owner_sees_each_grant_of_a_client_newest_first_also_after_renewals(p
 def test_nobody_ends_a_grant_of_another_owner(parts: Parts) -> None:
     tokens = parts.tokens()
     [grant] = parts.grants.of(ANN)
-    with pytest.raises(NotFound, match="/ui/connections"):
+    with pytest.raises(NotFound, match="/ui/settings"):
         parts.grants.revoke(grant.id, BOB)
     assert parts.is_good(tokens)
     assert parts.grants.allowed(ANN, "client-1", REDIRECT) == grant

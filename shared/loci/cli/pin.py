@@ -69,7 +69,7 @@ def check_terminal() -> None:
     """Raise `Refused` where nobody can type."""
     if not sys.stdin.isatty():
         what = "This command wants a person at a terminal, and has none"
-        raise Refused(what, "Run it in a terminal of your own, or use the page /ui/approvals", code="NO_TERMINAL")
+        raise Refused(what, "Run it in a terminal of your own, or use the page /ui/runs", code="NO_TERMINAL")
 
 
 def asked_pin(prompt: str = "PIN") -> str:

@@ -15,7 +15,7 @@ from loci.core.redaction import redacted
 from loci.events.event import iso_time
 
 LONGEST_TITLE: Final = 100
-PAGE: Final = "/ui/approvals"
+PAGE: Final = "/ui/runs"
 _ODD: Final = re.compile(r"[^A-Za-z0-9_:-]")
 
 

@@ -41,7 +41,7 @@ class ApprovalLinks:
         is_here = self._has_terminal and owner == LOCAL
         ways = [f"open {link}"] if link else []
         ways += [f"run: loci approve {id}"] if is_here else []
-        told = f"Ask them to {', or to '.join(ways) or 'look at /ui/approvals'}"
+        told = f"Ask them to {', or to '.join(ways) or 'look at /ui/runs'}"
         if is_here and self._lacks_pin():
             return f"{told}. They need a PIN for that, and have none yet: loci pin sets it"
         return told

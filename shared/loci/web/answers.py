@@ -48,9 +48,9 @@ def away(where: str) -> Response:
 
 
 def to(where: str) -> Callable[[Request], Awaitable[Response]]:
-    """An endpoint that redirects."""
+    """An endpoint that redirects, with the query that it was asked with."""
 
-    async def lead(_: Request) -> Response:
-        return away(where)
+    async def lead(request: Request) -> Response:
+        return away(f"{where}?{request.url.query}" if request.url.query else where)
 
     return lead

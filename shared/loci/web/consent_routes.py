@@ -19,11 +19,10 @@ from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import on_thread
 from loci.web import answers
 from loci.web.browser_sessions import COOKIE
-from loci.web.form_tokens import FIELD
 from loci.web.host import PagesHost
 from loci.web.page import HtmlPage
 from loci.web.sign_in import onward_page, told_page
-from loci.web.visit import Visit
+from loci.web.visit import FIELD, Visit
 from loci.web.visitors import CONSENT, Visitors
 
 MOST_FIELDS: Final = len(SCOPES) + 2
@@ -101,7 +100,7 @@ def _page(wish: Wish, sealed: str, form: str) -> HtmlPage:
     <button name="answer" value="allow">Allow</button>
     <button name="answer" value="deny" class="plain">Deny</button>
   </form>
-  <p class="note">To end it later: <a href="connections">Connections</a>.</p>"""
+  <p class="note">To end it later: <a href="settings">Settings</a>.</p>"""
     return told_page(told, leads=[_source(wish.asked.redirect)])
 
 

@@ -78,7 +78,7 @@ def facts(picture: Picture, explained: Sequence[ExplainedGap]) -> JsonObject:
     }
 
 
-def drawn(picture: Picture, texts: Mapping[str, str] | None) -> JsonObject:
+def drawn(picture: Picture, texts: Mapping[str, Sequence[Json]] | None) -> JsonObject:
     """Return what the page reads. Without texts, the page asks for a text when somebody opens it."""
     position = {one.id: at for at, one in enumerate(picture.documents)}
     group = {one.id: at for at, one in enumerate(picture.groups)}
@@ -92,7 +92,7 @@ def drawn(picture: Picture, texts: Mapping[str, str] | None) -> JsonObject:
             "date": one.date,
             "group": group[picture.group_of[one.id]],
         }
-        documents.append(row if texts is None else {**row, "text": texts.get(one.id, "")})
+        documents.append(row if texts is None else {**row, "text": [*texts.get(one.id, ())]})
     # A name may be written in several ways: the page shows the first one.
     names: dict[str, str] = {}
     missing: dict[str, list[Json]] = {}

@@ -1,52 +1,52 @@
 """`/ui/files`: the page of files, and the JSON that it asks for."""
 
-from collections.abc import Sequence
-from typing import Annotated, Final
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Annotated, Final, cast
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from loci.core.errors import Refused
 from loci.core.identity import Owner
-from loci.core.json import JsonObject
+from loci.core.json import Json, JsonObject
+from loci.files.contents import Passage, TablePlace
+from loci.files.file import FileVersion, StoredFile
+from loci.files.finder import FoundFiles
+from loci.files.locators import Locator
+from loci.files.ports import UploadTicket
 from loci.files.query import parsed
 from loci.files.scope import Scope
+from loci.files.tools.file_views import fetched
+from loci.files.tools.search_views import MOST_TOKENS, search_answer
 from loci.mcp.threads import SEARCHES, THREADS, on_thread_of
 from loci.web import answers
-from loci.web.file_facts import (
-    file_facts,
-    first_listing,
-    found_facts,
-    listing,
-    passage_facts,
-    table_facts,
-    ticket_facts,
-)
 from loci.web.host import PagesHost
-from loci.web.page import OWN, HtmlPage
-from loci.web.queries import number_in
-from loci.web.shell import PageKind, shell_page
+from loci.web.lists import first_rows, list_route, number_in
+from loci.web.page import OWN, HtmlPage, PageKind, shell_page
 from loci.web.visit import Visit
 from loci.web.visitors import Visitors
 
-PAGE: Final = PageKind(
-    "files", ("passage", "list", "search", "reader", "upload", "main"), styles=("content.css", "reader.css")
-)
-LARGEST_ANNOUNCEMENT: Final = 4096
+PAGE: Final = PageKind("files", ("/list", "/detail", "passage", "reader", "upload", "main"))
 FOUND: Final = 20
 """Files in the answer to a question."""
 PASSAGES: Final = 40
 """Passages in one answer."""
 
 
+MOST_TABLES: Final = 200
+MOST_COLUMNS: Final = 40
+LONGEST_REASON: Final = 300
+
+
 class Announced(BaseModel):
     """A file that the page wants to send."""
 
-    name: Annotated[str, Field(min_length=1, max_length=255)]
-    bytes: Annotated[int, Field(ge=1)]
+    name: Annotated[str, Field(max_length=255)]
+    bytes: int
 
 
 class FileRoutes:
@@ -57,67 +57,46 @@ class FileRoutes:
         self._visitors = visitors
 
     def routes(self) -> Sequence[Route]:
+        visitors = self._visitors
         return [
-            Route("/ui/files", self._visitors.page("files", self._page), methods=["GET"]),
-            Route("/ui/files", self._announce, methods=["POST"]),
-            Route("/ui/files/list", self._list),
-            Route("/ui/files/search", self._search),
-            Route("/ui/files/{id}", self._file),
-            Route("/ui/files/{id}/passages", self._passages),
-            Route("/ui/files/{id}/tables", self._tables),
+            Route("/ui/files", visitors.html_page("files", self._page), methods=["GET"]),
+            Route("/ui/files", visitors.change(Announced, self._announce, "ui_upload"), methods=["POST"]),
+            list_route(visitors, "/ui/files/list", self._files, "ui_files"),
+            Route("/ui/files/search", visitors.facts(self._search, "ui_files_search", SEARCHES)),
+            Route("/ui/files/{id}", visitors.facts(self._file, "ui_file")),
+            Route("/ui/files/{id}/passages", visitors.facts(self._passages, "ui_passages")),
+            # The reading of a large workbook keeps a core busy.
+            Route("/ui/files/{id}/tables", visitors.facts(self._tables, "ui_tables", SEARCHES)),
             Route("/ui/files/{id}/content", self._content),
         ]
 
-    async def _page(self, visit: Visit) -> Response:
-        def page() -> HtmlPage:
-            owner = visit.caller.owner
-            listed = first_listing(self._app.files.listed(owner, newest_first=True))
-            takes = self._takes_files(owner)
-            facts: JsonObject = {**listed, "uploads": bool(takes)}
-            return shell_page(PAGE, visit, facts, connects=list(dict.fromkeys([OWN, *takes])))
+    def _page(self, visit: Visit) -> HtmlPage:
+        owner = visit.caller.owner
+        takes = self._takes_files(owner)
+        facts: JsonObject = {"files": first_rows(self._files, owner), "uploads": bool(takes)}
+        return shell_page(PAGE, visit, facts, connects=list(dict.fromkeys([OWN, *takes])))
 
-        return await self._visitors.shown(visit, page, "ui_files")
+    def _files(self, owner: Owner) -> tuple[Iterable[JsonObject], int]:
+        files = self._app.files.listed(owner, newest_first=True)
+        return map(_file_row, files), len(files)
 
-    async def _list(self, request: Request) -> Response:
-        first = number_in(request, "from") or 0
-        return await self._visitors.answer(
-            request, lambda owner: listing(self._app.files.listed(owner, newest_first=True), first), what="ui_files"
-        )
-
-    async def _search(self, request: Request) -> Response:
+    def _search(self, owner: Owner, request: Request) -> JsonObject:
         question = request.query_params.get("q", "")
         if not question.strip():
             raise Refused("The question is empty", "Write some words", code="EMPTY_QUERY")
+        return _found_facts(self._app.files.search(owner, parsed(rewritten=question), limit=FOUND, scope=Scope()))
 
-        def found(owner: Owner) -> JsonObject:
-            return found_facts(self._app.files.search(owner, parsed(rewritten=question), limit=FOUND, scope=Scope()))
+    def _file(self, owner: Owner, request: Request) -> JsonObject:
+        [file] = self._app.files.status(owner, [request.path_params["id"]])
+        return _file_facts(file, self._app.files.versions(owner, file.id))
 
-        return await self._visitors.answer(request, found, what="ui_files_search", threads=SEARCHES)
+    def _passages(self, owner: Owner, request: Request) -> JsonObject:
+        id, version, first = request.path_params["id"], number_in(request, "version"), number_in(request, "from") or 0
+        return _passage_facts(*self._app.files.contents.passages(owner, id, version, first=first, count=PASSAGES))
 
-    async def _file(self, request: Request) -> Response:
-        def facts(owner: Owner) -> JsonObject:
-            [file] = self._app.files.status(owner, [request.path_params["id"]])
-            return file_facts(file, self._app.files.versions(owner, file.id))
-
-        return await self._visitors.answer(request, facts, what="ui_file")
-
-    async def _passages(self, request: Request) -> Response:
-        id, first, version = request.path_params["id"], number_in(request, "from") or 0, number_in(request, "version")
-
-        def facts(owner: Owner) -> JsonObject:
-            of = self._app.files.contents
-            return passage_facts(*of.passages(owner, id, version, first=first, count=PASSAGES))
-
-        return await self._visitors.answer(request, facts, what="ui_passages")
-
-    async def _tables(self, request: Request) -> Response:
-        id, version = request.path_params["id"], number_in(request, "version")
-        return await self._visitors.answer(
-            request,
-            lambda owner: table_facts(self._app.files.contents.tables(owner, id, version)),
-            what="ui_tables",
-            threads=SEARCHES,  # the reading of a large workbook keeps a core busy
-        )
+    def _tables(self, owner: Owner, request: Request) -> JsonObject:
+        version = number_in(request, "version")
+        return _table_facts(self._app.files.contents.tables(owner, request.path_params["id"], version))
 
     async def _content(self, request: Request) -> Response:
         """Lead to the download. The link is made now, so it has not expired, whenever the page was loaded."""
@@ -131,20 +110,11 @@ class FileRoutes:
         # A server that has the bytes itself is reached as the page was.
         return answers.away(url if self._app.local_links is None else f"../../../blobs/{url.rpartition('/')[2]}")
 
-    async def _announce(self, request: Request) -> Response:
+    def _announce(self, visit: Visit, sent: Announced) -> JsonObject:
         """Say where to send a file, as `add_memory` does. Pages of other origins may send forms, but no parts."""
-        body = await (await self._visitors.visit(request)).sent(LARGEST_ANNOUNCEMENT)
-        try:
-            announced = Announced.model_validate_json(body)
-        except ValidationError:
-            raise Refused("A file has a name and at least one byte", "Choose another", code="BAD_FILE") from None
-        return await self._visitors.answer(
-            request,
-            lambda owner: ticket_facts(
-                self._app.files.begin_upload(owner, announced.name, announced.bytes, whole=True)
-            ),
-            what="ui_upload",
-        )
+        if not sent.name or sent.bytes < 1:
+            raise Refused("A file has a name and at least one byte", "Choose another", code="BAD_FILE")
+        return _ticket_facts(self._app.files.begin_upload(visit.caller.owner, sent.name, sent.bytes, whole=True))
 
     def _takes_files(self, owner: Owner) -> list[str]:
         """The origins that take the bytes of files; none if nobody does."""
@@ -155,3 +125,80 @@ class FileRoutes:
             return [OWN]
         to = urlsplit(parts.uploads.begin(owner, "a", 1).url or "")
         return [f"{to.scheme}://{to.netloc}"]
+
+
+def _file_row(file: StoredFile) -> JsonObject:
+    """A file as a row of a list."""
+    newest, shown = file.newest, file.shown
+    return {
+        "id": file.id,
+        "name": file.name,
+        "format": shown.format or file.name.rpartition(".")[2].lower()[:10],
+        "bytes": newest.bytes,
+        "versions": newest.number,
+        "status": newest.status,
+        "reason": newest.reason and newest.reason[:LONGEST_REASON],
+        "chunks": shown.chunks,
+        "tables": shown.tables,
+        "pages": shown.pages,
+        "sheets": len(shown.sheets),
+        "added": newest.added_at,
+    }
+
+
+def _file_facts(file: StoredFile, versions: list[FileVersion]) -> JsonObject:
+    """All that is known of a file."""
+    told = cast("JsonObject", fetched(file, versions, None).model_dump(mode="json", exclude={"presigned_url"}))
+    return {**told, "found_version": file.current and file.current.number}
+
+
+def _found_facts(found: FoundFiles) -> JsonObject:
+    """The answer to a question as the tool gives it, and why each file is where it is: by its best passage."""
+    view = search_answer(found, MOST_TOKENS).result
+    told = cast("JsonObject", view.model_dump(mode="json", exclude={"results"}))
+    results: list[Json] = [
+        {**row.model_dump(mode="json"), "explain": asdict(file.passages[0].why)}
+        for row, file in zip(view.results, found.files, strict=True)
+    ]
+    stages: list[Json] = [{**asdict(one), "note": one.note[:LONGEST_REASON]} for one in found.stages]
+    return {**told, "results": results, "stages": stages}
+
+
+def _passage_facts(version: FileVersion, passages: Sequence[Passage]) -> JsonObject:
+    """Some passages of a version, and how many it has."""
+    return {
+        "version": version.number,
+        "total": version.chunks,
+        "passages": [
+            {"chunk_id": one.chunk_id, "heading": [*one.heading], "text": one.text, "locator": _place(one.where)}
+            for one in passages
+        ],
+    }
+
+
+def _table_facts(tables: Sequence[TablePlace]) -> JsonObject:
+    """The first tables of a version, and how many it has."""
+    return {
+        "total": len(tables),
+        "tables": [
+            {
+                "title": one.title,
+                "locator": _place(one.where),
+                "columns": [*one.columns[:MOST_COLUMNS]],
+                "rows": one.rows,
+            }
+            for one in tables[:MOST_TABLES]
+        ],
+    }
+
+
+def _ticket_facts(ticket: UploadTicket) -> JsonObject:
+    """How to send a file. A server that takes it itself is named as the page reaches it."""
+    url = ticket.url or ""
+    if ticket.method == "PUT":
+        url = f"../files/{url.rpartition('/')[2]}"
+    return {"method": ticket.method, "url": url, "fields": {**ticket.fields}}
+
+
+def _place(where: Locator) -> JsonObject:
+    return {"label": where.label, "is_table": where.cells is not None}

@@ -1,19 +1,37 @@
-"""`/ui/graph`, and the picture and the texts that it asks for."""
+"""`/ui/graph`: the picture of an owner's documents, and the same as a file."""
 
-import time
+import json
 from collections.abc import Sequence
+from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
 
-from loci.mcp.threads import SEARCHES, on_thread
-from loci.web import answers
+from loci.core.errors import LociError
+from loci.core.identity import Owner
+from loci.core.json import Json, JsonObject
+from loci.documents.api import Documents
+from loci.documents.document import Document
+from loci.documents.graph.picture import MAX_DOCUMENTS, Picture
+from loci.mcp.threads import SEARCHES
+from loci.web.facts import drawn
 from loci.web.host import PagesHost
-from loci.web.shell import bar
-from loci.web.views import LONGEST_TEXT, excerpt, served_page, served_picture
+from loci.web.page import HtmlPage, PageKind, embedded, shell_page
 from loci.web.visit import Visit
 from loci.web.visitors import Visitors
+
+PROGRAMS: Final = ("data", "forces", "camera", "labels", "draw", "panel", "search", "legend", "pointer", "keys", "main")
+PAGE: Final = PageKind("graph", ("/elements", *PROGRAMS))
+MOST_IN_PAGE: Final = 50
+"""Documents. The picture of more comes when the page is painted."""
+SMALL_PAGE: Final = 60_000
+"""Bytes of a page with its documents."""
+LARGEST_PICTURE: Final = 4_000_000
+"""Bytes. The answer of a Lambda function may have 6 MB, and each quotation mark counts twice in it."""
+LONGEST_EXCERPT: Final = 6_000
+"""Characters of a document's elements in a page that is a file."""
+LONGEST_EXCERPTS: Final = 12_000_000
+"""Characters of those of all documents."""
 
 
 class GraphRoutes:
@@ -25,26 +43,59 @@ class GraphRoutes:
 
     def routes(self) -> Sequence[Route]:
         return [
-            Route("/ui/graph", self._visitors.page("graph", self._page)),
-            Route("/ui/graph/picture", self._picture),
-            Route("/ui/documents/{id}", self._document),
+            Route("/ui/graph", self._visitors.html_page("graph", self._page)),
+            Route("/ui/graph/picture", self._visitors.facts(self._picture, "ui_picture", SEARCHES)),
         ]
 
-    async def _page(self, visit: Visit) -> Response:
-        began = time.perf_counter()
-        page = await on_thread(served_page, self._app.documents, visit.caller.owner, bar("graph", visit))
-        self._visitors.tell("ui_graph", visit.caller, began, len(page.html))
-        return answers.html(page)
+    def _page(self, visit: Visit) -> HtmlPage:
+        return served_page(self._app.documents, visit.caller.owner, visit)
 
-    async def _picture(self, request: Request) -> Response:
-        return await self._visitors.answer(
-            request, lambda owner: served_picture(self._app.documents, owner), "ui_picture", SEARCHES
-        )
+    def _picture(self, owner: Owner, _: Request) -> JsonObject:
+        return served_picture(self._app.documents, owner)
 
-    async def _document(self, request: Request) -> Response:
-        caller, _ = await self._visitors.caller(request)
-        began = time.perf_counter()
-        read = await on_thread(self._app.documents.read, caller.owner, request.path_params["id"], remember=False)
-        text = excerpt(read.text, LONGEST_TEXT)
-        self._visitors.tell("ui_document", caller, began, len(text))
-        return answers.json({"id": read.document.id, "path": read.document.path, "text": text})
+
+def served_page(documents: Documents, owner: Owner, visit: Visit | None) -> HtmlPage:
+    """Return the page that a server sends: without texts. If the library is not small, the page asks for it."""
+    if not documents.is_more_than(owner, MOST_IN_PAGE):
+        page = shell_page(PAGE, visit, drawn(documents.picture(owner).picture(), None))
+        if len(page.html.encode()) <= SMALL_PAGE:
+            return page
+    return shell_page(PAGE, visit, {"served": True, "isLater": True})
+
+
+def served_picture(documents: Documents, owner: Owner) -> JsonObject:
+    """Return what such a page asks for, with as many documents as an answer can hold."""
+    source = documents.picture(owner)
+    limit = MAX_DOCUMENTS
+    while True:
+        shown = drawn(source.picture(limit), None)
+        if len(embedded(shown).encode()) <= LARGEST_PICTURE or limit < 2:
+            return shown
+        limit //= 2
+
+
+def page_of(documents: Documents, owner: Owner, shown: Picture, title: str) -> HtmlPage:
+    """Return the page as a file: it holds the beginning of each text, as elements."""
+    room = min(LONGEST_EXCERPT, LONGEST_EXCERPTS // max(len(shown.documents), 1))
+    texts = {one.id: _beginning(documents, owner, one, room) for one in shown.documents}
+    return graph_file(drawn(shown, texts), title)
+
+
+def graph_file(shown: JsonObject, title: str) -> HtmlPage:
+    """Return the page of a drawn picture, which asks nobody for anything."""
+    return shell_page(PAGE, None, shown, title=title, connects=[])
+
+
+def _beginning(documents: Documents, owner: Owner, document: Document, room: int) -> list[Json]:
+    """Return the first elements of a document; the first one is there even if it is too long."""
+    try:
+        elements = documents.readable(owner, document.id).elements
+    except LociError as error:  # if one file is gone, the others are still shown
+        return [str(error)]
+    shown: list[Json] = []
+    for one in elements:
+        room -= len(json.dumps(one, ensure_ascii=False))
+        if room < 0 and shown:
+            return [*shown, "…"]
+        shown.append(one)
+    return shown

@@ -13,24 +13,14 @@ from typing import Final
 
 from loci.core.json import JsonObject
 from loci.web.facts import encodable
+from loci.web.places import PLACES
+from loci.web.visit import FIELD, Visit
 
-GRAPH: Final = (
-    *("dom", "shell", "graph/data", "graph/layout", "graph/tree", "graph/camera", "graph/labels", "graph/draw"),
-    *(
-        "graph/inline",
-        "graph/text",
-        "graph/panel",
-        "graph/search",
-        "graph/legend",
-        "graph/pointer",
-        "graph/keys",
-        "graph/main",
-    ),
-)
-NEEDS: Final = (
-    '<noscript><p class="plain">This page needs JavaScript, which is turned off in this browser.</p></noscript>'
-)
+SHARED: Final = ("dom", "ask", "formats", "shell")
+"""The programs that every page of the shell begins with."""
+STYLES: Final = ("base.css", "bar.css", "content.css", "detail.css")
 OWN: Final = "'self'"
+UNSENT = re.compile(r"^ *(?://.*\n)?", re.MULTILINE)
 PLACE = re.compile(r"\{\{(\w+)\}\}")
 # JSON allows these escapes. Unescaped, the characters could end the element, or be an entity or a line end.
 ESCAPED = {ord(one): f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"}
@@ -42,27 +32,51 @@ class HtmlPage:
 
     html: str
     policy: str
+    status: int = 200
 
 
-def graph_page(shown: JsonObject, title: str, groups: str = "Topics", bar: str = "") -> HtmlPage:
-    """The page of a drawn picture. `groups` is the heading above its groups; `bar` the navigation, if it is served."""
+@dataclass(frozen=True, slots=True)
+class PageKind:
+    """A page of the shell. Its folder in `static` has `page.html`, `page.css` and its programs."""
+
+    name: str
+    """Of the folder."""
+    programs: tuple[str, ...]
+    """Of the folder, or with a slash in front, of `static`; in their order."""
+    place: str = ""
+    """Of the navigation, if that has another name."""
+
+
+def shell_page(
+    kind: PageKind,
+    visit: Visit | None,
+    facts: JsonObject,
+    *,
+    title: str = "",
+    count: str = "",
+    depth: int = 0,
+    connects: Sequence[str] = (OWN,),
+) -> HtmlPage:
+    """The page with these facts, for its program. It asks these origins. Without a visit it is a file.
+
+    `count`: what stands before the title of the window. `depth`: how many folders its address is below `/ui`.
+    """
+    place = kind.place or kind.name
+    heading = title or PLACES[place]
     return filled(
         "shell.html",
         {
-            "bar": bar,
-            "needs": NEEDS,
-            "form": "",
-            "root": "",
-            "heading": html.escape(encodable(title)),
-            "data": embedded(shown),
-            "groups": html.escape(groups),
+            "bar": _bar(place, visit, "../" * depth) if visit else "",
+            "form": html.escape(visit.form()) if visit else "",
+            "root": "../" * depth,
+            "heading": html.escape(f"{count}{encodable(heading)} - Loci" if visit else encodable(heading)),
+            "data": embedded(facts),
         },
-        body="graph/page.html",
-        title=title,
-        styles=["base.css", *(["bar.css"] if bar else []), "graph/page.css"],
-        programs=GRAPH,
-        waits=True,
-        connects=[OWN] if shown["served"] else [],
+        body=f"{kind.name}/page.html",
+        title=heading,
+        styles=[*STYLES, f"{kind.name}/page.css"],
+        programs=[*SHARED, *(one[1:] if one.startswith("/") else f"{kind.name}/{one}" for one in kind.programs)],
+        connects=connects,
     )
 
 
@@ -74,17 +88,15 @@ def filled(
     styles: Sequence[str],
     body: str | None = None,
     programs: Sequence[str] = (),
-    waits: bool = False,
     connects: Sequence[str] = (),
     leads: Sequence[str] = (),
 ) -> HtmlPage:
     """Fill a template. Only its own styles and programs take effect, and it asks these origins only.
 
-    `body`: the template of the page's own part. `waits`: its programs use `await`. `leads`: sources to which a form's
-    answer may send the browser on.
+    `body`: the template of the page's own part. `leads`: sources to which a form's answer may send the browser on.
     """
     css = "".join(map(_static, styles))
-    script = _program(programs, waits=waits) if programs else ""
+    script = _program(programs) if programs else ""
     policy = "; ".join(
         [
             "default-src 'none'",
@@ -112,12 +124,30 @@ def embedded(value: JsonObject) -> str:
     return encodable(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).translate(ESCAPED)
 
 
-def _program(names: Sequence[str], *, waits: bool) -> str:
-    return (
-        f"({'async ' if waits else ''}() => {{\n'use strict';\n"
-        + "\n".join(_static(f"{name}.js") for name in names)
-        + "})();\n"
+def _bar(current: str, visit: Visit, root: str) -> str:
+    """The navigation, and the way out for a visitor who signed in."""
+
+    def link(name: str, title: str) -> str:
+        here = ' aria-current="page"' if name == current else ""
+        return f'<a href="{root}{name}"{here}>{html.escape(title)}</a>'
+
+    links = "".join(link(name, title) for name, title in PLACES.items())
+    out = (
+        f'<form id="out" method="post" action="{root}sign-out">'
+        f'<input type="hidden" name="{FIELD}" value="{html.escape(visit.form())}"><button>Sign out</button></form>'
+        if visit.signed_in
+        else ""
     )
+    return (
+        '<header id="bar"><a id="skip" href="#content">Skip to the content</a>'
+        f'<nav id="places" aria-label="Pages">{links}</nav>{out}</header>'
+    )
+
+
+def _program(names: Sequence[str]) -> str:
+    """The programs as one, without indents and comments on lines of their own: these are for who reads the files."""
+    program = "".join(UNSENT.sub("", _static(f"{name}.js")) for name in names)
+    return f"(async () => {{\n'use strict';\n{program}}})();\n"
 
 
 @cache

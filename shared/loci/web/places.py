@@ -6,14 +6,18 @@ PLACES: Final = {
     "search": "Search",
     "graph": "Graph",
     "files": "Files",
-    "tools": "Tools",
     "runs": "Runs",
-    "approvals": "Approvals",
-    "learned": "Learned",
-    "executors": "Executors",
-    "connections": "Connections",
-    "health": "Health",
+    "tools": "Tools",
+    "settings": "Settings",
 }
 """The name of each page in its address, and the name that people read."""
 USUAL: Final = "graph"
 """The page to which `/ui` leads."""
+MOVED: Final = {
+    "approvals": "runs",
+    "learned": "tools",
+    "executors": "settings",
+    "connections": "settings",
+    "health": "settings",
+}
+"""Pages that there were once, each with the page that shows the same now."""

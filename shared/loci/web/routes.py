@@ -11,20 +11,16 @@ from loci.mcp.http.gatekeeper import check_single, closing
 from loci.mcp.http.problem import problem_of
 from loci.mcp.http.refusal import Refusal
 from loci.web import answers
-from loci.web.approvals_routes import ApprovalsRoutes
-from loci.web.approve_routes import ApproveRoutes
-from loci.web.connection_routes import ConnectionRoutes
 from loci.web.consent_routes import ConsentRoutes
-from loci.web.executor_routes import ExecutorRoutes
 from loci.web.file_routes import FileRoutes
 from loci.web.graph_routes import GraphRoutes
-from loci.web.health_routes import HealthRoutes
 from loci.web.host import PagesHost
-from loci.web.learned_routes import LearnedRoutes
-from loci.web.places import USUAL
-from loci.web.proofs import Proofs
+from loci.web.persons import Persons
+from loci.web.places import MOVED, USUAL
+from loci.web.question_routes import QuestionRoutes
 from loci.web.run_routes import RunRoutes
 from loci.web.search_routes import SearchRoutes
+from loci.web.settings_routes import SettingsRoutes
 from loci.web.tool_routes import ToolRoutes
 from loci.web.visitors import Visitors
 
@@ -37,23 +33,20 @@ class Pages:
     def __init__(self, app: PagesHost, *, is_open: bool, clock: Callable[[], float]) -> None:
         self._app = app
         self._visitors = Visitors(app, is_open=is_open, clock=clock)
-        proofs = Proofs(app, clock)
-        approvals = ApprovalsRoutes(app, self._visitors, proofs)
+        persons = Persons(app)
+        questions = QuestionRoutes(app, self._visitors, persons)
         self.routes = [
             Route("/", answers.to(f"ui/{USUAL}")),
             Route("/ui", answers.to(f"ui/{USUAL}")),
             Route("/ui/", answers.to(USUAL)),
+            *(Route(f"/ui/{old}", answers.to(now), methods=["GET"]) for old, now in MOVED.items()),
             *GraphRoutes(app, self._visitors).routes(),
             *SearchRoutes(app, self._visitors).routes(),
             *FileRoutes(app, self._visitors).routes(),
-            *ToolRoutes(app, self._visitors, proofs).routes(),
-            *RunRoutes(app, self._visitors, approvals).routes(),
-            *approvals.routes(),
-            *ApproveRoutes(app, self._visitors, approvals, proofs).routes(),
-            *LearnedRoutes(app, self._visitors).routes(),
-            *ExecutorRoutes(app, self._visitors).routes(),
-            *ConnectionRoutes(app, self._visitors).routes(),
-            *HealthRoutes(app, self._visitors).routes(),
+            *ToolRoutes(app, self._visitors, persons).routes(),
+            *RunRoutes(app, self._visitors, questions).routes(),
+            *questions.routes(),
+            *SettingsRoutes(app, self._visitors).routes(),
             *(_at_issuer(app, self._visitors) if app.settings.signs_in_at else ()),
             *(ConsentRoutes(app, self._visitors).routes() if app.settings.oauth == "built-in" else ()),
             Route("/ui/sign-in", self._visitors.form, methods=["GET"]),

@@ -1,31 +1,27 @@
 """`/ui/search`: the page that searches documents and files, and the JSON that it asks for."""
 
-import time
 from collections.abc import Sequence
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
 
 from loci.core.errors import Refused
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
+from loci.documents.graph.neighbourhood import DocumentLink
+from loci.documents.reader import ReadableDocument
 from loci.documents.tools.answer_room import PASSAGE
 from loci.documents.tools.search_results import results_json
 from loci.mcp.threads import SEARCHES
-from loci.web import answers
-from loci.web.document_facts import readable_facts
 from loci.web.host import PagesHost
-from loci.web.queries import number_in
-from loci.web.shell import PageKind, shell_page
+from loci.web.lists import number_in
+from loci.web.page import HtmlPage, PageKind, shell_page
 from loci.web.visit import Visit
 from loci.web.visitors import Visitors
 
 PAGE: Final = PageKind(
-    "search",
-    ("/files/passage", "/files/reader", "why", "results", "elements", "document", "main"),
-    styles=("content.css", "reader.css"),
+    "search", ("/list", "/detail", "/files/passage", "/files/reader", "/elements", "document", "why", "results", "main")
 )
 FOUND: Final = 20
 """Documents in the answer to a question."""
@@ -40,34 +36,54 @@ class SearchRoutes:
         self._visitors = visitors
 
     def routes(self) -> Sequence[Route]:
+        visitors = self._visitors
         return [
-            Route("/ui/search", self._visitors.page("search", self._page)),
-            Route("/ui/search/documents", self._search),
-            Route("/ui/search/documents/{id}", self._document),
+            Route("/ui/search", visitors.html_page("search", self._page)),
+            # A search keeps a core busy, and so does the rendering of a document.
+            Route("/ui/search/documents", visitors.facts(self._search, "ui_search_documents", SEARCHES)),
+            Route("/ui/search/documents/{id}", visitors.facts(self._document, "ui_readable_document", SEARCHES)),
         ]
 
-    async def _page(self, visit: Visit) -> Response:
-        began = time.perf_counter()
-        made = shell_page(PAGE, visit, {})
-        self._visitors.tell("ui_search", visit.caller, began, len(made.html))
-        return answers.html(made)
+    def _page(self, visit: Visit) -> HtmlPage:
+        return shell_page(PAGE, visit, {})
 
-    async def _search(self, request: Request) -> Response:
+    def _search(self, owner: Owner, request: Request) -> object:
         question = request.query_params.get("q", "")
         if not question.strip() or len(question) > LONGEST_QUESTION:
             raise Refused("The question is empty, or too long", "Write some words", code="EMPTY_QUERY")
+        answer = self._app.documents.search(owner, question, limit=FOUND, room=PASSAGE)
+        return results_json(answer, question, explain=True)
 
-        def found(owner: Owner) -> object:
-            answer = self._app.documents.search(owner, question, limit=FOUND, room=PASSAGE)
-            return results_json(answer, question, explain=True)
+    def _document(self, owner: Owner, request: Request) -> JsonObject:
+        first = number_in(request, "from") or 0
+        return _readable(self._app.documents.readable(owner, request.path_params["id"], first))
 
-        # This keeps a core busy, and so does the rendering below.
-        return await self._visitors.answer(request, found, "ui_search_documents", SEARCHES)
 
-    async def _document(self, request: Request) -> Response:
-        id, first = request.path_params["id"], number_in(request, "from") or 0
+def _readable(read: ReadableDocument) -> JsonObject:
+    """The document with the fields that tools give it, its elements, and the links that lead to it."""
+    document = read.document
+    return {
+        "id": document.id,
+        "path": document.path,
+        "title": document.title,
+        "tags": [*document.tags],
+        "date": document.dated and document.dated.day,
+        "date_from": document.dated and document.dated.source,
+        "front_matter": read.front_matter,
+        "elements": [*read.elements],
+        "next": read.next,
+        "backlinks": [_backlink(one) for one in read.backlinks],
+        "linked_by": read.linked_by,
+    }
 
-        def facts(owner: Owner) -> JsonObject:
-            return readable_facts(self._app.documents.readable(owner, id, first))
 
-        return await self._visitors.answer(request, facts, "ui_readable_document", SEARCHES)
+def _backlink(link: DocumentLink) -> JsonObject:
+    other = link.other
+    return {
+        "id": other and other.id,
+        "title": link.title,
+        "path": other and other.path,
+        "type": link.relation,
+        "line": link.line,
+        "evidence": link.evidence,
+    }

@@ -1,16 +1,18 @@
-"""Tool servers, their tools and their calls as JSON, for the page of tools."""
+"""Tool servers, their tools, their calls, and learned code as JSON, for the page of tools."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject, iso
-from loci.web.first_rows import LARGEST_LIST, first_rows
 from loci.web.tool_words import tool_words
 
 if TYPE_CHECKING:
     from loci.tools.api import Overview, Tools
+    from loci.tools.capabilities.capability import Capability, Version
+    from loci.tools.capabilities.matching import FoundCapability
     from loci.tools.configuration import Configured
     from loci.tools.policy import AnyTool
 
@@ -19,47 +21,35 @@ OWN: Final = "loci"
 CALLS: Final = 40
 MOST_TOOLS: Final = 1_000
 """In one answer."""
-MOST_SERVERS: Final = 1_000
+TOOLS_IN_LIST: Final = 3
 LONGEST_LINE: Final = 160
 LONGEST_FAILURE: Final = 1_000
 MOST_PATTERNS: Final = 50
 
 
-def servers_facts(tools: "Tools", owner: Owner, room: int = LARGEST_LIST) -> JsonObject:
-    """The servers with their health, as many as there is room for, how many there are, and the last calls."""
+def servers(tools: "Tools", owner: Owner) -> tuple[Iterable[JsonObject], int]:
+    """The servers with their health as rows of a list, Loci itself as the first, and how many there are."""
     seen = tools.overview(owner)
-    own: JsonObject = {
-        "name": OWN,
-        "server": "Loci itself",
-        "failure": None,
-        "failed": None,
-        "listed": None,
-        "login": None,
-        "is_new": False,
-        "allow": [],
-        "deny": [],
-        "approve": [],
-        **_counts(seen, seen.own),
-    }
-    first = first_rows((_server(seen, one) for one in seen.servers), MOST_SERVERS, room)
-    return {"servers": [*first, own], "total": len(seen.servers), **calls_facts(tools, owner)}
+    own: JsonObject = {"name": OWN, "server": "Loci itself", **_counts(seen, seen.own)}
+    return chain([own], (_server(seen, one) for one in seen.servers)), len(seen.servers) + 1
 
 
-def calls_facts(tools: "Tools", owner: Owner) -> JsonObject:
-    """The last calls, the newest first. They have neither arguments nor results."""
-    return {
-        "calls": [
-            {
-                "at": iso(one.at),
-                "tool": one.tool,
-                "door": one.door,
-                "who": one.who,
-                "outcome": one.outcome,
-                "ms": round(one.ms),
-            }
-            for one in tools.last_calls(owner, CALLS)
-        ]
-    }
+def calls(tools: "Tools", owner: Owner) -> tuple[Iterable[JsonObject], int]:
+    """The last calls as rows of a list, the newest first. They have neither arguments nor results."""
+    found = tools.last_calls(owner, CALLS)
+    rows: Iterable[JsonObject] = (
+        {
+            "id": f"{one.at}",
+            "at": iso(one.at),
+            "tool": one.tool,
+            "door": one.door,
+            "who": one.who,
+            "outcome": one.outcome,
+            "ms": round(one.ms),
+        }
+        for one in found
+    )
+    return rows, len(found)
 
 
 def tools_facts(tools: "Tools", owner: Owner, server: str) -> JsonObject:
@@ -70,7 +60,7 @@ def tools_facts(tools: "Tools", owner: Owner, server: str) -> JsonObject:
 
 
 def tool_facts(tools: "Tools", owner: Owner, spelling: str) -> JsonObject:
-    """One tool with its schema, and what it says about itself. Raises `LociError` if there is none."""
+    """One tool with what it says about itself. Raises `LociError` if there is none."""
     tool, seen = tools.described(owner, spelling), tools.overview(owner)
     return {**_row(seen, tool), "says": tool_words(tools, owner, tool.id), "schema": tool.input_schema}
 
@@ -120,4 +110,49 @@ def _row(seen: "Overview", tool: "AnyTool") -> JsonObject:
         "denied": standing and standing.denied,
         "approval": standing and standing.approval,
         "warning": seen.warnings.get(tool.id),
+    }
+
+
+def capability_facts(found: "FoundCapability") -> JsonObject:
+    """One capability with the code of a version, and what is known of all versions."""
+    capability, shown = found.capability, found.version
+    return {
+        **capability_row(capability),
+        "other_intents": [*capability.other_intents],
+        "code": found.stored.code,
+        "needs": [*found.stored.needs],
+        "tools_used": [*shown.tools],
+        "version": shown.number,
+        "versions": [
+            {
+                "id": f"{capability.id}.{one.number}",
+                "number": one.number,
+                "is_offered": one.number == capability.best.number,
+                "learned": iso(one.learned_at),
+                **_runs_of(one),
+            }
+            for one in reversed(capability.versions)
+        ],
+    }
+
+
+def capability_row(one: "Capability") -> JsonObject:
+    """One capability as a row of a list."""
+    return {
+        "id": one.id,
+        "intent": one.intent,
+        "tools_used": [*one.best.tools[:TOOLS_IN_LIST]],
+        "version_count": len(one.versions),
+        **_runs_of(one.best),
+    }
+
+
+def _runs_of(one: "Version") -> JsonObject:
+    return {
+        "success_rate": round(one.success_rate, 3),
+        "is_proven": one.is_proven,
+        "worked": one.successes,
+        "runs": one.successes + one.failures,
+        "reuse_count": one.reuse_count,
+        "used": iso(one.used_at),
     }

@@ -17,15 +17,14 @@ from loci.mcp.auth.gate import Gate, KeyNeeded
 from loci.mcp.auth.grants import SignedInBy
 from loci.mcp.http.address import Addresses, comes_from_elsewhere, is_own_page, public_base, without_origin
 from loci.mcp.http.refusal import Refusal
-from loci.mcp.threads import THREADS, on_thread, on_thread_of
+from loci.mcp.threads import THREADS, WRITES, on_thread, on_thread_of
 from loci.web import answers
 from loci.web.browser_sessions import COOKIE, SECONDS, BrowserSessions, set_cookie
-from loci.web.form_tokens import FIELD, FormTokens
 from loci.web.host import PagesHost
 from loci.web.page import HtmlPage
 from loci.web.places import PLACES, USUAL
 from loci.web.sign_in import sign_in_page
-from loci.web.visit import Visit, posted_form
+from loci.web.visit import FIELD, FormTokens, T, Visit, posted_form
 
 PAGES: Final = (USUAL, *(name for name in PLACES if name != USUAL))
 """The pages to which a sign-in leads. The first one is the usual."""
@@ -34,6 +33,7 @@ CONSENT: Final = "consent"
 RUN: Final = "runs/{id}"
 ASKED: Final = re.compile(rf"(?:{APPROVE}\?link|{CONSENT}\?wish)=[\w.=-]+|runs/[\w-]{{1,64}}", re.ASCII)
 """Pages with a question, and those of runs, to which it leads, too."""
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Visitors:
@@ -79,7 +79,7 @@ class Visitors:
         caller, is_kept = await self.caller(request)
         return Visit(request, caller, request.cookies.get(COOKIE, "") if is_kept else "", self._tokens)
 
-    def page(self, name: str, show: Callable[[Visit], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    def page(self, name: str, show: Callable[[Visit], Awaitable[Response]]) -> Endpoint:
         """An endpoint that shows a page; its name is its address below `/ui`.
 
         Without a credential a person gets the form, and a program the refusal.
@@ -150,22 +150,47 @@ class Visitors:
             raise Refusal(403, "This token is for the MCP endpoints: sign in with an API key")
         return caller
 
-    async def answer(
-        self, request: Request, work: Callable[[Owner], object], what: str, threads: ThreadPoolExecutor = THREADS
-    ) -> Response:
-        """What the work gives for whoever asks, as JSON."""
-        caller, _ = await self.caller(request)
-        began = time.perf_counter()
-        answer = answers.json(await on_thread_of(threads, work, caller.owner))
-        self.tell(what, caller, began, len(answer.body))
+    def html_page(self, name: str, make: Callable[[Visit], HtmlPage], what: str = "") -> Endpoint:
+        """An endpoint that shows a page, which is made on a thread."""
+
+        async def show(visit: Visit) -> Response:
+            began = time.perf_counter()
+            made = await on_thread_of(THREADS, make, visit)
+            self.tell(what or f"ui_{name}", visit.caller, began, len(made.html))
+            return answers.html(made, made.status)
+
+        return self.page(name, show)
+
+    def facts(
+        self, work: Callable[[Owner, Request], object], what: str, threads: ThreadPoolExecutor = THREADS
+    ) -> Endpoint:
+        """An endpoint that answers with facts of the caller, as JSON."""
+
+        async def answer(request: Request) -> Response:
+            caller, _ = await self.caller(request)
+            return await self._told(what, caller, threads, lambda: work(caller.owner, request))
+
         return answer
 
-    async def shown(self, visit: Visit, page: Callable[[], HtmlPage], what: str) -> Response:
-        """The page, which is made on a thread."""
+    def change(
+        self, kind: type[T], work: Callable[[Visit, T], object], what: str, threads: ThreadPoolExecutor = WRITES
+    ) -> Endpoint:
+        """An endpoint that makes a change which the program of a page sends, and answers as JSON."""
+
+        async def answer(request: Request) -> Response:
+            visit = await self.visit(request)
+            sent = await visit.sent(kind)
+            return await self._told(what, visit.caller, threads, lambda: work(visit, sent))
+
+        return answer
+
+    async def _told(
+        self, what: str, caller: Caller, threads: ThreadPoolExecutor, work: Callable[[], object]
+    ) -> Response:
         began = time.perf_counter()
-        made = await on_thread_of(THREADS, page)
-        self.tell(what, visit.caller, began, len(made.html))
-        return answers.html(made)
+        answer = answers.json(await on_thread_of(threads, work))
+        self.tell(what, caller, began, len(answer.body))
+        return answer
 
     def tell(self, what: str, caller: Caller, began: float, size: int) -> None:
         """Write the line about an answered request to the log."""

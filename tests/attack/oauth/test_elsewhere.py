@@ -13,8 +13,8 @@ from tests.support.each import each
 ENDPOINTS = ("/mcp", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search")
 MOVING = ("/documents", "/transfer")
 PAGES = (
-    *("/events", "/ui/events", "/ui/graph", "/ui/search", "/ui/documents/secret", "/ui/files/list", "/ui/tools"),
-    *("/ui/runs/list", "/ui/approvals/list", "/ui/learned", "/ui/executors/list", "/ui/connections"),
+    *("/events", "/ui/events", "/ui/graph", "/ui/search", "/ui/search/documents/secret", "/ui/files/list", "/ui/tools"),
+    *("/ui/runs/list", "/ui/runs/waiting", "/ui/tools/learned", "/ui/settings/executors", "/ui/settings/connections"),
     "/ui/approve?link=x",
 )
 WORD = "rhubarb"

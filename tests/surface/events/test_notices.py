@@ -113,7 +113,7 @@ async def test_a_question_reaches_the_webhook_signed_after_it_failed(flow: Flow,
         "journal:deploy",
         run["workflow_id"],
     )
-    assert data["page"] == f"{PUBLIC}/ui/approvals"
+    assert data["page"] == f"{PUBLIC}/ui/runs"
     assert data["asked_by"].startswith("a client on this machine")
     assert PLANTED not in str(came)
 
@@ -151,7 +151,7 @@ def test_names_put_no_links_and_mentions_into_slack(app: App, place: Receiver) -
     parts = block["elements"][0]["elements"]
     assert block["type"] == "rich_text"
     assert {part["type"] for part in parts} == {"text", "link"}
-    assert [part["url"] for part in parts if part["type"] == "link"] == [f"{PUBLIC}/ui/approvals"]
+    assert [part["url"] for part in parts if part["type"] == "link"] == [f"{PUBLIC}/ui/runs"]
     assert one.json["text"] == "Loci waits for your answer: evil_example:__channel_"
     assert "hunter2" not in str(one)
 
@@ -167,7 +167,7 @@ def test_names_put_no_links_and_mentions_into_teams(app: App, place: Receiver) -
     inlines = [inline for block in card["body"] for inline in block["inlines"]]
     assert {block["type"] for block in card["body"]} == {"RichTextBlock"}
     assert {inline["type"] for inline in inlines} == {"TextRun"}
-    assert [action["url"] for action in card["actions"]] == [f"{PUBLIC}/ui/approvals"]
+    assert [action["url"] for action in card["actions"]] == [f"{PUBLIC}/ui/runs"]
     assert "hunter2" not in str(one)
 
 
@@ -243,7 +243,7 @@ async def test_on_aws_a_question_is_published_to_the_topic(flow: Flow) -> None:
     assert body["Subject"] == "Loci waits for your answer"
     assert "may it call journal:deploy?" in body["Message"]
     assert run["workflow_id"] in body["Message"]
-    assert f"Answer at {PUBLIC}/ui/approvals" in body["Message"]
+    assert f"Answer at {PUBLIC}/ui/runs" in body["Message"]
     assert PLANTED not in str(message)
 
 

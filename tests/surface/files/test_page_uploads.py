@@ -7,7 +7,7 @@ import pytest
 from loci.app import App
 from loci.compose import build_app
 from loci.mcp.http.application import asgi
-from loci.web import file_routes
+from loci.web.visit import LARGEST_FORM
 from tests.attack.doors import Door, lambda_doors
 from tests.attack.wire import Ask
 from tests.support.each import each
@@ -23,7 +23,7 @@ def test_a_file_of_the_page_is_sent_where_the_answer_says(door: Door, ann: Visit
     assert (ticket["method"], ticket["url"][:9]) == ("PUT", "../files/")
     sent = door.ask(Ask(b"# Trip", (HOST, OWN), "PUT", ticket["url"].removeprefix("..")))
     assert (sent.status, json.loads(sent.body)["status"]) == (200, "okay")
-    assert [one["name"] for one in ann.json("/list")["files"]] == ["trip.md"]
+    assert [one["name"] for one in ann.json("/list")["rows"]] == ["trip.md"]
 
 
 def test_another_page_sends_no_file_even_if_it_knows_the_url(door: Door, ann: Visitor) -> None:
@@ -78,8 +78,8 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_sent(app: App, ann: Vi
     assert (answer.status, json.loads(answer.body)["error"]["code"]) == (400, "FILE_TOO_LARGE")
 
 
-def test_an_announcement_has_4_kib_at_most(ann: Visitor) -> None:
-    assert ann.announce("x" * file_routes.LARGEST_ANNOUNCEMENT, 1).status == 413
+def test_an_announcement_has_16_kib_at_most(ann: Visitor) -> None:
+    assert ann.announce("x" * LARGEST_FORM, 1).status == 413
 
 
 def test_the_tables_of_a_workbook_are_told_with_their_cells(app: App, ann: Visitor) -> None:

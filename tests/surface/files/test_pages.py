@@ -6,7 +6,7 @@ from urllib.parse import quote, unquote, urlencode
 import pytest
 
 from loci.app import App
-from loci.web import file_facts, file_routes
+from loci.web import file_routes
 from tests.attack.doors import Door
 from tests.attack.wire import Ask
 from tests.surface.files.conftest import on_s3_too
@@ -20,7 +20,7 @@ def add(app: App, name: str, text: str) -> str:
 def test_the_list_says_what_each_file_is_and_how_far_it_was_read(app: App, ann: Visitor) -> None:
     add(app, "boat.md", "# Boats\n\nThe first")
     id = add(app, "boat.md", "# Boats\n\nThe second boat")
-    [row] = ann.json("/list")["files"]
+    [row] = ann.json("/list")["rows"]
     assert row.pop("added").endswith("Z")
     assert row == {
         "id": id,
@@ -39,18 +39,18 @@ def test_the_list_says_what_each_file_is_and_how_far_it_was_read(app: App, ann: 
 
 def test_a_file_that_cannot_be_read_is_listed_with_the_reason(app: App, ann: Visitor) -> None:
     add(app, "empty.txt", " ")
-    [row] = ann.json("/list")["files"]
+    [row] = ann.json("/list")["rows"]
     assert row["status"] == "error"
     assert "The file is empty" in row["reason"]
 
 
-def test_the_list_comes_in_parts(app: App, ann: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_facts, "ROWS", 2)
+def test_the_list_has_as_many_rows_as_are_asked_for(app: App, ann: Visitor) -> None:
     for name in ("a.txt", "b.txt", "c.txt"):
         add(app, name, "words")
-    first, rest = ann.json("/list"), ann.json("/list?from=2")
-    assert (first["total"], len(first["files"]), len(rest["files"])) == (3, 2, 1)
-    assert {one["name"] for one in first["files"] + rest["files"]} == {"a.txt", "b.txt", "c.txt"}
+    some, every = ann.json("/list?most=2"), ann.json("/list?most=3")
+    assert (some["total"], len(some["rows"])) == (3, 2)
+    assert {one["name"] for one in every["rows"]} == {"a.txt", "b.txt", "c.txt"}
+    assert ann.json(f"/list?most=3&seen={every['tag']}")["same"] is True
 
 
 def test_a_question_is_answered_with_passages_their_places_the_match_and_the_reasons_for_each_rank(
@@ -136,7 +136,7 @@ def test_the_download_has_the_content_and_the_name(app: App, door: Door, ann: Vi
 def test_nobody_sees_another_owner_s_files(app: App, ann: Visitor, bob: Visitor) -> None:
     id = add(app, "secret.md", "The secret boat")
     assert ann.json("/search?q=secret+boat")["results"]
-    assert bob.json("/list") == {"files": [], "total": 0}
+    assert (bob.json("/list")["rows"], bob.json("/list")["total"]) == ([], 0)
     assert bob.json("/search?q=secret+boat")["results"] == []
     for target in (id, f"{id}/passages", f"{id}/tables", f"{id}/content"):
         assert bob.get(f"/ui/files/{target}").status == 404, target

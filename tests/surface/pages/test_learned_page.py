@@ -1,4 +1,4 @@
-"""The page of what was learned: capabilities with their code, and how one is deleted."""
+"""What was learned, on the page of tools: capabilities with their code, and how one is deleted."""
 
 import json
 from typing import Any
@@ -24,13 +24,13 @@ def learn(app: App, *codes: str, owner: Owner = ANN, intent: str = INTENT, worke
 
 
 def facts(visitor: Visitor) -> list[Any]:
-    page = visitor.get("/ui/learned").body.decode()
-    return json.loads(page.partition('id="facts">')[2].partition("</script>")[0])["capabilities"]
+    return json.loads(visitor.get("/ui/tools/learned").body)["rows"]
 
 
 def delete(visitor: Visitor, id: str, token: str | None = None) -> Answer:
-    token = form_token(visitor.get("/ui/learned").body) if token is None else token
-    return visitor.door.ask(Ask(b"{}", (*visitor.shown, ("X-Loci-Form", token)), "POST", f"/ui/learned/{id}/delete"))
+    token = form_token(visitor.get("/ui/tools").body) if token is None else token
+    target = f"/ui/tools/learned/{id}/delete"
+    return visitor.door.ask(Ask(b"{}", (*visitor.shown, ("X-Loci-Form", token)), "POST", target))
 
 
 def test_what_was_learned_is_listed_with_its_success_and_its_use(app: App, ann: Visitor) -> None:
@@ -52,29 +52,29 @@ def test_what_was_learned_is_listed_with_its_success_and_its_use(app: App, ann: 
 
 def test_each_version_is_shown_with_its_code(app: App, ann: Visitor) -> None:
     id = learn(app, CODE, CODE, OTHER)
-    shown = json.loads(ann.get(f"/ui/learned/{id}").body)
+    shown = json.loads(ann.get(f"/ui/tools/learned/{id}").body)
     assert (shown["version"], "22" in shown["code"], shown["needs"]) == (1, True, ["first"])
     assert [(one["number"], one["is_offered"]) for one in shown["versions"]] == [(2, False), (1, True)]
-    second = json.loads(ann.get(f"/ui/learned/{id}.2").body)
+    second = json.loads(ann.get(f"/ui/tools/learned/{id}.2").body)
     assert second["version"] == 2
     assert second["code"] != shown["code"]
 
 
 def test_one_is_deleted_with_the_token_of_the_page_only(app: App, ann: Visitor, bob: Visitor) -> None:
     id, kept = learn(app, CODE), learn(app, OTHER, intent="something else entirely")
-    for token in ("", "x", form_token(bob.get("/ui/learned").body)):
+    for token in ("", "x", form_token(bob.get("/ui/tools").body)):
         assert delete(ann, id, token).status == 403
     assert len(facts(ann)) == 2
-    answer = json.loads(delete(ann, id).body)
-    assert (answer["deleted"], [one["id"] for one in answer["capabilities"]]) == (id, [kept])
-    assert ann.get(f"/ui/learned/{id}").status == 404
+    assert json.loads(delete(ann, id).body) == {"deleted": id}
+    assert [one["id"] for one in facts(ann)] == [kept]
+    assert ann.get(f"/ui/tools/learned/{id}").status == 404
     assert delete(ann, id).status == 404
 
 
 def test_nobody_sees_or_deletes_what_another_owner_s_code_taught(app: App, ann: Visitor, bob: Visitor) -> None:
     id = learn(app, CODE)
     assert facts(bob) == []
-    assert bob.get(f"/ui/learned/{id}").status == 404
+    assert bob.get(f"/ui/tools/learned/{id}").status == 404
     assert delete(bob, id).status == 404
     assert [one["id"] for one in facts(ann)] == [id]
 
@@ -82,12 +82,12 @@ def test_nobody_sees_or_deletes_what_another_owner_s_code_taught(app: App, ann: 
 def test_without_a_credential_nothing_is_told(app: App, door: Door) -> None:
     id = learn(app, CODE)
     for method, target in (("GET", ""), ("GET", f"/{id}"), ("POST", f"/{id}/delete")):
-        assert door.ask(Ask(b"", (HOST,), method, f"/ui/learned{target}")).status == 401
+        assert door.ask(Ask(b"", (HOST,), method, f"/ui/tools/learned{target}")).status == 401
 
 
 def test_an_intent_is_text_and_the_page_is_small(app: App, ann: Visitor) -> None:
     learn(app, CODE, intent="</script><script>alert(1)</script>")
-    page = ann.get("/ui/learned").body
+    page = ann.get("/ui/tools").body
     assert b"<script>alert" not in page
     assert b"innerHTML" not in page
     assert len(page) <= 60_000

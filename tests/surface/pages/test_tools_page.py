@@ -1,4 +1,4 @@
-"""The page of tools: servers, what was called, and calls by its form."""
+"""The page of tools: servers, their tools, and what was called."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from loci.app import App
+from loci.core.identity import Caller
 from tests.attack.doors import Door
 from tests.attack.wire import Answer, Ask
 from tests.support.each import each
@@ -40,8 +41,10 @@ def get(visitor: Visitor, target: str) -> Any:
 
 
 def facts(visitor: Visitor) -> Any:
+    """The rows of the lists that come with the page."""
     page = visitor.get("/ui/tools").body.decode()
-    return json.loads(page.partition('id="facts">')[2].partition("</script>")[0])
+    told = json.loads(page.partition('id="facts">')[2].partition("</script>")[0])
+    return {name: told[name]["rows"] for name in ("servers", "learned", "calls")}
 
 
 def sent(visitor: Visitor, target: str, body: object) -> Any:
@@ -55,15 +58,11 @@ def post(visitor: Visitor, target: str, body: object, token: str) -> Answer:
     return visitor.door.ask(Ask(json.dumps(body).encode(), headers, "POST", f"/ui/tools/{target}"))
 
 
-def call(visitor: Visitor, tool: str, **arguments: object) -> Any:
-    return sent(visitor, "call", {"tool": tool, "arguments": arguments})
-
-
 def test_servers_are_listed_with_their_health_and_their_rules(shop: App, ann: Visitor) -> None:
     shop.tools.add(ANN, "gone", {"url": "http://127.0.0.1:9/mcp"})
     sent(ann, "ask", {"server": "gone"})
     servers = {one["name"]: one for one in facts(ann)["servers"]}
-    assert [*servers] == ["gone", "shop", "loci"]
+    assert [*servers] == ["loci", "gone", "shop"]
     assert servers["gone"]["failure"]
     assert servers["gone"]["failed"].endswith("Z")
     good = servers["shop"]
@@ -92,30 +91,16 @@ def test_the_tools_of_a_server_say_what_the_rules_mean_for_them(shop: App, ann: 
 
 
 @on_both
-def test_a_tool_is_shown_with_its_schema_and_called_and_the_call_is_logged(shop: App, ann: Visitor) -> None:
+def test_a_tool_is_shown_with_its_schema_and_calls_are_listed(shop: App, ann: Visitor) -> None:
     tool = get(ann, f"/tool?id={quote('shop:add_numbers')}")
     assert tool["schema"]["properties"].keys() == {"a", "b"}
     assert tool["says"]["description"] == "Add two numbers."
-    assert call(ann, "shop:add_numbers", a=20, b=22)["result"]["structuredContent"] == {"sum": 42}
-    [logged] = get(ann, "/calls")["calls"]
+    shop.tools.call(Caller(ANN, "key"), "cli", "shop:add_numbers", {"a": 20, "b": 22})
+    [logged] = get(ann, "/calls")["rows"]
     assert (logged["tool"], logged["door"], logged["who"], logged["outcome"]) == (
-        *("shop:add_numbers", "page"),
+        *("shop:add_numbers", "cli"),
         *("key", "ok"),
     )
-
-
-def test_a_call_goes_the_way_of_every_call(shop: App, ann: Visitor) -> None:
-    assert call(ann, "shop:advise", topic="x")["failed"]["code"] == "TOOL_DENIED"
-    assert call(ann, "shop:add_numbers", a="x", b=1)["failed"]["message"]
-    assert call(ann, "shop:nothing")["failed"]["code"] == "TOOL_NOT_FOUND"
-    assert call(ann, "shop:break_plate", plate="china")["failed"]["code"] == "APPROVAL_PENDING"
-    steel = {"tool": "shop:break_plate", "arguments": {"plate": "steel"}, "approved": True}
-    refused = post(ann, "call", steel, form_token(ann.get("/ui/tools").body))
-    assert json.loads(refused.body)["error"]["code"] == "NOT_A_PERSON"
-    her = Visitor(shop, ann.door, ANN, is_person=True)
-    approved = sent(her, "call", steel)
-    assert approved["result"]["isError"] is True
-    assert call(ann, "pml:execute_code", code="1")["failed"]["code"] == "TOOL_DENIED"
 
 
 def test_a_changed_tool_is_shown_with_the_difference_and_only_a_person_accepts_it(
@@ -141,39 +126,30 @@ def test_a_changed_tool_is_shown_with_the_difference_and_only_a_person_accepts_i
     assert get(ann, "/tool?id=book:read")["says"]["change"] is None
 
 
-def test_loci_s_own_tools_work_on_the_visitor_s_data(app: App, ann: Visitor, bob: Visitor) -> None:
-    app.scratchpad.keep(ANN, "kept by Ann", "a text")
-    assert "kept by Ann" in json.dumps(call(ann, "loci:scratchpad_list"))
-    assert "kept by Ann" not in json.dumps(call(bob, "loci:scratchpad_list"))
-
-
-def test_a_call_needs_the_token_of_the_page(shop: App, ann: Visitor, bob: Visitor) -> None:
-    body = {"tool": "shop:add_numbers", "arguments": {"a": 1, "b": 2}}
+def test_a_change_needs_the_token_of_the_page(shop: App, ann: Visitor, bob: Visitor) -> None:
     for token in ("", "x", form_token(bob.get("/ui/tools").body)):
-        assert post(ann, "call", body, token).status == 403
         assert post(ann, "ask", {"server": "shop"}, token).status == 403
-    assert shop.tools.last_calls(ANN) == []
+        assert post(ann, "accept", {"server": "shop", "tool": "advise", "version": "x"}, token).status == 403
 
 
-@each("body", [{}, {"tool": ""}, {"tool": "a", "arguments": []}, {"tool": "a", "approved": "yes"}, []])
-def test_what_is_no_call_is_refused(ann: Visitor, body: object) -> None:
-    answer = post(ann, "call", body, form_token(ann.get("/ui/tools").body))
-    assert (answer.status, json.loads(answer.body)["error"]["code"]) == (400, "BAD_CALL")
+@each("body", [{}, {"server": ""}, {"server": []}, []])
+def test_what_a_page_would_not_send_is_refused(ann: Visitor, body: object) -> None:
+    answer = post(ann, "ask", body, form_token(ann.get("/ui/tools").body))
+    assert (answer.status, json.loads(answer.body)["error"]["code"]) == (400, "BAD_FORM")
 
 
-def test_nobody_sees_or_calls_another_owner_s_tools(shop: App, bob: Visitor) -> None:
+def test_nobody_sees_another_owner_s_tools(shop: App, bob: Visitor) -> None:
     assert [one["name"] for one in facts(bob)["servers"]] == ["loci"]
     assert bob.get("/ui/tools/servers/shop").status == 404
     assert bob.get("/ui/tools/tool?id=shop:add_numbers").status == 404
-    assert call(bob, "shop:add_numbers", a=1, b=2)["failed"]["code"] == "TOOL_NOT_FOUND"
-    assert bob.get("/ui/tools/calls").body == b'{"calls":[]}'
+    assert get(bob, "/calls")["rows"] == []
 
 
 def test_without_a_credential_nothing_is_told(shop: App, door: Door) -> None:
     for target in ("", "/servers/shop", "/calls", "/tool?id=shop:add_numbers"):
         answer = door.ask(Ask(b"", (HOST,), "GET", f"/ui/tools{target}"))
         assert answer.status == 401, target
-    assert door.ask(Ask(b"{}", (HOST,), "POST", "/ui/tools/call")).status == 401
+    assert door.ask(Ask(b"{}", (HOST,), "POST", "/ui/tools/ask")).status == 401
 
 
 def test_no_answer_has_a_secret_of_a_server(shop: App, ann: Visitor) -> None:

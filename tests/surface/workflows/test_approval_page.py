@@ -20,7 +20,7 @@ def test_the_page_shows_what_will_run_as_text(both: tuple[Visitor, Visitor]) -> 
     assert "It says: Bring &lt;it&gt; out" in text
     assert "Asked by somebody with the API key “test”, <time datetime=" in text
     assert f'<a href="runs/{asked["workflow_id"]}">' in text
-    assert '<a href="approvals">' in text
+    assert '<a href="runs">' in text
     assert "<script>" not in text
     assert "&lt;script&gt;" in text
 
@@ -128,7 +128,7 @@ def test_nothing_hides_in_what_a_person_approves(both: tuple[Visitor, Visitor]) 
     ann, _ = both
     deploy = task("t1", "deploy", value="prod\u202etset\u200b") | {"approve": "human"}
     asked = ann.call("pml_execute_dag", {"workflow": {"tasks": [deploy]}})
-    for link in (asked["approval_url"], "/ui/approvals", f"/ui/runs/{asked['workflow_id']}/tasks/t1"):
+    for link in (asked["approval_url"], f"/ui/runs/{asked['workflow_id']}/tasks/t1"):
         text = ann.get(link).body.decode()
         assert not {"\u202e", "\u200b"} & set(text), link
         assert "u202etset" in text, link

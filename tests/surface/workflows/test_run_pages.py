@@ -1,9 +1,10 @@
 """The pages of runs and of what waits for a person: what they tell, to whom, and what they change."""
 
+import html
 import json
 from collections.abc import Generator
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -13,10 +14,11 @@ from loci.mcp.http.application import asgi
 from tests.attack.doors import Door, lambda_doors, uvicorn_door
 from tests.attack.wire import Answer, Ask
 from tests.support.each import each
-from tests.support.forms import form_token
+from tests.support.forms import IN_FORM, form_token
 from tests.support.polling import until
 from tests.surface.conftest import on_both
 from tests.surface.workflows.conftest import BOB, Flow, task
+from tests.surface.workflows.visitors import OURS
 
 pytestmark = pytest.mark.anyio
 HOST = ("Host", "loci.test")
@@ -41,17 +43,23 @@ class Person:
         return json.loads(answer.body)
 
     def post(self, target: str, **fields: object) -> Answer:
-        form = ("X-Loci-Form", form_token(self.get("approvals").body))
+        form = ("X-Loci-Form", form_token(self.get("runs").body))
         return self._door.ask(Ask(json.dumps(fields).encode(), (*self._shown, form), "POST", f"/ui/{target}"))
 
     def question(self) -> dict[str, Any]:
         """The only one."""
-        [asked] = self.json("approvals/list")["waiting"]
+        [asked] = self.json("runs/waiting")["rows"]
         return asked
 
     def decide(self, asked: dict[str, Any], *, approved: bool, note: str = "") -> Answer:
-        target = f"approvals/{asked['workflow_id']}"
-        return self.post(target, checkpoint_id=asked["checkpoint_id"], approved=approved, note=note)
+        """Send the form of the question's page."""
+        page = self.get(asked["link"])
+        answer = {
+            "form": form_token(page.body, IN_FORM),
+            "answer": "approve" if approved else "reject",
+            "feedback": note,
+        }
+        return self._door.ask(Ask(urlencode(answer).encode(), (*self._shown, *OURS), "POST", f"/ui/{asked['link']}"))
 
     def ended(self, id: str) -> dict[str, Any]:
         """The run, as soon as nothing of it goes on."""
@@ -88,12 +96,21 @@ async def test_a_question_has_its_arguments_the_tool_s_words_and_who_asked(flow:
     run = await flow.run(*PLAN)
     asked = me.question()
     assert (asked["workflow_id"], asked["checkpoint_id"]) == (run["workflow_id"], run["checkpoint_id"])
-    assert (asked["task"], asked["tool"], asked["only_human"]) == ("deploy", "journal:deploy", True)
-    assert json.loads(asked["arguments"]) == {"value": HOSTILE}
-    assert asked["intent"] == "Bring it out"
-    assert asked["says"]["description"] == "Deploy a version to production"
-    assert asked["says"]["hints"] == ["It changes something", "It may destroy something"]
+    assert (asked["task"], asked["tool"], asked["what"]) == (
+        "deploy",
+        "journal:deploy",
+        "deploy wants to call journal:deploy",
+    )
     assert asked["asked_by"] == "a client on this machine"
+    page = html.unescape(me.get(asked["link"]).body.decode())
+    for told in (
+        json.dumps({"value": HOSTILE}, indent=2),
+        "It says: Bring it out",
+        "Deploy a version to production",
+        "<li>It changes something</li><li>It may destroy something</li>",
+        "Only a person may answer.",
+    ):
+        assert told in page, told
 
 
 @each(("approved", "ends"), [(True, "complete"), (False, "aborted")])
@@ -108,17 +125,18 @@ async def test_a_person_answers_once_with_a_note(flow: Flow, me: Person, approve
     assert (decision["reason"], decision["checkpoint"]) == ("seen by me", asked["checkpoint_id"])
     assert (decision["task"], decision["asked"] == asked["since"] < decision["at"]) == ("deploy", True)
     assert ("deploy" in [name for name, _ in flow.begun()]) == approved
-    assert me.json("approvals/list")["waiting"] == []
+    assert me.json("runs/waiting")["rows"] == []
 
 
 async def test_who_comes_second_learns_how_it_was_answered(flow: Flow, me: Person) -> None:
     await flow.run(*PLAN)
     asked = me.question()
     assert me.decide(asked, approved=False, note="not today").status == 200
-    second = me.decide(asked, approved=True)
-    told = json.loads(second.body)
-    assert (second.status, told["error"]["code"]) == (409, "CHECKPOINT_CLOSED")
-    assert (told["decision"]["what"], told["decision"]["reason"]) == ("reject deploy", "not today")
+    second = me.get(asked["link"])
+    assert b"answered already" in second.body
+    assert b"It was aborted" in second.body
+    [decision] = me.ended(asked["workflow_id"])["decisions"]
+    assert (decision["what"], decision["reason"]) == ("reject deploy", "not today")
     assert "deploy" not in [name for name, _ in flow.begun()]
 
 
@@ -132,13 +150,6 @@ async def test_a_run_that_waits_after_a_layer_goes_on_or_stops(flow: Flow, me: P
     assert me.decide(me.question(), approved=False, note="enough").status == 200
     assert me.ended(run["workflow_id"])["status"] == "aborted"
     assert [arguments["value"] for _, arguments in flow.begun()] == [1, 2]
-
-
-@each("body", [{}, {"checkpoint_id": "x"}, {"checkpoint_id": "x", "approved": "yes"}])
-async def test_an_answer_that_says_neither_is_refused(flow: Flow, me: Person, body: dict[str, object]) -> None:
-    run = await flow.run(*PLAN)
-    answer = me.post(f"approvals/{run['workflow_id']}", **body)
-    assert (answer.status, json.loads(answer.body)["error"]["code"]) == (400, "BAD_ANSWER")
 
 
 async def test_a_run_is_told_by_layers_with_states_times_and_tries(flow: Flow, me: Person) -> None:
@@ -179,22 +190,22 @@ async def test_a_large_result_comes_whole_only_on_demand(flow: Flow, me: Person)
 
 async def test_an_answer_that_the_page_has_is_not_sent_again(flow: Flow, me: Person) -> None:
     run = await flow.run(*PLAN)
-    for target in ("approvals/list", "runs/list", f"runs/{run['workflow_id']}/state"):
+    for target in ("runs/waiting", "runs/list", f"runs/{run['workflow_id']}/state"):
         seen = me.json(target)["tag"]
         assert me.json(f"{target}?seen={seen}")["same"] is True
-    seen = me.json("approvals/list")["tag"]
+    seen = me.json("runs/waiting")["tag"]
     me.decide(me.question(), approved=True)
-    assert me.json(f"approvals/list?seen={seen}")["waiting"] == []
+    assert me.json(f"runs/waiting?seen={seen}")["rows"] == []
 
 
 @on_both
 async def test_a_run_is_aborted_with_a_reason(flow: Flow, me: Person) -> None:
     run = await flow.run(*PLAN)
     id = run["workflow_id"]
-    assert me.post(f"runs/{id}/abort", reason="wrong plan").status == 200
+    assert me.post(f"runs/{id}/abort", value="wrong plan").status == 200
     told = me.ended(id)
     assert (told["status"], told["decisions"][-1]["reason"]) == ("aborted", "wrong plan")
-    second = me.post(f"runs/{id}/abort", reason="again")
+    second = me.post(f"runs/{id}/abort", value="again")
     assert (second.status, json.loads(second.body)["error"]["code"]) == (400, "WORKFLOW_ENDED")
 
 
@@ -202,14 +213,14 @@ async def test_the_list_has_all_runs_the_newest_first(flow: Flow, me: Person) ->
     first = await flow.run(task("t1", "echo", value=1))
     second = await flow.run(*PLAN)
     told = me.json("runs/list")
-    assert [one["id"] for one in told["runs"]] == [second["workflow_id"], first["workflow_id"]]
-    assert [one["status"] for one in told["runs"]] == ["paused", "complete"]
-    assert (told["total"], told["runs"][0]["waits_for"], told["runs"][0]["done"]) == (2, "approval", 1)
+    assert [one["id"] for one in told["rows"]] == [second["workflow_id"], first["workflow_id"]]
+    assert [one["status"] for one in told["rows"]] == ["paused", "complete"]
+    assert (told["total"], told["rows"][0]["waits_for"], told["rows"][0]["done"]) == (2, "approval", 1)
 
 
 async def test_nobody_sees_or_answers_what_another_owner_s_runs_ask(flow: Flow, me: Person, bob: Person) -> None:
     id = (await flow.run(*PLAN))["workflow_id"]
-    assert (bob.json("runs/list")["runs"], bob.json("approvals/list")["waiting"]) == ([], [])
+    assert (bob.json("runs/list")["rows"], bob.json("runs/waiting")["rows"]) == ([], [])
     for target in (f"runs/{id}", f"runs/{id}/state", f"runs/{id}/tasks/t1"):
         assert bob.get(target).status == 404, target
     assert bob.decide(me.question(), approved=True).status == 404
@@ -219,7 +230,7 @@ async def test_nobody_sees_or_answers_what_another_owner_s_runs_ask(flow: Flow, 
 
 async def test_without_a_credential_nothing_is_told(flow: Flow, door: Door) -> None:
     id = (await flow.run(*PLAN))["workflow_id"]
-    for target in ("approvals", "approvals/list", "runs", "runs/list", f"runs/{id}", f"runs/{id}/state"):
+    for target in ("runs", "runs/waiting", "runs/list", f"runs/{id}", f"runs/{id}/state"):
         answer = door.ask(Ask(b"", (HOST,), "GET", f"/ui/{target}"))
         assert answer.status == 401, target
         assert b"deploy" not in answer.body
@@ -231,23 +242,21 @@ async def test_without_a_credential_nothing_is_told(flow: Flow, door: Door) -> N
 
 async def test_the_pages_hold_what_others_wrote_as_text_and_are_small(flow: Flow, me: Person) -> None:
     id = (await flow.run(*PLAN))["workflow_id"]
-    for target in ("approvals", "runs", f"runs/{id}"):
+    for target in ("runs", f"runs/{id}"):
         answer = me.get(target)
         policy = str(answer.header("content-security-policy"))
         assert policy.startswith("default-src 'none'; script-src 'sha256-"), target
         assert "unsafe" not in policy
         assert b"<script>document.title" not in answer.body
         assert len(answer.body) <= 60_000, target
-    assert b"<title>(1) Approvals - Loci</title>" in me.get("approvals").body
+    assert b"<title>(1) Runs - Loci</title>" in me.get("runs").body
 
 
 async def test_half_a_character_in_an_argument_spoils_no_page(flow: Flow, me: Person) -> None:
     half = task("deploy", "deploy", value="half \ud83d") | {"approve": "human"}
     run = flow.app.workflows.start(LOCAL_CALLER, {"tasks": [half]})
-    assert json.loads(me.question()["arguments"]) == {"value": "half \ufffd"}
     assert "half \ufffd" in me.json(f"runs/{run['workflow_id']}/tasks/deploy")["arguments"]["text"]
-    for target in ("approvals", f"runs/{run['workflow_id']}"):
-        assert "half \ufffd".encode() in me.get(target).body
+    assert "half \ufffd".encode() in me.get(me.question()["link"]).body
 
 
 async def test_a_run_that_is_gone_says_so_on_a_page(me: Person) -> None:

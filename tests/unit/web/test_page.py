@@ -8,9 +8,9 @@ from html.parser import HTMLParser
 
 from loci.core.identity import LOCAL
 from loci.core.json import Json, JsonObject
-from loci.web.page import HtmlPage, embedded, graph_page
+from loci.web.graph_routes import graph_file
+from loci.web.page import HtmlPage, embedded
 from loci.web.sign_in import sign_in_page
-from loci.web.views import excerpt
 from tests.support.each import each
 from tests.unit.documents.conftest import Desk, desk
 
@@ -48,7 +48,7 @@ class Elements(HTMLParser):
 def shown(text: str = "words") -> JsonObject:
     row: dict[str, Json] = {"id": "a", "path": text, "title": text, "tags": [text], "date": None, "group": 0}
     return {
-        "documents": [{**row, "text": text}],
+        "documents": [{**row, "text": [text]}],
         "links": [],
         "missing": [[text, [0]]],
         "gaps": [],
@@ -61,14 +61,14 @@ def shown(text: str = "words") -> JsonObject:
 
 @each("text", HOSTILE)
 def test_no_text_becomes_an_element(text: str) -> None:
-    plain, hostile = (Elements(graph_page(shown(one), one).html) for one in ("words", text))
+    plain, hostile = (Elements(graph_file(shown(one), one).html) for one in ("words", text))
     assert hostile.found == plain.found
 
 
 @each("text", HOSTILE)
 def test_the_page_holds_the_text_as_it_was_said(text: str) -> None:
-    held = Elements(graph_page(shown(text), "T").html).held["script#facts"]
-    assert json.loads(held)["documents"][0]["text"] == text.replace("\udc80", "\ufffd")
+    held = Elements(graph_file(shown(text), "T").html).held["script#facts"]
+    assert json.loads(held)["documents"][0]["text"] == [text.replace("\udc80", "\ufffd")]
 
 
 @each("text", HOSTILE)
@@ -77,7 +77,7 @@ def test_embedded_json_has_no_character_that_html_could_read(text: str) -> None:
 
 
 def test_the_policy_allows_the_pages_own_program_and_style_only() -> None:
-    page = graph_page(shown(), "T")
+    page = graph_file(shown(), "T")
     parts = dict(part.split(" ", 1) for part in page.policy.split("; "))
     assert parts["default-src"] == parts["base-uri"] == parts["form-action"] == "'none'"
     assert (parts["script-src"], parts["style-src"]) == (_hash(page, "script"), _hash(page, "style"))
@@ -85,29 +85,20 @@ def test_the_policy_allows_the_pages_own_program_and_style_only() -> None:
     assert page.policy in page.html
 
 
-def test_a_served_page_may_ask_its_own_server() -> None:
-    assert "connect-src 'self'" in graph_page({**shown(), "served": True}, "T").policy
-
-
 def test_the_page_names_no_address() -> None:
-    assert not re.findall(r"""(?:https?:)?//[\w.-]+\.\w+""", graph_page(shown(), "T").html)
+    assert not re.findall(r"""(?:https?:)?//[\w.-]+\.\w+""", graph_file(shown(), "T").html)
 
 
 def test_what_was_wrong_at_the_sign_in_is_text() -> None:
     assert "<b>" not in sign_in_page("graph", "<b>bold</b>").html
 
 
-def test_an_excerpt_ends_with_a_line() -> None:
-    assert excerpt("one\ntwo\nthree", 9) == "one\ntwo\n\n…"
-    assert excerpt("one", 9) == "one"
-
-
 def test_what_a_document_says_reaches_the_page_from_its_file(desk: Desk) -> None:
     desk.write("a.md", f"# {HOSTILE[0]}\n\n{HOSTILE[2]}\n")
     desk.run()
     [document] = desk.library.documents(LOCAL)
-    page = graph_page(shown(desk.library.read(LOCAL, document.id).text), document.title)
-    assert Elements(page.html).found == Elements(graph_page(shown(), "T").html).found
+    page = graph_file(shown(desk.library.read(LOCAL, document.id).text), document.title)
+    assert Elements(page.html).found == Elements(graph_file(shown(), "T").html).found
 
 
 def _hash(page: HtmlPage, element: str) -> str:

@@ -9,9 +9,9 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
-from loci.web import views
+from loci.web import graph_routes
+from loci.web.graph_routes import page_of, served_page, served_picture
 from loci.web.page import embedded
-from loci.web.views import page_of, served_page, served_picture
 
 
 @pytest.fixture
@@ -31,16 +31,16 @@ def test_a_picture_that_is_too_large_for_an_answer_shows_the_most_linked(
 ) -> None:
     whole = served_picture(app.documents, LOCAL)
     size = len(embedded(whole).encode())
-    monkeypatch.setattr(views, "LARGEST_PICTURE", size - 1)
-    monkeypatch.setattr(views, "MAX_DOCUMENTS", 40)
+    monkeypatch.setattr(graph_routes, "LARGEST_PICTURE", size - 1)
+    monkeypatch.setattr(graph_routes, "MAX_DOCUMENTS", 40)
     cut = served_picture(app.documents, LOCAL)
     assert len(embedded(cut).encode()) < size
     assert (len(cast("list[object]", cut["documents"])), cut["total"]) == (20, 40)
 
 
 def test_a_page_with_more_documents_than_it_has_room_for_asks_for_them(app: App) -> None:
-    assert len(served_page(app.documents, LOCAL, "").html.encode()) <= 60_000
-    assert '"isLater":true' in served_page(app.documents, LOCAL, "").html
+    assert len(served_page(app.documents, LOCAL, None).html.encode()) <= 60_000
+    assert '"isLater":true' in served_page(app.documents, LOCAL, None).html
 
 
 def test_an_owner_sees_nothing_of_another(app: App) -> None:

@@ -216,7 +216,7 @@ class Grants:
         found = self._read(id)
         grant = found and found[0]
         if grant is None or owner not in (None, grant.owner):
-            advice = "List them with: loci clients list" if owner is None else "See yours at /ui/connections"
+            advice = "List them with: loci clients list" if owner is None else "See yours at /ui/settings"
             raise NotFound(f"There is no connection {id}", advice, code="CLIENT_NOT_FOUND")
         self._end(id)
         return grant

@@ -10,7 +10,6 @@ from typing import Final, cast
 
 from loci.core.errors import Conflict, Misconfigured, Refused
 from loci.core.identity import SYSTEM
-from loci.core.ids import content_id
 from loci.core.json import JsonObject, string
 from loci.core.settings import Settings
 from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
@@ -40,11 +39,6 @@ class Pins:
     def is_set(self) -> bool:
         """True if there is a PIN."""
         return self._hash() is not None
-
-    def mark(self) -> str:
-        """Tells this PIN from every other one, and says nothing about it. Empty without a PIN."""
-        known = self._hash()
-        return content_id(known, length=16) if known is not None else ""
 
     def set(self, new: str, old: str | None = None) -> None:
         """Set the PIN; `old` is the one that it replaces."""

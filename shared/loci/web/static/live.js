@@ -1,5 +1,5 @@
-// Tells a page when something may have changed: with the server's events, as long as somebody sees the page. Where
-// there are none, or their stream breaks, it is every second.
+// Looks again when something of these kinds may have changed: with the server's events, as long as somebody sees the page.
+// Where there are none, or their stream breaks, it is every second.
 const BEAT_MS = 1000;
 const LONG_BEAT_MS = 10_000;
 const MOST_MS = 5000;
@@ -8,17 +8,14 @@ const UNSEEN_MS = 30_000;
 // A page does not spend more than this share of the time on asking.
 const ASKING_SHARE = 0.1;
 
-// Calls back whenever something of these kinds may have changed, until the callback says false. Returns a function
-// that calls back at once. `glance`: called now and then instead, while nobody sees the page.
-function onChange(kinds, callback, glance = null) {
+// `look` may say false: then it is over. `isCounted`: it is called now and then also while nobody sees the page.
+function watch(kinds, look, isCounted = false) {
   let timer = 0;
   let pause = BEAT_MS;
   let isAsking = false;
   let isWanted = false;
   let isOver = false;
   let events = null;
-
-  const beat = () => (events && events.readyState === EventSource.OPEN ? LONG_BEAT_MS : BEAT_MS);
 
   // A page that nobody sees keeps no stream open.
   function listen() {
@@ -29,71 +26,33 @@ function onChange(kinds, callback, glance = null) {
     }
     if (!isSeen || events) return;
     events = new EventSource(address('events', { kinds: kinds.join(',') }));
-    for (const kind of [...kinds, 'missed']) events.addEventListener(kind, look);
+    for (const kind of [...kinds, 'missed']) events.addEventListener(kind, turn);
   }
 
-  async function look() {
+  async function turn() {
     clearTimeout(timer);
     listen();
     isWanted = isAsking;
-    if (isOver || isAsking) return;
-    if (document.hidden) {
-      if (glance) timer = setTimeout(peek, UNSEEN_MS);
-      return;
-    }
+    if (isOver || isAsking || (document.hidden && !isCounted)) return;
     isAsking = true;
     const began = performance.now();
     try {
-      isOver = (await callback()) === false;
-      pause = Math.max(beat(), (performance.now() - began) / ASKING_SHARE);
-    } catch {
+      isOver = (await look()) === false;
+      trouble('');
+      pause = Math.max(events?.readyState === EventSource.OPEN ? LONG_BEAT_MS : BEAT_MS, (performance.now() - began) / ASKING_SHARE);
+    } catch (error) {
+      trouble(error.message);
       pause = Math.min(1.5 * pause, MOST_MS);
     }
     isAsking = false;
     if (isOver) listen();
-    else timer = setTimeout(look, isWanted ? Math.min(pause, BETWEEN_MS) : pause);
+    else timer = setTimeout(turn, isWanted ? Math.min(pause, BETWEEN_MS) : document.hidden ? UNSEEN_MS : pause);
   }
 
-  async function peek() {
-    await glance().catch(() => {});
-    clearTimeout(timer);
-    look();
-  }
-
-  document.addEventListener('visibilitychange', look);
+  document.addEventListener('visibilitychange', turn);
   addEventListener('load', listen);
-  timer = setTimeout(look, BEAT_MS);
-  return look;
-}
-
-// Asks the path when something of these kinds may have changed, and hands over the answer if it is another one. `query`
-// says what else is asked. `count`: takes the number of all rows, also while nobody sees the page.
-function watch(kinds, path, take, query = () => ({}), count = null) {
-  let seen = facts.tag;
-  let counted = {};
-  let goesOn = true;
-
-  async function glance() {
-    const answer = await ask(path, { most: 1, seen: counted.tag });
-    if (!answer.same) counted = answer;
-    count(counted.total);
-  }
-
-  async function asks() {
-    let answer;
-    try {
-      answer = await ask(path, { ...query(), seen });
-    } catch (error) {
-      trouble(error.message);
-      throw error;
-    }
-    trouble('');
-    if (!answer.same) goesOn = take(answer);
-    seen = answer.same ? seen : answer.tag;
-    return goesOn;
-  }
-
-  return onChange(kinds, asks, count && glance);
+  timer = setTimeout(turn, BEAT_MS);
+  return turn;
 }
 
 // Says at the top of the page that what it shows may be old.

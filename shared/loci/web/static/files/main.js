@@ -1,40 +1,31 @@
-// The page: the address says which file is open, so a link leads to a passage and Back leads back.
-const list = makeList();
-const reader = makeReader(list);
-makeSearch();
-if (facts.uploads) makeUpload(list);
+// The files, the newest first. The address says which one is open. The list is asked for again while one is not read yet.
+const READING_MS = 2000;
+const PATIENCE_MS = 300_000;
+const STATES = { pending: 'waits to be read', running: 'is being read', error: 'not read' };
+let expectedUntil = 0;
 
-let cameFrom = null;
-
-// #ds-…, #ds-…~12 for a passage, #ds-…@3~12 for one of an older version.
-function follow() {
-  const named = /^#(ds-[0-9a-f]+)(?:@(\d{1,6}))?(?:~(\d{1,6}))?$/.exec(location.hash);
-  if (named) reader.open(named[1], named[2], named[3] === undefined ? -1 : Number(named[3]));
-  else if (reader.isOpen()) {
-    reader.close();
-    if (cameFrom?.isConnected) cameFrom.focus();
-    else find('search').focus();
-  }
+function fileRow(file) {
+  const contents = ['pages', 'sheets', 'tables', 'chunks'].filter((name) => file[name]).map((name) => plural(file[name], name === 'chunks' ? 'passage' : name.slice(0, -1)));
+  const versions = file.versions > 1 ? [plural(file.versions, 'version')] : [];
+  const about = filled('div', [[file.format, sizeOf(file.bytes), ...contents, ...versions].join(', '), ', added ', timeOf(file.added)], { className: 'under' });
+  const isRead = file.status === 'okay';
+  const made = rowOf({ id: file.id, title: file.name, href: `#${file.id}`, mark: !isRead && STATES[file.status], kind: file.status === 'error' ? 'bad' : 'asks' }, about, !isRead && file.reason && note(file.reason, 'state error'));
+  made.dataset.status = file.status;
+  return made;
 }
 
-function leave() {
-  history.pushState(null, '', location.pathname + location.search);
-  follow();
-}
+const files = makeList('files', 'files/list', {
+  row: fileRow,
+  step: 500,
+  told: (answer) => (answer.total ? counted(answer, 'file') : `There are no files yet. ${facts.uploads ? 'Drop some here, or run' : 'Run'}: loci add FILE`),
+});
+const detail = makeDetail([fileOpener]);
 
-addEventListener('hashchange', follow);
-addEventListener('click', (event) => {
-  const link = event.target.closest('a[href^="#"]');
-  if (link) cameFrom = link;
-});
-addEventListener('keydown', (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target instanceof HTMLInputElement) return;
-  if (event.key === '/') {
-    find('search').focus();
-    find('search').select();
-  } else if (event.key === 'Escape' && reader.isOpen()) leave();
-  else return;
-  event.preventDefault();
-});
-find('close').addEventListener('click', leave);
-follow();
+setInterval(async () => {
+  const isReading = files.rows().some((one) => one.status === 'pending' || one.status === 'running');
+  if (document.hidden || !(isReading || Date.now() < expectedUntil)) return;
+  if (await files.refresh().catch(() => false)) expectedUntil = 0;
+}, READING_MS);
+
+if (facts.uploads) makeUpload(files.refresh, () => (expectedUntil = Date.now() + PATIENCE_MS));
+detail.follow();

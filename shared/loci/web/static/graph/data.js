@@ -1,16 +1,10 @@
 // A large library is asked for once the page is painted.
-async function asked() {
+async function pictured() {
+  if (!facts.isLater) return facts;
   find('counts').textContent = 'Looking at your documents …';
   await painted();
-  const answer = await fetch(`graph/picture${location.search}`, { credentials: 'same-origin' });
-  if (!answer.ok) throw new Error(answer.status);
-  return answer.json();
-}
-
-async function pictured(given) {
-  if (!given.isLater) return given;
   try {
-    return await asked();
+    return await ask('graph/picture');
   } catch {
     find('counts').textContent = 'Loci cannot show your documents now. Load the page again in a minute.';
     return new Promise(() => {}); // nothing to go on with
@@ -18,15 +12,15 @@ async function pictured(given) {
 }
 
 // The data of the graph: documents first, then missing documents. A point is an index into these two lists.
-const facts = await pictured(JSON.parse(document.getElementById('facts').textContent));
-const documents = facts.documents;
-const missing = facts.missing;
+const picture = await pictured();
+const documents = picture.documents;
+const missing = picture.missing;
 const count = documents.length + missing.length;
 const isDocument = (point) => point < documents.length;
 const nameOf = (point) => (isDocument(point) ? documents[point].title : missing[point - documents.length][0]);
 
 // [from, to, relation]: the written links, then the links to missing documents.
-const links = facts.links.concat(
+const links = picture.links.concat(
   missing.flatMap(([, by], at) => by.map((from) => [from, documents.length + at, 'missing'])),
 );
 const around = Array.from({ length: count }, () => []);
@@ -35,7 +29,7 @@ for (const link of links) {
   around[link[1]].push(link);
 }
 const gapsOf = Array.from({ length: documents.length }, () => []);
-for (const gap of facts.gaps) {
+for (const gap of picture.gaps) {
   gapsOf[gap[0]].push(gap);
   gapsOf[gap[1]].push(gap);
 }
@@ -50,7 +44,7 @@ const colourName = (group) => (group < COLOURS ? `--g${group}` : '--other');
 
 // The visible layers. Too many missing documents would hide the others.
 const shown = {
-  groups: facts.groups.map(() => true),
+  groups: picture.groups.map(() => true),
   missing: missing.length <= Math.max(40, documents.length / 2),
   gaps: true,
 };

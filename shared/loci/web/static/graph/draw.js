@@ -8,7 +8,7 @@ function makeDrawing(canvas, camera, layout) {
   function readColours() {
     const style = getComputedStyle(document.documentElement);
     const read = (name) => style.getPropertyValue(name).trim();
-    colours = { groups: facts.groups.map((_, group) => read(colourName(group))) };
+    colours = { groups: picture.groups.map((_, group) => read(colourName(group))) };
     for (const name of ['paper', 'ink', 'edge', 'muted', 'accent', 'gap']) colours[name] = read(`--${name}`);
   }
 
@@ -74,7 +74,7 @@ function makeDrawing(canvas, camera, layout) {
 
   function crowd(isIn) {
     const ghosts = [];
-    const groups = facts.groups.map(() => []);
+    const groups = picture.groups.map(() => []);
     for (const point of byDegree) {
       if (isShown(point) && isIn(point)) (isDocument(point) ? groups[groupOf(point)] : ghosts).push(point);
     }
@@ -107,7 +107,7 @@ function makeDrawing(canvas, camera, layout) {
     const thin = Math.min(Math.max(camera.now.zoom, 0.5), 1.3);
     lines(written, colours.edge, (written.length > 4000 ? 0.16 : 0.38) * dim, thin);
     lines(toMissing, colours.muted, 0.45 * dim, thin, [2, 3]);
-    if (shown.gaps) lines(facts.gaps, colours.gap, (facts.gaps.length > 60 ? 0.5 : 0.8) * dim, 1.3 * thin, [5, 5]);
+    if (shown.gaps) lines(picture.gaps, colours.gap, (picture.gaps.length > 60 ? 0.5 : 0.8) * dim, 1.3 * thin, [5, 5]);
     if (focus.length > 0) {
       lines(mine, colours.accent, 0.85, 1.5);
       if (shown.gaps) lines(focus.filter(isDocument).flatMap((point) => gapsOf[point]), colours.gap, 1, 2, [6, 5]);

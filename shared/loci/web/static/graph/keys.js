@@ -28,7 +28,7 @@ function watchKeys(canvas, { camera, layout, show, leave, redraw, search, panel 
     if (event.key === '/') search('');
     else if (event.key === 'Escape' && (panel.isOpen() || seen.chosen >= 0)) leave();
     else if (onCanvas && WAYS[event.key]) step(WAYS[event.key]);
-    else if (onCanvas && event.key === 'Enter' && panel.isOpen()) find('panel').focus();
+    else if (onCanvas && event.key === 'Enter' && panel.isOpen()) find('detail').focus();
     else if (event.key === '+' || event.key === '=') camera.scale(1.25);
     else if (event.key === '-') camera.scale(0.8);
     else if (event.key === '0') camera.fit();

@@ -63,7 +63,7 @@ function makeLabels(context, camera, layout, sizeOf) {
     context.fillStyle = colours.ink;
     for (const point of focus) place(point, true);
     if (focus.length > 0) {
-      for (const point of near) if (taken.length < 40) place(point, false);
+      for (const point of near) if (taken.length < 40 && !focus.includes(point)) place(point, false);
       return;
     }
     const most = Math.min(14 + 70 * camera.now.zoom * camera.now.zoom, 110);

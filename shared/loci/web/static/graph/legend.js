@@ -13,9 +13,9 @@ function makeLegend(changed) {
     return button;
   }
 
-  const sizes = facts.groups.map(() => 0);
+  const sizes = picture.groups.map(() => 0);
   for (const one of documents) sizes[one.group]++;
-  facts.groups.forEach((name, group) => {
+  picture.groups.forEach((name, group) => {
     const dot = element('span', undefined, { className: 'dot' });
     dot.style.setProperty('--colour', `var(${colourName(group)})`);
     const item = element('li');
@@ -27,9 +27,9 @@ function makeLegend(changed) {
     const dot = element('span', undefined, { className: 'dot ghost' });
     layers.push(toggle('Missing documents', missing.length, dot, shown.missing, (isOn) => (shown.missing = isOn)));
   }
-  if (facts.gaps.length > 0) {
+  if (picture.gaps.length > 0) {
     const dot = element('span', undefined, { className: 'dot gap' });
-    layers.push(toggle('Similar, not linked', facts.gaps.length, dot, shown.gaps, (isOn) => (shown.gaps = isOn)));
+    layers.push(toggle('Similar, not linked', picture.gaps.length, dot, shown.gaps, (isOn) => (shown.gaps = isOn)));
   }
   find('layers').append(...layers);
   find('layers').hidden = layers.length === 0;

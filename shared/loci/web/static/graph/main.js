@@ -50,11 +50,11 @@ function show(point, isFar) {
   // If the group of the point is hidden, show it again, also in the legend.
   if (!shown.groups[groupOf(point)]) find('groups').children[groupOf(point)].querySelector('button').click();
   // Keep the focus in the panel if it is there.
-  const next = find('panel').contains(document.activeElement) ? find('panel') : canvas;
+  const next = find('detail').contains(document.activeElement) ? find('detail') : canvas;
   seen.chosen = point;
   panel.open(point, search);
   if (isFar) camera.look(point);
-  find('said').textContent = `${nameOf(point)}, ${plural(degree[point], 'link')}`;
+  say(`${nameOf(point)}, ${plural(degree[point], 'link')}`);
   if (isDocument(point)) remember(`#${encodeURIComponent(documents[point].id)}`);
   next.focus({ preventScroll: true });
   redraw();
@@ -73,7 +73,7 @@ function remember(hash) {
 }
 
 const panel = makePanel(show);
-const search = makeSearch(show, leave);
+const search = makeSearch(show);
 makeLegend(redraw);
 
 function pointAt(x, y) {
@@ -98,15 +98,15 @@ find('fit').addEventListener('click', () => (camera.fit(), redraw()));
 addEventListener('resize', () => (drawing.fitToWindow(), camera.follow(), redraw()));
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => (drawing.readColours(), redraw()));
 
-const written = facts.links.length;
+const written = picture.links.length;
 find('counts').textContent =
   documents.length === 0
     ? 'There are no documents yet. Add some with: loci ingest PATH'
-    : (documents.length < facts.total
-        ? `The ${numeral(documents.length)} most linked of ${plural(facts.total, 'document')}`
+    : (documents.length < picture.total
+        ? `The ${numeral(documents.length)} most linked of ${plural(picture.total, 'document')}`
         : plural(documents.length, 'document')) + `, ${plural(written, 'link')}`;
 
 const wanted = documents.findIndex((one) => `#${encodeURIComponent(one.id)}` === location.hash);
 // The words are painted first, then the picture begins.
-requestAnimationFrame(() => requestAnimationFrame(frame));
+painted().then(frame);
 if (wanted >= 0) show(wanted, false);

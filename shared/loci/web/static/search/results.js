@@ -14,11 +14,7 @@ function makeResults() {
   }
 
   function passage(where, href, label, text) {
-    const made = element('div', undefined, { className: 'passage' });
-    const link = element('a', where, { className: 'where', href, dir: 'auto' });
-    link.setAttribute('aria-label', label);
-    made.append(link, ...text);
-    return made;
+    return filled('div', [element('a', where, { className: 'where', href, dir: 'auto', ariaLabel: label }), ...text], { className: 'passage' });
   }
 
   // "9-9" is one line.
@@ -28,38 +24,23 @@ function makeResults() {
   }
 
   function documentOf(one, at) {
-    const item = element('li');
     const href = documentHref(one.id);
-    const heading = element('h3');
-    const link = element('a', undefined, { href, className: 'title' });
-    link.append(element('bdi', one.preview));
-    heading.append(link, element('span', `${Math.round(100 * one.score)} %`, { className: `match${one.score >= 0.5 ? ' strong' : ''}`, title: 'How well it fits' }));
     const date = one.date ? `, ${one.date}${one.date_from === 'file' ? ' (last change)' : ''}` : '';
-    item.append(heading, element('div', `${one.path}${date}`, { className: 'under', dir: 'auto' }));
-    if (one.explain) item.append(whyOf(one.explain, at + 1));
-    const parts = [[one.lines, one.heading, one.snippet], ...(one.passages || []).map((two) => [two.lines, two.heading, two.text])];
-    for (const [lines, heading, text] of parts) {
-      const body = [];
-      if (heading) body.push(element('div', heading, { className: 'under', dir: 'auto' }));
-      body.push(wordsOf(text, !/\.te?xt$/i.test(one.path)));
-      item.append(passage(linesOf(lines), href, `${linesOf(lines)} of ${one.preview}`, body));
-    }
-    if (one.context) item.append(element('p', one.context, { className: 'note', dir: 'auto' }));
-    return item;
+    const passages = [[one.lines, one.heading, one.snippet], ...(one.passages || []).map((two) => [two.lines, two.heading, two.text])];
+    const shown = passages.map(([lines, heading, text]) => {
+      const body = [heading && element('div', heading, { className: 'under', dir: 'auto' }), wordsOf(text, !/\.te?xt$/i.test(one.path))];
+      return passage(linesOf(lines), href, `${linesOf(lines)} of ${one.preview}`, body);
+    });
+    const mark = `${Math.round(100 * one.score)} %`;
+    return rowOf({ id: one.id, title: one.preview, href, mark, kind: one.score >= 0.5 ? 'strong' : '' }, `${one.path}${date}`, one.explain && whyOf(one.explain, at + 1), ...shown, one.context && note(one.context));
   }
 
   function fileOf(file, at) {
-    const item = element('li');
-    const heading = element('h3');
-    const link = element('a', undefined, { href: `#${file.id}`, className: 'title' });
-    link.append(element('bdi', file.name));
-    heading.append(link, element('span', LEVELS[file.match] || file.match, { className: `match ${file.match}` }));
-    item.append(heading, whyOf(file.explain, at + 1));
-    for (const one of file.passages) {
+    const shown = file.passages.map((one) => {
       const { label } = one.locator;
-      item.append(passage(label, `#${one.chunk_id.replace('#', '~')}`, `${label} of ${file.name}`, passageBody(one, Boolean(one.locator.cells))));
-    }
-    return item;
+      return passage(label, `#${one.chunk_id.replace('#', '~')}`, `${label} of ${file.name}`, passageBody(one, Boolean(one.locator.cells)));
+    });
+    return rowOf({ id: file.id, title: file.name, href: `#${file.id}`, mark: LEVELS[file.match] || file.match, kind: file.match }, whyOf(file.explain, at + 1), ...shown);
   }
 
   function showStages(name, stages) {

@@ -1,38 +1,18 @@
-// The page: the address says which tool is open, so Back leads back.
-const servers = makeServers();
-const tool = makeTool(() => servers.refreshCalls().catch(() => {}), servers.show);
-let cameFrom = null;
-
-// #tool/SERVER:NAME
-function follow() {
-  const wanted = /^#tool\/(.+)$/.exec(location.hash);
-  for (const one of document.querySelectorAll('#servers details li')) one.classList.toggle('open', Boolean(wanted) && one.querySelector('a')?.hash === location.hash);
-  if (wanted) {
-    try {
-      tool.open(decodeURIComponent(wanted[1]));
-    } catch {
-      tool.open(wanted[1]);
-    }
-  } else if (tool.isOpen()) {
-    tool.close();
-    (cameFrom?.isConnected ? cameFrom : find('content')).focus();
-  }
-}
-
-function leave() {
-  history.pushState(null, '', location.pathname + location.search);
-  follow();
-}
-
-addEventListener('hashchange', follow);
-addEventListener('click', (event) => {
-  const link = event.target.closest('a[href^="#tool/"]');
-  if (link) cameFrom = link;
+// The page: the address says which tool or which code is open.
+const detail = makeDetail([
+  { pattern: /^#tool\/(.+)$/, open: openedTool },
+  { pattern: /^#(cap_[0-9a-f]+(?:\.\d+)?)$/, open: openedCapability },
+]);
+const servers = makeList('servers', 'tools/servers', {
+  row: serverRow,
+  told({ rows, total }) {
+    const bad = rows.filter((one) => one.failure).length;
+    return total > 1 ? `${plural(total - 1, 'server')}${bad ? `, ${bad} of which failed` : ''}` : 'There are no servers yet. Add one with: loci tools add';
+  },
 });
-addEventListener('keydown', (event) => {
-  if (event.key !== 'Escape' || !tool.isOpen()) return;
-  leave();
-  event.preventDefault();
+const learned = makeList('learned', 'tools/learned', {
+  row: capabilityRow,
+  told: (answer) => (answer.total ? counted(answer, 'capability', 'capabilities') : 'Nothing is learned yet. Code that pml_execute_code runs with an intent is learned if it works.'),
 });
-find('close').addEventListener('click', leave);
-follow();
+makeList('calls', 'tools/calls', { row: callRow, told: ({ total }) => (total ? 'Without arguments and results' : 'No tool of a server has been called.') });
+detail.follow();

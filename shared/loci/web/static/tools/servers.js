@@ -1,120 +1,90 @@
-// The servers with their health, and the last calls.
-function makeServers() {
-  const opened = new Set();
+// Servers with their health, their rules and their tools, and one tool with what it says about itself.
+const unfolded = new Set();
+const changeOf = (change) => [note('Its server changed this since it was first seen, or added it later:'), element('pre', change.difference, { tabIndex: 0, dir: 'auto' })];
 
-  function patterns(heading, some) {
-    if (some.length === 0) return [];
-    const list = element('ul', undefined, { className: 'chips' });
-    list.setAttribute('aria-label', heading);
-    list.append(...some.map((one) => element('li', `${heading}: ${one}`, { className: 'chip', dir: 'auto' })));
-    return [list];
-  }
+function toolRow(one) {
+  const title = one.title || one.id.split(':').slice(1).join(':');
+  const state = one.denied || (one.approval && `A person approves each call: ${one.approval}`);
+  return rowOf(
+    { id: one.id, title, href: `#tool/${encodeURIComponent(one.id)}` },
+    one.line,
+    one.warning && note(`Take care: ${one.warning}`, 'state error'),
+    state && note(state, one.denied ? 'state error' : 'state'),
+  );
+}
 
-  function toolOf(one) {
-    const item = element('li');
-    item.append(element('a', one.title || one.id.split(':').slice(1).join(':'), { href: `#tool/${encodeURIComponent(one.id)}`, dir: 'auto' }));
-    if (one.line) item.append(element('div', one.line, { className: 'under', dir: 'auto' }));
-    if (one.warning) item.append(element('p', `Take care: ${one.warning}`, { className: 'state error', dir: 'auto' }));
-    if (one.denied) item.append(element('span', one.denied, { className: 'state error', dir: 'auto' }));
-    else if (one.approval) item.append(element('span', `A person approves each call: ${one.approval}`, { className: 'state', dir: 'auto' }));
-    return item;
-  }
-
-  function toolsOf(server) {
-    const made = element('details');
-    const some = [plural(server.tools, 'tool')];
-    if (server.denied) some.push(`${server.denied} denied`);
-    if (server.to_approve) some.push(`${server.to_approve} to be approved`);
-    if (server.warned) some.push(`${server.warned} to look at`);
-    const list = element('ul');
-    made.append(element('summary', some.join(', ')), list);
-    made.addEventListener('toggle', async () => {
-      opened[made.open ? 'add' : 'delete'](server.name);
-      if (!made.open || list.children.length > 0) return;
-      try {
-        const answer = await ask(`tools/servers/${encodeURIComponent(server.name)}`);
-        list.replaceChildren(...answer.tools.map(toolOf));
-        if (answer.total > answer.tools.length) list.append(element('li', `and ${answer.total - answer.tools.length} more`, { className: 'note' }));
-      } catch (error) {
-        list.replaceChildren(element('li', error.message, { className: 'note' }));
-      }
-    });
-    if (opened.has(server.name)) made.open = true;
-    return made;
-  }
-
-  function askAgain(server) {
-    const button = element('button', 'Ask it again', { className: 'act small' });
-    button.setAttribute('aria-label', `Ask it again: ${server.name}`);
-    button.addEventListener('click', async () => {
-      button.disabled = true;
-      say(`Asking ${server.name} …`);
-      try {
-        const answer = await ask('tools/ask', {}, { server: server.name });
-        show(answer);
-        say(answer.failed ? answer.failed.message : `${server.name} has answered`);
-      } catch (error) {
-        button.disabled = false;
-        say(error.message);
-      }
-      [...document.querySelectorAll('#servers .act')].find((one) => one.dataset.server === server.name)?.focus();
-    });
-    button.dataset.server = server.name;
-    return button;
-  }
-
-  function serverOf(server) {
-    const item = element('li', undefined, { className: 'card' });
-    const heading = element('h2');
-    heading.append(element('bdi', server.name));
-    const isOwn = server.name === 'loci';
-    const [state, kind] = server.failure ? ['failed', 'fails'] : server.is_new ? ['not asked yet', ''] : ['works', 'works'];
-    heading.append(element('span', state, { className: `match ${kind}` }));
-    if (!isOwn) heading.append(askAgain(server));
-    item.append(heading, element('p', server.server, { className: 'line', dir: 'auto' }));
-    if (server.failure) item.append(element('span', `${server.failed ? `${moment(server.failed)}: ` : ''}${server.failure}`, { className: 'state error', dir: 'auto' }));
-    if (server.login) item.append(element('p', server.login, { className: 'line', dir: 'auto' }));
-    if (server.listed) item.append(element('p', `Listed its tools last at ${moment(server.listed)}`, { className: 'line' }));
-    item.append(...patterns('allow', server.allow), ...patterns('deny', server.deny), ...patterns('approve', server.approve), toolsOf(server));
-    return item;
-  }
-
-  function callOf(one) {
-    const row = element('tr');
-    const when = element('td');
-    when.append(element('time', moment(one.at), { dateTime: one.at }));
-    row.append(when, element('td', one.tool, { dir: 'auto', title: one.tool }), element('td', one.outcome, { className: one.outcome === 'ok' ? '' : 'error' }), element('td', `${numeral(one.ms)} ms`, { className: 'number' }), element('td', `${one.door}, ${one.who}`));
-    return row;
-  }
-
-  function showCalls(calls) {
-    find('rows').replaceChildren(...calls.map(callOf));
-    find('calls').hidden = calls.length === 0;
-    find('calls-note').textContent = calls.length ? 'Without arguments and results' : 'No tool of a server has been called.';
-  }
-
-  function show(answer) {
-    find('servers').replaceChildren(...answer.servers.map(serverOf));
-    const count = answer.total;
-    const bad = answer.servers.filter((one) => one.failure).length;
-    find('counts').textContent = count ? `${plural(count, 'server')}${bad ? `, ${bad} of which failed` : ''}` : 'There are no servers yet. Add one with: loci tools add';
-    showCalls(answer.calls);
-  }
-
-  show(facts);
-  // The page comes with as many as it has room for. The others come when these are painted.
-  async function askAll() {
+function toolsOf(server) {
+  const some = [plural(server.tools, 'tool')];
+  if (server.denied) some.push(`${server.denied} denied`);
+  if (server.to_approve) some.push(`${server.to_approve} to be approved`);
+  if (server.warned) some.push(`${server.warned} to look at`);
+  const list = element('ul', undefined, { className: 'rows' });
+  const made = filled('details', [element('summary', some.join(', ')), list]);
+  made.addEventListener('toggle', async () => {
+    unfolded[made.open ? 'add' : 'delete'](server.name);
+    if (!made.open || list.children.length > 0) return;
     try {
-      show(await ask('tools/servers'));
+      const answer = await ask(`tools/servers/${encodeURIComponent(server.name)}`);
+      list.replaceChildren(...answer.tools.map(toolRow));
+      if (answer.total > answer.tools.length) list.append(element('li', `and ${answer.total - answer.tools.length} more`, { className: 'note' }));
+      detail.mark();
     } catch (error) {
-      find('counts').textContent = error.message;
+      list.replaceChildren(element('li', error.message, { className: 'note' }));
     }
+  });
+  made.open = unfolded.has(server.name);
+  return made;
+}
+
+async function askAgain(name) {
+  say(`Asking ${name} …`);
+  try {
+    const { failed } = await ask('tools/ask', {}, { server: name });
+    await servers.refresh();
+    say(failed || `${name} has answered`);
+  } catch (error) {
+    say(error.message);
   }
-  if (facts.servers.length - 1 < facts.total) painted().then(askAll);
-  return {
-    show,
-    async refreshCalls() {
-      showCalls((await ask('tools/calls')).calls);
-    },
-  };
+}
+
+function serverRow(server) {
+  const [mark, kind] = server.failure ? ['failed', 'bad'] : server.is_new ? ['not asked yet', ''] : ['works', 'strong'];
+  const again = button('Ask it again', () => askAgain(server.name), { className: 'act small', ariaLabel: `Ask it again: ${server.name}` });
+  const rules = ['allow', 'deny', 'approve'].flatMap((rule) => (server[rule] || []).map((one) => `${rule}: ${one}`));
+  return rowOf(
+    { id: server.name, title: server.name, mark, kind, acts: server.name === 'loci' ? [] : [again] },
+    server.server,
+    server.failure && filled('div', [server.failed && timeOf(server.failed), server.failed && ': ', server.failure], { className: 'state error', dir: 'auto' }),
+    server.login,
+    server.listed && filled('div', ['Listed its tools last at ', timeOf(server.listed)], { className: 'under' }),
+    rules.length > 0 && chips('Rules', rules),
+    toolsOf(server),
+  );
+}
+
+function callRow(one) {
+  const line = filled('div', [timeOf(one.at), `, ${numeral(one.ms)} ms, by ${one.door}, ${one.who}`], { className: 'under', dir: 'auto' });
+  return rowOf({ id: one.id, title: one.tool, mark: one.outcome, kind: one.outcome === 'ok' ? 'strong' : 'bad' }, line);
+}
+
+async function accept(one) {
+  const [server, ...rest] = one.id.split(':');
+  const send = (value) => ask('tools/accept', {}, { server, tool: rest.join(':'), version: one.says.change.version, value });
+  const pin = facts.asksPin ? { field: 'Your PIN', type: 'password' } : {};
+  if (!(await confirmed({ question: `Accept this change of ${one.id}?`, yes: 'Accept it', no: 'Not now', ...pin, send }))) return;
+  await Promise.all([servers.refresh(), detail.refresh()]);
+  say('Accepted');
+}
+
+async function openedTool([, id]) {
+  const one = await ask('tools/tool', { id });
+  const parts = [one.warning && note(`Take care: ${one.warning}`, 'state error'), one.denied && note(`It cannot be called: ${one.denied}`, 'state error')];
+  if (one.approval) parts.push(note(`A person approves each call: ${one.approval}`, 'state'));
+  if (one.says) {
+    parts.push(filled('blockquote', [element('p', one.says.description, { dir: 'auto' })]), ...one.says.hints.map((text) => note(text)));
+    if (!one.id.startsWith('loci:') && !one.id.startsWith('pml:')) parts.push(note('Its server wrote this: it may be untrue.'));
+    if (one.says.change) parts.push(...changeOf(one.says.change), button('Accept this change', () => accept(one)));
+  }
+  parts.push(...longText('Arguments', JSON.stringify(one.schema, null, 2)));
+  return { title: one.title || one.id, line: one.call === one.id ? one.id : `${one.id}, called ${one.call}`, parts };
 }

@@ -1,7 +1,8 @@
-"""The page of one question: as much as the list of approvals shows of it, without a program of its own."""
+"""The page of one question: what will run, and the form that answers it. It has no program."""
 
 import html
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -10,30 +11,30 @@ from loci.core.json import Json, iso
 from loci.core.seen import seen
 from loci.tools.waiting_calls import MARK
 from loci.web.facts import encodable
-from loci.web.form_tokens import FIELD
 from loci.web.page import OWN, HtmlPage, filled
+from loci.web.persons import PIN_NEEDED
 from loci.web.sign_in import SIGN_IN
+from loci.web.visit import FIELD
 from loci.workflows.run import status_said
 
 LONGEST_FEEDBACK: Final = 2000
 STYLES: Final = (*SIGN_IN, "approve.css")
 WARNING: Final = "These are the tool&rsquo;s own words: nobody has checked them."
-PIN_NEEDED: Final = "PIN_NEEDED"
 PIN: Final = """<label for="pin">Your PIN, to approve</label>
     <input id="pin" name="pin" type="password" maxlength="200" autocomplete="off">"""
-ALL: Final = '<a href="approvals">All that waits</a>'
+ALL: Final = '<a href="runs">All that waits</a>'
 
 
-def approve_page(
+def question_page(
     asked: Mapping[str, Any], token: str, form_token: str, lacks: LociError | None = None, problem: str = ""
 ) -> HtmlPage:
-    """The page of an open question, as pages show it, with the form that answers it.
+    """The page of an open question.
 
     `lacks`: what the visitor lacks to approve it; `problem`: what was wrong the last time.
     """
     is_layer = asked["kind"] == "layer"
     run = f"runs/{html.escape(asked['workflow_id'])}"
-    parts = [f"<h2>{_what(asked)}</h2>", _why(asked, is_layer=is_layer), _who(asked, run)]
+    parts = [f'<h2 dir="auto">{_text(what_of(asked))}</h2>', _why(asked, is_layer=is_layer), _who(asked, run)]
     if asked["title"]:
         parts.append(f'<p dir="auto">It is for: {_text(asked["title"])}</p>')
     if asked["intent"]:
@@ -53,23 +54,25 @@ def approve_page(
         before = ", ".join(f"{one['tool']} ({one['outcome']})" for one in asked["before"])
         parts.append(f'<p class="note" dir="auto">Before it: {_text(before)}</p>')
     form = _form(token, form_token, lacks, problem, is_layer=is_layer)
-    return _filled("Approve a step", "".join(parts) + form + f"<p>{ALL}</p>")
+    return _filled("Approve a step", "".join(parts) + form + f"<p>{ALL}</p>", 400 if problem else 200)
 
 
-def over_page(id: str, status: Json, said: str = "This question is answered already, or it has expired.") -> HtmlPage:
-    """The page of a run, or of a call, whose question is closed."""
+def over_page(id: str, status: Json, done: str = "", status_code: int = 200) -> HtmlPage:
+    """The page of a run, or of a call, whose question is closed: because it was just answered (`done`), or before."""
+    said = done or "This question is answered already, or it has expired."
     if id.startswith(MARK):
-        return _filled("Call", f'<p role="status">{said}</p><p>{ALL}.</p>')
+        return _filled("Call", f'<p role="status">{said}</p><p>{ALL}.</p>', status_code)
     link = f'<a href="runs/{html.escape(id)}">See the run</a>'
     told = f'<p role="status">{said}</p><p>It {html.escape(status_said(str(status)))}.</p><p>{link}. {ALL}.</p>'
-    return _filled("Workflow", told)
+    return _filled("Workflow", told, status_code)
 
 
-def _what(asked: Mapping[str, Any]) -> str:
+def what_of(asked: Mapping[str, Any]) -> str:
+    """What is asked about, in one line."""
     if asked["kind"] == "layer":
         return "A layer has ended"
-    task = "A client" if asked["kind"] == "call" else f"<bdi>{_text(asked['task'])}</bdi>"
-    return f"{task} wants to run code" if asked["code"] else f"{task} wants to call <code>{_text(asked['tool'])}</code>"
+    who = "A client" if asked["kind"] == "call" else seen(str(asked["task"]))
+    return f"{who} wants to run code" if asked["code"] else f"{who} wants to call {seen(str(asked['tool']))}"
 
 
 def _why(asked: Mapping[str, Any], *, is_layer: bool) -> str:
@@ -121,5 +124,6 @@ def _text(text: str) -> str:
     return html.escape(encodable(seen(text)), quote=False)
 
 
-def _filled(title: str, told: str) -> HtmlPage:
-    return filled("words.html", {"body": told}, title=title, styles=STYLES, connects=[OWN])
+def _filled(title: str, told: str, status: int = 200) -> HtmlPage:
+    page = filled("words.html", {"body": told}, title=title, styles=STYLES, connects=[OWN])
+    return replace(page, status=status)

@@ -9,27 +9,12 @@ function drawnElement(name, attributes, text) {
   return made;
 }
 const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+const toolOf = (task) => (task.tool === 'code_execution' ? 'code' : task.tool);
 
-// True if the last try of a task is over, and the task was or is tried again.
-const isPast = (run, task) => run.past.some((one) => one.task === task.id && one.number === task.tries);
-
-// True if a task waited for an answer at a moment; without one, if it waits.
-function asksAt(run, task, moment) {
-  const asks = run.checkpoint && run.checkpoint.task === task.id;
-  if (moment === null) return asks;
-  return (asks && run.checkpoint.since <= moment) || run.decisions.some((one) => one.asked && one.task === task.id && one.asked <= moment && moment < one.at);
-}
-
-// How a task was at a moment; without one, how it is.
-function stateAt(run, task, moment) {
-  const lasts = task.status === 'running' ? serverNow() - task.began : task.ms / 1000;
-  if (moment === null) return { status: task.status, seconds: task.began ? lasts : null };
-  const one = run.past.find((one) => one.task === task.id && one.began <= moment && moment < one.began + one.ms / 1000);
-  if (one) return { status: 'running', seconds: moment - one.began };
-  if (!task.began || isPast(run, task)) return { status: task.status === 'skipped' && run.ended && moment >= run.ended ? 'skipped' : 'waiting', seconds: null };
-  if (moment < task.began) return { status: 'waiting', seconds: null };
-  if (task.status === 'running' || moment < task.began + lasts) return { status: 'running', seconds: moment - task.began };
-  return { status: task.status, seconds: lasts };
+function stateOf(run, task) {
+  const word = run.checkpoint && run.checkpoint.task === task.id ? 'waits for an answer' : WORDS[task.status];
+  if (!task.began) return word;
+  return `${word}, ${took(task.status === 'running' ? serverNow() - task.began : task.ms / 1000)}`;
 }
 
 function makePicture() {
@@ -48,7 +33,7 @@ function makePicture() {
     const made = drawnElement('a', { href: `#${encodeURIComponent(task.id)}`, class: 'node' });
     const state = drawnElement('text', { x: at.x + 12, y: at.y + 56, class: 'small' });
     const name = drawnElement('text', { x: at.x + 12, y: at.y + 22, class: 'name' }, cut(task.id, DRAWN.name));
-    const tool = drawnElement('text', { x: at.x + 12, y: at.y + 39, class: 'small' }, cut(task.tool === 'code_execution' ? 'code' : task.tool, DRAWN.tool));
+    const tool = drawnElement('text', { x: at.x + 12, y: at.y + 39, class: 'small' }, cut(toolOf(task), DRAWN.tool));
     made.append(drawnElement('rect', { x: at.x, y: at.y, width: DRAWN.width, height: DRAWN.height, rx: 10 }), name, ' ', tool, ' ', state);
     return { made, state, at, named: `${name.textContent}, ${tool.textContent}` };
   }
@@ -83,25 +68,18 @@ function makePicture() {
     if (next) nodes.get(next).made.focus();
   });
 
-  return {
-    show(run, moment) {
-      const key = JSON.stringify(run.layers);
-      const focused = [...nodes].find(([, one]) => one.made === document.activeElement)?.[0];
-      if (key !== layersKey) build(run);
-      if (key !== layersKey && focused) nodes.get(focused)?.made.focus();
-      layersKey = key;
-      for (const task of run.plan) {
-        const one = nodes.get(task.id);
-        const { status, seconds } = stateAt(run, task, moment);
-        const asks = asksAt(run, task, moment);
-        const word = asks ? 'waits for an answer' : WORDS[status];
-        const text = seconds === null ? word : `${word}, ${took(seconds)}`;
-        one.made.setAttribute('class', `node ${status}${asks ? ' asks' : ''}${location.hash === `#${encodeURIComponent(task.id)}` ? ' open' : ''}`);
-        if (one.state.textContent === text) continue;
-        one.state.textContent = text;
-        one.made.setAttribute('aria-label', `${one.named}, ${text}`);
-      }
-    },
-    focus: (id) => nodes.get(id)?.made.focus(),
+  return (run) => {
+    const key = JSON.stringify(run.layers);
+    const focused = [...nodes].find(([, one]) => one.made === document.activeElement)?.[0];
+    if (key !== layersKey) build(run);
+    if (key !== layersKey && focused) nodes.get(focused)?.made.focus();
+    layersKey = key;
+    for (const task of run.plan) {
+      const one = nodes.get(task.id);
+      const asks = run.checkpoint && run.checkpoint.task === task.id ? ' asks' : '';
+      one.made.setAttribute('class', `node ${task.status}${asks}${location.hash === `#${encodeURIComponent(task.id)}` ? ' open' : ''}`);
+      one.state.textContent = stateOf(run, task);
+      one.made.setAttribute('aria-label', `${one.named}, ${one.state.textContent}`);
+    }
   };
 }

@@ -1,0 +1,152 @@
+"""`/ui/settings`: the clients that a person let in, the Python executors that live, and what `loci doctor` says."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from loci.core.errors import Unavailable
+from loci.core.identity import LOCAL, Owner
+from loci.core.json import Json, JsonObject, iso
+from loci.core.scopes import SCOPES
+from loci.core.seen import seen
+from loci.core.settings import Settings
+from loci.mcp.auth.grants import Grant, grants_of
+from loci.mcp.auth.oauth_client import home_of
+from loci.mcp.threads import SEARCHES, WRITES
+from loci.web.host import PagesHost
+from loci.web.lists import first_rows, list_route
+from loci.web.page import HtmlPage, PageKind, shell_page
+from loci.web.visit import Nothing, Visit
+from loci.web.visitors import Visitors
+
+if TYPE_CHECKING:
+    from loci.code.python import LivingExecutor
+
+PAGE: Final = PageKind("settings", ("/list", "/form", "main"))
+MOST_NAMES: Final = 30
+LONGEST_NAME: Final = 60
+LONGEST_FINDING: Final = 2_000
+MOST_FINDINGS: Final = 500
+
+
+class SettingsRoutes:
+    """The page of settings."""
+
+    def __init__(self, app: PagesHost, visitors: Visitors) -> None:
+        self._app = app
+        self._grants = grants_of(app)
+        self._visitors = visitors
+
+    def routes(self) -> Sequence[Route]:
+        visitors = self._visitors
+        end_grant = visitors.change(Nothing, self._end_connection, "ui_end_connection")
+        end_executor = visitors.change(Nothing, self._end_executor, "ui_end_executor")
+        return [
+            Route("/ui/settings", visitors.html_page("settings", self._page), methods=["GET"]),
+            list_route(visitors, "/ui/settings/connections", self._connections, "ui_connections"),
+            list_route(visitors, "/ui/settings/executors", self._executors, "ui_executors", WRITES),
+            # The page asks for it when it is there: it may take seconds.
+            Route("/ui/settings/health", self._health, methods=["GET"]),
+            Route("/ui/settings/connections/{id}/end", end_grant, methods=["POST"]),
+            Route("/ui/settings/executors/{id}/end", end_executor, methods=["POST"]),
+        ]
+
+    def _page(self, visit: Visit) -> HtmlPage:
+        owner, facts = visit.caller.owner, dict[str, Json]()
+        facts["connections"] = first_rows(self._connections, owner, 2)
+        facts["how"] = _how_clients_come(self._app.settings)
+        try:
+            facts["executors"] = first_rows(self._executors, owner, 2)
+        except Unavailable as error:
+            facts |= {"executors": {"rows": [], "total": 0}, "why": str(error)}
+        return shell_page(PAGE, visit, facts)
+
+    def _connections(self, owner: Owner) -> tuple[Iterable[JsonObject], int]:
+        grants = self._grants.of(owner)
+        return map(_connection, grants), len(grants)
+
+    def _end_connection(self, visit: Visit, _: Nothing) -> JsonObject:
+        ended = self._grants.revoke(visit.request.path_params["id"], visit.caller.owner)
+        return {"ended": ended.id}
+
+    def _executors(self, owner: Owner) -> tuple[Iterable[JsonObject], int]:
+        found = self._app.code.executors(owner)
+        return map(_executor, found), len(found)
+
+    def _end_executor(self, visit: Visit, _: Nothing) -> JsonObject:
+        self._app.code.end_executor(visit.caller.owner, visit.request.path_params["id"])
+        return {"ended": visit.request.path_params["id"]}
+
+    async def _health(self, request: Request) -> Response:
+        """All that the doctor finds for the person at this machine; for others, what concerns them."""
+        caller, _ = await self._visitors.caller(request)
+        # A person who needs no credential may read the data folder, too.
+        whole = caller.owner == LOCAL and caller.proof == "local"
+
+        def found(owner: Owner, _: Request) -> JsonObject:
+            findings = list(self._app.examined(owner, whole=whole))
+            rows: list[Json] = [
+                {
+                    **asdict(one),
+                    "what": one.what[:LONGEST_FINDING],
+                    "advice": one.advice and one.advice[:LONGEST_FINDING],
+                }
+                for one in findings[:MOST_FINDINGS]
+            ]
+            return {"whole": whole, "rows": rows, "total": len(findings)}
+
+        return await self._visitors.facts(found, "ui_health", SEARCHES)(request)
+
+
+def _connection(one: Grant) -> JsonObject:
+    """A client that the person let in. It chose its name and its addresses."""
+    return {
+        "id": one.id,
+        "name": seen(one.client_name),
+        "home": (home := home_of(one.client)) and seen(home),
+        "place": seen(one.place),
+        "may": [SCOPES[scope] for scope in one.scopes],
+        "created": one.created,
+        "used": iso(one.renewed),
+        "until": iso(one.until),
+        "asksAgain": one.by.issuer is not None,
+    }
+
+
+def _how_clients_come(settings: Settings) -> str:
+    """How a connection comes about here, for a person who has none."""
+    if settings.oauth == "built-in":
+        return (
+            "You have let no client in. To connect one that runs on your machine: loci connect. Into others, such as"
+            f" Claude or ChatGPT, paste {settings.base_url}/mcp: they ask you here what they may do."
+        )
+    if settings.oidc_issuer:
+        where = seen(urlsplit(settings.oidc_issuer).netloc)
+        return f"Clients get their tokens from {where}, and not by a consent here: it is where you end their access."
+    return "No client connects by consent here: clients start Loci themselves, or come with an API key if it needs one."
+
+
+def _executor(one: "LivingExecutor") -> JsonObject:
+    now, memory = one.now, one.now.memory_mb
+    return {
+        "id": one.id,
+        "state": now.state,
+        "created": None if one.created_at is None else iso(one.created_at),
+        "used": iso(one.used_at),
+        "memory_mb": round(memory, 1) if memory is not None and math.isfinite(memory) else None,
+        "variables": _names(now.variables),
+        "variable_count": len(now.variables),
+        "unsaved": _names(now.unsaved),
+        "saved_bytes": now.saved_bytes,
+    }
+
+
+def _names(names: Sequence[str]) -> list[Json]:
+    """The first of the names: code has chosen them."""
+    return [one[:LONGEST_NAME] for one in names[:MOST_NAMES]]

@@ -1,0 +1,65 @@
+// Clients that were let in, Python executors that live, and what the doctor finds: the worst first.
+const STATES = { running: 'code runs in it', idle: 'waits for code', saved: 'saved, without a process', new: 'has no variables' };
+const WORST = ['fault', 'warning', 'ok'];
+
+function endOf(name, list, path, question, no) {
+  const end = async () => {
+    if (!(await confirmed({ question, yes: 'End it', no, send: () => ask(path, {}, {}) }))) return;
+    await list().refresh();
+    find('content').focus();
+    say('Ended');
+  };
+  return button('End it', end, { className: 'act small gone', ariaLabel: `End it: ${name}` });
+}
+
+function connectionRow(one) {
+  const question = `End the connection of ${one.name}? Its tokens stop at once. The next time it must ask you again.`;
+  const from = [one.home ? 'It comes from ' : 'It chose this name itself', one.home && element('b', one.home), '. Your browser went back to ', element('b', one.place), '.'];
+  const goesOn = one.asksAgain ? ', and you are asked again' : ' if it is not used until then';
+  return rowOf(
+    { id: one.id, title: one.name, acts: [endOf(one.name, () => connections, `settings/connections/${encodeURIComponent(one.id)}/end`, question)] },
+    filled('div', from, { className: 'under', dir: 'auto' }),
+    chips('It may', one.may),
+    filled('div', ['Connected ', timeOf(one.created), ', used last about ', timeOf(one.used), '; ends ', timeOf(one.until), goesOn], { className: 'under' }),
+  );
+}
+
+function executorRow(one) {
+  const kept = one.variable_count ? ` Its ${plural(one.variable_count, 'variable')} and its files are gone then.` : '';
+  const question = `End ${one.id}?${one.state === 'running' ? ' Code runs in it, and is interrupted.' : ''}${kept}`;
+  const told = [one.memory_mb !== null && `${numeral(one.memory_mb)} MB of memory, `, one.saved_bytes === null ? 'nothing saved' : `${sizeOf(one.saved_bytes)} saved`, '; used last ', timeOf(one.used)];
+  if (one.created) told.push(', created ', timeOf(one.created));
+  const names = one.variables.map((name) => (one.unsaved.includes(name) ? `${name} (not saved yet)` : name));
+  if (one.variable_count > names.length) names.push(`and ${one.variable_count - names.length} more`);
+  return rowOf(
+    { id: one.id, title: one.id, mark: STATES[one.state] || one.state, kind: one.state === 'idle' ? 'strong' : '', acts: [endOf(one.id, () => executors, `settings/executors/${one.id}/end`, question, 'Let it live')] },
+    filled('div', told, { className: 'under' }),
+    names.length > 0 && chips('Variables', names),
+  );
+}
+
+function findingRow(one) {
+  return rowOf({ id: one.name, title: one.name, mark: one.state, kind: { ok: 'strong', warning: 'asks', fault: 'bad' }[one.state] }, element('div', one.what, { dir: 'auto' }), one.advice);
+}
+
+async function look() {
+  again.disabled = true;
+  find('findings-counts').textContent = 'Looking …';
+  try {
+    const { rows, whole, total } = await ask('settings/health');
+    const number = (state) => rows.filter((one) => one.state === state).length;
+    find('findings').replaceChildren(...rows.sort((one, other) => WORST.indexOf(one.state) - WORST.indexOf(other.state)).map(findingRow));
+    const about = whole ? 'what loci doctor says of this machine' : 'what concerns you';
+    find('findings-counts').textContent = `${number('ok')} ok, ${plural(number('warning'), 'warning')}, ${plural(number('fault'), 'fault')}: ${about}${total > rows.length ? `; ${total - rows.length} more` : ''}`;
+  } catch (error) {
+    find('findings-counts').textContent = error.message;
+  }
+  say(find('findings-counts').textContent);
+  again.disabled = false;
+}
+
+const connections = makeList('connections', 'settings/connections', { row: connectionRow, told: (answer) => (answer.total ? counted(answer, 'connection') : facts.how) });
+const executors = makeList('executors', 'settings/executors', { row: executorRow, told: (answer) => (answer.total ? counted(answer, 'executor') : facts.why || 'There is no executor. create_memory_code_runner makes one.') });
+const again = button('Look again', look, { className: 'step' });
+find('health').append(again);
+look();
