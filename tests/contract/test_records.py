@@ -6,7 +6,7 @@ import pytest
 
 from loci.core.errors import Conflict, Refused
 from loci.core.json import JsonObject
-from loci.core.stores import ABSENT, LONGEST_KEY, RecordStore
+from loci.core.stores import ABSENT, LONGEST_KEY, Record, RecordStore, update
 from tests.contract.stores import ANN, BOB, SURROGATE, Clock, Stores, at_once
 from tests.support.each import each
 
@@ -304,3 +304,37 @@ def _added(records: RecordStore) -> bool:
     except Conflict:
         return False
     return True
+
+
+def test_no_update_of_many_at_once_is_lost(records: RecordStore) -> None:
+    def more(record: Record | None) -> JsonObject:
+        return {"count": int(str(record.value["count"])) + 1 if record else 1}
+
+    at_once(10, lambda _: [update(records, ANN, "note", "a", more) for _ in range(5)])
+    record = records.get(ANN, "note", "a")
+    assert record
+    assert record.value == {"count": 50}
+
+
+def test_an_update_that_makes_nothing_changes_nothing(records: RecordStore) -> None:
+    assert update(records, ANN, "note", "a", lambda _: None) is None
+    assert records.get(ANN, "note", "a") is None
+    before = records.put(ANN, "note", "a", {"n": 1})
+    assert update(records, ANN, "note", "a", lambda _: None) is None
+    assert records.get(ANN, "note", "a") == before
+
+
+def test_an_update_says_when_the_record_expires(records: RecordStore, clock: Clock) -> None:
+    written = update(records, ANN, "note", "a", lambda _: {"n": 1}, expires_at=clock.now + 10)
+    assert written == records.get(ANN, "note", "a")
+    clock.now += 11
+    assert records.get(ANN, "note", "a") is None
+
+
+def test_an_update_that_always_loses_the_race_gives_up(records: RecordStore) -> None:
+    def beaten(record: Record | None) -> JsonObject:
+        records.put(ANN, "note", "a", {})
+        return {"n": 1}
+
+    with pytest.raises(Conflict):
+        update(records, ANN, "note", "a", beaten)

@@ -19,7 +19,6 @@ SECRETS = ("t0p-s3cret/t0ken", "pä\"ss\\wörd\n&<x>'y+z é日本😀", "hunter2
 def spellings(secret: str) -> dict[str, str]:
     """How programs write it."""
     content = secret.encode()
-    lines = base64.encodebytes(b"u" * 50 + content + b"z" * 90).decode()
     written = {
         "text": secret,
         "JSON": json.dumps(secret),
@@ -29,19 +28,12 @@ def spellings(secret: str) -> dict[str, str]:
         "path": quote(secret),
         "query": quote_plus(secret),
         "query in a query": quote(quote(secret, safe=""), safe=""),
-        "wrapped": f"{secret[: len(secret) // 2]}\r\n{secret[len(secret) // 2 :]}",
-        "invisible signs": "\u200b".join(secret),
-        "numbers": str([*content]),
-        "all in percent": "".join(f"%{one:02X}" for one in content),
         "page": html.escape(secret),
         "Python": repr(secret),
         "ASCII": ascii(secret),
         "bytes": repr(content),
         "hex": content.hex(),
         "HEX": content.hex().upper(),
-        "a dump": content.hex(":"),
-        "lines of base64": lines,
-        "lines of base64 in JSON": json.dumps(lines),
     }
     for before in range(6):
         written[f"base64 {before}"] = base64.b64encode(b"u" * before + content + b"z" * (before % 3)).decode()
@@ -59,26 +51,22 @@ def test_each_spelling_of_a_secret_is_blanked(secret: str) -> None:
     for name, written in spellings(secret).items():
         for text in (written, f"before {written} behind", written * 3):
             shown = redaction.text(text)
-            if shown == text or written in shown or (len(secret) > 100 and secret[-60:] in shown):
+            if shown == text or written in shown:
                 found[name] = shown[:100]
     assert found == {}
 
 
-def test_secrets_are_found_in_names_and_numbers_and_over_several_texts() -> None:
+def test_secrets_are_found_in_names_and_numbers() -> None:
     redaction = Redaction(["t0p-s3cret", "12345678"])
-    value: Json = {
-        "content": [{"type": "text", "text": "a t0p-"}, {"type": "text", "text": "s3c"}, {"text": "ret b", "n": 1}],
-        "t0p-s3cret": {"list": ["x", "t0p-s3cret"], "number": 12345678, "no": [True, None, 1.5]},
-        "bytes": list(b"t0p-s3cret"),
-    }
+    value: Json = {"t0p-s3cret": {"list": ["x", "t0p-s3cret"], "number": 12345678, "no": [True, None, 1.5]}}
     shown = redaction.value(value)
-    assert shown == {
-        "content": [{"type": "text", "text": "a ***"}, {"type": "text", "text": "***"}, {"text": "*** b", "n": 1}],
-        "***": {"list": ["x", "***"], "number": "***", "no": [True, None, 1.5]},
-        "bytes": [BLANK] * 10,
-    }
+    assert shown == {"***": {"list": ["x", "***"], "number": "***", "no": [True, None, 1.5]}}
     same: Json = {"content": ["t0p", 5]}
     assert redaction.value(same) is same
+
+
+def test_a_secret_in_another_is_blanked_with_it() -> None:
+    assert Redaction(["t0p-s3cret", "Bearer t0p-s3cret"]).text("Bearer t0p-s3cret, t0p-s3cret") == "***, ***"
 
 
 def test_content_in_base64_stays_readable() -> None:
@@ -94,10 +82,6 @@ def test_a_short_secret_is_blanked_where_it_stands_alone_and_a_shorter_one_not()
         "secrets",
         "asecret",
     ]
-
-
-def test_a_secret_that_its_server_has_cut_off_is_blanked_as_far_as_it_goes() -> None:
-    assert Redaction([LONG]).text(f"begins {LONG[:201]}…") == "begins ***…"
 
 
 @each("secret", ["t0p-s3cret/t0ken", '"/start/with+sign"', "a" * 16_383 + "b", "\\/" * 50])

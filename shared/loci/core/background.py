@@ -19,35 +19,40 @@ class Background:
     If the process ends without `finish`, the last of it may be lost.
     """
 
-    def __init__(self, pause: float = 0.0) -> None:
+    def __init__(self, pause: float = 0.0, most: int = MOST_WAITING) -> None:
         """`pause`: seconds before work begins, so that the call that brings it is answered first."""
         self._pause = pause
+        self._most = most
         self._changed = threading.Condition()
-        self._waiting: dict[Hashable, tuple[float, Callable[[], None]]] = {}
+        self._waiting: dict[Hashable, tuple[float, Callable[[], object]]] = {}
         """In order; each with the time before which it does not begin, unless somebody waits for it."""
         self._has_thread = False
         self._is_busy = False
         self._awaited = 0
 
-    def do(self, work: Callable[[], None], key: Hashable = None) -> None:
-        """Do the work soon, unless far too much is waiting. What waits under the same key is the same work."""
+    def do(self, work: Callable[[], object], key: Hashable = None) -> bool:
+        """Do the work soon; False if far too much is waiting. What waits under the same key is the same work."""
         with self._changed:
             key = object() if key is None else key
-            if key in self._waiting or len(self._waiting) >= MOST_WAITING:
-                return
+            if key in self._waiting:
+                return True
+            if len(self._waiting) >= self._most:
+                return False
             self._waiting[key] = time.monotonic() + self._pause, work
             self._changed.notify_all()
             if not self._has_thread:
                 self._has_thread = True
                 threading.Thread(target=self._go_on, name="background", daemon=True).start()
+            return True
 
-    def finish(self, seconds: float | None = None) -> None:
-        """Wait until all is done, or the time is over."""
+    def finish(self, seconds: float | None = None) -> bool:
+        """Wait until all is done; False if the time is over before."""
         with self._changed:
             self._awaited += 1
             self._changed.notify_all()
-            self._changed.wait_for(lambda: not self._waiting and not self._is_busy, seconds)
+            is_done = self._changed.wait_for(lambda: not self._waiting and not self._is_busy, seconds)
             self._awaited -= 1
+            return is_done
 
     def _go_on(self) -> None:
         while work := self._next():
@@ -58,7 +63,7 @@ class Background:
                 threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
             del work  # keep nothing of it alive while waiting
 
-    def _next(self) -> Callable[[], None] | None:
+    def _next(self) -> Callable[[], object] | None:
         """Wait for work that may begin; None if there is none for a while."""
         with self._changed:
             self._is_busy = False

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar, cast
 
@@ -17,6 +17,8 @@ T = TypeVar("T")
 LONGEST_KEY = 512
 ABSENT: Final = ""
 """As an expected version: no such record may exist yet."""
+ATTEMPTS: Final = 50
+"""Whenever one writer loses the race, another has won it. So this is the most that may change a record at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,31 @@ def every(records: RecordStore, owner: Owner, kind: str, prefix: str = "") -> It
         after = page.next
         if after is None:
             return
+
+
+def update(
+    records: RecordStore,
+    owner: Owner,
+    kind: str,
+    key: str,
+    change: Callable[[Record | None], JsonObject | None],
+    *,
+    expires_at: float | None = None,
+    durable: bool = True,
+) -> Record | None:
+    """Write what `change` makes of the record as it is now, and return it. If `change` returns None, nothing changes.
+
+    `change` is called again if somebody else was faster. Raises `Conflict` if that happens again and again.
+    """
+    for _ in range(ATTEMPTS):
+        held = records.get(owner, kind, key)
+        value = change(held)
+        if value is None:
+            return None
+        version = held.version if held else ABSENT
+        with suppress(Conflict):
+            return records.put(owner, kind, key, value, expect_version=version, expires_at=expires_at, durable=durable)
+    raise lost_race(kind)
 
 
 NAMED_BY_HASH: Final = re.compile(r"files/[^/]+/([0-9a-f]{64})")

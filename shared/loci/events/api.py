@@ -15,7 +15,7 @@ from loci.core.errors import LociError, Refused
 from loci.core.events import EVENT_KINDS, EventKind
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.core.redaction import redacted
+from loci.core.secrets_in_text import fit_to_show
 from loci.events.argument_sizes import argument_sizes
 from loci.events.event import MISSED, START, Event, EventLog, Place, Read
 from loci.events.streams import Streams
@@ -79,7 +79,7 @@ class Events:
     def _write(self, owner: Owner) -> None:
         """Write what waits, and tell the owner's streams of it."""
         with self._turn:
-            events = [replace(one, fields=redacted(one.fields)) for one in self._waiting.pop(owner, [])]
+            events = [replace(one, fields=fit_to_show(one.fields)) for one in self._waiting.pop(owner, [])]
             lost = self._left_out.pop(owner, 0)
         try:
             self.log.append(owner, [*events, missed(self._clock(), lost)] if lost else events)

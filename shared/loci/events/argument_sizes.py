@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 from loci.core.json import Json, JsonObject
-from loci.core.redaction import BLANK, has_secret
+from loci.core.secrets_in_text import STARS, has_secret
 
 MOST: Final = 20
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,31}", re.ASCII)
@@ -22,7 +22,7 @@ def argument_sizes(arguments: Mapping[str, object]) -> JsonObject:
             shown["…"] = f"{len(arguments) - MOST} more"
             break
         is_plain = _PLAIN_NAME.fullmatch(name) is not None and not has_secret(name)
-        shown[name if is_plain else BLANK] = _size(value) if is_plain and not _SECRET_NAME.search(name) else BLANK
+        shown[name if is_plain else STARS] = _size(value) if is_plain and not _SECRET_NAME.search(name) else STARS
     return shown
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import Json, JsonObject
-from loci.core.redaction import redacted
+from loci.core.secrets_in_text import fit_to_show
 from loci.events.event import iso_time
 
 LONGEST_TITLE: Final = 100
@@ -57,8 +57,8 @@ class Notice:
 
 def notice_of(id: str, owner: Owner, at: float, fields: JsonObject, base_url: str | None) -> Notice:
     """The notice of an event about an approval."""
-    told = {name: value for name, value in redacted(fields).items() if isinstance(value, str)}
-    shown = str(redacted({"owner": f"{owner.tenant}/{owner.subject}" if owner.tenant else owner.subject})["owner"])
+    told = {name: value for name, value in fit_to_show(fields).items() if isinstance(value, str)}
+    shown = str(fit_to_show({"owner": f"{owner.tenant}/{owner.subject}" if owner.tenant else owner.subject})["owner"])
     return Notice(
         id,
         at,

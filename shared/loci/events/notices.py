@@ -1,4 +1,4 @@
-"""Tells a person that a question waits for them. A thread takes each notice to each recipient; nobody waits for it."""
+"""Tells a person that a question waits for them. Each recipient has a queue of notices; nobody waits for it."""
 
 import threading
 import time
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol, cast
 
+from loci.core.background import Background
 from loci.core.errors import LociError
 from loci.core.events import EventKind
 from loci.core.finding import Finding
@@ -18,13 +19,13 @@ from loci.core.lazy import Lazy
 from loci.core.stores import RecordStore
 from loci.core.telemetry import Telemetry
 from loci.events.notice import Notice, notice_of
-from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 
 PAUSES: Final = (2.0, 10.0, 60.0, 240.0)
 """Seconds between the tries."""
 LONGEST_PAUSE: Final = 900.0
 """Even if a recipient asks for more."""
-MOST_UNDER_WAY: Final = 100
+MOST_WAITING: Final = 100
+"""Notices for one recipient."""
 NAME: Final = "notify"
 SENT: Final = "notice_sent"
 """The kind of the records that say how the last notice to a recipient ended."""
@@ -84,44 +85,38 @@ class Notices:
         clock: Callable[[], float] = time.time,
     ) -> None:
         """`messengers` may ask a store for secrets. `base_url`: where the pages are, if this process knows."""
-        self._messengers = Lazy(messengers)
+        self._queues = Lazy(lambda: [(one, Background(most=MOST_WAITING)) for one in messengers()])
+        self._spreading = Background(most=MOST_WAITING)
         self._base_url = base_url
         self._records = records
         self._telemetry = telemetry
         self._clock = clock
-        self._changed = threading.Condition()
-        self._under_way: dict[object, Messenger | None] = {}
-        """The work of threads, by its token: its messenger, or None if it does not go to one recipient yet."""
-        self._is_ending = False
+        self._ending = threading.Event()
 
     def tell(self, owner: Owner, kind: EventKind, fields: JsonObject) -> None:
         """Send a notice if this event is a question that only a person may answer. Waits for nothing."""
         if kind == "approval" and fields.get("state") == "asked" and fields.get("only_person"):
-            self._start(partial(self._spread, owner, self._clock(), fields))
+            self._begin(self._spreading, partial(self._spread, owner, self._clock(), fields), NAME)
 
     def note_pages(self) -> None:
         """Have other processes know the address of the pages."""
-        self._start(self._note_pages)
+        self._spreading.do(self._note_pages)
 
     def finish(self, seconds: float) -> None:
-        """Wait for what is under way: a second try comes at once, and is the last one. Then give up what is left."""
+        """Wait for what is under way: a second try comes at once, and is the last one. Say what has not ended."""
         until = time.monotonic() + seconds
-        with self._changed:
-            self._is_ending = True
-            self._changed.notify_all()
-            while self._under_way and (left := until - time.monotonic()) > 0:
-                self._changed.wait(left)
-            late = [*self._under_way.values()]
-            self._under_way.clear()
-            self._is_ending = False
-        for one in late:
-            self._telemetry.not_told(where=one.where if one else NAME, reason=NO_TIME, tries=0)
-            if one:
-                self._note_end(one, NO_TIME)
+        self._ending.set()
+        if not self._spreading.finish(seconds):
+            self._telemetry.not_told(where=NAME, reason=NO_TIME, tries=0)
+        for messenger, queue in self._queues.made or ():
+            if not queue.finish(max(0.0, until - time.monotonic())):
+                self._telemetry.not_told(where=messenger.where, reason=NO_TIME, tries=0)
+                self._note_end(messenger, NO_TIME)
+        self._ending.clear()
 
     def findings(self) -> list[Finding]:
         """How the last notice to each recipient ended, for `loci doctor`."""
-        messengers = self._messengers.get()
+        messengers = [one for one, _ in self._queues.get()]
         ends = self._records.get_all(SYSTEM, SENT, [one.key for one in messengers])
         found: list[Finding] = []
         for one in messengers:
@@ -134,63 +129,32 @@ class Notices:
                 found.append(Finding(NAME, "ok", f"{one.where} {how}"))
         return found
 
-    def _start(self, work: Callable[[object], None], messenger: Messenger | None = None) -> None:
-        token = object()
-        with self._changed:
-            is_full = len(self._under_way) >= MOST_UNDER_WAY
-            if not is_full:
-                self._under_way[token] = messenger
-        if is_full:
-            where, why = messenger.where if messenger else NAME, f"{MOST_UNDER_WAY} notices are under way"
-            self._telemetry.not_told(where=where, reason=why, tries=0)
-            return
-        DAEMON_THREADS.start(partial(self._do, work, token))
+    def _begin(self, queue: Background, work: Callable[[], None], where: str) -> None:
+        if not queue.do(work):
+            self._telemetry.not_told(where=where, reason=f"{MOST_WAITING} notices are waiting", tries=0)
 
-    def _do(self, work: Callable[[object], None], token: object) -> None:
-        try:
-            work(token)
-        finally:
-            with self._changed:
-                self._under_way.pop(token, None)
-                self._changed.notify_all()
-
-    def _spread(self, owner: Owner, at: float, fields: JsonObject, _: object) -> None:
+    def _spread(self, owner: Owner, at: float, fields: JsonObject) -> None:
         """Send a notice of this event to each recipient."""
         try:
-            messengers, url = self._messengers.get(), self._url()
+            queues, url = self._queues.get(), self._url()
         except LociError as error:
             self._telemetry.not_told(where=NAME, reason=str(error), tries=0)
             return
         notice = notice_of(f"msg_{random_id(24)}", owner, at, fields, url)
-        for one in messengers:
-            self._start(partial(self._deliver, one, notice), one)
+        for messenger, queue in queues:
+            self._begin(queue, partial(self._deliver, messenger, notice), messenger.where)
 
-    def _deliver(self, messenger: Messenger, notice: Notice, token: object) -> None:
+    def _deliver(self, messenger: Messenger, notice: Notice) -> None:
         for number, pause in enumerate((*PAUSES, None), 1):
-            is_last = pause is None or (self._is_ending and number > 1)
             delivery = messenger.send(notice)
-            if self._is_given_up(token):  # that was told already
+            if isinstance(delivery, Delivered):
+                self._note_end(messenger, None)
                 return
-            match delivery:
-                case Delivered():
-                    self._note_end(messenger, None)
-                    return
-                case Undelivered(why, is_final, after):
-                    if is_last or is_final:
-                        self._note_end(messenger, why)
-                        self._telemetry.not_told(where=messenger.where, reason=why, tries=number)
-                        return
-                    if not self._paused(max(pause or 0.0, min(after, LONGEST_PAUSE)), token):
-                        return
-
-    def _paused(self, seconds: float, token: object) -> bool:
-        """Wait until it is time for the next try. False if the notice was given up."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._is_ending or self._is_given_up(token), seconds)
-            return not self._is_given_up(token)
-
-    def _is_given_up(self, token: object) -> bool:
-        return token not in self._under_way
+            if pause is None or delivery.is_final or (self._ending.is_set() and number > 1):
+                self._note_end(messenger, delivery.why)
+                self._telemetry.not_told(where=messenger.where, reason=delivery.why, tries=number)
+                return
+            self._ending.wait(max(pause, min(delivery.after, LONGEST_PAUSE)))
 
     def _note_end(self, messenger: Messenger, why: str | None) -> None:
         value: JsonObject = {"where": messenger.where, "why": why}
@@ -204,7 +168,7 @@ class Notices:
         record = self._records.get(SYSTEM, SENT, PAGES)
         return cast("str | None", record.value.get("url")) if record else None
 
-    def _note_pages(self, _: object) -> None:
+    def _note_pages(self) -> None:
         with suppress(LociError):  # a notice has no address then
             record = self._records.get(SYSTEM, SENT, PAGES)
             if record is None or record.value.get("url") != self._base_url:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from loci.core.background import Background
 from loci.core.calls import Called, Door, HowAsked
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
@@ -15,7 +16,6 @@ from loci.tools.capabilities.shelf import Shelf
 from loci.tools.configuration import Configured, checked_entry
 from loci.tools.discovery import Discovery, FoundTools
 from loci.tools.gateway import CheckedCall, Gateway
-from loci.tools.later import Later
 from loci.tools.learned_capabilities import Capabilities
 from loci.tools.login_records import LoginState
 from loci.tools.logins import Logins
@@ -51,7 +51,7 @@ class ToolParts:
     usage: Usage
     secrets: Secrets
     call_log: CallLog
-    later: Later
+    later: Background
     shelf: Shelf
     matching: Matching
     learning: Learning

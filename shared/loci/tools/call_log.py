@@ -3,23 +3,20 @@
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Final, cast
 
+from loci.core.background import Background
 from loci.core.calls import Called
-from loci.core.errors import Conflict
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
-from loci.tools.later import Later
+from loci.core.stores import Record, RecordStore, read_or_none, update
 
 LOG = "tool_calls"
 """The kind of the record: one an owner."""
 MOST: Final = 100
 """Calls that are kept. All are in one record, which is written anew a few times a second at most."""
-ATTEMPTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,7 @@ class LoggedCall:
 class CallLog:
     """Written on a thread of its own, all calls of a moment at once."""
 
-    def __init__(self, records: RecordStore, later: Later, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, records: RecordStore, later: Background, clock: Callable[[], float] = time.time) -> None:
         self._records = records
         self._later = later
         self._clock = clock
@@ -52,7 +49,7 @@ class CallLog:
         logged = LoggedCall(self._clock(), called.tool, called.door, called.caller.proof, ended, round(called.ms, 1))
         with self._turn:
             self._waiting.setdefault(called.caller.owner, []).append(logged)
-        self._later.do_once((LOG, called.caller.owner), partial(self._write, called.caller.owner))
+        self._later.do(partial(self._write, called.caller.owner), (LOG, called.caller.owner))
 
     def last(self, owner: Owner, limit: int = MOST) -> list[LoggedCall]:
         """The last calls, the newest first: those of other processes, too."""
@@ -63,14 +60,14 @@ class CallLog:
     def _write(self, owner: Owner) -> None:
         with self._turn:
             new = self._waiting.pop(owner, [])
-        for _ in range(ATTEMPTS if new else 0):
-            record = self._records.get(owner, LOG, "last")
+        if not new:
+            return
+
+        def written(record: Record | None) -> JsonObject:
             kept = [*(read_or_none(record, _calls) or []), *new][-MOST:]
-            value = cast("JsonObject", {"calls": [asdict(one) for one in kept]})
-            with suppress(Conflict):
-                version = record.version if record else ABSENT
-                self._records.put(owner, LOG, "last", value, expect_version=version, durable=False)
-                return
+            return cast("JsonObject", {"calls": [asdict(one) for one in kept]})
+
+        update(self._records, owner, LOG, "last", written, durable=False)
 
 
 def _calls(record: Record) -> list[LoggedCall]:

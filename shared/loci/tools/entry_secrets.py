@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, Final, cast
 from urllib.parse import unquote, unquote_plus
 
-from loci.tools.capabilities.secret_scanner import ALWAYS, OFTEN, known_secrets, secret_kind, secrets_in, words_of
+from loci.core.secrets_in_text import ALWAYS, OFTEN, known_secrets, secret_kind, secrets_in, words_of
 from loci.tools.configuration import SEALED, VARIABLE, Entry
 
 Other = Callable[[str, str], str]

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from loci.core.background import Background
 from loci.core.calls import Calls
 from loci.core.events import Tell, untold
 from loci.core.secret_box import SecretBox
@@ -18,7 +19,6 @@ from loci.tools.capabilities.matching import Matching
 from loci.tools.capabilities.shelf import Shelf
 from loci.tools.discovery import Discovery
 from loci.tools.gateway import Gateway
-from loci.tools.later import Later
 from loci.tools.logins import Logins
 from loci.tools.meanings import Meanings
 from loci.tools.policy import Policy
@@ -28,6 +28,9 @@ from loci.tools.secrets import Secrets
 from loci.tools.tool_list import ToolList
 from loci.tools.usage import Usage
 from loci.tools.waiting_calls import WaitingCalls
+
+GATHER_SECONDS = 0.25
+"""What is noted meanwhile is written together, and calls are answered first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ def tool_parts(
     """Put the parts together."""
     reached = reached_servers(records, adapters, tell)
     servers, tool_list = reached.servers, reached.tool_list
-    later = Later()
+    later = Background(GATHER_SECONDS)
     usage = Usage(records, later, time.time)
     policy = Policy(read_only=settings.tools_read_only, approval=settings.tools_approval)
     shelf = Shelf(records, time.time)

@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, cast
 
-from loci.core.errors import Conflict, LociError, NotFound, Refused
+from loci.core.errors import LociError, NotFound, Refused
 from loci.core.events import Tell, untold
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject, iso
-from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none
+from loci.core.stores import Record, RecordStore, every, read_or_none, update
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.tools.configuration import NAME, Configured, Entry, checked_entry, checked_name
 from loci.tools.policy import word_of
@@ -109,7 +109,7 @@ class ToolList:
             seen = {tool: one for tool, one in kept.items() if tool not in versions}
             return {**held.value, "seen": stored(seen)}
 
-        self._rewrite(owner, name, accepted)
+        update(self._records, owner, LISTED, name, accepted, durable=False)
 
     def remove(self, owner: Owner, name: str) -> None:
         """Forget a server and its tools."""
@@ -250,7 +250,7 @@ class ToolList:
                 "seen": stored(remembered(now, listed, kept)),
             }
 
-        return self._rewrite(owner, server.name, outcome)
+        return update(self._records, owner, LISTED, server.name, outcome, durable=False) is not None
 
     def _forget_list(self, owner: Owner, name: str, seen: Mapping[str, SeenTool]) -> None:
         """Forget the list, but not how its tools were seen."""
@@ -260,19 +260,7 @@ class ToolList:
             known = {**fingerprints((), seen), **remembered((), listed, kept)}
             return {"tools": [], "seen": stored(known)} if known or held else None
 
-        self._rewrite(owner, name, forgotten)
-
-    def _rewrite(self, owner: Owner, name: str, new: Callable[[Record | None], JsonObject | None]) -> bool:
-        """Replace the stored list by what `new` makes of it. False if `new` returns None."""
-        while True:
-            held = self._records.get(owner, LISTED, name)
-            value = new(held)
-            if value is None:
-                return False
-            with suppress(Conflict):
-                version = held.version if held else ABSENT
-                self._records.put(owner, LISTED, name, value, expect_version=version, durable=False)
-                return True
+        update(self._records, owner, LISTED, name, forgotten, durable=False)
 
     def _read(self, server: Record, listed: Record | None) -> Configured | None:
         """The server of these records; None if its own is not readable. No two records have the same version."""

@@ -2,16 +2,14 @@
 
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import partial
 from typing import Final, cast
 
-from loci.core.errors import Conflict
+from loci.core.background import Background
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject
-from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
-from loci.tools.later import Later
+from loci.core.stores import Record, RecordStore, read_or_none, update
 
 TRAIL, FOLLOWERS = "tool_trail", "tool_followers"
 """The kinds of records: the tools that an owner used last, and by tool, those that followed it."""
@@ -27,13 +25,12 @@ FAILED: Final = 0.7
 MOST_FOLLOWERS: Final = 50
 HALF_SURE: Final = 3.0
 """The count that makes a tool half related."""
-ATTEMPTS: Final = 20
 
 
 class Usage:
     """Counts calls later: no call waits for that."""
 
-    def __init__(self, records: RecordStore, later: Later, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, records: RecordStore, later: Background, clock: Callable[[], float] = time.time) -> None:
         self._records = records
         self._later = later
         self._clock = clock
@@ -68,21 +65,18 @@ class Usage:
 
     def _count(self, owner: Owner, tool: str, follower: str, more: float | None, at: float) -> None:
         """Add to the count; None: the follower failed."""
-        key = content_id(tool)
-        for _ in range(ATTEMPTS):
-            record = self._records.get(owner, FOLLOWERS, key)
+
+        def counted(record: Record | None) -> JsonObject | None:
             counts = read_or_none(record, _counts) or {}
             if more is None and follower not in counts:
-                return
+                return None
             count, when = counts.get(follower, (0.0, at))
             faded = _faded(count, at - when)
             counts[follower] = (faded * FAILED if more is None else faded + more, at)
             kept = sorted(counts.items(), key=lambda one: -_faded(one[1][0], at - one[1][1]))[:MOST_FOLLOWERS]
-            value = cast("JsonObject", {"tool": tool, "followers": {one: [*pair] for one, pair in kept}})
-            version = record.version if record else ABSENT
-            with suppress(Conflict):
-                self._records.put(owner, FOLLOWERS, key, value, expect_version=version, durable=False)
-                return
+            return cast("JsonObject", {"tool": tool, "followers": {one: [*pair] for one, pair in kept}})
+
+        update(self._records, owner, FOLLOWERS, content_id(tool), counted, durable=False)
 
     def _followers(self, owner: Owner, tool: str) -> dict[str, tuple[float, float]]:
         return read_or_none(self._records.get(owner, FOLLOWERS, content_id(tool)), _counts) or {}

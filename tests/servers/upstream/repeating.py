@@ -29,7 +29,6 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     "base64": lambda text: base64.b64encode(text.encode()).decode(),
     "base64 of a pair": lambda text: base64.b64encode(f"me:{text}".encode()).decode(),
     "base64 in url": lambda text: base64.urlsafe_b64encode(f"m:{text}".encode()).decode(),
-    "base64 in lines": lambda text: base64.encodebytes(b"?" * 50 + text.encode()).decode(),
     "hex": lambda text: text.encode().hex(),
     "HEX": lambda text: text.encode().hex().upper(),
     "repr": repr,
@@ -42,14 +41,12 @@ def text(said: str) -> dict[str, Any]:
 
 def results(said: str) -> dict[str, dict[str, Any]]:
     """A result or an error for each place in which a server can say something."""
-    middle = len(said) // 2
     block = {"uri": f"file:///{said}", "text": said, "blob": base64.b64encode(said.encode()).decode()}
     image = {"type": "image", "data": base64.b64encode(b"\x89PNG" + said.encode()).decode(), "mimeType": "image/png"}
     asks = {"a": {"method": "elicitation/create", "params": {"message": said}}}
     return {
         "text": {"content": [text(said)]},
         "error text": {"content": [text(said)], "isError": True},
-        "two blocks": {"content": [text(f"a {said[:middle]}"), text(f"{said[middle:]} b")]},
         "structure": {"content": [], "structuredContent": {"deep": [{"is": said}], said: 1}},
         "blocks": {"content": [{"type": "resource", "resource": block}, image]},
         "link": {"content": [{"type": "resource_link", "uri": f"file:///{said}", "name": said}]},

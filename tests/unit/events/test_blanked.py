@@ -3,7 +3,7 @@
 import json
 
 from loci.core.json import JsonObject
-from loci.core.redaction import LONGEST, redacted
+from loci.core.secrets_in_text import LONGEST_SHOWN, fit_to_show
 from loci.events.argument_sizes import MOST, argument_sizes
 from tests.support.each import each
 
@@ -58,22 +58,22 @@ def test_many_arguments_are_counted() -> None:
         "npm_0123456789abcdef",
     ],
 )
-def test_secrets_in_any_text_are_redacted(secret: str) -> None:
+def test_secrets_in_any_text_are_fit_to_show(secret: str) -> None:
     fields: JsonObject = {"tool": f"server:{secret}", "deep": {"list": [f"x {secret} y"]}}
-    assert secret not in json.dumps(redacted(fields))
+    assert secret not in json.dumps(fit_to_show(fields))
 
 
-def test_the_password_in_an_address_is_redacted() -> None:
-    assert redacted({"where": "https://ann:hunter2@example.com/mcp"}) == {"where": "https://***@example.com/mcp"}
+def test_the_password_in_an_address_is_fit_to_show() -> None:
+    assert fit_to_show({"where": "https://ann:hunter2@example.com/mcp"}) == {"where": "https://***@example.com/mcp"}
 
 
-def test_a_secret_that_is_cut_off_at_the_end_is_redacted() -> None:
-    text = "x" * (LONGEST - 8) + " " + SECRETS[0]
-    assert "loci_" not in json.dumps(redacted({"tool": text}))
+def test_a_secret_that_is_cut_off_at_the_end_is_fit_to_show() -> None:
+    text = "x" * (LONGEST_SHOWN - 8) + " " + SECRETS[0]
+    assert "loci_" not in json.dumps(fit_to_show({"tool": text}))
 
 
 def test_texts_are_short_and_in_one_line() -> None:
-    [shown] = redacted({"tool": "a\r\nid: 9\x1b[0m\u2028" + "x" * 1000}).values()
+    [shown] = fit_to_show({"tool": "a\r\nid: 9\x1b[0m\u2028" + "x" * 1000}).values()
     assert isinstance(shown, str)
-    assert len(shown) <= LONGEST
+    assert len(shown) <= LONGEST_SHOWN
     assert shown.isprintable()

@@ -6,11 +6,11 @@ from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.embedder import OnnxEmbedder
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
+from loci.core.background import Background
 from loci.core.identity import Owner
 from loci.model_store.models_folder import ModelsFolder
 from loci.tools.configuration import Configured, Entry
 from loci.tools.discovery import Discovery
-from loci.tools.later import Later
 from loci.tools.meanings import Meanings
 from loci.tools.tool_server import UpstreamTool
 from loci.tools.usage import Usage
@@ -31,7 +31,7 @@ def found(discovery: Discovery, owner: Owner, description: str) -> list[str]:
 def test_a_tool_is_found_by_what_it_does_now_for_this_owner(tmp_path: Path, owner: Owner) -> None:
     records = SqliteRecords(Database(tmp_path / f"{owner.subject}.db"), lambda: 0.0)
     embedder = OnnxEmbedder(CurrentModel(ModelsFolder(tmp_path), "embedder"))
-    discovery = Discovery(Usage(records, Later()), Meanings(records, lambda: embedder))
+    discovery = Discovery(Usage(records, Background()), Meanings(records, lambda: embedder))
     assert found(discovery, ANN, "Add two numbers.") == []
     assert found(discovery, owner, "Draw a cat.") == ["shop:run"]
     assert found(discovery, ANN, "Add two numbers.") == []

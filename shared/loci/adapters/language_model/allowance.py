@@ -6,12 +6,11 @@ from datetime import UTC, datetime
 
 from loci.core.errors import Conflict, Unavailable
 from loci.core.identity import SYSTEM
+from loci.core.json import JsonObject
 from loci.core.layout import LANGUAGE_TOKENS
-from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
+from loci.core.stores import Record, RecordStore, read_or_none, update
 
 TWO_DAYS = 2 * 24 * 3600
-ATTEMPTS = 50
-"""Whenever one instance loses the race, another has won it. So this is the most that may write at once."""
 
 
 class DailyAllowance:
@@ -38,8 +37,7 @@ class DailyAllowance:
             self._add(day, tokens, most=None)
 
     def _add(self, day: str, tokens: int, *, most: int | None) -> None:
-        for _ in range(ATTEMPTS):
-            record = self._records.get(SYSTEM, LANGUAGE_TOKENS, day)
+        def added(record: Record | None) -> JsonObject:
             spent = read_or_none(record, spent_tokens) or 0
             if most is not None and spent + tokens > most:
                 kind = "" if most == self._most else " for work that nobody waits for"
@@ -47,18 +45,13 @@ class DailyAllowance:
                     f"The language model's {most:,} tokens for today{kind} are spent",
                     "Wait until midnight UTC, or raise LOCI_LANGUAGE_MODEL_DAILY_TOKENS",
                 )
-            with suppress(Conflict):
-                self._records.put(
-                    SYSTEM,
-                    LANGUAGE_TOKENS,
-                    day,
-                    {"tokens": max(0, spent + tokens)},
-                    expect_version=record.version if record else ABSENT,
-                    expires_at=self._clock() + TWO_DAYS,
-                    durable=False,
-                )
-                return
-        raise Unavailable("Too many requests use the language model at once", "Try again")
+            return {"tokens": max(0, spent + tokens)}
+
+        try:
+            until = self._clock() + TWO_DAYS
+            update(self._records, SYSTEM, LANGUAGE_TOKENS, day, added, expires_at=until, durable=False)
+        except Conflict:
+            raise Unavailable("Too many requests use the language model at once", "Try again") from None
 
 
 def spent_tokens(record: Record) -> int:

@@ -14,7 +14,8 @@ from loci.cli.connecting import json_text, toml_text
 from loci.cli.connecting.mcp_clients import McpClient
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.json import Json, JsonObject
-from loci.core.redaction import Redaction, has_secret
+from loci.core.redaction import Redaction
+from loci.core.secrets_in_text import has_secret
 from loci.core.whole_files import replace_file
 
 LARGEST: Final = 64 << 20

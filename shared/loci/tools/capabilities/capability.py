@@ -9,8 +9,8 @@ from typing import Any, Final, TypeVar, cast
 
 from loci.core.ids import content_id
 from loci.core.json import LAST_SECOND, JsonObject, string
+from loci.core.secrets_in_text import without_secrets
 from loci.core.stores import Record
-from loci.tools.capabilities.secret_scanner import without_secrets
 
 N = TypeVar("N", int, float)
 

@@ -4,12 +4,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from loci.core.secrets_in_text import has_known_format, secret_kind, secrets_in, without_secrets
 from loci.tools.capabilities.header import Binding, bindings_of, header_statements
 from loci.tools.capabilities.literals import TEMPLATE, FoundLiteral, has_split_secret, literals_of
 from loci.tools.capabilities.normal_form import identity_of
 from loci.tools.capabilities.parameter_names import RESERVED, wished_name
 from loci.tools.capabilities.scopes import scopes_of
-from loci.tools.capabilities.secret_scanner import has_known_format, secret_kind, secrets_in, without_secrets
 from loci.tools.capabilities.syntax import (
     TYPES_ONLY,
     every_node,

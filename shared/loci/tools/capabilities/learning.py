@@ -5,13 +5,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
+from loci.core.background import Background
 from loci.core.errors import LociError
 from loci.core.identity import Owner
+from loci.core.secrets_in_text import has_known_format
 from loci.tools.capabilities.capability import Capability
 from loci.tools.capabilities.learned_code import LARGEST_CODE, learned_code
-from loci.tools.capabilities.secret_scanner import has_known_format
 from loci.tools.capabilities.shelf import Ran, Shelf, stored_intent
-from loci.tools.later import Later
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class EndedRun:
 class Learning:
     """Turns ended runs into capabilities, one by one."""
 
-    def __init__(self, shelf: Shelf, prepare: Callable[[Owner], None], later: Later) -> None:
+    def __init__(self, shelf: Shelf, prepare: Callable[[Owner], None], later: Background) -> None:
         self._shelf = shelf
         self._prepare = prepare
         self._later = later

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from loci.tools.capabilities.secret_scanner import has_known_format, is_secret_number, secret_kind, secrets_in
+from loci.core.secrets_in_text import has_known_format, is_secret_number, secret_kind, secrets_in
 from loci.tools.capabilities.syntax import every_node, is_constant_text, key_name, member_name, string_value, text_of
 
 if TYPE_CHECKING:

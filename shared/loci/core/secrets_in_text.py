@@ -4,13 +4,17 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from loci.core.json import Json, JsonObject
+
 BLANK: Final = "[secret]"
+STARS: Final = "***"
 FORMATS: Final[tuple[tuple[str, str], ...]] = (
     ("privateKey", r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)"),
+    ("lociKey", r"(?<![A-Za-z0-9])loci_[A-Za-z0-9_-]{16,}"),
     ("privateKey", r"AGE-SECRET-KEY-1[0-9A-Z]{20,}"),
     ("awsKey", r"(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
     ("githubToken", r"gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{20,}"),
@@ -21,7 +25,7 @@ FORMATS: Final[tuple[tuple[str, str], ...]] = (
     ("apiKey", r"(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{16,}"),
     ("googleApiKey", r"AIza[A-Za-z0-9_-]{30,}"),
     ("googleToken", r"ya29\.[A-Za-z0-9_-]{16,}|GOCSPX-[A-Za-z0-9_-]{16,}"),
-    ("npmToken", r"npm_[A-Za-z0-9]{30,}"),
+    ("npmToken", r"npm_[A-Za-z0-9]{16,}"),
     ("huggingFaceToken", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{24,}"),
     ("sendgridKey", r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
     ("pypiToken", r"pypi-AgE[A-Za-z0-9_-]{16,}"),
@@ -63,6 +67,15 @@ LEAST_CHANGES: Final = 0.25
 LEAST_PIECE: Final = 16
 LEAST_DIGIT_RUNS: Final = 2
 LONGEST: Final = 200_000
+LONGEST_SHOWN: Final = 200
+TOLD: Final = re.compile(
+    r"(?i:bearer)\s+\S+"
+    r"|(?i:pass(?:word|wd|phrase)|secret|token|api[-_]?key|apikey|access[-_]?key|signature|credential|cookie)"
+    r"[\"']?\s*[=:]\s*(?:\"[^\"]*\"?|'[^']*'?|\S+)"
+    r"|(?i:authorization)[\"']?\s*[=:]\s*[\"']?(?:[A-Za-z]+\s+)?\S+"
+    r"|(?<=://)[^/@\s]+(?=@)"
+)
+"""What follows the name of a secret, and the user and password in an address: for names, where no prose is lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +124,39 @@ def is_secret_number(name: str, text: str) -> bool:
 
 def without_secrets(text: str) -> str:
     """The text with its secrets blanked."""
+    return _blanked(text[:LONGEST], secrets_in(text), BLANK)
+
+
+def has_secret(text: str) -> bool:
+    """True if a part of the text is of a known form, or is said to be secret in the text itself."""
+    return TOLD.search(text) is not None or has_known_format(text)
+
+
+def fit_to_show(fields: JsonObject) -> JsonObject:
+    """The fields in short lines, without what `has_secret` finds. Ids, which look random, stay."""
+    return {name: _fit_to_show(value) for name, value in fields.items()}
+
+
+def _fit_to_show(value: Json) -> Json:
+    match value:
+        case str():
+            text = TOLD.sub(STARS, value[: 2 * LONGEST_SHOWN])
+            shown = _blanked(text, known_secrets(text), STARS)[:LONGEST_SHOWN]
+            return "".join(one if one.isprintable() else "?" for one in shown)
+        case dict():
+            return fit_to_show(value)
+        case list():
+            return [_fit_to_show(one) for one in value]
+        case _:
+            return value
+
+
+def _blanked(text: str, found: Iterable[Secret], blank: str) -> str:
     parts, at = list[str](), 0
-    for one in secrets_in(text):
-        parts += (text[at : one.start], BLANK)
+    for one in found:
+        parts += (text[at : one.start], blank)
         at = one.end
-    return "".join((*parts, text[at:LONGEST]))
+    return "".join((*parts, text[at:]))
 
 
 def words_of(name: str) -> list[str]:

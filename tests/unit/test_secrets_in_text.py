@@ -1,6 +1,6 @@
 """What is a secret, and what is not."""
 
-from loci.tools.capabilities.secret_scanner import secret_kind, secrets_in, without_secrets
+from loci.core.secrets_in_text import secret_kind, secrets_in, without_secrets
 from tests.support.each import each
 
 RANDOM = "0123456789abcdefABCDEF0123456789abcd"
