@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -12,7 +11,7 @@ import pytest
 
 from loci import app as product
 from loci.adapters.local.executors import confined_executors
-from loci.adapters.sandbox.snapshots import Snapshots
+from loci.adapters.local.executors.executor_folder import ExecutorFolder
 from loci.app import App
 from loci.code.typescript import TypeScriptRequest
 from loci.compose import build_app
@@ -82,10 +81,10 @@ def test_what_other_owners_have_is_saved_beside_code_that_never_lets_itself_be_s
     python.run(BOB, honest, "x = 41")
     for module in (confined_executors, product):
         monkeypatch.setattr(module, "CLOSE_SECONDS", 10 * PATIENCE)
-    snapshots = Snapshots(app.records, app.blobs, time.time)
+    folder = ExecutorFolder(tmp_path / "data" / "executors" / honest)
     with ThreadPoolExecutor(1) as elsewhere:
         ended = elsewhere.submit(app.close)
-        until(lambda: snapshots.last(BOB, honest), PATIENCE)
+        until(lambda: folder.known().snapshot, PATIENCE)
         assert not ended.done()
         until(lambda: _all_killed(app, hostile) and ended.done(), PATIENCE)
     again = build_app(load_settings({"data": tmp_path / "data", "log_level": "ERROR"}))

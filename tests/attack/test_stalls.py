@@ -1,17 +1,13 @@
 """What one owner's code does after its answer, or at all places at once, keeps no other owner waiting."""
 
-import os
 import re
-import time
 from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from loci.adapters.local.executors import confined_executors, executor_session
-from loci.adapters.sandbox.snapshots import Snapshots
 from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import Owner
@@ -23,7 +19,6 @@ from tests.attack.test_waiting import pending
 from tests.attack.wire import Answer, Ask, call, legacy
 from tests.support.executors import runner_packages
 from tests.support.polling import until
-from tests.support.processes import descendants
 
 MANY = 80
 NEVER = """
@@ -73,24 +68,25 @@ class People:
 SLOW = ("time.sleep(0.1)", "abs(1)", "sum(range(10 ** 9))")
 
 
-def test_code_that_never_lets_itself_be_saved_keeps_nobody_from_being_saved_or_from_ending(
+def test_code_that_never_lets_itself_be_saved_keeps_nobody_from_running_or_from_ending(
     own: tuple[App, UvicornDoor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app, door = own
     people = People(app)
-    for name in ("SAVE_SECONDS", "PUT_AWAY_SECONDS"):
-        monkeypatch.setattr(executor_session, name, 10 * PATIENCE)
+    monkeypatch.setattr(executor_session, "SAVE_SECONDS", 10 * PATIENCE)
     hostile = people.executors(ANN, 8)
     for id, slow in zip(hostile, SLOW * 3, strict=False):
         assert door.ask(people.run(ANN, id, NEVER.replace("SLOW", slow))).tool_code is None
     [honest] = people.executors(BOB, 1)
     assert door.ask(people.run(BOB, honest, "x = 1")).tool_code is None
-    snapshots = Snapshots(app.records, app.blobs, time.time)
-    assert until(lambda: snapshots.last(BOB, honest), PATIENCE).kept == ("x",)
-    assert not any(snapshots.last(ANN, id) for id in hostile)
+    until(lambda: _is_saving(app), PATIENCE)  # nine processes are one too many
     assert door.ask(people.run(BOB, honest, "x + 1")).tool_code is None
     monkeypatch.setattr(confined_executors, "CLOSE_SECONDS", 1.0)
     app.close()  # this test would not end if each was waited for
+
+
+def _is_saving(app: App) -> bool:
+    return any(app.settings.data.glob("executors/*/variables-*"))
 
 
 @pytest.mark.parametrize("count", [1, 8])
@@ -139,29 +135,3 @@ def test_calls_for_files_of_an_executor_that_runs_are_refused_at_once(
     assert {one.tool_code for one in answers} == {"EXECUTOR_BUSY"}
     said = answers[0].message["result"]["_meta"]["loci/error"]["message"]
     assert re.search(r"has run other code for \d+ s, and may for \d+ s more$", said)
-
-
-@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this Linux has no autogroups to look at")
-def test_runs_of_an_owner_who_runs_much_give_way_until_they_end(own: tuple[App, UvicornDoor]) -> None:
-    app, door = own
-    people = People(app)
-    ids = people.executors(ANN, 4)
-    with pending(door, [people.run(ANN, id, WAITS) for id in ids]) as waiting:
-        until(lambda: len(people.begun(ids)) == len(ids))
-        shares = _shares(app)
-        last = ids[[shares[id] for id in ids].index(15)]
-        assert sorted(shares[id] for id in ids) == [0, 5, 10, 15]
-        _let_go(app, ids, waiting)
-    assert door.ask(people.run(ANN, last, "1 + 1")).tool_code is None
-    assert _shares(app)[last] == 0
-
-
-def _shares(app: App) -> dict[str, int]:
-    """How much the process of each executor gives way."""
-    found: dict[str, int] = {}
-    for process in descendants(os.getpid()):
-        with suppress(OSError):
-            folder = Path(f"/proc/{process}/cwd").readlink()
-            if folder.is_relative_to(app.settings.data):
-                found[folder.parent.name] = int(Path(f"/proc/{process}/autogroup").read_text().split()[-1])
-    return found

@@ -11,7 +11,6 @@ from typing import cast
 
 from loci.adapters.local.executors.confined_executors import ConfinedExecutors
 from loci.code.python_run import Ran, RunFailure, Stored
-from loci.compose import build_app
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
 from loci.runtimes.local import local_executors
@@ -72,9 +71,9 @@ def python_runs(servers: Servers) -> list[Figure]:
 @contextmanager
 def _runs(servers: Servers, table: Path) -> Generator[tuple[Runs, Path]]:
     settings = load_settings({"data": servers.scratch / "runs", "mode": "embedded"})
-    app, python = build_app(settings), settings.runner_folder / "bin" / "python"
+    python = settings.runner_folder / "bin" / "python"
     subprocess.run([python, "-c", f"{TABLE}{str(table)!r}, index=False)"], check=True)
-    executors = cast("ConfinedExecutors", local_executors(settings, app.records, app.blobs))
+    executors = cast("ConfinedExecutors", local_executors(settings))
     try:
         yield Runs(executors, OneFile(table.read_bytes())), python
     finally:

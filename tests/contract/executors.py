@@ -1,6 +1,6 @@
 """Every adapter of `Executors`, ready to run, and how its executors lose their processes."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,18 +14,17 @@ from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
 from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
-from loci.adapters.aws.sandbox.lambda_executors import LambdaExecutors
+from loci.adapters.aws.sandbox.lambda_executors import LambdaExecutors, blobs_of
 from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine
 from loci.adapters.local.executors.confined_executors import ConfinedExecutors
 from loci.adapters.local.executors.executor_starter import ExecutorStarter
-from loci.adapters.sandbox.snapshots import Snapshots
 from loci.code.ports import Executors
-from loci.core.stores import BlobStore
+from loci.core.identity import Owner
 from loci.sandbox.lambda_host import python_function
 from loci.sandbox.supervisor.exchange import Bounds
 from tests.contract.sandboxes import KEY, ROLE
-from tests.contract.stores import CLOCK, in_folder
+from tests.contract.stores import CLOCK
 from tests.support.deno import STRONGEST
 from tests.support.executors import runner_packages
 from tests.support.functions import loaded
@@ -47,22 +46,19 @@ class Place:
     move: Callable[[], None]
     crash: Callable[[], None]
     """As `move`, but nothing can be saved any more."""
-    blobs: BlobStore
+    left_of: Callable[[Owner, str], Sequence[object]]
+    """What is stored of an executor."""
 
 
 @contextmanager
 def embedded(folder: Path) -> Generator[Place]:
     """Each move is a restart of the server."""
-    stores = in_folder(folder)
 
     def made() -> ConfinedExecutors:
         starter = ExecutorStarter(
             folder / "executors", runner_packages(), BOUNDS, layers=lambda: STRONGEST, drawing=True, packages=PACKAGES
         )
-        snapshots = Snapshots(stores.records, stores.blobs, CLOCK)
-        return ConfinedExecutors(
-            folder / "executors", starter, snapshots, BOUNDS, CLOCK, idle_seconds=900, kept_seconds=86_400
-        )
+        return ConfinedExecutors(folder / "executors", starter, BOUNDS, CLOCK, idle_seconds=900, kept_seconds=86_400)
 
     class Restarted:
         now = made()
@@ -84,7 +80,7 @@ def embedded(folder: Path) -> Generator[Place]:
 
     restarted = Restarted()
     try:
-        yield Place(restarted, restarted.move, restarted.crash, stores.blobs)  # type: ignore[arg-type]
+        yield Place(restarted, restarted.move, restarted.crash, lambda _, one: [*(folder / "executors").glob(one)])  # type: ignore[arg-type]
     finally:
         restarted.now.close()
 
@@ -106,7 +102,8 @@ def function(folder: Path) -> Generator[Place]:
 
         move()
         try:
-            yield Place(_executors(), move, move, S3Blobs(EXECUTORS, Clients()))
+            blobs = S3Blobs(EXECUTORS, Clients())
+            yield Place(_executors(), move, move, lambda owner, one: blobs.list(owner, blobs_of(one)))
         finally:
             for one in handlers:
                 one.runs.close()

@@ -26,7 +26,7 @@ from tests.surface.results import error_of, structured, texts
 
 pytestmark = pytest.mark.anyio
 PACKAGES = ("pandas", "numpy", "openpyxl", "xlrd", "scipy", "sklearn", "xgboost", "matplotlib")
-NOT_YET = "they are saved 2 seconds after the last run"
+NOT_YET = "they are saved when the executor is put away, or when the server stops"
 KEPT = {"state": "kept", "kept": ["x"], "lost": [], "older": [], "persisted": False, "reason": NOT_YET}
 
 

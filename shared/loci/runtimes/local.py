@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from loci.core.full_disk import freeing
 from loci.core.settings import Settings
 from loci.core.signing import Keyring, given_secrets
-from loci.core.stores import BlobStore, RecordStore
+from loci.core.stores import BlobStore
 
 # Adapters are loaded in the functions that need them: a cold start pays for one request, and the image of the
 # inference function holds only what runs models.
@@ -60,7 +60,7 @@ def local_adapters(settings: Settings) -> "Adapters":
         read_public=read_public,
         search=partial(_for_search, settings, database),
         files=partial(_for_files, settings, blobs, keyring),
-        code=partial(_for_code, settings, records, blobs),
+        code=partial(_for_code, settings),
         tools=partial(_for_tools, keyring),
         workflows=_for_workflows,
     )
@@ -128,20 +128,17 @@ def _file_reader(settings: Settings, blobs: BlobStore) -> "FileReader":
     )
 
 
-def _for_code(settings: Settings, records: RecordStore, blobs: BlobStore) -> "CodeAdapters":
+def _for_code(settings: Settings) -> "CodeAdapters":
     from loci.code.parts import CodeAdapters
 
-    return CodeAdapters(
-        executors=partial(local_executors, settings, records, blobs), sandbox=partial(_sandbox, settings), jobs=None
-    )
+    return CodeAdapters(executors=partial(local_executors, settings), sandbox=partial(_sandbox, settings), jobs=None)
 
 
-def local_executors(settings: Settings, records: RecordStore, blobs: BlobStore) -> "Executors":
+def local_executors(settings: Settings) -> "Executors":
     """Python, in processes of this machine."""
     from loci.adapters.local.executors.confined_executors import ConfinedExecutors
     from loci.adapters.local.executors.executor_starter import ExecutorStarter, strongest_wall
     from loci.adapters.local.records import Ages
-    from loci.adapters.sandbox.snapshots import Snapshots
     from loci.code.parts import executor_bounds
     from loci.code.python import KEPT_SECONDS
 
@@ -151,7 +148,6 @@ def local_executors(settings: Settings, records: RecordStore, blobs: BlobStore) 
     return ConfinedExecutors(
         folder,
         ExecutorStarter(folder, settings.runner_folder, bounds, layers=layers, drawing=settings.runner_matplotlib),
-        Snapshots(records, blobs, time.time),
         bounds,
         time.time,
         idle_seconds=settings.runner_idle_minutes * 60,

@@ -8,7 +8,6 @@ from threading import Event
 import pytest
 
 from loci.adapters.sandbox.run_results import MORE
-from loci.adapters.sandbox.snapshots import blobs_of
 from loci.code.python_run import ExecutorNow, Ran, RunFailure, Stored, Value
 from loci.core.errors import NotFound
 from loci.core.identity import Owner
@@ -331,11 +330,10 @@ def test_what_is_left_of_one_whose_time_is_over_goes_when_another_is_made(place:
     id = place.executors.open(ANN)
     ran(place, id, "x = 1")
     place.move()
-    prefix = blobs_of(id)
-    assert place.blobs.list(ANN, prefix)
+    assert place.left_of(ANN, id)
     try:
         CLOCK.now = UNTIL + 1
         place.executors.open(ANN)
-        until(lambda: not place.blobs.list(ANN, prefix))
+        until(lambda: not place.left_of(ANN, id))
     finally:
         CLOCK.now = START

@@ -2,28 +2,25 @@
 
 import re
 import threading
-from collections.abc import Callable, Generator
-from contextlib import suppress
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from loci.adapters.local.blobs import FolderBlobs
 from loci.adapters.local.executors import executor_session
-from loci.adapters.local.executors.confined_executors import MOST_HERE, QUIET_SECONDS, ConfinedExecutors
+from loci.adapters.local.executors.confined_executors import MOST_HERE, RUNS_OF_AN_OWNER, ConfinedExecutors
 from loci.adapters.local.executors.executor_folder import ExecutorFolder
 from loci.adapters.local.executors.executor_starter import SERVER_SECONDS, ExecutorStarter, strongest_wall
-from loci.adapters.local.executors.run_places import OF_AN_OWNER
+from loci.adapters.local.executors.saved_variables import VariablesWriter
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
-from loci.adapters.sandbox import snapshots
-from loci.adapters.sandbox.snapshots import Snapshots
+from loci.adapters.sandbox.executor_state import VariablesSnapshot
 from loci.code.python import KEPT_SECONDS, MOST, Runner
 from loci.code.python_run import LostVariable, Ran, RunFailure, Stored, Value
 from loci.core.errors import LociError, NotFound, Unavailable
 from loci.core.identity import Owner
-from loci.core.signing import Keyring
 from loci.core.telemetry import Telemetry
 from loci.sandbox.supervisor.exchange import Bounds
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
@@ -72,10 +69,7 @@ class Server:
     def __init__(self, data: Path, clock: Clock, files: Files) -> None:
         self.data = data
         bounds = Bounds(seconds=120, grace_seconds=0.3)
-        seal = Keyring(["s" * 32]).seal("link")
         self.records = SqliteRecords(Database(data / "loci.db"), clock)
-        self.blobs = FolderBlobs(data / "blobs", seal, "http://here", clock)
-        self.snapshots = Snapshots(self.records, self.blobs, clock)
         self.starter = ExecutorStarter(
             data / "executors",
             runner_packages(),
@@ -88,7 +82,6 @@ class Server:
         self.executors = ConfinedExecutors(
             data / "executors",
             self.starter,
-            self.snapshots,
             bounds,
             clock,
             idle_seconds=IDLE,
@@ -101,33 +94,26 @@ class Server:
         assert isinstance(ran.outcome, Value), ran
         return ran.outcome.text
 
-    def save_failing(self) -> None:
-        """Save what has been quiet, on stores that fail."""
-        with suppress(LociError):
-            self.executors.tidy()
+    def saved(self, id: str) -> VariablesSnapshot | None:
+        """The variables that were saved last."""
+        return ExecutorFolder(self.executors.folder / id).known().snapshot
+
+    def files_of(self, id: str) -> list[Path]:
+        """The files with saved variables."""
+        return [*(self.executors.folder / id).glob("variables-*")]
 
 
-def fails_for(id: str, write: Callable[..., object]) -> Callable[..., object]:
-    """The write, but that this executor finds no space."""
+def fails_for(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have this executor's variables find no space."""
+    finish = VariablesWriter.finish
 
-    def failing(owner: Owner, key: str, *args: object, **kwargs: object) -> object:
-        if id in key:
+    def failing(writer: VariablesWriter, *args: Any) -> VariablesSnapshot:
+        if id in str(writer._path):  # pyright: ignore[reportPrivateUsage]
+            writer.abandon()
             raise Unavailable("No space left on device", "Free some")
-        return write(owner, key, *args, **kwargs)
+        return finish(writer, *args)
 
-    return failing
-
-
-def fails_at(number: int, write: Callable[..., object]) -> Callable[..., object]:
-    """The write, but that one of the calls finds no space."""
-    calls = iter(range(1000))
-
-    def failing(*args: object, **kwargs: object) -> object:
-        if next(calls) == number:
-            raise Unavailable("No space left on device", "Free some")
-        return write(*args, **kwargs)
-
-    return failing
+    monkeypatch.setattr(VariablesWriter, "finish", failing)
 
 
 @pytest.fixture
@@ -181,24 +167,13 @@ def test_an_idle_executor_is_ended_and_comes_back_with_its_variables(server: Ser
     assert [one.name for one in ran.condition.lost] == ["gen"]
 
 
-def test_variables_are_saved_soon_after_a_run(server: Server, clock: Clock) -> None:
-    id = server.runner.create(ANN)
-    server.runner.run(ANN, id, "x = 1")
-    assert server.snapshots.last(ANN, id) is None
-    clock.now += QUIET_SECONDS
-    server.executors.tidy()
-    snapshot = server.snapshots.last(ANN, id)
-    assert snapshot is not None
-    assert snapshot.kept == ("x",)
-
-
 def test_an_error_of_the_code_that_reads_as_ours_keeps_nothing_from_being_saved(server: Server, clock: Clock) -> None:
     id = server.runner.create(ANN)
     raises = "def __reduce__(self): raise ValueError('it would make the saved state larger than 64 MB')"
     server.runner.run(ANN, id, f"class Odd:\n    {raises}\nodd = Odd()\nx = 1")
-    clock.now += QUIET_SECONDS
+    clock.now += IDLE
     server.executors.tidy()
-    snapshot = server.snapshots.last(ANN, id)
+    snapshot = server.saved(id)
     assert snapshot is not None
     assert snapshot.kept == ("Odd", "x")
 
@@ -207,25 +182,8 @@ def test_variables_are_persisted_when_they_are_on_disk_and_not_before(server: Se
     id = server.runner.create(ANN)
     assert server.runner.run(ANN, id, "print(1)").condition.unsaved is None  # there is nothing to save
     unsaved = server.runner.run(ANN, id, "x = 1").condition.unsaved
-    assert unsaved == "they are saved 2 seconds after the last run"
-    assert server.snapshots.last(ANN, id) is None
-
-
-def test_it_is_told_why_variables_are_not_saved(server: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    id = server.runner.create(ANN)
-    with monkeypatch.context() as patched:
-        patched.setattr(server.blobs, "write", fails_for(id, server.blobs.write))
-        server.runner.run(ANN, id, "x = 1")
-        clock.now += QUIET_SECONDS
-        server.executors.tidy()
-        unsaved = server.runner.run(ANN, id, "x").condition.unsaved
-        assert unsaved == "saving them failed, and is tried again: No space left on device"
-    monkeypatch.setattr(executor_session, "MOST_BETWEEN_RUNS", 1 << 20)
-    server.runner.run(ANN, id, "large = b'x' * (2 << 20)")
-    clock.now += QUIET_SECONDS
-    server.executors.tidy()
-    unsaved = server.runner.run(ANN, id, "x").condition.unsaved
-    assert unsaved == "the variables take more than 1 MB; they are saved once the executor is idle"
+    assert unsaved == "they are saved when the executor is put away, or when the server stops"
+    assert server.saved(id) is None
 
 
 def test_names_of_an_executor_that_was_ended_outlive_a_crash(server: Server, restarted: Server) -> None:
@@ -283,7 +241,7 @@ def test_a_second_run_at_once_is_busy(server: Server) -> None:
 def test_what_a_timeout_took_is_told_and_what_was_saved_comes_back(server: Server, clock: Clock) -> None:
     id = server.runner.create(ANN)
     server.runner.run(ANN, id, "x = 1")
-    clock.now += QUIET_SECONDS
+    clock.now += IDLE
     server.executors.tidy()
     server.runner.run(ANN, id, "y = 2")
     ran = server.runner.run(ANN, id, "import os; os._exit(0)")
@@ -298,8 +256,8 @@ def test_a_damaged_snapshot_is_told_and_the_executor_goes_on(server: Server, res
     id = server.runner.create(ANN)
     server.runner.run(ANN, id, "x = 1")
     server.executors.close()
-    [key] = server.blobs.list(ANN, f"executors/{id}/")
-    server.blobs.write(ANN, key, b"P" + b"\0" * 40)
+    [file] = server.files_of(id)
+    file.write_bytes(b"P" + b"\0" * 40)
     ran = restarted.runner.run(ANN, id, "2")
     assert (ran.outcome, ran.condition.state) == (Value("int", "2"), "lost")
     assert ran.condition.lost == (
@@ -310,59 +268,32 @@ def test_a_damaged_snapshot_is_told_and_the_executor_goes_on(server: Server, res
 def test_after_a_failed_write_the_next_snapshot_is_whole(
     server: Server, restarted: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snapshots, "PIECE", 1 << 20)
-    digests = dict[str, str]()
-    for failing in range(3):
-        id = server.runner.create(ANN)
-        code = "import hashlib, os\nlarge = os.urandom(6 << 20)\nhashlib.sha256(large).hexdigest()"
-        digests[id] = server.shown(id, code)
-        clock.now += QUIET_SECONDS
-        with monkeypatch.context() as patched:
-            patched.setattr(server.blobs, "write", fails_at(failing, server.blobs.write))
-            server.save_failing()
+    id = server.runner.create(ANN)
+    code = "import hashlib, os\nlarge = os.urandom(6 << 20)\nhashlib.sha256(large).hexdigest()"
+    digest = server.shown(id, code)
+    clock.now += IDLE
+    with monkeypatch.context() as patched:
+        fails_for(id, patched)
         server.executors.tidy()
-        assert len(server.blobs.list(ANN, f"executors/{id}/")) == 7
-        assert server.shown(id, "len(large)") == str(6 << 20)
+    assert server.files_of(id) == []
+    assert server.shown(id, "len(large)") == str(6 << 20)
     server.executors.close()
-    for id, digest in digests.items():
-        assert restarted.shown(id, "hashlib.sha256(large).hexdigest()") == digest
+    assert len(server.files_of(id)) == 1
+    assert restarted.shown(id, "hashlib.sha256(large).hexdigest()") == digest
 
 
 def test_an_executor_that_cannot_be_saved_keeps_no_other_from_it(
     server: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full, other = server.runner.create(ANN), server.runner.create(ANN)
-    monkeypatch.setattr(server.blobs, "write", fails_for(full, server.blobs.write))
+    fails_for(full, monkeypatch)
     for id in (full, other):
         server.runner.run(ANN, id, "x = 1")
-    clock.now += QUIET_SECONDS
-    server.executors.tidy()
-    assert server.snapshots.last(ANN, other) is not None
     clock.now += IDLE
     server.executors.tidy()
-    assert {one.id: one.is_here for one in server.executors.sessions()} == {full: True, other: False}
+    until(lambda: {one.id: one.is_here for one in server.executors.sessions()} == {full: True, other: False})
+    assert server.saved(other) is not None
     assert server.shown(full, "x") == "1"
-
-
-def test_a_leftover_that_cannot_be_removed_keeps_no_executor_from_being_saved(
-    server: Server, restarted: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    left = server.runner.create(ANN)
-    server.runner.run(ANN, left, "x = 1")
-    server.executors.close()
-    clock.now += KEPT_SECONDS + 1
-
-    def fails(*_: object) -> None:
-        raise Unavailable("The store is locked", "Try again")
-
-    monkeypatch.setattr(restarted.snapshots, "remove", fails)
-    id = restarted.runner.create(ANN)
-    restarted.runner.run(ANN, id, "x = 1")
-    clock.now += QUIET_SECONDS
-    assert until(lambda: restarted.snapshots.last(ANN, id) is not None)
-    monkeypatch.undo()
-    restarted.executors.sweep()
-    assert not (restarted.executors.folder / left).exists()
 
 
 def test_at_the_end_one_that_cannot_be_saved_loses_no_other(
@@ -372,7 +303,7 @@ def test_at_the_end_one_that_cannot_be_saved_loses_no_other(
     for id in (full, other):
         server.runner.run(ANN, id, "x = 1")
     with monkeypatch.context() as patched:
-        patched.setattr(server.blobs, "write", fails_for(full, server.blobs.write))
+        fails_for(full, patched)
         server.executors.close()
     assert not any(one.is_here for one in server.executors.sessions())
     assert restarted.shown(other, "x") == "1"
@@ -383,7 +314,7 @@ def test_making_room_does_not_replace_an_answer_by_anothers_error(
     server: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     oldest = server.runner.create(ANN)
-    monkeypatch.setattr(server.blobs, "write", fails_for(oldest, server.blobs.write))
+    fails_for(oldest, monkeypatch)
     for id in (oldest, *(server.runner.create(ANN) for _ in range(MOST_HERE))):
         clock.now += 0.1
         assert server.shown(id, "x = 1\nx") == "1"
@@ -396,9 +327,9 @@ def test_only_the_last_snapshot_is_kept(server: Server, clock: Clock) -> None:
     id = server.runner.create(ANN)
     for number in range(3):
         server.runner.run(ANN, id, f"x = {number}")
-        clock.now += QUIET_SECONDS
+        clock.now += IDLE
         server.executors.tidy()
-    assert len(server.blobs.list(ANN, f"executors/{id}/")) == 1
+    assert len(server.files_of(id)) == 1
 
 
 def test_an_executor_is_not_kept_for_ever(server: Server, restarted: Server, clock: Clock) -> None:
@@ -409,7 +340,6 @@ def test_an_executor_is_not_kept_for_ever(server: Server, restarted: Server, clo
     with pytest.raises(NotFound):
         restarted.runner.run(ANN, id, "x")
     restarted.executors.sweep()
-    assert restarted.blobs.list(ANN, "executors/") == []
     assert not (restarted.executors.folder / id).exists()
 
 
@@ -420,7 +350,6 @@ def test_an_expired_executor_leaves_nothing_behind_while_the_server_runs(server:
     assert until(lambda: not any(one.is_here for one in server.executors.sessions()))
     clock.now += KEPT_SECONDS
     assert until(lambda: not (server.executors.folder / id).exists())
-    assert server.blobs.list(ANN, "executors/") == []
     assert until(lambda: not server.executors.sessions())
 
 
@@ -455,10 +384,10 @@ def test_few_processes_stay_however_many_executors_there_are(server: Server) -> 
 def test_an_owner_who_takes_all_places_they_get_leaves_some_to_others(server: Server) -> None:
     ids = [server.runner.create(ANN) for _ in range(6)]
     code = "open('begun', 'w').close()\nwhile True: pass"
-    loops = [threading.Thread(target=server.runner.run, args=(ANN, id, code)) for id in ids[:OF_AN_OWNER]]
+    loops = [threading.Thread(target=server.runner.run, args=(ANN, id, code)) for id in ids[:RUNS_OF_AN_OWNER]]
     for one in loops:
         one.start()
-    until(lambda: len(list(server.executors.folder.rglob("begun"))) == OF_AN_OWNER)
+    until(lambda: len(list(server.executors.folder.rglob("begun"))) == RUNS_OF_AN_OWNER)
     with pytest.raises(LociError) as busy:
         server.runner.run(ANN, ids[-1], "1")
     assert busy.value.code == "EXECUTOR_BUSY"
@@ -487,7 +416,7 @@ def test_what_could_not_be_saved_in_time_is_lost_by_name_and_reason(
     monkeypatch.setattr(executor_session, "SAVE_SECONDS", 0.2)
     id = server.runner.create(ANN)
     server.runner.run(ANN, id, SWALLOWS + "x = 1\ns = Slow()")
-    clock.now += QUIET_SECONDS
+    clock.now += IDLE
     server.executors.tidy()
     ran = server.runner.run(ANN, id, "2")
     assert ran.condition.state == "lost"

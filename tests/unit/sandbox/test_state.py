@@ -141,13 +141,6 @@ def test_saving_that_takes_too_long_is_interrupted_and_variables_stay(python: Ex
         assert printed(one, "print(x)") == "7\n"
 
 
-def test_saving_that_is_given_up_is_interrupted(python: ExecutorFactory) -> None:
-    with python.executor(PATIENT) as one:
-        printed(one, "class Slow:\n    def __reduce__(self):\n        while True: pass\nx = 7\ns = Slow()")
-        assert not one.save(lambda _: None, 1 << 20, 60, lambda: True).said["ok"]
-        assert printed(one, "print(x)") == "7\n"
-
-
 def test_saving_that_never_ends_ends_the_executor(python: ExecutorFactory) -> None:
     with python.executor(PATIENT) as one:
         printed(one, SWALLOWS + "s = Slow()")

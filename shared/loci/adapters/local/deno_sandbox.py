@@ -2,9 +2,7 @@
 
 import os
 import threading
-from collections import Counter
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,14 +26,13 @@ class DenoSandbox:
         self._wall = wall
         self._spares = spares
         self._turn = threading.Lock()
-        self._running: Counter[str] = Counter()
         self._runner: DenoRunner | None = None
         self._layers: frozenset[Layer] = frozenset()
         self._is_closed = False
 
     def run(
         self,
-        owner: Owner,
+        owner: Owner,  # noqa: ARG002 (each job has a process of its own)
         job: TypeScriptJob,
         call: ToolCall,
         given_up: GivenUp = never,
@@ -47,28 +44,8 @@ class DenoSandbox:
                 "Send what it needs as `context`",
                 code="SANDBOX_UNAVAILABLE",
             )
-        with self._way(owner) as others:
-            ran = runner.run(
-                deno_job(job),
-                lambda tool, arguments: called(call, tool, arguments),
-                given_up,
-                owner=owner.key,
-                others=others,
-            )
+        ran = runner.run(deno_job(job), lambda tool, arguments: called(call, tool, arguments), given_up)
         return run_result(ran)
-
-    @contextmanager
-    def _way(self, owner: Owner) -> Generator[int]:
-        """The way of a run, beside so many others of its owner."""
-        with self._turn:
-            others = self._running[owner.key]
-            self._running[owner.key] += 1
-        try:
-            yield others
-        finally:
-            with self._turn:
-                self._running[owner.key] -= 1
-                self._running += Counter()  # forgets owners who have none
 
     def close(self) -> None:
         with self._turn:

@@ -21,7 +21,6 @@ AT_ONCE = 500
 LASTING = frozenset(
     [
         "executor",
-        "executor-state",
         "executor-run",
         "workflow",
         "workflow_value",

@@ -2,16 +2,29 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import cast
 
 from loci.adapters.sandbox import run_results
-from loci.adapters.sandbox.snapshots import VariablesSnapshot
 from loci.code.python_run import ExecutorCondition, LostVariable
+from loci.core.json import Json, JsonObject
 from loci.sandbox.supervisor.exchange import WhyEnded
 from loci.sandbox.supervisor.variables import Kept, Lost, New, Restored, Start
 
 MORE_CHANGED = LostVariable(run_results.MORE, "those are lost, or older, that the last runs have set")
 NOT_SAVED = "it was set after the variables were last saved"
 CUT_OFF = LostVariable("(variables of the last run)", "that run was cut off before it was answered")
+
+
+@dataclass(frozen=True, slots=True)
+class VariablesSnapshot:
+    """The variables that were saved last. Their content is never more than bytes here."""
+
+    generation: str
+    pieces: tuple[str, ...]
+    """The hashes of their content, in order."""
+    size: int
+    kept: tuple[str, ...]
+    lost: tuple[LostVariable, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +76,44 @@ def condition_after_end(condition: ExecutorCondition, why: WhyEnded) -> Executor
     """The condition after a run that started in this one and ended its process."""
     reason = f"the executor was ended ({run_results.ENDED[why][0]})"
     return ExecutorCondition("lost", (), (*condition.lost, *_each(condition.kept, reason)))
+
+
+def known_to_json(known: KnownVariables) -> JsonObject:
+    """The variables as a record or a file keeps them."""
+    snapshot = known.snapshot
+    return {
+        "names": list[Json](known.names),
+        "changed": list[Json](known.changed),
+        "why_not_saved": known.why_not_saved,
+        "snapshot": snapshot
+        and {
+            "generation": snapshot.generation,
+            "pieces": list[Json](snapshot.pieces),
+            "size": snapshot.size,
+            "kept": list[Json](snapshot.kept),
+            "lost": [{"name": one.name, "reason": one.reason} for one in snapshot.lost],
+        },
+    }
+
+
+def known_from_json(value: JsonObject) -> KnownVariables:
+    """The variables that a record or a file holds; `KeyError`, `TypeError` or `ValueError` if it is damaged."""
+    saved, snapshot = cast("JsonObject | None", value["snapshot"]), None
+    if saved:
+        lost = cast("list[dict[str, str]]", saved["lost"])
+        snapshot = VariablesSnapshot(
+            str(saved["generation"]),
+            tuple(cast("list[str]", saved["pieces"])),
+            int(str(saved["size"])),
+            tuple(cast("list[str]", saved["kept"])),
+            tuple(LostVariable(one["name"], one["reason"]) for one in lost),
+        )
+    return KnownVariables(
+        tuple(cast("list[str]", value["names"])),
+        snapshot,
+        tuple(cast("list[str]", value.get("changed", []))),
+        why_not_saved=str(value.get("why_not_saved", NOT_SAVED)),
+    )
 
 
 def _gone(lost: tuple[LostVariable, ...]) -> ExecutorCondition:

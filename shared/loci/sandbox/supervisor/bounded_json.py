@@ -4,76 +4,70 @@ An empty list takes three bytes here and 72 in memory, so that a line of 6 MB wo
 """
 
 import json
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
-from loci.sandbox.supervisor import long_texts
-from loci.sandbox.supervisor.reading_turns import LARGE, ReadingTime
+LARGE = 1 << 18
+PAUSE, LONGEST_PAUSE = 2, 0.5
+"""After a large text: a multiple of the time that it took, and the most seconds."""
 
 
 class TooManyPartsError(ValueError):
-    """It has more parts than may be read, or names that are too long."""
+    """It has more parts than may be read."""
+
+
+class _LargeTexts:
+    """Lets one large text be parsed at a time, with a pause before the next: meanwhile no other thread runs Python."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._free_at = 0.0
+
+    @contextmanager
+    def one(self) -> Generator[None]:
+        with self._turn:
+            time.sleep(max(0.0, self._free_at - time.monotonic()))
+            began = time.thread_time()
+            try:
+                yield
+            finally:
+                took = time.thread_time() - began
+                self._free_at = time.monotonic() + min(PAUSE * took, LONGEST_PAUSE)
+
+
+_large_texts = _LargeTexts()
 
 
 def parsed_json(content: bytes, most: int) -> Any:
-    """Parse it if it has at most so many parts; `ValueError` if it has more, or is no JSON. Waits for its turn."""
-    with ReadingTime().reading(len(content)):
-        return parsed_now(content, most)
+    """Parse it if it has at most so many parts; `ValueError` if it has more, or is no JSON."""
+    if len(content) <= LARGE:
+        return _parsed(content, most)
+    with _large_texts.one():
+        return _parsed(content, most)
 
 
-def parsed_now(content: bytes, most: int) -> Any:
-    """The same for whoever has the turn to read it."""
-    mask = long_texts.mask(content)
-    if _parts(mask, most) > most:
+def _parsed(content: bytes, most: int) -> Any:
+    if _parts(content, most) > most:
         raise TooManyPartsError(f"it has more than {most:,} parts")
     try:
-        if len(content) <= LARGE:
-            # As text: of bytes, the parser also takes UTF-16, in which we would count wrongly.
-            return json.loads(content.decode(), parse_constant=_refuse)
-        return _in_steps(content, mask)
+        # As text: of bytes, the parser also takes UTF-16, in which we would count wrongly.
+        return json.loads(content.decode(), parse_constant=_refuse)
     except RecursionError:
         raise ValueError("it is too deep") from None
 
 
-def _in_steps(content: bytes, mask: bytes) -> Any:
-    """Parse it so that other threads have their turn meanwhile: they have it wherever Python is called."""
-    try:
-        rest, texts = long_texts.taken_out(content, mask)
-    except long_texts.LongNameError as error:
-        raise TooManyPartsError(str(error)) from None
-
-    def number(literal: str) -> object:
-        return texts[literal] if literal in texts else float(literal)
-
-    return json.loads(
-        rest.decode(),
-        parse_constant=_refuse,
-        parse_float=number,
-        parse_int=lambda literal: int(literal),
-        object_hook=lambda found: found,
-    )
-
-
-def _parts(mask: bytes, most: int) -> int:
+def _parts(content: bytes, most: int) -> int:
     """At least the number of values in it; more than `most` if it has too many."""
-    quotes = mask.count(b'"')
-    if quotes > most:
-        return quotes
-    found = _separators(mask)
-    if found > most:  # or they are in its texts
-        found = _separators_outside(mask, most)
+    # Without what is escaped, each other quotation mark begins or ends a text.
+    plain = content.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in content else content
+    quotes = plain.count(b'"')
+    found = _separators(plain)
+    if quotes <= most < found:  # or they are in its texts
+        found = _separators(b"".join(plain.split(b'"')[::2]))
     return max(quotes, found)
-
-
-def _separators_outside(mask: bytes, most: int) -> int:
-    """The separators that are in no text."""
-    found, inside = 0, False
-    for at in range(0, len(mask), long_texts.BLOCK):
-        parts = mask[at : at + long_texts.BLOCK].split(b'"')
-        found += _separators(b"".join(parts[inside::2]))
-        if found > most:
-            break
-        inside ^= len(parts) % 2 == 0
-    return found
 
 
 def _separators(content: bytes) -> int:

@@ -91,11 +91,6 @@ class ControlGroup:
         except (OSError, ValueError):
             return False
 
-    def give_way(self, steps: int) -> None:
-        """Have less of the processors as long as others want them, in steps as those of `nice`."""
-        with contextlib.suppress(OSError):
-            _write(f"{self._folder}/cpu.weight.nice", steps)
-
     def end(self) -> bool:
         """Kill what is in it, and remove it. False if that is not gone yet."""
         with contextlib.suppress(OSError):  # since Linux 5.14

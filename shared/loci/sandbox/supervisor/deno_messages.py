@@ -1,12 +1,11 @@
 """A run of TypeScript: its job, the lines that its process says, and how it ended. Each line is taken for hostile."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
-from loci.sandbox.supervisor.bounded_json import TooManyPartsError, parsed_now
-from loci.sandbox.supervisor.reading_turns import ReadingTime
+from loci.sandbox.supervisor.bounded_json import TooManyPartsError, parsed_json
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 DEEPEST = 120
@@ -141,18 +140,10 @@ class BadResultError(ValueError):
     """A result that makes no sense."""
 
 
-def parsed(line: bytes, time: ReadingTime | None = None, meanwhile: Callable[[], None] = lambda: None) -> Message:
-    """The message in a line. Any other text was printed by the code itself, past its console.
-
-    `time` is what the run's messages have taken so far: a large one waits for its turn.
-    """
-    with (time or ReadingTime()).reading(len(line), meanwhile):
-        return _parsed(line)
-
-
-def _parsed(line: bytes) -> Message:
+def parsed(line: bytes) -> Message:
+    """The message in a line. Any other text was printed by the code itself, past its console."""
     try:
-        content = parsed_now(line, MOST_PARTS)
+        content = parsed_json(line, MOST_PARTS)
         if not isinstance(content, dict):
             return _printed(line)
         fields = cast("Mapping[str, Json]", content)

@@ -1,6 +1,5 @@
 """One Deno process behind the wall, seen from outside: what it says, how it ends, how much memory it has."""
 
-import contextlib
 import fcntl
 import json
 import os
@@ -12,7 +11,6 @@ from collections.abc import Callable, Iterator
 
 from loci.sandbox.supervisor.control_groups import ControlGroup, end_group
 from loci.sandbox.supervisor.deno_messages import Ready, parsed
-from loci.sandbox.supervisor.giving_way import give_way
 from loci.sandbox.supervisor.process_use import memory_use
 
 KEPT_ERRORS = 65536
@@ -146,15 +144,6 @@ class DenoProcess:
         now = memory_use(self.pid).bytes
         self.peak = max(self.peak, now)
         return now
-
-    def give_way(self, steps: int) -> None:
-        """Have less of the processors as long as others want them. Nobody can take that back."""
-        if not steps or self.pid is None:
-            return
-        with contextlib.suppress(OSError):  # it has ended
-            for task in map(int, os.listdir(f"/proc/{self.pid}/task")):
-                os.setpriority(os.PRIO_PROCESS, task, min(19, os.getpriority(os.PRIO_PROCESS, task) + steps))
-        give_way(self.pid, steps, self._group)
 
     @property
     def was_out_of_memory(self) -> bool:

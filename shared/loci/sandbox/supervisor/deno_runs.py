@@ -23,8 +23,6 @@ from loci.sandbox.supervisor.deno_messages import (
 )
 from loci.sandbox.supervisor.deno_process import DenoProcess, NotStartedError
 from loci.sandbox.supervisor.deno_starter import DenoStarter, ProcessShape
-from loci.sandbox.supervisor.giving_way import steps_beside
-from loci.sandbox.supervisor.reading_turns import ReadingTime
 from loci.sandbox.supervisor.spare_processes import SpareProcesses
 from loci.sandbox.supervisor.tool_calls import Call, ToolCalls
 from loci.sandbox.wall.layers import Layer
@@ -41,8 +39,6 @@ BESIDE_HEAP_MB = 400
 """Memory that a process may have besides its heap, seen from outside; RLIMIT_DATA does not count shared memory."""
 COMMON_MB = 512
 """The heap that spare processes have. A job with another one waits for a process of its own."""
-LEFT = 1
-"""Spare processes that only an owner takes who runs nothing else."""
 OUT_OF_MEMORY = re.compile(
     rb"out of memory|heap limit|Fatal process OOM|allocation failed|memory allocation of \d+ bytes failed",
     re.IGNORECASE,
@@ -70,36 +66,21 @@ class DenoRunner:
         self._starter = DenoStarter(deno, layers)
         self.spares = SpareProcesses(self._starter.start, ProcessShape(COMMON_MB), spares)
 
-    def run(
-        self,
-        job: DenoJob,
-        call: Call,
-        given_up: Callable[[], bool] = lambda: False,
-        *,
-        owner: object = None,
-        others: int = 0,
-    ) -> FinishedRun:
-        """Run the code until it ends, has to end, or nobody waits for it any more. Then its process is killed.
-
-        On a busy machine it has less of the processors the more `others` its owner runs. Then it also leaves the last
-        spare process to an owner who runs nothing.
-        """
+    def run(self, job: DenoJob, call: Call, given_up: Callable[[], bool] = lambda: False) -> FinishedRun:
+        """Run the code until it ends, has to end, or nobody waits for it any more. Then its process is killed."""
         began = time.monotonic()
         for attempt in range(ATTEMPTS):
             log = RunLog()
             try:
-                child = self.spares.take(
-                    ProcessShape(job.memory_mb, job.read), is_new=attempt > 0, left=LEFT if others else 0
-                )
+                child = self.spares.take(ProcessShape(job.memory_mb, job.read), is_new=attempt > 0)
             except NotStartedError as error:
                 if error.is_killed and attempt + 1 < ATTEMPTS:
                     continue
                 return FinishedRun(Broken("start", f"{DID_NOT_START}: {error}"), log, _ms(began), 0)
-            child.give_way(steps_beside(others))
             bridge = ToolCalls(job, call, log)
             began = time.monotonic()
             try:
-                run = _Run(job, child, bridge, log, began, given_up, owner)
+                run = _Run(job, child, bridge, log, began, given_up)
                 outcome = run.outcome()
                 child.resident()
             finally:
@@ -115,14 +96,6 @@ class DenoRunner:
         self._starter.close()
 
 
-class _EndedError(Exception):
-    """A run has to end while one of its messages waits to be read."""
-
-    def __init__(self, why: Broken) -> None:
-        super().__init__(why.message)
-        self.why = why
-
-
 class _Run:
     def __init__(
         self,
@@ -132,7 +105,6 @@ class _Run:
         log: RunLog,
         began: float,
         given_up: Callable[[], bool],
-        owner: object,
     ) -> None:
         self._job = job
         self._child = child
@@ -142,18 +114,13 @@ class _Run:
         self.has_not_begun = False
         """True if the process ended before it had read its job: another one may do it."""
         self._until = began + job.timeout_ms / 1000
-        self._time_of_messages = ReadingTime(owner)
-
-    @property
-    def _deadline(self) -> float:
-        return self._until + self._time_of_messages.waited
 
     def outcome(self) -> Returned | Thrown | Broken:
         if self._given_up():
             return GIVEN_UP  # before its turn came
         line = {"code": self._job.code, "context": self._job.context, "servers": self._job.servers}
         self._child.send(json.dumps(line).encode())
-        while (left := self._deadline - time.monotonic()) > 0:
+        while (left := self._until - time.monotonic()) > 0:
             if self._child.wait(min(left, LOOK_SECONDS), self._bridge.descriptors):
                 for answer in self._bridge.answers():
                     self._child.send(answer)
@@ -161,7 +128,7 @@ class _Run:
                 return found
             if self._given_up():
                 return GIVEN_UP
-        return self._too_late()
+        return Broken("timeout", f"The code was stopped after {self._job.timeout_ms} ms")
 
     def _judged(self) -> Returned | Thrown | Broken | None:
         """The outcome, if the run has ended."""
@@ -171,16 +138,14 @@ class _Run:
                     return found
         except TooManyPartsError as error:
             return Broken("output", f"The result is too large to be read: {error}")
-        except _EndedError as ended:
-            return ended.why
         except BadResultError as error:
             return Broken("protocol", f"The sandbox gave a result that makes no sense ({error})")
         if self._child.written > MOST_WRITTEN or self._child.unfinished > LARGEST_LINE:
             return Broken("output", f"The code gave out more than {MOST_WRITTEN // MB} MB")
         if self._child.line_count > MOST_LINES:
             return Broken("output", f"The code printed more than {MOST_LINES:,} lines")
-        if (found := self._over_memory()) is not None:
-            return found
+        if self._child.resident() > (self._job.memory_mb + BESIDE_HEAP_MB) * MB:
+            return Broken("memory", f"The code used more than {self._job.memory_mb} MB, array buffers included")
         if self._child.is_silent:
             self._last_words()
             self.has_not_begun = self._child.has_read_nothing
@@ -190,7 +155,7 @@ class _Run:
     def _took(self, line: bytes) -> Returned | Thrown | Broken | None:
         if len(line) > LARGEST_LINE:
             return Broken("output", f"A result has at most {LARGEST_LINE // MB} MB")
-        match parsed(line, self._time_of_messages, self._hold_limits):
+        match parsed(line):
             case Logged() as logged:
                 self._log.add(logged)
             case ToolRequest() as asked:
@@ -207,23 +172,6 @@ class _Run:
             case Ready():
                 pass
         return None
-
-    def _over_memory(self) -> Broken | None:
-        if self._child.resident() > (self._job.memory_mb + BESIDE_HEAP_MB) * MB:
-            return Broken("memory", f"The code used more than {self._job.memory_mb} MB, array buffers included")
-        return None
-
-    def _hold_limits(self) -> None:
-        """Look at the run while one of its messages waits to be read."""
-        if (found := self._over_memory()) is not None:
-            raise _EndedError(found)
-        if time.monotonic() > self._deadline:
-            raise _EndedError(self._too_late())
-        if self._given_up():
-            raise _EndedError(GIVEN_UP)
-
-    def _too_late(self) -> Broken:
-        return Broken("timeout", f"The code was stopped after {self._job.timeout_ms} ms")
 
     def _last_words(self) -> None:
         """Wait for the reason of its end, which comes a moment after its output closes."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from loci.sandbox.inside import frames
-from loci.sandbox.supervisor.reading_turns import ReadingTime
 
 MB = 1 << 20
 BEGUN_SECONDS = 0.1
@@ -106,7 +105,6 @@ class Exchange:
         lookup: FileLookup | None = None,
         take: Callable[[bytes], None] | None = None,
         given_up: Callable[[], bool] = lambda: False,
-        owner: object = None,
     ) -> None:
         self.is_answer = is_answer
         self.began = time.monotonic()
@@ -114,7 +112,6 @@ class Exchange:
         self.soft = soft
         """True if the code is interrupted first, and ended only if that does not help."""
         self.interrupted = False
-        self.time_of_messages = ReadingTime(owner)
         self._given_up = given_up
         self.output = Output()
         self._lookup = lookup

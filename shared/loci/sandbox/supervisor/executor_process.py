@@ -16,7 +16,7 @@ from contextvars import copy_context
 from typing import Any, cast
 
 from loci.sandbox.inside import frames
-from loci.sandbox.supervisor.bounded_json import parsed_now
+from loci.sandbox.supervisor.bounded_json import parsed_json
 from loci.sandbox.supervisor.control_groups import ControlGroup, end_group
 from loci.sandbox.supervisor.daemon_threads import in_thread
 from loci.sandbox.supervisor.exchange import (
@@ -30,7 +30,6 @@ from loci.sandbox.supervisor.exchange import (
     WhyEnded,
     framed,
 )
-from loci.sandbox.supervisor.giving_way import give_way
 from loci.sandbox.supervisor.held_limits import HeldLimits
 from loci.sandbox.supervisor.process_handle import ProcessHandle
 
@@ -61,11 +60,7 @@ class ExecutorProcess:
         self._held = bytearray()
         self._waiting: deque[Iterator[bytes]] = deque()
         self._unsent = memoryview(b"")
-        self.owner: object = None
-        """Whose messages these are; owners take turns to have them read."""
         self.has_run = False
-        self._gives_way: int | None = 0
-        """None if it is not known."""
         self.ended: WhyEnded | None = None
         for one in descriptors:
             os.set_blocking(one, False)
@@ -104,25 +99,14 @@ class ExecutorProcess:
         message: Message = {"op": "run", "code": code, "saved": saved}
         return self._request(message, seconds or self._bounds.seconds, lookup=lookup, soft=True, given_up=given_up)
 
-    def give_way(self, steps: int) -> None:
-        """Have less of the processors as long as others want them, until it is told otherwise."""
-        if steps != self._gives_way and self.ended is None:
-            self._gives_way = steps if give_way(self.id, steps, self._group) else None
-
-    def save(
-        self,
-        take: Callable[[bytes], None],
-        most: int,
-        seconds: float,
-        given_up: Callable[[], bool] = lambda: False,
-    ) -> ExecutorReply:
+    def save(self, take: Callable[[bytes], None], most: int, seconds: float) -> ExecutorReply:
         """Hand over the variables, piece by piece. They are bytes here, and never more.
 
-        Past its time, or if given up, it is interrupted, and the variables stay; if that does not help, it is ended.
+        Past its time it is interrupted, and the variables stay; if that does not help, it is ended.
         `take` must not raise: that ends the executor, since the rest of its bytes would be taken for the next answer's.
         """
         message: Message = {"op": "save", "most": most}
-        return self._request(message, seconds, take=take, room=most + most // 8, soft=True, given_up=given_up)
+        return self._request(message, seconds, take=take, room=most + most // 8, soft=True)
 
     def restore(self, pieces: Iterable[bytes], seconds: float) -> ExecutorReply:
         """Give it back variables that `save` handed over."""
@@ -165,7 +149,6 @@ class ExecutorProcess:
             lookup=lookup,
             take=take,
             given_up=given_up,
-            owner=self.owner,
         )
         self._handle.signal(signal.SIGCONT)
         try:
@@ -223,12 +206,12 @@ class ExecutorProcess:
         return finding.result()
 
     def _hold_limits(self, exchange: Exchange) -> None:
-        now, waited = time.monotonic(), exchange.time_of_messages.waited
-        if now > exchange.until + waited or (not exchange.interrupted and exchange.is_given_up(now)):
+        now = time.monotonic()
+        if now > exchange.until or (not exchange.interrupted and exchange.is_given_up(now)):
             if not exchange.soft or exchange.interrupted:
                 self._stop("given up" if exchange.is_given_up(now) else "time", exchange)
             exchange.interrupted = True
-            exchange.until = now - waited + self._bounds.grace_seconds
+            exchange.until = now + self._bounds.grace_seconds
             self._handle.signal(signal.SIGINT)
         if why := self._limits.broken(exchange.output):
             self._stop(why, exchange)
@@ -317,8 +300,7 @@ class ExecutorProcess:
 
     def _message(self, payload: bytes, exchange: Exchange) -> Message:
         try:
-            with exchange.time_of_messages.reading(len(payload), lambda: self._hold_limits(exchange)):
-                said = parsed_now(payload, MOST_PARTS)
+            said = parsed_json(payload, MOST_PARTS)
         except ValueError:
             said = None
         if not isinstance(said, dict):

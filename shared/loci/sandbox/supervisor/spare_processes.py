@@ -26,13 +26,10 @@ class SpareProcesses:
         self._filler: threading.Thread | None = None
         self._closed = False
 
-    def take(self, shape: ProcessShape, *, is_new: bool = False, left: int = 0) -> DenoProcess:
-        """A process that waits for a job: a spare one, or a new one if none has that shape or `is_new` asks for it.
-
-        So many spare ones must be `left`, too.
-        """
+    def take(self, shape: ProcessShape, *, is_new: bool = False) -> DenoProcess:
+        """A process that waits for a job: a spare one, or a new one if none has that shape or `is_new` asks for it."""
         if shape == self._shape and self._size and not is_new:
-            while (spare := self._next(left)) is not None:
+            while (spare := self._next()) is not None:
                 spare.wait(0, ())
                 if spare.ended is None and not spare.is_silent:
                     return spare
@@ -54,9 +51,9 @@ class SpareProcesses:
             filler.join(CLOSE_SECONDS)
         self._drop()
 
-    def _next(self, left: int) -> DenoProcess | None:
+    def _next(self) -> DenoProcess | None:
         with self._changed:
-            found = self._ready.popleft() if len(self._ready) > left else None
+            found = self._ready.popleft() if self._ready else None
             if self._filler is None and not self._closed:
                 self._filler = threading.Thread(target=self._fill, name="spares", daemon=True)
                 self._filler.start()

@@ -104,7 +104,6 @@ def save(
     *,
     all_of_it: bool,
     seconds: float = SECONDS,
-    given_up: Callable[[], bool] = lambda: False,
 ) -> Saved | Unsaved:
     """Hand the variables over to `take`, in so many bytes at most.
 
@@ -113,7 +112,7 @@ def save(
     """
     too_slow = f"saving the variables took longer than {seconds:.3g} s"
     try:
-        reply = executor.save(take, most, seconds, given_up)
+        reply = executor.save(take, most, seconds)
     except ExecutorEnded as ended:
         slow = f"{too_slow}, and its process had to be ended"
         return Unsaved(slow if ended.why == "time" else f"the variables could not be saved ({ended.why})")

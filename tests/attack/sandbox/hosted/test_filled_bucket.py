@@ -12,10 +12,9 @@ from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
 from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
-from loci.adapters.aws.sandbox.lambda_executors import MOST_SAVED, LambdaExecutors
+from loci.adapters.aws.sandbox.lambda_executors import MOST_SAVED, PIECE, LambdaExecutors, blobs_of
 from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine
-from loci.adapters.sandbox.snapshots import PIECE, blobs_of
 from loci.sandbox.lambda_host.function_answer import packed_answer
 from loci.sandbox.lambda_host.saved_state import write_object
 from loci.sandbox.supervisor.exchange import Bounds

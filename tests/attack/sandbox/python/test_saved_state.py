@@ -7,21 +7,22 @@ from pathlib import Path
 import pytest
 
 from loci.adapters.local.executors.confined_executors import ConfinedExecutors
+from loci.adapters.local.executors.executor_folder import ExecutorFolder
 from loci.adapters.local.executors.executor_starter import ExecutorStarter
-from loci.adapters.sandbox.snapshots import BLOBS, Snapshots
-from loci.adapters.sandbox.state_quota import StateQuota
+from loci.adapters.local.executors.saved_variables import SavedBytes
 from loci.code.python_run import Ran, RunFailure
 from loci.core.identity import Owner
 from loci.sandbox.supervisor.exchange import Bounds
 from tests.attack.sandbox.conftest import Tried
 from tests.attack.sandbox.python.test_meters import WALLS
-from tests.contract.stores import ANN, CLOCK, START, Stores, in_folder
+from tests.contract.stores import ANN, CLOCK, START
 from tests.support.each import each
 from tests.support.executors import runner_packages, walls
 from tests.support.no_files import NoFiles
 
 MB = 1 << 20
 QUOTA = 12 * MB
+IDLE = 900.0
 BOUNDS = Bounds(seconds=60.0, grace_seconds=0.3, disk_bytes=64 * MB)
 FORGED = """
 import gc, json, os, struct
@@ -44,7 +45,6 @@ class Here:
     """Executors of this machine, whose owners may save little."""
 
     def __init__(self, folder: Path, wall: str) -> None:
-        self.stores: Stores = in_folder(folder)
         self.folder = folder / "executors"
         self._wall = wall
         self.executors = self._made()
@@ -53,8 +53,10 @@ class Here:
         starter = ExecutorStarter(
             self.folder, runner_packages(), BOUNDS, layers=lambda: walls()[self._wall], drawing=False, packages=()
         )
-        snapshots = Snapshots(self.stores.records, self.stores.blobs, CLOCK, StateQuota(QUOTA))
-        return ConfinedExecutors(self.folder, starter, snapshots, BOUNDS, CLOCK, idle_seconds=900, kept_seconds=86_400)
+        saved_bytes = SavedBytes(self.folder, QUOTA)
+        return ConfinedExecutors(
+            self.folder, starter, BOUNDS, CLOCK, idle_seconds=IDLE, kept_seconds=86_400, saved_bytes=saved_bytes
+        )
 
     def close(self) -> None:
         self.executors.close()
@@ -69,8 +71,8 @@ class Here:
 
     def stored(self, owner: Owner) -> int:
         """Bytes of the owner's saved variables."""
-        keys = self.stores.blobs.list(owner, BLOBS)
-        return sum(len(self.stores.blobs.read(owner, key)) for key in keys)
+        own = [one for one in self.folder.glob("executor-*") if ExecutorFolder(one).owner() == owner]
+        return sum(file.stat().st_size for one in own for file in one.glob("variables-*"))
 
 
 @pytest.fixture(params=WALLS)

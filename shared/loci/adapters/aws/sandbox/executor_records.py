@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from loci.adapters.sandbox import run_results
-from loci.adapters.sandbox.executor_state import KnownVariables
-from loci.adapters.sandbox.snapshots import snapshot_from_json, snapshot_to_json
+from loci.adapters.sandbox.executor_state import KnownVariables, known_from_json, known_to_json
 from loci.core.errors import Conflict
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
@@ -110,14 +109,11 @@ class ExecutorRecords:
         keep_until: float,
         busy_since: float = 0.0,
     ) -> Record:
-        snapshot = known.variables.snapshot
         value: JsonObject = {
             "busy_until": busy_until,
             "busy_since": busy_since,
             "process": known.process,
-            "snapshot": snapshot_to_json(snapshot) if snapshot else None,
-            "names": list[Json](known.variables.names),
-            "changed": list[Json](known.variables.changed),
+            **known_to_json(known.variables),
             "files": list[Json](known.files) if known.files else None,
             "files_saved_at": known.files_saved_at,
             "files_unsaved": known.files_unsaved,
@@ -138,14 +134,10 @@ def _busy_until(record: Record) -> float:
 def known_executor(record: Record) -> KnownExecutor:
     """The executor of a record."""
     value = record.value
-    held = cast("JsonObject | None", value["snapshot"])
-    snapshot = snapshot_from_json(held) if held else None
-    changed = tuple(cast("list[str]", value.get("changed", [])))
-    variables = KnownVariables(tuple(cast("list[str]", value["names"])), snapshot, changed)
     run, digest = cast("tuple[str, str]", value.get("files") or ("", ""))
     files = (run, digest) if run else None
     unsaved = value.get("files_unsaved") is True
     saved_at = float(str(value.get("files_saved_at", 0.0)))
     memory = value.get("memory_mb")
     memory_mb = float(memory) if isinstance(memory, int | float) else None
-    return KnownExecutor(variables, str(value["process"]), files, saved_at, unsaved, memory_mb)
+    return KnownExecutor(known_from_json(value), str(value["process"]), files, saved_at, unsaved, memory_mb)

@@ -14,9 +14,8 @@ from loci.adapters.aws.sandbox.machine import Machine, MachineError
 from loci.adapters.aws.sandbox.run_questions import answering
 from loci.adapters.aws.sandbox.work_archive import file_in_archive
 from loci.adapters.sandbox import run_results
-from loci.adapters.sandbox.executor_state import KnownVariables, condition_after_end
+from loci.adapters.sandbox.executor_state import KnownVariables, VariablesSnapshot, condition_after_end
 from loci.adapters.sandbox.run_results import clean_text
-from loci.adapters.sandbox.snapshots import BLOBS, PIECE, VariablesSnapshot, blobs_of, id_of, piece_key
 from loci.code.ports import GivenUp, StoredFiles, never
 from loci.code.python_run import ExecutorCondition, ExecutorNow, InBlobs, LostVariable, Made, Ran, RunFailure
 from loci.core.errors import LociError, Unavailable
@@ -27,6 +26,10 @@ from loci.sandbox.lambda_host.function_answer import run_from_json
 from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded, failed_to_start
 from loci.sandbox.supervisor.variables import Kept, start_from_json
 
+BLOBS = "executors/"
+"""The prefix of all executors' blobs."""
+PIECE = 16 << 20
+"""Bytes of variables in a blob."""
 MOST_SAVED = 50 * MB
 """Bytes of variables that are saved before a run is answered."""
 GRACE = 180.0
@@ -121,7 +124,7 @@ class LambdaExecutors:
 
     def _clear(self, owner: Owner) -> None:
         """Remove what is left of executors that have expired. Their records are gone by themselves."""
-        held = {id_of(key) for key in self._blobs.list(owner, BLOBS)}
+        held = {key.removeprefix(BLOBS).partition("/")[0] for key in self._blobs.list(owner, BLOBS)}
         for id in held:
             if not self._held.knows(owner, id):
                 self.forget(owner, id)
@@ -150,7 +153,7 @@ class LambdaExecutors:
             return self._blobs.bare_link(owner, key, seconds)
 
         puts: list[Json] = [
-            self._blobs.form(owner, piece_key(id, generation, number), seconds, PIECE)
+            self._blobs.form(owner, _piece_key(id, generation, number), seconds, PIECE)
             for number in range(-(-MOST_SAVED // PIECE) + 1)
         ]
         # An archive is larger than its files: a machine that restores one takes as much.
@@ -158,7 +161,7 @@ class LambdaExecutors:
         files = turn.known.files
         renew = files is not None and turn.began_at - turn.known.files_saved_at > RENEWED_AFTER
         state = snapshot and [
-            {"get": link(piece_key(id, snapshot.generation, number)), "sha256": digest}
+            {"get": link(_piece_key(id, snapshot.generation, number)), "sha256": digest}
             for number, digest in enumerate(snapshot.pieces)
         ]
         return {
@@ -273,13 +276,22 @@ class _StoredFileLinks:
             self._lake.copy(owner, content.key, self._blobs, key)
 
 
+def blobs_of(id: str) -> str:
+    """The prefix of an executor's blobs."""
+    return f"{BLOBS}{id}/"
+
+
+def _piece_key(id: str, generation: str, number: int) -> str:
+    return f"{blobs_of(id)}{generation}/{number:04}"
+
+
 def _keys(id: str, known: KnownExecutor) -> set[str]:
     """The blobs that hold the executor's state."""
     snapshot = known.variables.snapshot
     files = {_files_key(id, known.files[0])} if known.files else set[str]()
     if snapshot is None:
         return files
-    return files | {piece_key(id, snapshot.generation, number) for number in range(len(snapshot.pieces))}
+    return files | {_piece_key(id, snapshot.generation, number) for number in range(len(snapshot.pieces))}
 
 
 def _files_key(id: str, run: str) -> str:

@@ -6,34 +6,31 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Generator
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from loci.adapters.local.executors.executor_folder import ExecutorFolder
-from loci.adapters.local.executors.executor_session import BUSY_SECONDS, QUIET_SECONDS, ExecutorSession
+from loci.adapters.local.executors.executor_session import BUSY_SECONDS, ExecutorSession
 from loci.adapters.local.executors.executor_starter import PREFIX, ExecutorStarter
-from loci.adapters.local.executors.run_places import RunPlaces
+from loci.adapters.local.executors.saved_variables import SavedBytes
 from loci.adapters.sandbox import run_results
-from loci.adapters.sandbox.snapshots import Snapshots
 from loci.code.ports import GivenUp, StoredFiles, never
 from loci.code.python_run import ExecutorNow, Ran
 from loci.core.deadline import time_to_end
-from loci.core.errors import LociError, NotFound
+from loci.core.errors import LociError, NotFound, Refused
 from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
 from loci.sandbox.supervisor.daemon_threads import in_thread
 from loci.sandbox.supervisor.exchange import Bounds
-from loci.sandbox.supervisor.executor_process import ExecutorProcess
 
 MOST_HERE = 8
-"""Processes. The one that was idle for longest makes room for the next."""
-ROOM_PAUSE = 0.02
+"""Processes of an owner, and of all owners once nothing runs. The one that was idle for longest makes room."""
+RUNS, RUNS_OF_AN_OWNER = 8, 4
+"""Runs at once: they share the machine's memory."""
 LOOKS_SECONDS = 1.0
 SWEEP_SECONDS = 3600.0
 """Between two searches for executors that have expired."""
-SAVED_AT_ONCE = 2
-"""Executors of an owner."""
 CLOSE_SECONDS = 8.0
 """For all of them together, when the server stops."""
 KILLED_SECONDS = 2.0
@@ -46,36 +43,38 @@ class ConfinedExecutors:
         self,
         folder: Path,
         starter: ExecutorStarter,
-        snapshots: Snapshots,
         bounds: Bounds,
         clock: Callable[[], float],
         *,
         idle_seconds: float,
         kept_seconds: float,
         ages: Callable[[], float] | None = None,
+        saved_bytes: SavedBytes | None = None,
     ) -> None:
         """`ages`: the clock by which an executor has expired."""
         self.folder = folder
         self._starter = starter
-        self._snapshots = snapshots
+        self._saved_bytes = saved_bytes or SavedBytes(folder)
         self._bounds = bounds
         self._clock = clock
         self._ages = ages or clock
         self._idle_seconds = idle_seconds
         self._kept_seconds = kept_seconds
-        self._turn = threading.Lock()
-        # Each run needs a process, and these share the machine's memory.
-        self._places = RunPlaces(MOST_HERE)
-        self._saving: dict[str, threading.BoundedSemaphore] = {}
-        self._is_tidied: set[str] = set()
+        self._turn = threading.Condition()
+        """Taken to look at the sessions and the runs. It tells when a run has ended."""
+        self._running: Counter[str] = Counter()
         self._sessions: dict[str, ExecutorSession] = {}
         self._closed = threading.Event()
+        self._wake = threading.Event()
+        """Set when there are too many processes, or when the server stops."""
         self._keeper: threading.Thread | None = None
 
     def open(self, owner: Owner) -> str:
-        """Take the spare process. If there is none, the first run starts one."""
+        """Take the spare process. If there is none, or the owner has far too many, the first run starts one."""
         self._starter.check()
-        spare = self._starter.take()
+        with self._turn:
+            is_room = len(self._here(owner)) < 2 * MOST_HERE
+        spare = self._starter.take() if is_room else None
         folder = spare.folder if spare else self._starter.new_folder()
         try:
             folder.take()
@@ -83,16 +82,16 @@ class ConfinedExecutors:
             folder.touch(self._clock())
         except OSError as error:
             if spare:
-                spare.end()
+                spare.executor.end()
             folder.remove()
             raise disk_error(error, self.folder) or error from None
-        session = self._session(owner, folder, spare.executor if spare else None)
         if spare is None:
             folder.release()
+        executor = spare.executor if spare else None
+        session = ExecutorSession(owner, folder, self._starter, self._saved_bytes, self._bounds, self._clock, executor)
         with self._turn:
             self._sessions[session.id] = session
         self._keep()
-        self._beside(self._make_all_room, session)
         return session.id
 
     def run(
@@ -101,76 +100,43 @@ class ConfinedExecutors:
         id: str,
         code: str,
         files: StoredFiles,
-        keep_until: float,
+        keep_until: float,  # noqa: ARG002 (a sweep removes what was not used for long)
         given_up: GivenUp = never,
         *,
         seconds: float | None = None,
     ) -> Ran:
         self._starter.check()
-        with self._turn:
-            session = self._sessions.get(id)
-            if session is None:
-                session = self._sessions[id] = self._session(owner, ExecutorFolder(self.folder / id))
-        if session.owner != owner:
-            raise NotFound(f"There is no executor {id}", "Make one with create_memory_code_runner()")
-        self._keep()
-        try:
-            return session.run(code, files, keep_until, lambda: self._place(session), given_up, seconds=seconds)
-        finally:
-            self._beside(self._make_all_room, session)
+        session = self._session(owner, id, is_kept=True)
+        return session.run(code, files, lambda: self._place(session), given_up, seconds=seconds)
 
     def read_file(self, owner: Owner, id: str, name: str, most: int) -> bytes:
-        with self._turn:
-            session = self._sessions.get(id) or self._session(owner, ExecutorFolder(self.folder / id))
-        if session.owner != owner:
-            raise NotFound(f"There is no executor {id}", "Make one with create_memory_code_runner()")
-        return session.read_file(name, most)
+        return self._session(owner, id).read_file(name, most)
 
     def look(self, owner: Owner, id: str) -> ExecutorNow:
         with self._turn:
-            session = self._sessions.get(id)
-        if session is None or session.owner != owner:
-            session = self._session(owner, ExecutorFolder(self.folder / id))
-        return session.look()
+            known = self._sessions.get(id)
+        return (known if known and known.owner == owner else self._new_session(owner, id)).look()
 
     def forget(self, owner: Owner, id: str) -> None:
+        session = self._session(owner, id)
         with self._turn:
-            session = self._sessions.pop(id, None)
-        (session or self._session(owner, ExecutorFolder(self.folder / id))).remove()
+            self._sessions.pop(id, None)
+        session.remove()
 
     def tidy(self) -> None:
-        """Save the executors that are quiet, and put away those that are idle. What fails is tried again later."""
-        wait(self._begin_tidying())
+        """Put away the executors that are idle, and those idle for longest if there are too many.
 
-    def _begin_tidying(self) -> list["Future[None]"]:
-        """The same, but beside each other: code that takes long to be saved keeps no other waiting."""
-        now = self._clock()
-        begun: list[Future[None]] = []
-        for session in self.sessions():
-            ago = now - session.used_at
+        What fails is tried again later.
+        """
+        here = sorted((one for one in self.sessions() if one.is_here), key=lambda one: one.used_at)
+        for number, session in enumerate(here):
+            ago = self._clock() - session.used_at
             is_idle = not 0 <= ago < self._idle_seconds  # before it was used: somebody has set the clock back
-            is_quiet = session.is_dirty and not 0 <= ago < QUIET_SECONDS
-            with self._turn:
-                if not session.is_here or not (is_idle or is_quiet) or session.id in self._is_tidied:
-                    continue
-                self._is_tidied.add(session.id)
-            begun.append(in_thread(self._tidy, session, self._turns_to_save(session.owner), is_idle=is_idle))
-        return begun
-
-    def _turns_to_save(self, owner: Owner) -> threading.BoundedSemaphore:
-        with self._turn:
-            return self._saving.setdefault(owner.key, threading.BoundedSemaphore(SAVED_AT_ONCE))
-
-    def _tidy(self, session: ExecutorSession, turns: threading.BoundedSemaphore, *, is_idle: bool) -> None:
-        try:
-            with turns, suppress(LociError, OSError):
-                if is_idle:
+            with suppress(LociError, OSError):
+                if is_idle or number < len(here) - MOST_HERE:
                     session.put_away()
                 else:
-                    session.save()
-        finally:
-            with self._turn:
-                self._is_tidied.discard(session.id)
+                    session.check()
 
     def sweep(self) -> None:
         """Remove executors that have expired, and what a crash left. What fails is tried again later."""
@@ -187,21 +153,8 @@ class ConfinedExecutors:
         owner = folder.owner()
         if owner is None:  # a server was killed before it had given it to somebody, or keeps it as a spare
             folder.remove_left()
-            return
-        if now - folder.used_at() < self._kept_seconds:
-            return
-        with self._turn:
-            session = self._sessions.get(folder.id)
-        if session is not None:
-            session.remove_unused()
-            return
-        if not folder.take():
-            return
-        try:
-            self._snapshots.remove(owner, folder.id)
-            folder.remove()
-        finally:
-            folder.release()
+        elif now - folder.used_at() >= self._kept_seconds:
+            self._session(owner, folder.id).remove_unused()
 
     def close(self) -> None:
         """Save what is not saved, and end all processes. Runs that go on are interrupted.
@@ -209,6 +162,7 @@ class ConfinedExecutors:
         Code that does not let itself be interrupted or saved in time loses its variables, and it is said.
         """
         self._closed.set()
+        self._wake.set()
         until = time.monotonic() + time_to_end(CLOSE_SECONDS)
         closed = [in_thread(one.close, until) for one in self.sessions()]
         wait(closed, until - time.monotonic())
@@ -219,100 +173,73 @@ class ConfinedExecutors:
         if count := len(late) + sum(not one.result() for one in done):
             print(f"{count} executors: variables that had changed could not be saved", file=sys.stderr, flush=True)
 
-    def _session(
-        self, owner: Owner, folder: ExecutorFolder, executor: ExecutorProcess | None = None
-    ) -> ExecutorSession:
-        return ExecutorSession(owner, folder, self._starter, self._snapshots, self._bounds, self._clock, executor)
-
     def sessions(self) -> list[ExecutorSession]:
         """The executors that this process knows."""
         with self._turn:
             return list(self._sessions.values())
 
+    def _session(self, owner: Owner, id: str, *, is_kept: bool = False) -> ExecutorSession:
+        """The owner's executor. `NotFound` if another owner has one with this id."""
+        with self._turn:
+            session = self._sessions.get(id) or self._new_session(owner, id)
+            if is_kept:
+                self._sessions[id] = session
+        if session.owner != owner:
+            raise NotFound(f"There is no executor {id}", "Make one with create_memory_code_runner()")
+        return session
+
+    def _new_session(self, owner: Owner, id: str) -> ExecutorSession:
+        folder = ExecutorFolder(self.folder / id)
+        return ExecutorSession(owner, folder, self._starter, self._saved_bytes, self._bounds, self._clock)
+
     @contextmanager
-    def _place(self, session: ExecutorSession) -> Generator[int]:
-        """A place for a run, beside so many others of its owner.
+    def _place(self, session: ExecutorSession) -> Generator[None]:
+        """A place for a run, and room for its process. `Refused` if there is none in time."""
+        owner = session.owner
+        with self._turn:
+            if not self._turn.wait_for(lambda: self._is_free(owner), BUSY_SECONDS):
+                own = self._running[owner.key]
+                raise Refused(
+                    f"{own} executors of yours run code, and {self._running.total()} in all",
+                    "Call again when one of them is done",
+                    code="EXECUTOR_BUSY",
+                )
+            self._running[owner.key] += 1
+        try:
+            self._make_room(session)
+            yield
+        finally:
+            session.is_coming = False
+            self._keep()
+            with self._turn:
+                self._running[owner.key] -= 1
+                self._running += Counter()  # forgets owners who have none
+                self._turn.notify_all()
 
-        An owner with too many processes first waits until one of them is put away.
-        """
-        with self._places.place(session.owner.key, BUSY_SECONDS) as others:
-            self._wait_for_room(session)
-            try:
-                yield others
-            finally:
-                session.is_coming = False
+    def _is_free(self, owner: Owner) -> bool:
+        return self._running[owner.key] < RUNS_OF_AN_OWNER and self._running.total() < RUNS
 
-    def _wait_for_room(self, session: ExecutorSession) -> None:
-        """Put away the owner's other processes that are too many, and wait for those that are being put away.
-
-        Those that cannot be saved stay.
-        """
-        until = time.monotonic() + BUSY_SECONDS
-        is_stuck = False
+    def _make_room(self, session: ExecutorSession) -> None:
+        """Put away the owner's processes that were idle for longest, as long as there are too many."""
         while True:
             with self._turn:  # of several that come at once, each counts those that came before it
-                own = self._others_here(session, session.owner)
-                too_many = len(own) + 1 - MOST_HERE
-                leaving = sum(one.is_leaving for one in own)
-                session.is_coming = too_many <= 0 or (is_stuck and leaving < too_many)
+                others = [one for one in self._here(session.owner) if one is not session]
+                session.is_coming = len(others) < MOST_HERE
             if session.is_coming:
                 return
-            if leaving < too_many and (made := self._make_room(session, session.owner)) is not None:
-                is_stuck = not made
-            elif time.monotonic() >= until:
-                raise run_results.busy(session.id, f"has no room: {too_many} others of yours are still being saved")
-            else:
-                time.sleep(ROOM_PAUSE)
+            others.sort(key=lambda one: one.used_at)
+            if not any(map(_is_put_away, others)):
+                raise run_results.busy(session.id, f"has no room: {len(others)} others of yours cannot be saved now")
 
-    def _make_all_room(self, but: ExecutorSession) -> None:
-        """Also for those that come meanwhile, and leave it to this thread."""
-        while self._make_room(but):
-            pass
-
-    def _make_room(self, but: ExecutorSession, of: Owner | None = None) -> int | None:
-        """Put away those that were idle for longest, of the owner with most of them, and return how many.
-
-        If one cannot be saved, it stays, and the next one goes. None if as many are being saved as may be at once:
-        whoever saves them goes on with the rest.
-        """
-        with self._turn:
-            here = self._others_here(but, of)
-        count = Counter(one.owner.key for one in here)
-        here.sort(key=lambda one: (-count[one.owner.key], one.used_at))
-        made, late, too_many = 0, 0, len(here) + 1 - MOST_HERE
-        for session in here:
-            if made + (0 if of else late) >= too_many:  # no other owner's go in its stead
-                break
-            put_away = self._put_away(session)
-            made += put_away is True
-            late += put_away is None
-        return None if late and not made else made
-
-    def _put_away(self, session: ExecutorSession) -> bool | None:
-        """False if it stays; None if as many of its owner's are being saved as may be at once."""
-        turns, is_saved = self._turns_to_save(session.owner), session.is_dirty
-        if is_saved and not turns.acquire(blocking=False):
-            return None
-        try:
-            with suppress(LociError, OSError):
-                return session.put_away()
-            return False
-        finally:
-            if is_saved:
-                turns.release()
-
-    def _others_here(self, but: ExecutorSession, of: Owner | None) -> list[ExecutorSession]:
-        """The other executors that have a process, or get one: the owner's, or everybody's. Take the turn first."""
-        others = [one for one in self._sessions.values() if one is not but and of in (None, one.owner)]
-        return [one for one in others if one.is_here or one.is_coming]
-
-    def _beside(self, work: Callable[[ExecutorSession], object], session: ExecutorSession) -> None:
-        """Do the work on another thread: nobody waits for what another's code takes."""
-        if not self._closed.is_set():
-            in_thread(work, session)
+    def _here(self, owner: Owner | None = None) -> list[ExecutorSession]:
+        """The executors that have a process, or get one: the owner's, or everybody's. Take the turn first."""
+        of_owner = [one for one in self._sessions.values() if owner in (None, one.owner)]
+        return [one for one in of_owner if one.is_here or one.is_coming]
 
     def _keep(self) -> None:
         with self._turn:
+            if len(self._here()) > MOST_HERE:
+                self._wake.set()
             if (self._keeper is None or not self._keeper.is_alive()) and not self._closed.is_set():
                 self._keeper = threading.Thread(target=self._work, name="executors kept", daemon=True)
                 self._keeper.start()
@@ -323,6 +250,14 @@ class ConfinedExecutors:
             if self._clock() - swept_at >= SWEEP_SECONDS:
                 self.sweep()
                 swept_at = self._clock()
-            if self._closed.wait(LOOKS_SECONDS):
+            self._wake.wait(LOOKS_SECONDS)
+            self._wake.clear()
+            if self._closed.is_set():
                 return
-            self._begin_tidying()
+            self.tidy()
+
+
+def _is_put_away(session: ExecutorSession) -> bool:
+    with suppress(LociError, OSError):
+        return session.is_here and session.put_away()
+    return False

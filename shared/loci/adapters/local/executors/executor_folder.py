@@ -7,9 +7,10 @@ import os
 import secrets
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
 
+from loci.adapters.sandbox.executor_state import KnownVariables, known_from_json, known_to_json
 from loci.adapters.sandbox.run_results import safe_name
 from loci.code.ports import StoredFiles
 from loci.code.python_run import Stored
@@ -20,14 +21,14 @@ from loci.sandbox.supervisor.executor_files import remove
 from loci.sandbox.supervisor.fork_server_client import WorkFolders
 
 WORK, SCRATCH, MEMORY, ARRIVING = "work", "scratch", "memory", "arriving"
-OWNER, LOCK, VARIABLES, RUNNING = "owner.json", "lock", "variables.json", "running"
+OWNER, LOCK, KNOWN, RUNNING = "owner.json", "lock", "known.json", "running"
 LONGEST_ID = 1024
 """Characters. Documents can be asked for by their paths."""
 NEW_SECONDS = 60.0
 
 
 class ExecutorFolder:
-    """Files of an executor's code, its owner, a lock for the server that uses it, and the names of its variables."""
+    """Files of an executor's code, its owner, a lock for the server that uses it, and a note of its variables."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -82,30 +83,19 @@ class ExecutorFolder:
         except (OSError, ValueError):
             return None
 
-    def note_variables(self, names: tuple[str, ...], changed: tuple[str, ...], since: str) -> None:
-        """Note which variables there are, and which of them runs may have changed since this snapshot of them.
+    def note(self, known: KnownVariables) -> None:
+        """Note the variables. After a crash nothing else can name what is lost."""
+        arriving = self.path / f"{KNOWN}.new"
+        arriving.write_text(json.dumps(known_to_json(known)), "ascii")
+        arriving.replace(self.path / KNOWN)
 
-        After a crash nothing else can name what is lost.
-        """
-        arriving = self.path / f"{VARIABLES}.new"
-        arriving.write_text(json.dumps({"names": names, "changed": changed, "since": since}), "ascii")
-        arriving.replace(self.path / VARIABLES)
-
-    def variables(self, last: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The variables after the last run that was answered, and those of them that have changed since `last`.
-
-        That is the last snapshot. If the note is of an earlier one, this one has what had changed, and no run came
-        after it.
-        """
+    def known(self) -> KnownVariables:
+        """The variables that were noted last, and if a run has begun since that was not answered."""
         try:
-            noted: Any = json.loads((self.path / VARIABLES).read_text("ascii"))
-            if isinstance(noted, list):  # earlier versions did not note what had changed
-                names = tuple(cast("list[str]", noted))
-                return names, names
-            changed = noted["changed"] if noted.get("since", last) == last else ()
-            return tuple(noted["names"]), tuple(changed)
+            noted = known_from_json(json.loads((self.path / KNOWN).read_text("ascii")))
         except (OSError, ValueError, KeyError, TypeError):
-            return (), ()
+            noted = KnownVariables()
+        return replace(noted, is_cut_off=(self.path / RUNNING).exists())
 
     def begin_run(self) -> None:
         """Note that a run has begun."""
@@ -115,10 +105,6 @@ class ExecutorFolder:
         """Note that the run is answered."""
         with suppress(OSError):
             (self.path / RUNNING).unlink()
-
-    def is_cut_off(self) -> bool:
-        """True if a run has begun and was not answered."""
-        return (self.path / RUNNING).exists()
 
     def used_at(self) -> float:
         """When it was last used, or made."""

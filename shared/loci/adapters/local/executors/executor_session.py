@@ -1,17 +1,18 @@
-"""One executor of this server from run to run: its process, its folder, and what was saved of its variables."""
+"""One executor of this server from run to run: its process, its folder, and what is known of its variables."""
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 
 from loci.adapters.local.executors.executor_folder import ExecutorFolder, StoredFileCopies
 from loci.adapters.local.executors.executor_starter import ExecutorStarter
+from loci.adapters.local.executors.saved_variables import SavedBytes, VariablesWriter, keep_only, read_variables
 from loci.adapters.sandbox import run_results
 from loci.adapters.sandbox.executor_state import NOT_SAVED, KnownVariables, condition_after_end
 from loci.adapters.sandbox.run_results import runs_other_code
-from loci.adapters.sandbox.snapshots import TOO_LARGE, Snapshots, VariablesSnapshot
 from loci.code.ports import GivenUp, StoredFiles, never
 from loci.code.python_run import ExecutorCondition, ExecutorNow, Made, Ran
 from loci.core.errors import LociError, Refused, Unavailable
@@ -21,21 +22,18 @@ from loci.sandbox.supervisor import variables
 from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded
 from loci.sandbox.supervisor.executor_files import NoSuchFileError, file_stamps, read_file, written_files
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
-from loci.sandbox.supervisor.giving_way import steps_beside
 from loci.sandbox.supervisor.process_use import memory_use
-from loci.sandbox.supervisor.variables import UnreadableError, Unsaved
+from loci.sandbox.supervisor.variables import Unsaved
 
 BUSY_SECONDS = 2.0
-"""A run waits so long for its turn. Saving the variables, which may go on meanwhile, is given up for it."""
-MOST_BETWEEN_RUNS, MOST = 64 << 20, 2 << 30
-"""Bytes of variables that are saved between runs, and when the executor is put away."""
+"""A run waits so long for its turn."""
 ATTEMPTS = 3
 """Processes that a run is given to, as long as each of them ends before it has read it."""
-SAVE_SECONDS, PUT_AWAY_SECONDS = 5.0, 20.0
-"""To save between two runs, and when it is put away. What takes longer may be code that never ends."""
-QUIET_SECONDS = 2.0
-"""Variables are saved so long after a run, if no other run follows."""
-SOON = f"they are saved {QUIET_SECONDS:g} seconds after the last run"
+MOST_SAVED = 2 << 30
+"""Bytes of variables."""
+SAVE_SECONDS = 20.0
+"""To save the variables. What takes longer may be code that never ends."""
+UNSAVED = "they are saved when the executor is put away, or when the server stops"
 
 
 class ExecutorSession:
@@ -46,7 +44,7 @@ class ExecutorSession:
         owner: Owner,
         folder: ExecutorFolder,
         starter: ExecutorStarter,
-        snapshots: Snapshots,
+        saved_bytes: SavedBytes,
         bounds: Bounds,
         clock: Callable[[], float],
         executor: ExecutorProcess | None = None,
@@ -55,35 +53,27 @@ class ExecutorSession:
         self.owner = owner
         self.used_at = clock()
         self.is_dirty = False
-        """True if a run has ended since the variables were saved."""
+        """True if a run has begun since the variables were saved."""
+        self.is_coming = False
+        """True while a run has a place for its process."""
         self._folder = folder
         self._starter = starter
-        self._snapshots = snapshots
+        self._saved_bytes = saved_bytes
         self._bounds = bounds
         self._clock = clock
         self._turn = threading.Lock()
         self._executor = executor
-        if executor is not None:
-            executor.owner = owner.key
         self._known = KnownVariables()
-        self._is_noted = True
-        """True if the folder has the names of the known variables."""
+        self._noted: KnownVariables | None = None
+        """The variables that the folder's note has."""
         self._is_saved = True
         """False if the process has handed over variables that were not kept."""
-        self._keep_until = 0.0
-        self._is_large = False
-        self._why_unsaved = SOON
-        self._why_lost = NOT_SAVED
-        self._waiting: set[object] = set()
-        """Runs that wait for their turn."""
+        self._is_checked = True
+        """False if a run may have left files that are only mapped."""
         self._running_since: float | None = None
         self._ends_by: float | None = None
         """When its code is ended at the latest."""
         self._is_unwanted = False
-        self.is_leaving = False
-        """True while it is put away."""
-        self.is_coming = False
-        """True while a run has a place for it."""
 
     @property
     def is_here(self) -> bool:
@@ -94,8 +84,7 @@ class ExecutorSession:
         self,
         code: str,
         files: StoredFiles,
-        keep_until: float,
-        place: Callable[[], AbstractContextManager[int]],
+        place: Callable[[], AbstractContextManager[None]],
         given_up: GivenUp = never,
         *,
         seconds: float | None = None,
@@ -105,19 +94,18 @@ class ExecutorSession:
         Raises `Unavailable` if it was given up before.
         """
         is_unwanted = lambda: self._is_unwanted or given_up()  # noqa: E731 (it is asked while the code runs)
-        with self._turn_to_run(), place() as others:
+        bounds = replace(self._bounds, seconds=seconds or self._bounds.seconds)
+        with self._turn_to_run(), place():
             if is_unwanted():
                 raise Unavailable("The call was cancelled before its code began", "Call again", code="GIVEN_UP")
-            self._keep_until = keep_until
-            left, bounds = ATTEMPTS - 1, replace(self._bounds, seconds=seconds or self._bounds.seconds)
-            while (ran := self._ran(code, files, is_unwanted, others, bounds, is_last=not left)) is None:
-                left -= 1
-            return ran
+            for left in reversed(range(ATTEMPTS)):
+                if (ran := self._ran(code, files, is_unwanted, bounds, is_last=not left)) is not None:
+                    return ran
+            raise AssertionError
 
-    def _ran(
-        self, code: str, files: StoredFiles, is_unwanted: GivenUp, others: int, bounds: Bounds, *, is_last: bool
-    ) -> Ran | None:
+    def _ran(self, code: str, files: StoredFiles, is_unwanted: GivenUp, bounds: Bounds, *, is_last: bool) -> Ran | None:
         """Run the code once. None if its process ended before it had read the code, unless this try is the last."""
+        limits = run_results.limits(bounds)
         try:
             executor, condition = self._started()
         except OSError as error:
@@ -125,15 +113,14 @@ class ExecutorSession:
             raise disk_error(error, self._folder.path) or error from None
         except ExecutorEnded as ended:
             self._end()
-            return run_results.ran_and_ended(ended, ExecutorCondition("lost"), 0.0, run_results.limits(bounds))
+            return run_results.ran_and_ended(ended, ExecutorCondition("lost"), 0.0, limits)
         self._folder.touch(self._clock())
         work = self._folder.work_folders.work
         before, began = file_stamps(work), time.monotonic()
-        self.is_dirty, self._is_large = True, False
-        copies = StoredFileCopies(self._folder, files, self.owner)
+        self.is_dirty, self._is_checked = True, False
         self._folder.begin_run()
-        executor.give_way(steps_beside(others))
-        self._ends_by = time.monotonic() + bounds.seconds + bounds.grace_seconds
+        self._ends_by = began + bounds.seconds + bounds.grace_seconds
+        copies = StoredFileCopies(self._folder, files, self.owner)
         try:
             reply = executor.run(code, copies, is_unwanted, saved=self._is_saved, seconds=bounds.seconds)
         except ExecutorEnded as ended:
@@ -141,16 +128,17 @@ class ExecutorSession:
             self._forget_executor()
             if not (ended.has_begun or is_last):
                 return None
-            after, seconds = condition_after_end(condition, ended.why), time.monotonic() - began
-            return run_results.ran_and_ended(ended, after, seconds, run_results.limits(bounds))
+            after = condition_after_end(condition, ended.why)
+            return run_results.ran_and_ended(ended, after, time.monotonic() - began, limits)
         finally:
             self.used_at = self._clock()
         names = run_results.names(reply.said, condition.kept)
-        self._note(names, run_results.changed(reply.said, names))
+        changed = run_results.changed(reply.said, names)
+        with suppress(OSError):  # the run has its answer; the next one notes them again
+            self._note(KnownVariables(names, self._known.snapshot, changed))
         self._folder.end_run()
-        condition = replace(condition, unsaved=self._why_unsaved if self._known.names else None)
         made = tuple(Made(name, size) for name, size in written_files(before, file_stamps(work)))
-        return run_results.ran(reply, condition, run_results.limits(bounds), made)
+        return run_results.ran(reply, replace(condition, unsaved=UNSAVED if names else None), limits, made)
 
     def read_file(self, name: str, most: int) -> bytes:
         """A file of the work folder. `Refused` while code runs."""
@@ -169,52 +157,48 @@ class ExecutorSession:
 
     def look(self) -> ExecutorNow:
         """How it is, without waiting for its turn."""
-        executor, snapshot = self._executor, self._snapshots.last(self.owner, self.id)
-        is_own = self._folder.owner() == self.owner
-        names, changed = self._folder.variables(_generation(snapshot)) if is_own else ((), ())
+        executor = self._executor
+        known = self._folder.known() if self._folder.owner() == self.owner else KnownVariables()
         held = executor is not None and executor.ended is None
-        saved = "saved" if snapshot is not None and snapshot.kept else "new"
+        saved = "saved" if known.snapshot is not None and known.snapshot.kept else "new"
         return ExecutorNow(
-            "running" if self._running_since else "idle" if held and names else saved,
+            "running" if self._running_since else "idle" if held and known.names else saved,
             memory_use(executor.id).bytes / MB if executor is not None and held else None,
-            names,
-            tuple(one for one in names if one in set(changed)),
-            snapshot.size if snapshot else None,
+            known.names,
+            tuple(one for one in known.names if one in set(known.changed)),
+            known.snapshot.size if known.snapshot else None,
         )
 
-    def save(self) -> None:
-        """Save the variables between two runs, unless code runs now or they are too large for that."""
-        if not self.is_dirty or self._is_large:
-            return
+    def check(self) -> None:
+        """End the process between two runs if it holds more files than it may: to look takes too long in each run."""
         with self._taken(0) as is_mine:
-            if is_mine and self._holds_no_more_than_it_may():
-                self._save(MOST_BETWEEN_RUNS, SAVE_SECONDS, all_of_it=True)
+            if is_mine and self._executor is not None and not self._is_checked:
+                self._is_checked = True
+                try:
+                    self._executor.check_between_runs()
+                except ExecutorEnded:
+                    self._note_why("the executor held more files than it may, and was ended")
+                    self._forget_executor()
 
     def put_away(self) -> bool:
-        """Save the variables, and end the process. False if code runs in it."""
+        """Save the variables and end the process. False if code runs in it. `LociError` if they cannot be kept."""
         with self._taken(0) as is_mine:
-            if not is_mine:
-                return False
-            self.is_leaving = True
-            try:
-                if self.is_dirty:
-                    self._save(MOST, PUT_AWAY_SECONDS, all_of_it=False)
+            if is_mine:
+                self._save(SAVE_SECONDS)
                 self._end()
-            finally:
-                self.is_leaving = False
-            return True
+            return is_mine
 
     def close(self, until: float) -> bool:
         """Interrupt its run, save the variables, and end the process. False if what changed is not saved by then."""
-        was_dirty, before = self.is_dirty, self._known.snapshot
         self._is_unwanted = True
         with self._taken(max(0.0, until - time.monotonic())) as is_mine:
             if is_mine:
-                if self.is_dirty:
-                    with suppress(LociError, OSError):
-                        self._save(MOST, max(0.1, until - time.monotonic()), all_of_it=False)
+                with suppress(LociError, OSError):
+                    self._save(max(0.1, until - time.monotonic()))
+            is_saved = not self.is_dirty
+            if is_mine:
                 self._end()
-        return not was_dirty or self._known.snapshot is not before
+        return is_saved
 
     def remove(self) -> None:
         """Remove all of it. A run is interrupted."""
@@ -230,9 +214,9 @@ class ExecutorSession:
                 self._remove()
 
     def _remove(self) -> None:
-        self._snapshots.remove(self.owner, self.id)
         if self._folder.take():  # if another server has it, that one removes it
             self._folder.remove()
+            self._saved_bytes.forget(self.owner, self.id)
 
     @contextmanager
     def _taken(self, seconds: float) -> Generator[bool]:
@@ -245,20 +229,14 @@ class ExecutorSession:
 
     @contextmanager
     def _turn_to_run(self) -> Generator[None]:
-        waiting = object()
-        self._waiting.add(waiting)
-        try:
-            with self._taken(BUSY_SECONDS) as is_mine:
-                self._waiting.discard(waiting)
-                if not is_mine:
-                    raise self._busy()
-                self._running_since = time.monotonic()
-                try:
-                    yield
-                finally:
-                    self._running_since = self._ends_by = None
-        finally:
-            self._waiting.discard(waiting)
+        with self._taken(BUSY_SECONDS) as is_mine:
+            if not is_mine:
+                raise self._busy()
+            self._running_since = time.monotonic()
+            try:
+                yield
+            finally:
+                self._running_since = self._ends_by = None
 
     def _busy(self) -> Refused:
         began, ends, now = self._running_since, self._ends_by, time.monotonic()
@@ -274,80 +252,52 @@ class ExecutorSession:
             if not self._folder.take():
                 raise run_results.busy(self.id, "is used by another Loci on this machine")
             self._folder.set_owner(self.owner)
-            snapshot = self._snapshots.last(self.owner, self.id)
-            names, changed = self._folder.variables(_generation(snapshot))
-            self._known = KnownVariables(names, snapshot, changed, self._folder.is_cut_off(), self._why_lost)
-            self._is_noted, self._why_lost = True, NOT_SAVED
-            saved = snapshot and self._reading(snapshot)
-        self._executor, start = variables.start(here, self._spawned, saved)
+            self._known = self._noted = self._folder.known()
+            self._is_saved = True
+            saved = self._known.snapshot and partial(read_variables, self._folder, self._known.snapshot)
+        self._executor, start = variables.start(here, partial(self._starter.spawn, self._folder), saved)
         return self._executor, self._known.condition(start)
 
-    def _spawned(self) -> ExecutorProcess:
-        executor = self._starter.spawn(self._folder)
-        executor.owner = self.owner.key
-        return executor
-
-    def _reading(self, snapshot: VariablesSnapshot) -> Callable[[], Iterable[bytes]]:
-        def read() -> Iterable[bytes]:
-            try:
-                yield from self._snapshots.read(self.owner, self.id, snapshot)
-            except LociError as error:
-                raise UnreadableError(error.what) from None
-
-        return read
-
-    def _note(self, names: tuple[str, ...], changed: tuple[str, ...]) -> None:
+    def _note(self, known: KnownVariables) -> None:
         """Note the variables before the answer goes out: if Loci is killed, the next run can name the lost ones."""
-        self._is_noted = self._is_noted and (names, changed) == (self._known.names, self._known.changed)
-        self._known = replace(self._known, names=names, changed=changed, is_cut_off=False)
-        if not self._is_noted:
-            with suppress(OSError):  # the run has its answer; the next one notes them again
-                self._folder.note_variables(names, changed, _generation(self._known.snapshot))
-                self._is_noted = True
+        self._known = known
+        if known != self._noted:
+            self._folder.note(known)
+            self._noted = known
 
-    def _holds_no_more_than_it_may(self) -> bool:
-        try:
-            if self._executor is not None:
-                self._executor.check_between_runs()
-        except ExecutorEnded:
-            self._why_lost = "the executor held more files than it may, and was ended"
-            self._forget_executor()
-            return False
-        return True
+    def _note_why(self, lost: str) -> None:
+        """Note why the variables are lost that were not saved."""
+        with suppress(OSError):
+            self._note(replace(self._known, why_not_saved=lost))
 
-    def _save(self, most: int, seconds: float, *, all_of_it: bool) -> None:
+    def _save(self, seconds: float) -> None:
+        """Save the variables. If the process does not hand them over, the note has the reason."""
         executor = self._executor
-        if executor is None or executor.ended is not None:
-            self.is_dirty = False
+        if executor is None or executor.ended is not None or not self.is_dirty:
             return
-        writer = self._snapshots.writer(self.owner, self.id)
-        most = min(most, writer.room)
-        is_wanted = lambda: all_of_it and bool(self._waiting)  # noqa: E731 (a run waits, and it may be saved later)
-        saved = variables.save(executor, writer.take, most, all_of_it=all_of_it, seconds=seconds, given_up=is_wanted)
+        count = partial(self._saved_bytes.count, self.owner, self.id)
+        before = self._known.snapshot.size if self._known.snapshot else 0
+        room = self._saved_bytes.room(self.owner, self.id)
+        most = min(MOST_SAVED, room - room // 8)  # the names of variables come on top
+        writer = VariablesWriter(self._folder, count, self._saved_bytes.most)
+        saved = variables.save(executor, writer.take, most, all_of_it=False, seconds=seconds)
+        self._is_saved = False
         if isinstance(saved, Unsaved):
-            self._snapshots.abandon(writer)
-            self._is_saved = False
-            if executor.ended is not None:
-                self._why_lost = saved.why
-                self._forget_executor()
-            elif not all_of_it:
-                self._why_lost = saved.why
-            elif not is_wanted():
-                self._is_large, self._why_unsaved = True, f"{saved.why}; they are saved once the executor is idle"
+            writer.abandon()
+            count(before)
+            self._note_why(saved.why)
             return
         try:
-            snapshot = self._snapshots.finish(writer, *run_results.saved(saved.said), self._keep_until)
-        except LociError as error:
-            self._is_saved, self._is_large = False, error.code == TOO_LARGE
-            self._why_unsaved = f"saving them failed, and is tried again: {error.what}"
+            snapshot = writer.finish(*run_results.saved(saved.said))
+        except LociError:
+            count(before)
             raise
-        self.is_dirty, self._why_unsaved, self._is_saved, self._is_noted = False, SOON, True, False
-        self._known = replace(self._known, snapshot=snapshot)
-        self._note(self._known.names, ())
+        self._note(replace(self._known, snapshot=snapshot, changed=(), why_not_saved=NOT_SAVED))
+        keep_only(self._folder, snapshot)
+        self._is_saved, self.is_dirty = True, False
 
     def _forget_executor(self) -> None:
         wrote_too_much = self._executor is not None and self._executor.ended == "disk"
-        self.is_dirty = False
         self._end()
         if wrote_too_much:
             with suppress(OSError):
@@ -357,8 +307,5 @@ class ExecutorSession:
         if self._executor is not None:
             self._executor.end()
             self._executor = None
+        self.is_dirty = False
         self._folder.release()
-
-
-def _generation(snapshot: VariablesSnapshot | None) -> str:
-    return "" if snapshot is None else snapshot.generation
