@@ -8,10 +8,11 @@ import pytest
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.code.packages import find_deno
-from loci.code.typescript_run import Completed, Failed, RunLimits, ToolClient, TypeScriptJob
+from loci.code.typescript_run import Completed, Failed
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL
 from loci.core.json import Json, JsonObject
+from loci.sandbox.supervisor.deno_messages import RunLimits, ToolClient, TypeScriptJob
 from loci.sandbox.wall.layers import Layer
 from loci.sandbox.wall.probe import offered
 from tests.support.executors import walls

@@ -2,16 +2,25 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from loci.code.typescript_run import ToolClient
 from loci.core.errors import LociError, NotFound
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
+from loci.sandbox.supervisor.deno_messages import ToolClient
 
+if TYPE_CHECKING:
+    from loci.tools.api import Tools
+
+MOST_TOOLS = 10
+READING = (
+    *("loci:search_documents", "loci:read_node_content", "loci:temporal_search", "loci:query_by_tags"),
+    *("loci:explore_links", "loci:list_directory_structure"),
+)
+"""They read the caller's documents, and nothing else: every run has them."""
 IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
 
@@ -28,25 +37,17 @@ class OfferedTool:
     """True: every run has it."""
 
 
-class ToolDoor(Protocol):
-    """The one way to every tool. It checks the caller's rights and the arguments."""
-
-    def offered(self, caller: Caller, intent: str | None) -> Sequence[OfferedTool]:
-        """The tools that a run with this intent may call."""
-        ...
-
-    def call(self, caller: Caller, tool: str, arguments: JsonObject, given_up: GivingUp) -> Json:
-        """Call the tool and return its answer. Raises `LociError` if it fails, or is given up."""
-        ...
-
-
 class Bridge:
-    """One run's tools, and its calls of them."""
+    """One run's tools, those that fit its intent and those that read documents, and its calls of them."""
 
-    def __init__(self, door: ToolDoor, caller: Caller, intent: str | None) -> None:
-        self._door = door
+    def __init__(self, tools: "Tools", caller: Caller, intent: str | None) -> None:
+        self._tools = tools
         self._caller = caller
-        self.offered = tuple(door.offered(caller, intent))
+        fitting: list[OfferedTool] = []
+        if intent and intent.strip():
+            found = tools.search(caller.owner, intent, limit=MOST_TOOLS, for_code=True)
+            fitting = [OfferedTool(one.tool.id, one.why) for one in found.tools]
+        self.offered = (*fitting, *(OfferedTool(id, by_default=True) for id in READING))
         self.tools = tuple(dict.fromkeys(one.id for one in self.offered))
         self.called: Counter[str] = Counter()
         self.worked: list[str] = []
@@ -61,7 +62,7 @@ class Bridge:
             raise NotFound(f"This run was not given the tool {tool[:80]!r}", "Call another", code="TOOL_DENIED")
         self.called[tool] += 1
         try:
-            answer = self._door.call(self._caller, tool, arguments, self.given_up)
+            answer = self._tools.value(self._caller, "code", tool, arguments, given_up=self.given_up)
         except LociError as error:
             self.failures.append(error)
             raise

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from loci.code.detached_runs import DetachedRuns
-from loci.code.gateway_door import GatewayDoor
-from loci.code.past_runs import PastRuns
 from loci.code.ports import Executors, Jobs, Sandbox, StoredFiles
 from loci.code.python import Runner
 from loci.code.results_cache import ResultsCache
@@ -106,13 +104,12 @@ def _typescript(
     is_local = settings.mode == "embedded"  # there are no files on AWS
     return TypeScript(
         adapters.sandbox(),
-        GatewayDoor(tools),
+        tools,
         scratchpad,
         telemetry,
         cache=ResultsCache() if settings.code_cache else None,
         read_roots=settings.code_read_paths if is_local else (),
         private=settings.data.absolute() if is_local else None,
-        past_runs=PastRuns(tools),
     )
 
 

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 from loci.code.python_run import ExecutorNow, Ran, Stored
-from loci.code.typescript_run import Completed, Failed, TypeScriptJob
+from loci.code.typescript_run import Completed, Failed
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
+from loci.sandbox.supervisor.deno_messages import TypeScriptJob
 
 ToolCall = Callable[[str, JsonObject], Json]
 """Calls the tool with this id and returns its answer. Raises `LociError` if the tool fails."""

@@ -5,9 +5,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 
-from loci.code.typescript_run import Completed, TypeScriptJob
+from loci.code.typescript_run import Completed
 from loci.core.identity import Owner
 from loci.core.ids import content_id
+from loci.sandbox.supervisor.deno_messages import TypeScriptJob
 
 ENTRIES = 100
 OWNERS = 64

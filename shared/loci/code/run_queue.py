@@ -12,7 +12,7 @@ from loci.core.errors import Unavailable
 from loci.core.json import JsonObject
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 
-AT_ONCE = 12
+AT_ONCE = 8
 """Runs of one owner at a time; the others wait."""
 MOST = 64
 """Runs of one owner that run or wait."""

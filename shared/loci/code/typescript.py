@@ -3,13 +3,13 @@
 import json
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from loci.code.answers import (
     late_failure,
@@ -18,19 +18,23 @@ from loci.code.answers import (
     typescript_under_way,
     whole_characters,
 )
-from loci.code.bridge import Bridge, ToolDoor, clients
+from loci.code.bridge import Bridge, clients
 from loci.code.packages import NOT_STARTED
 from loci.code.past_runs import PastRuns
 from loci.code.ports import GivenUp, Sandbox, never
 from loci.code.read_paths import Readable, readable
 from loci.code.results_cache import ResultsCache, key_of
 from loci.code.run_queue import LocalRun, RunQueue
-from loci.code.typescript_run import Completed, Failed, RunLimits, TypeScriptJob
+from loci.code.typescript_run import Completed, Failed
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
 from loci.core.telemetry import Telemetry
+from loci.sandbox.supervisor.deno_messages import RunLimits, TypeScriptJob
 from loci.scratchpad.api import Scratchpad
+
+if TYPE_CHECKING:
+    from loci.tools.api import Tools
 
 TOOL = "pml_execute_code"
 LARGEST_CODE = 100 * 1024
@@ -104,16 +108,15 @@ class TypeScript:
     def __init__(
         self,
         sandbox: Sandbox,
-        tools: ToolDoor,
+        tools: "Callable[[], Tools]",
         scratchpad: Scratchpad,
         telemetry: Telemetry,
         *,
         cache: ResultsCache | None,
         read_roots: Sequence[Path] = (),
         private: Path | None = None,
-        past_runs: PastRuns | None = None,
     ) -> None:
-        self._past_runs = past_runs
+        self._past_runs = PastRuns(tools)
         self._sandbox = sandbox
         self._tools = tools
         self._scratchpad = scratchpad
@@ -160,8 +163,7 @@ class TypeScript:
 
     def finish_learning(self) -> None:
         """Wait until the runs so far are learned from."""
-        if self._past_runs is not None:
-            self._past_runs.finish()
+        self._past_runs.finish()
 
     def close(self) -> None:
         """End every run: the server stops."""
@@ -179,14 +181,14 @@ class TypeScript:
         """The answer or the error of a run, from memory if the same code has run before."""
         try:
             paths = readable(request.read_paths, self._read_roots, self._private)
-            bridge = Bridge(self._tools, caller, request.intent)
+            bridge = Bridge(self._tools(), caller, request.intent)
             limits = RunLimits(request.timeout_ms, request.memory_mb, paths.allowed)
             job = TypeScriptJob(whole_characters(request.code), request.context, limits, clients(bridge.tools))
             key = key_of(job, bridge.tools) if self._cache else ""
             known = self._cache.find(caller.owner, key) if self._cache else None
-            offers = self._past_runs.offers(caller, request.intent, bridge) if self._past_runs else {}
+            offers = self._past_runs.offers(caller, request.intent, bridge)
             if known is not None:
-                self._learn(caller, request, bridge, known)
+                self._past_runs.ended(caller, request.code, request.intent, request.context, bridge, known)
                 return _with_refused(typescript_answer(known, cached=True) | offers, paths)
             ended = self._sandbox.run(caller.owner, job, bridge.call, given_up)
             if given_up():
@@ -196,7 +198,7 @@ class TypeScript:
                 self._telemetry.not_started(language="TypeScript", reason=error.what)
             return error
         self._report(caller, ended, bridge)
-        self._learn(caller, request, bridge, ended)
+        self._past_runs.ended(caller, request.code, request.intent, request.context, bridge, ended)
         match ended:
             case Completed():
                 if self._cache and not bridge.called:
@@ -204,10 +206,6 @@ class TypeScript:
                 return _with_refused(typescript_answer(ended) | offers, paths)
             case Failed():
                 return typescript_failure(_explained(ended, paths))
-
-    def _learn(self, caller: Caller, request: TypeScriptRequest, bridge: Bridge, ended: Completed | Failed) -> None:
-        if self._past_runs is not None:
-            self._past_runs.ended(caller, request.code, request.intent, request.context, bridge, ended)
 
     def _report(self, caller: Caller, ended: Completed | Failed, bridge: Bridge) -> None:
         self._telemetry.ran(

@@ -1,10 +1,10 @@
-"""One run of TypeScript: what it is given, and its result."""
+"""The result of a run of TypeScript."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
-from loci.core.json import Json, JsonObject
+from loci.core.json import Json
 
 Fault = Literal[
     "SANDBOX_TIMEOUT",
@@ -16,32 +16,6 @@ Fault = Literal[
     "SANDBOX_START",
     "SANDBOX_CANCELLED",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class RunLimits:
-    timeout_ms: int = 30_000
-    memory_mb: int = 512
-    read_paths: tuple[str, ...] = ()
-    """Paths that the code may read, with links resolved."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolClient:
-    """A tool server as code sees it: its object's names, and each tool's id with its method's names."""
-
-    names: tuple[str, ...]
-    tools: tuple[tuple[str, tuple[str, ...]], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TypeScriptJob:
-    """The TypeScript to run, its data, its limits, and the tools that it may call."""
-
-    code: str
-    context: JsonObject = field(default_factory=dict[str, Json])
-    limits: RunLimits = RunLimits()
-    clients: tuple[ToolClient, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from loci.code.typescript_run import RunLimits, TypeScriptJob
 from loci.core.identity import Owner
 from loci.sandbox.supervisor.bounded_json import LARGE
+from loci.sandbox.supervisor.deno_messages import RunLimits, TypeScriptJob
 from loci.sandbox.supervisor.deno_process import DenoProcess
 from loci.sandbox.supervisor.exchange import Exchange
 from tests.support.deno import STRONGEST, needs_deno, no_tool, sandbox

@@ -15,10 +15,11 @@ from loci.adapters.aws.sandbox.lambda_sandbox import LambdaSandbox
 from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine
 from loci.code.python_run import RunFailure
-from loci.code.typescript_run import Completed, ToolClient, TypeScriptJob
+from loci.code.typescript_run import Completed
 from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
 from loci.sandbox.lambda_host.function_answer import packed_answer
+from loci.sandbox.supervisor.deno_messages import ToolClient, TypeScriptJob
 from loci.sandbox.supervisor.exchange import Bounds
 from tests.contract.sandboxes import KEY, ROLE
 from tests.contract.stores import ANN, CLOCK, START

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from loci.code.ports import Sandbox
-from loci.code.typescript_run import Completed, Failed, RunLimits, ToolClient, TypeScriptJob
+from loci.code.typescript_run import Completed, Failed
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.core.json import Json, JsonObject
+from loci.sandbox.supervisor.deno_messages import RunLimits, ToolClient, TypeScriptJob
 from tests.contract.sandboxes import ADAPTERS
 from tests.support.deno import needs_deno, no_tool
 

@@ -13,8 +13,6 @@ import pytest
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.app import App
-from loci.code.gateway_door import GatewayDoor
-from loci.code.past_runs import PastRuns
 from loci.code.results_cache import ResultsCache
 from loci.code.typescript import TypeScript
 from loci.compose import build_app
@@ -98,8 +96,7 @@ def tame(tmp_path_factory: pytest.TempPathFactory) -> Generator[TameServers]:
 def bench(app: App, deno: DenoSandbox, tame: TameServers) -> Workbench:
     """The app, whose code has the tools of a shop. Its runs share one sandbox, also on AWS."""
     tame.configure(app, "shop")
-    door, runs = GatewayDoor(lambda: app.tools), PastRuns(lambda: app.tools)
-    typescript = TypeScript(deno, door, app.scratchpad, app.telemetry, cache=ResultsCache(), past_runs=runs)
+    typescript = TypeScript(deno, lambda: app.tools, app.scratchpad, app.telemetry, cache=ResultsCache())
     return Workbench(with_typescript(app, typescript))
 
 

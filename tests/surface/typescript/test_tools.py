@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from loci.code.gateway_door import READING
+from loci.code.bridge import READING
 from tests.support.deno import needs_deno
 from tests.support.each import each
 from tests.surface.typescript.conftest import COMMITS, Desk

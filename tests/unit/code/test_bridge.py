@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from loci.code.bridge import Bridge, clients, spellings
-from loci.code.gateway_door import GatewayDoor
-from loci.code.typescript_run import ToolClient
 from loci.compose import build_app
 from loci.core.errors import NotFound
 from loci.core.identity import LOCAL_CALLER
 from loci.core.settings import load_settings
+from loci.sandbox.supervisor.deno_messages import ToolClient
 from tests.support.each import each
 
 
@@ -48,7 +47,7 @@ def test_of_two_with_the_same_name_the_first_has_it() -> None:
 
 def test_a_tool_that_the_run_was_not_given_is_not_called(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with closing(build_app(load_settings({"data": tmp_path, "models": tmp_path / "models"}))) as app:
-        bridge = Bridge(GatewayDoor(lambda: app.tools), LOCAL_CALLER, "list the scratchpad")
+        bridge = Bridge(app.tools, LOCAL_CALLER, "list the scratchpad")
         assert "loci:scratchpad_list" in bridge.tools
         assert "loci:delete_memory" not in bridge.tools
         with pytest.raises(NotFound, match="was not given"):

@@ -1,8 +1,9 @@
 """The results that are remembered, for whom, and which make room."""
 
 from loci.code.results_cache import ResultsCache, key_of
-from loci.code.typescript_run import Completed, LogLine, Measured, RunLimits, TypeScriptJob
+from loci.code.typescript_run import Completed, LogLine, Measured
 from loci.core.identity import Owner
+from loci.sandbox.supervisor.deno_messages import RunLimits, TypeScriptJob
 from tests.support.each import each
 
 ANN, BOB, CAT = (Owner("t", name) for name in ("ann", "bob", "cat"))

@@ -1,8 +1,6 @@
 """`FileReader` on this machine: each file is read in a process of its own, behind a wall."""
 
-import os
 import re
-import stat
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,6 +14,7 @@ from loci.core.stores import BlobStore
 from loci.files.ports import GivenUp, PagesRead, never, untold
 from loci.files.reading import stopped
 from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded
+from loci.sandbox.supervisor.executor_files import plain_file
 from loci.sandbox.supervisor.fork_server_client import READERS
 from loci.sandbox.wall.layers import Layer
 
@@ -96,7 +95,7 @@ class ConfinedReader:
         asked = f"run({str(path)!r}, {name!r}, {str(answer)!r}, {self._limits!r}, {str(pages)!r})"
 
         def look() -> bool:
-            if (told := PAGES_READ.fullmatch(_content(pages, LONGEST_PAGES))) is not None:
+            if (told := PAGES_READ.fullmatch(plain_file(pages, LONGEST_PAGES))) is not None:
                 pages_read(int(told[1]), int(told[2]))
             return given_up()
 
@@ -112,7 +111,7 @@ class ConfinedReader:
                 raise Unavailable(f"The reading of {name} was given up", "Start it again", code="GIVEN_UP")
             if reply.interrupted:
                 raise stopped("time")
-            said = _content(answer)
+            said = plain_file(answer, LARGEST_ANSWER)
             if not said and _is_out_of_memory(reply.said, reply.output.stderr):
                 raise stopped("memory")
             return said
@@ -146,19 +145,3 @@ class ConfinedReader:
 def _is_out_of_memory(said: Mapping[str, object], errors: bytearray) -> bool:
     failure = said.get("failure")
     return (isinstance(failure, dict) and "memory" in failure) or any(one in errors for one in OUT_OF_MEMORY)
-
-
-def _content(path: Path, most: int = LARGEST_ANSWER) -> bytes:
-    """The answer's bytes: of a real file only, since hostile code may have put anything there."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return b""
-    try:
-        held = os.fstat(descriptor)
-        if not stat.S_ISREG(held.st_mode) or held.st_size > most:
-            return b""
-        with open(descriptor, "rb", closefd=False) as opened:
-            return opened.read(most)
-    finally:
-        os.close(descriptor)

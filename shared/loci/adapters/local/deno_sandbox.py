@@ -6,12 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loci.adapters.sandbox.typescript_results import called, deno_job, run_result
+from loci.adapters.sandbox.typescript_results import called, run_result
 from loci.code.packages import find_deno
 from loci.code.ports import GivenUp, ToolCall, never
-from loci.code.typescript_run import Completed, Failed, TypeScriptJob
+from loci.code.typescript_run import Completed, Failed
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
+from loci.sandbox.supervisor.deno_messages import TypeScriptJob
 from loci.sandbox.wall.layers import Layer
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class DenoSandbox:
                 "Send what it needs as `context`",
                 code="SANDBOX_UNAVAILABLE",
             )
-        ran = runner.run(deno_job(job), lambda tool, arguments: called(call, tool, arguments), given_up)
+        ran = runner.run(job, lambda tool, arguments: called(call, tool, arguments), given_up)
         return run_result(ran)
 
     def close(self) -> None:

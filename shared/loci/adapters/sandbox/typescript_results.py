@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from loci.code.ports import ToolCall
-from loci.code.typescript_run import Completed, Failed, Fault, LogLine, Measured, TypeScriptJob
+from loci.code.typescript_run import Completed, Failed, Fault, LogLine, Measured
 from loci.core.errors import LociError
 from loci.core.json import Json, JsonObject
-from loci.sandbox.supervisor.deno_messages import Broken, DenoJob, FinishedRun, Returned, Thrown, WhyBroken
+from loci.sandbox.supervisor.deno_messages import Broken, FinishedRun, Returned, Thrown, WhyBroken
 
 MB = 1 << 20
 FAULTS: Mapping[WhyBroken, Fault] = {
@@ -27,26 +27,6 @@ ADVICE: Mapping[WhyBroken, str] = {
     "no workers": "Do the work in the code itself, without node:worker_threads; several calls run at once",
 }
 REACHES = "The code has no network, environment or programs, and reads only files in allowedReadPaths"
-
-
-def deno_job(job: TypeScriptJob) -> DenoJob:
-    """The job, as the sandbox takes it."""
-    servers: list[Mapping[str, Json]] = [
-        {
-            "names": list(client.names),
-            "tools": [{"id": id, "spellings": list(spellings)} for id, spellings in client.tools],
-        }
-        for client in job.clients
-    ]
-    return DenoJob(
-        code=job.code,
-        context=job.context,
-        servers=tuple(servers),
-        tools=frozenset(id for client in job.clients for id, _ in client.tools),
-        timeout_ms=job.limits.timeout_ms,
-        memory_mb=job.limits.memory_mb,
-        read=job.limits.read_paths,
-    )
 
 
 def called(call: ToolCall, tool: str, arguments: Json) -> dict[str, Json]:

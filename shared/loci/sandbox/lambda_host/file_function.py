@@ -1,9 +1,7 @@
 """Files in a function: each is read behind a wall, in a machine that reads the files of one owner."""
 
 import gzip
-import os
 import secrets
-import stat
 import subprocess
 import tempfile
 import threading
@@ -15,7 +13,7 @@ from typing import Any
 from loci.sandbox.lambda_host.function_answer import packed_answer
 from loci.sandbox.lambda_host.saved_state import ObjectError, copy_object, write_object
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
-from loci.sandbox.supervisor.executor_files import remove
+from loci.sandbox.supervisor.executor_files import plain_file, remove
 from loci.sandbox.supervisor.fork_server_client import READERS, ForkServer, WorkFolders, interpreter
 from loci.sandbox.wall.probe import offered
 
@@ -90,7 +88,7 @@ class FileReads:
             return {"ended": ended.why}
         finally:
             process.end()
-        content = _content(answer, event["largest_reading"])
+        content = plain_file(answer, event["largest_reading"])
         packed = gzip.compress(content, 5, mtime=0)
         try:
             write_object(event["put"], packed)
@@ -109,17 +107,3 @@ class FileReads:
 
 def _no_other(_id: str, _name: str) -> dict[str, str]:
     return {"missing": "no other file"}
-
-
-def _content(path: Path, most: int) -> bytes:
-    """The bytes that the parser wrote, if they are a real file: hostile code may have put anything there."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return b""
-    held = os.fstat(descriptor)
-    if not stat.S_ISREG(held.st_mode) or held.st_size > most:
-        os.close(descriptor)
-        return b""
-    with open(descriptor, "rb") as opened:
-        return opened.read(most)

@@ -7,7 +7,16 @@ from typing import Any
 
 from loci.sandbox.lambda_host.function_answer import packed_answer
 from loci.sandbox.lambda_host.questions import QuestionLine, open_line
-from loci.sandbox.supervisor.deno_messages import Broken, DenoJob, FinishedRun, Json, Returned, Thrown
+from loci.sandbox.supervisor.deno_messages import (
+    Broken,
+    FinishedRun,
+    Json,
+    Returned,
+    RunLimits,
+    Thrown,
+    ToolClient,
+    TypeScriptJob,
+)
 from loci.sandbox.supervisor.deno_runs import DenoRunner
 from loci.sandbox.wall.probe import offered
 
@@ -30,7 +39,7 @@ class TypeScriptRuns:
             if self._runner is None:
                 self._runner = DenoRunner(self._deno, offered().layers, spares=1)
         job = _job(event["order"])
-        line = open_line(event.get("line"), job.timeout_ms / 1000 + 5)
+        line = open_line(event.get("line"), job.limits.timeout_ms / 1000 + 5)
         try:
             run = self._runner.run(job, lambda tool, arguments: _called(line, tool, arguments))
         finally:
@@ -45,15 +54,13 @@ class TypeScriptRuns:
             self._runner.close()
 
 
-def _job(order: Mapping[str, Any]) -> DenoJob:
-    return DenoJob(
-        code=order["code"],
-        context=order["context"],
-        servers=tuple(order["servers"]),
-        tools=frozenset(order["tools"]),
-        timeout_ms=order["timeout_ms"],
-        memory_mb=order["memory_mb"],
+def _job(order: Mapping[str, Any]) -> TypeScriptJob:
+    clients = tuple(
+        ToolClient(tuple(one["names"]), tuple((id, tuple(names)) for id, names in one["tools"]))
+        for one in order["clients"]
     )
+    limits = order["limits"]
+    return TypeScriptJob(order["code"], order["context"], RunLimits(limits["timeout_ms"], limits["memory_mb"]), clients)
 
 
 def _called(line: QuestionLine | None, tool: str, arguments: Json) -> dict[str, Json]:

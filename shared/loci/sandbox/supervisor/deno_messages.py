@@ -22,18 +22,42 @@ WhyBroken = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class DenoJob:
-    """Code to run, and what it may use."""
-
-    code: str
-    context: Mapping[str, Json]
-    servers: tuple[Mapping[str, Json], ...] = ()
-    """Tools as the code sees them: the `names` of each server, and the `id` and `spellings` of each of its tools."""
-    tools: frozenset[str] = frozenset()
-    """Ids that may be called, whatever the code says it was shown."""
+class RunLimits:
     timeout_ms: int = 30_000
     memory_mb: int = 512
-    read: tuple[str, ...] = ()
+    read_paths: tuple[str, ...] = ()
+    """Paths that the code may read, with links resolved."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolClient:
+    """A tool server as code sees it: its object's names, and each tool's id with its method's names."""
+
+    names: tuple[str, ...]
+    tools: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TypeScriptJob:
+    """The TypeScript to run, its data, its limits, and the tools that it may call."""
+
+    code: str
+    context: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    limits: RunLimits = RunLimits()
+    clients: tuple[ToolClient, ...] = ()
+
+    @property
+    def tools(self) -> frozenset[str]:
+        """Ids that may be called, whatever the code says it was shown."""
+        return frozenset(id for client in self.clients for id, _ in client.tools)
+
+    def message(self) -> dict[str, object]:
+        """The job as the runner reads it."""
+        servers = [
+            {"names": client.names, "tools": [{"id": id, "spellings": names} for id, names in client.tools]}
+            for client in self.clients
+        ]
+        return {"code": self.code, "context": self.context, "servers": servers}
 
 
 @dataclass(frozen=True, slots=True)

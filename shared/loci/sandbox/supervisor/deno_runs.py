@@ -10,7 +10,6 @@ from loci.sandbox.supervisor.deno_messages import (
     DID_NOT_START,
     BadResultError,
     Broken,
-    DenoJob,
     FinishedRun,
     Logged,
     OverLimit,
@@ -19,6 +18,7 @@ from loci.sandbox.supervisor.deno_messages import (
     RunLog,
     Thrown,
     ToolRequest,
+    TypeScriptJob,
     parsed,
 )
 from loci.sandbox.supervisor.deno_process import DenoProcess, NotStartedError
@@ -66,13 +66,13 @@ class DenoRunner:
         self._starter = DenoStarter(deno, layers)
         self.spares = SpareProcesses(self._starter.start, ProcessShape(COMMON_MB), spares)
 
-    def run(self, job: DenoJob, call: Call, given_up: Callable[[], bool] = lambda: False) -> FinishedRun:
+    def run(self, job: TypeScriptJob, call: Call, given_up: Callable[[], bool] = lambda: False) -> FinishedRun:
         """Run the code until it ends, has to end, or nobody waits for it any more. Then its process is killed."""
         began = time.monotonic()
         for attempt in range(ATTEMPTS):
             log = RunLog()
             try:
-                child = self.spares.take(ProcessShape(job.memory_mb, job.read), is_new=attempt > 0)
+                child = self.spares.take(ProcessShape(job.limits.memory_mb, job.limits.read_paths), is_new=attempt > 0)
             except NotStartedError as error:
                 if error.is_killed and attempt + 1 < ATTEMPTS:
                     continue
@@ -99,7 +99,7 @@ class DenoRunner:
 class _Run:
     def __init__(
         self,
-        job: DenoJob,
+        job: TypeScriptJob,
         child: DenoProcess,
         bridge: ToolCalls,
         log: RunLog,
@@ -113,13 +113,12 @@ class _Run:
         self._given_up = given_up
         self.has_not_begun = False
         """True if the process ended before it had read its job: another one may do it."""
-        self._until = began + job.timeout_ms / 1000
+        self._until = began + job.limits.timeout_ms / 1000
 
     def outcome(self) -> Returned | Thrown | Broken:
         if self._given_up():
             return GIVEN_UP  # before its turn came
-        line = {"code": self._job.code, "context": self._job.context, "servers": self._job.servers}
-        self._child.send(json.dumps(line).encode())
+        self._child.send(json.dumps(self._job.message()).encode())
         while (left := self._until - time.monotonic()) > 0:
             if self._child.wait(min(left, LOOK_SECONDS), self._bridge.descriptors):
                 for answer in self._bridge.answers():
@@ -128,7 +127,7 @@ class _Run:
                 return found
             if self._given_up():
                 return GIVEN_UP
-        return Broken("timeout", f"The code was stopped after {self._job.timeout_ms} ms")
+        return Broken("timeout", f"The code was stopped after {self._job.limits.timeout_ms} ms")
 
     def _judged(self) -> Returned | Thrown | Broken | None:
         """The outcome, if the run has ended."""
@@ -144,8 +143,8 @@ class _Run:
             return Broken("output", f"The code gave out more than {MOST_WRITTEN // MB} MB")
         if self._child.line_count > MOST_LINES:
             return Broken("output", f"The code printed more than {MOST_LINES:,} lines")
-        if self._child.resident() > (self._job.memory_mb + BESIDE_HEAP_MB) * MB:
-            return Broken("memory", f"The code used more than {self._job.memory_mb} MB, array buffers included")
+        if self._child.resident() > (self._job.limits.memory_mb + BESIDE_HEAP_MB) * MB:
+            return Broken("memory", f"The code used more than {self._job.limits.memory_mb} MB, array buffers included")
         if self._child.is_silent:
             self._last_words()
             self.has_not_begun = self._child.has_read_nothing
@@ -180,10 +179,10 @@ class _Run:
             self._child.wait(left, ())
 
 
-def _thrown(error: Thrown, job: DenoJob) -> Thrown | Broken:
+def _thrown(error: Thrown, job: TypeScriptJob) -> Thrown | Broken:
     """The error that the code threw; or the limit that caused it."""
     if error.name in ("RangeError", "Error") and NO_ROOM.search(error.message):
-        return Broken("memory", f"The code used more than the {job.memory_mb} MB that it may ({error.message})")
+        return Broken("memory", f"The code used more than the {job.limits.memory_mb} MB that it may ({error.message})")
     return error
 
 
@@ -205,9 +204,9 @@ def deepest(code: str) -> tuple[int, int]:
     return before.count("\n") + 1, at - before.rfind("\n")
 
 
-def _ended_silently(child: DenoProcess, job: DenoJob) -> Broken:
+def _ended_silently(child: DenoProcess, job: TypeScriptJob) -> Broken:
     """The reason why the process ended without an answer."""
-    status, memory_mb = child.ended, job.memory_mb
+    status, memory_mb = child.ended, job.limits.memory_mb
     by_signal = status is not None and (status < 0 or status > BY_SIGNAL)
     if by_signal and NO_STACK in child.errors:
         return _too_deep(job.code)

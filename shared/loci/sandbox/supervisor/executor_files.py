@@ -74,6 +74,17 @@ def written_files(before: FileStamps, after: FileStamps) -> list[tuple[str, int]
     return [(name.encode("utf-8", "replace").decode("utf-8", "replace"), after[name][0]) for name in new[:MOST_NAMED]]
 
 
+def plain_file(path: Path, most: int) -> bytes:
+    """The bytes of a real file of so many at most; none otherwise: hostile code may have put anything there."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return b""
+    with open(descriptor, "rb") as opened:
+        held = os.fstat(descriptor)
+        return opened.read(most) if stat.S_ISREG(held.st_mode) and held.st_size <= most else b""
+
+
 class NoSuchFileError(Exception):
     """There is no such file, or it may not be read. The text says which."""
 

@@ -1,5 +1,6 @@
 """Our side of one executor process: it owns the clock and the limits, never unpickles, and believes no frame."""
 
+import errno
 import fcntl
 import os
 import secrets
@@ -9,9 +10,9 @@ import sys
 import termios
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import wait
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import copy_context
 from typing import Any, cast
 
@@ -30,8 +31,8 @@ from loci.sandbox.supervisor.exchange import (
     WhyEnded,
     framed,
 )
-from loci.sandbox.supervisor.held_limits import HeldLimits
-from loci.sandbox.supervisor.process_handle import ProcessHandle
+from loci.sandbox.supervisor.executor_files import disk_use
+from loci.sandbox.supervisor.process_use import HeldFiles, bytes_written, held_files, is_on_disk, memory_use
 
 LOOK_SECONDS = 0.05
 MOST_PARTS = 20_000
@@ -39,6 +40,106 @@ MOST_PARTS = 20_000
 READ = 1 << 16
 WRITTEN = 1 << 16
 CLOSED = select.POLLHUP | select.POLLERR
+FILES_SECONDS = 0.05
+"""Its files are looked at so often."""
+MOST_STOPPED = 0.5
+"""Seconds for which it is stopped once more after its files were looked at."""
+
+
+class ProcessHandle:
+    """Signals a process that is not our child.
+
+    Since Linux 5.3 it holds the process itself, so that its id cannot become another's.
+    """
+
+    def __init__(self, id: int, descriptor: int | None) -> None:
+        self.id = id
+        self._descriptor = descriptor
+
+    def signal(self, number: int) -> None:
+        """Send the signal if the process is still there."""
+        with suppress(ProcessLookupError):
+            if self._descriptor is None:
+                os.kill(self.id, number)
+            elif self._descriptor >= 0:
+                try:
+                    signal.pidfd_send_signal(self._descriptor, number)
+                except OSError as error:
+                    if error.errno not in (errno.EPERM, errno.ENOSYS):
+                        raise
+                    os.kill(self.id, number)  # the machine refuses the call
+
+    def release(self) -> None:
+        """Never signal it again."""
+        if self._descriptor is not None and self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+class HeldLimits:
+    """Measures one process from outside, and tells which limit it has broken."""
+
+    def __init__(self, handle: ProcessHandle, folders: tuple[str, ...], bounds: Bounds) -> None:
+        self._handle = handle
+        self._folders = folders
+        self._is_on_disk = all(map(is_on_disk, folders))
+        self._bounds = bounds
+        self._held_files = HeldFiles()
+        self._next_look = 0.0
+        self._full_at: int | None = None
+        """Bytes written in all, before which its files cannot take more than they may. None if it is not known."""
+
+    def begin(self) -> None:
+        """Let it go on for a moment before its files are looked at: most runs are shorter."""
+        self._next_look = time.monotonic() + FILES_SECONDS
+
+    def broken(self, output: Output) -> WhyEnded | None:
+        """The limit that the process has broken. None if it keeps all of them."""
+        used = memory_use(self._handle.id)
+        if used.has_no_main_thread:
+            return "ended"
+        memory = used.bytes + self._held_files.buffers
+        output.most_memory = max(output.most_memory, memory)
+        if memory > self._bounds.memory_bytes + self._bounds.base_bytes:
+            return "memory"
+        if used.threads > self._bounds.threads:
+            return "threads"
+        return self._broken_by_files_now()
+
+    def broken_by_files(self, *, with_mapped: bool) -> WhyEnded | None:
+        """Measure its files only. `with_mapped` also looks for files that are only mapped, which takes milliseconds."""
+        written = bytes_written(self._handle.id, on_disk=self._is_on_disk)
+        found = disk_use(self._folders, self._bounds.files)
+        self._held_files = held_files(self._handle.id, self._folders, with_mapped=with_mapped)
+        room = self._bounds.disk_bytes - found.bytes - self._held_files.unlinked
+        self._full_at = None if written is None else written + room
+        return "disk" if room < 0 or found.files > self._bounds.files else None
+
+    def _broken_by_files_now(self) -> WhyEnded | None:
+        """A folder that takes long to look through is looked at less often, unless enough was written to fill it."""
+        may_be_full = self._may_be_full()
+        if not may_be_full and time.monotonic() <= self._next_look:
+            return None
+        with self._stopped() if may_be_full else nullcontext():
+            began = time.monotonic()
+            why = self.broken_by_files(with_mapped=True)
+            took = time.monotonic() - began
+            if may_be_full and why is None:  # so that to look never takes most of our own time
+                time.sleep(min(2 * took, MOST_STOPPED))
+        self._next_look = time.monotonic() + max(FILES_SECONDS, (2 if self._full_at is None else 10) * took)
+        return why
+
+    def _may_be_full(self) -> bool:
+        if self._full_at is None:
+            return False
+        return (bytes_written(self._handle.id, on_disk=self._is_on_disk) or 0) > self._full_at
+
+    @contextmanager
+    def _stopped(self) -> Generator[None]:
+        """Stop the process meanwhile, so that it writes nothing."""
+        self._handle.signal(signal.SIGSTOP)
+        yield
+        self._handle.signal(signal.SIGCONT)
 
 
 class ExecutorProcess:

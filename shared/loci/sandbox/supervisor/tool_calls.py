@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from loci.sandbox.supervisor.daemon_threads import in_thread
-from loci.sandbox.supervisor.deno_messages import DenoJob, Json, RunLog, ToolRequest
+from loci.sandbox.supervisor.deno_messages import Json, RunLog, ToolRequest, TypeScriptJob
 
 MOST_CALLS = 200
 AT_ONCE = 16
@@ -23,7 +23,7 @@ Call = Callable[[str, Json], dict[str, Json]]
 class ToolCalls:
     """The tool calls of one run. Answers come from other threads; `descriptors` wake whoever waits for them."""
 
-    def __init__(self, job: DenoJob, call: Call, log: RunLog) -> None:
+    def __init__(self, job: TypeScriptJob, call: Call, log: RunLog) -> None:
         self._allowed = job.tools
         self._call = call
         self._log = log

@@ -3,12 +3,9 @@
 import json
 import os
 import signal
-from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import pytest
@@ -17,7 +14,7 @@ from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.app import App
 from loci.code.run_queue import AT_ONCE, RunQueue
 from loci.code.typescript import TypeScriptRequest, TypeScriptRun
-from loci.code.typescript_run import Completed, RunLimits, TypeScriptJob
+from loci.code.typescript_run import Completed
 from loci.compose import build_app
 from loci.core.errors import NotFound, Unavailable
 from loci.core.identity import Caller, Owner
@@ -25,10 +22,10 @@ from loci.core.settings import load_settings
 from loci.sandbox.supervisor.deno_starter import DenoStarter
 from tests.attack.sandbox.conftest import Tried
 from tests.attack.sandbox.deno.world import GITHUB, World
-from tests.support.deno import STRONGEST, Given, failed, needs_deno, no_tool, run, sandbox, steady, value
+from tests.support.deno import STRONGEST, Given, failed, needs_deno, run, sandbox, steady, value
 from tests.support.each import each
 from tests.support.polling import until
-from tests.support.processes import children, command_line, descendants
+from tests.support.processes import children, command_line
 from tests.support.tame_servers import over_stdio
 
 pytestmark = needs_deno
@@ -237,52 +234,6 @@ def test_who_fills_their_places_takes_nobody_elses(monkeypatch: pytest.MonkeyPat
     assert app.code.start_typescript(BOB, TypeScriptRequest("1 + 1")).future.result(60)["result"] == 2
     assert all(one.future.exception(60) is not None for one in runs)
     assert [one.future.result(60)["result"] for one in waiting] == list(range(4))
-
-
-def test_who_runs_much_gives_way_to_who_runs_little() -> None:
-    own, others = os.getpriority(os.PRIO_PROCESS, 0), set(descendants(os.getpid()))
-    with sandbox(STRONGEST, spares=0) as made, ThreadPoolExecutor(6) as threads:
-        job = TypeScriptJob("await new Promise(() => setInterval(() => 1, 1000))", {}, RunLimits(120_000, 512, ()), ())
-        over = Event()
-        for owner in (ANN.owner,) * 5 + (BOB.owner,):
-            threads.submit(made.run, owner, job, no_tool, over.is_set)
-        try:
-            wanted = Counter(min(19, own + steps) for steps in (0, 0, 5, 10, 15, 15))
-            until(lambda: not wanted - Counter(_niceness(others)))  # spares of other tests may start meanwhile
-        finally:
-            over.set()
-
-
-def test_the_last_spare_is_for_who_runs_nothing() -> None:
-    with sandbox(STRONGEST, spares=1) as made, ThreadPoolExecutor(1) as threads:
-        assert value(made, "1") == 1
-        runner = made._runner  # pyright: ignore[reportPrivateUsage]
-        assert runner is not None
-        ready = runner.spares._ready  # pyright: ignore[reportPrivateUsage]
-        limits = RunLimits(120_000, 512, ())
-        endless = TypeScriptJob("await new Promise(() => setInterval(() => 1, 1000))", {}, limits, ())
-        over = Event()
-        [first] = until(lambda: [*ready])
-        threads.submit(made.run, ANN.owner, endless, no_tool, over.is_set)
-        try:
-            [spare] = until(lambda: [one for one in ready if one is not first])
-            short = TypeScriptJob("2", {}, limits, ())
-            made.run(ANN.owner, short, no_tool)
-            assert [*ready] == [spare]
-            made.run(BOB.owner, short, no_tool)
-            assert spare not in ready
-        finally:
-            over.set()
-
-
-def _niceness(others: set[int]) -> list[int]:
-    """Of each process but the others that runs code now."""
-    found: list[int] = []
-    for one in set(descendants(os.getpid())) - others:
-        with suppress(OSError):
-            if command_line(one).partition(b"\0")[0].endswith(b"deno"):
-                found.append(os.getpriority(os.PRIO_PROCESS, one))
-    return found
 
 
 def test_another_owner_cannot_read_a_run_that_goes_on(app: App) -> None:

@@ -6,12 +6,11 @@ from typing import NoReturn
 import pytest
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
-from loci.adapters.sandbox.typescript_results import deno_job
 from loci.code.packages import find_deno
-from loci.code.typescript_run import TypeScriptJob
 from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL
 from loci.core.json import Json
+from loci.sandbox.supervisor.deno_messages import TypeScriptJob
 from loci.sandbox.supervisor.deno_runs import DenoRunner
 from loci.sandbox.wall.layers import Layer
 from tests.support.deno import STRONGEST, Given, needs_deno, no_tool, run, sandbox, value
@@ -55,7 +54,7 @@ def test_after_the_end_nothing_starts() -> None:
         run(made, "1 + 1")
     runner = DenoRunner(str(find_deno(None)), STRONGEST, 0)
     runner.close()
-    late = runner.run(deno_job(TypeScriptJob("1")), _no_answer)
+    late = runner.run(TypeScriptJob("1"), _no_answer)
     assert "this server is ending" in getattr(late.outcome, "message", "")
 
 

@@ -8,21 +8,21 @@ from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine, MachineError
 from loci.adapters.aws.sandbox.run_questions import answering
 from loci.adapters.sandbox.run_results import clean_text
-from loci.adapters.sandbox.typescript_results import called, deno_job, run_result
+from loci.adapters.sandbox.typescript_results import called, run_result
 from loci.code.ports import GivenUp, ToolCall, never
-from loci.code.typescript_run import Completed, Failed, TypeScriptJob
+from loci.code.typescript_run import Completed, Failed
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.sandbox.supervisor.deno_messages import (
     DID_NOT_START,
     BadResultError,
     Broken,
-    DenoJob,
     FinishedRun,
     Logged,
     Returned,
     RunLog,
     Thrown,
+    TypeScriptJob,
     WhyBroken,
     parsed,
 )
@@ -48,23 +48,21 @@ class LambdaSandbox:
         call: ToolCall,
         given_up: GivenUp = never,  # noqa: ARG002 (an invoked function cannot be ended)
     ) -> Completed | Failed:
-        wanted = deno_job(job)
-        if not wanted.tools:
-            return run_result(self._ended(owner, wanted, None))
-        loan = self._lender.lend(wanted.timeout_ms / 1000 + GRACE)
+        if not job.tools:
+            return run_result(self._ended(owner, job, None))
+        loan = self._lender.lend(job.limits.timeout_ms / 1000 + GRACE)
         try:
-            with answering(loan.rows, lambda asked: _answer(call, wanted, asked), MOST_CALLS, NOT_ANSWERED):
-                return run_result(self._ended(owner, wanted, loan.where))
+            with answering(loan.rows, lambda asked: _answer(call, job, asked), MOST_CALLS, NOT_ANSWERED):
+                return run_result(self._ended(owner, job, loan.where))
         finally:
             loan.rows.remove()
 
     def close(self) -> None:
         """Do nothing: no process runs here."""
 
-    def _ended(self, owner: Owner, wanted: DenoJob, where: JsonObject | None) -> FinishedRun:
-        asked = {**asdict(wanted), "tools": sorted(wanted.tools), "read": []}
+    def _ended(self, owner: Owner, job: TypeScriptJob, where: JsonObject | None) -> FinishedRun:
         try:
-            return _judged(self._machine.ask(owner, "typescript", {"order": asked, "line": where}))
+            return _judged(self._machine.ask(owner, "typescript", {"order": asdict(job), "line": where}))
         except MachineError as error:
             if error.is_start:
                 return FinishedRun(Broken("start", clean_text(f"{DID_NOT_START}: {error.why}", 500)), RunLog(), 0.0, 0)
@@ -74,10 +72,10 @@ class LambdaSandbox:
             return FinishedRun(Broken("protocol", "The sandbox gave a result that makes no sense"), RunLog(), 0.0, 0)
 
 
-def _answer(call: ToolCall, wanted: DenoJob, asked: Any) -> dict[str, Json]:
+def _answer(call: ToolCall, job: TypeScriptJob, asked: Any) -> dict[str, Json]:
     question = cast("dict[str, Any]", asked) if isinstance(asked, dict) else {}
     tool = str(question.get("tool"))
-    if tool not in wanted.tools:
+    if tool not in job.tools:
         refusal: JsonObject = {"code": "TOOL_DENIED", "message": f"This run was not given the tool {tool[:80]!r}"}
         return {"ok": False, "error": refusal}
     return called(call, tool, question.get("arguments"))
