@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from loci.code.api import Code
     from loci.core.finding import Finding
     from loci.documents.api import Documents
-    from loci.documents.ingest.reindex import IndexRebuild
+    from loci.documents.upkeep import IndexRebuild
     from loci.events.api import Events
     from loci.events.notices import Notices
     from loci.files.api import Files
@@ -274,7 +274,7 @@ def build_answering(settings: Settings | None = None, *, only_public: bool = Tru
 
 def build_index_rebuild(settings: Settings) -> "IndexRebuild":
     """Build what rebuilds the index. For a deployment it signs nothing, so it needs none of the server's secrets."""
-    from loci.documents.ingest.reindex import IndexRebuild
+    from loci.documents.upkeep import IndexRebuild
 
     if settings.mode == "embedded":
         from loci.adapters.local.mending import end_mending, is_half_mended
@@ -289,7 +289,8 @@ def build_index_rebuild(settings: Settings) -> "IndexRebuild":
 
         named, owner_keys = _named_owners(app.records), app.blobs.owner_keys
         is_half = is_half_mended(database)
-        return IndexRebuild(app.documents.parts.reindex, named, owner_keys, is_after_damage=is_half, end=end)
+        parts = app.documents.parts
+        return IndexRebuild(parts.upkeep, parts.catalog, named, owner_keys, is_after_damage=is_half, end=end)
     from loci.adapters.aws.clients import Clients
     from loci.adapters.aws.uploads import S3Uploads
     from loci.documents.ingest.uploads import UploadIngest
@@ -300,7 +301,7 @@ def build_index_rebuild(settings: Settings) -> "IndexRebuild":
     records, blobs = aws_stores(settings, clients)
     parts = document_parts(settings, records, blobs, for_search(settings, records, clients), None)
     uploads = UploadIngest(S3Uploads(settings.aws.bucket or "", clients), parts.library, Telemetry(settings.log_level))
-    return IndexRebuild(parts.reindex, _named_owners(records), blobs.owner_keys, uploads)
+    return IndexRebuild(parts.upkeep, parts.catalog, _named_owners(records), blobs.owner_keys, uploads)
 
 
 def _named_owners(records: RecordStore) -> Callable[[], list[Owner]]:

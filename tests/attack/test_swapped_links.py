@@ -131,7 +131,7 @@ def seen(look: Callable[[], T], is_inside: Callable[[T], bool], least: int) -> l
 
 @pytest.mark.parametrize("swapped", ["folder", "inner folder", "note"])
 def test_while_links_come_and_go_only_what_is_inside_is_read(root: Path, swapped: str) -> None:
-    text = FileText(Root("id", "notes", str(root)), "notes/sub/deep/a.md", ".loci-1.tmp")
+    text = FileText(Root("id", "notes", str(root)), "notes/sub/deep/a.md")
     with swapping(*places(root)[swapped]):
         pairs = seen(lambda: (read_file(str(root), "sub/deep/a.md"), text.read()), lambda pair: INSIDE in pair, 500)
     assert OUTSIDE not in {one for pair in pairs for one in pair}

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Generator
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,8 +12,7 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
-from loci.documents.content.limited_parser import LimitedParser
-from loci.documents.ingest.index_writer import COLLECTION, PARSE_SECONDS
+from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.writing.write_journal import WriteJournal
 from tests.contract.test_writing_crash import OPENED
 
@@ -69,13 +67,9 @@ AFTER = {"sub/b.md": "# A\n\n[x](../c.md) [[b]]\n", "c.md": "# C\n\n[[b]]\n", "d
     params=[FEW, pytest.param(MANY, marks=pytest.mark.exhaustive)],
     ids="every {}".format,
 )
-def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Left]:
+def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Left:
     """The notes and the app after each kill, repaired: of a move, and of its undo."""
-    parser = LimitedParser(PARSE_SECONDS)
-    with pytest.MonkeyPatch.context() as patch:
-        # A repair parses in a process beside this one.
-        patch.setattr("loci.documents.ingest.index_writer._parser", lambda _: parser)  # pyright: ignore
-        yield {what: killed(what, request.param, tmp_path_factory.mktemp(what)) for what in ("move", "undo")}
+    return {what: killed(what, request.param, tmp_path_factory.mktemp(what)) for what in ("move", "undo")}
 
 
 def killed(what: str, every: int, base: Path) -> list[tuple[Path, App]]:

@@ -336,7 +336,7 @@ def test_a_rebuild_takes_in_what_was_missed_and_what_lost_its_stored_text(bucket
     assert known
     parts.catalog.put(ANN, replace(known, ingested_at="2999-01-01T00:00:00Z"), version)  # so it is not missed
     parts.index.remove(ANN, COLLECTION, "notes-a")
-    summary = parts.reindex.run(ANN, uploads=bucket.intake)
+    summary = parts.upkeep.reindex(ANN, uploads=bucket.intake)
     assert (summary.rebuilt, summary.unchanged, summary.is_complete) == (3, 0, True)
     assert parts.index.documents(ANN, COLLECTION) == {"lost": 1, "new": 1, "notes-a": 1}
     assert bucket.texts() == {"lost.md": f"text of {lost}", "new.md": "new", "notes/a.md": f"text of {KEY}"}

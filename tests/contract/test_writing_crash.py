@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
@@ -23,9 +23,8 @@ from loci.core.errors import NotFound
 from loci.core.identity import LOCAL
 from loci.core.ids import content_id
 from loci.core.settings import load_settings
-from loci.documents.content.limited_parser import LimitedParser
 from loci.documents.document import Document
-from loci.documents.ingest.index_writer import COLLECTION, PARSE_SECONDS
+from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.writing.write_journal import WriteJournal
 from loci.documents.writing.write_recovery import WriteRecovery
 from tests.support.polling import until
@@ -161,12 +160,8 @@ def opened(folder: Path) -> App:
     params=[FEW, pytest.param(MANY, marks=pytest.mark.exhaustive)],
     ids="every {}".format,
 )
-def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Left]:
+def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Left:
     """The notes and the app after each kill, repaired: by the next start, and by an ingestion."""
-    parser = LimitedParser(PARSE_SECONDS)
-
-    def one_for_all(_: float) -> LimitedParser:
-        return parser
 
     def start(_: Path, app: App) -> None:
         app.documents.parts.edits.repair(LOCAL)
@@ -174,14 +169,11 @@ def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     def ingestion(notes: Path, app: App) -> None:
         app.documents.parts.ingest.run(LOCAL, [str(notes)])
 
-    with pytest.MonkeyPatch.context() as patch:
-        # A repair parses in a process beside this one.
-        patch.setattr("loci.documents.ingest.index_writer._parser", one_for_all)
-        every: int = request.param
-        yield {
-            "the next start": repaired(tmp_path_factory.mktemp("killed"), 0, every, start),
-            "an ingestion": repaired(tmp_path_factory.mktemp("killed"), every // 2, every, ingestion),
-        }
+    every: int = request.param
+    return {
+        "the next start": repaired(tmp_path_factory.mktemp("killed"), 0, every, start),
+        "an ingestion": repaired(tmp_path_factory.mktemp("killed"), every // 2, every, ingestion),
+    }
 
 
 def repaired(base: Path, first: int, every: int, repair: Callable[[Path, App], None]) -> list[tuple[Path, App]]:
@@ -265,9 +257,10 @@ def test_a_server_that_starts_puts_right_what_was_interrupted(tmp_path: Path) ->
     app.documents.parts.ingest.run(LOCAL, [str(tmp_path / "notes")])
     [root] = app.documents.parts.catalog.roots(LOCAL)
     journal = WriteJournal(app.records)
-    unfinished = journal.begin(LOCAL, "notes/a.md", root)
+    journal.begin(LOCAL, "notes/a.md", root)
     (tmp_path / "notes" / "a.md").write_text("# B\n")
-    (tmp_path / "notes" / unfinished.scratch).write_text("half of it")
+    scratch = f".loci-{content_id('notes/a.md', length=16)}0123456789abcdef.tmp"
+    (tmp_path / "notes" / scratch).write_text("half of it")
     with Background(app, lambda _: None, example=False):
         until(lambda: not journal.unfinished(LOCAL))
     assert app.documents.parts.library.get(LOCAL, "notes-a").title == "B"
@@ -315,17 +308,18 @@ def test_a_server_that_starts_removes_what_killed_writes_left(tmp_path: Path) ->
     assert app.blobs.read(LOCAL, "kept/a") == b"kept"
 
 
-def test_a_write_that_an_older_version_left_unfinished_is_repaired(tmp_path: Path) -> None:
+def test_a_write_whose_records_are_as_they_were_from_the_beginning_is_repaired(tmp_path: Path) -> None:
     app = opened(tmp_path)
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.md").write_text("# A\n")
     app.documents.parts.ingest.run(LOCAL, [str(tmp_path / "notes")])
     [root] = app.documents.parts.catalog.roots(LOCAL)
     (tmp_path / "notes" / "a.md").write_text("# B\n")
-    (tmp_path / "notes" / ".loci-1.tmp").write_text("half of it")
+    scratch = f".loci-{content_id('notes/a.md', length=16)}0123456789abcdef.tmp"
+    (tmp_path / "notes" / scratch).write_text("half of it")
     # The record and the blob as they have been written from the beginning: their formats must not change.
     key = content_id("notes/a.md", length=32)
-    app.records.put(LOCAL, "unfinished", key, {"path": "notes/a.md", "root": root, "scratch": ".loci-1.tmp"})
+    app.records.put(LOCAL, "unfinished", key, {"path": "notes/a.md", "root": root})
     about = {"is_new": False, "after": sha256(b"# B\n").hexdigest(), "at": "2026-01-17T00:00:00Z", "by": "inject_tags"}
     app.blobs.write(LOCAL, f"history/{key}/00000000", json.dumps(about).encode() + b"\n# A\n")
     assert app.documents.parts.edits.repair(LOCAL) == 1

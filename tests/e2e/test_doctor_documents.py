@@ -78,7 +78,7 @@ def test_an_index_that_was_lost_is_a_fault_that_a_rebuild_mends(patient: Patient
     patient.sql("DELETE FROM chunk", "DELETE FROM document", "DELETE FROM tag")
     told = patient.told(exit=1)["index"]
     assert told["what"].startswith("It lacks passages of 152 of 152 documents: kept/0.md, ")
-    assert patient.app().documents.parts.reindex.run(LOCAL).is_complete
+    assert patient.app().documents.parts.upkeep.reindex(LOCAL).is_complete
     assert patient.told() == {}
 
 

@@ -352,7 +352,7 @@ async def test_the_same_upload_does_not_bring_back_what_was_moved(app: App, conn
 async def test_a_note_that_too_many_link_to_is_not_moved(
     connect: Connect, vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loci.documents.writing.move_planning.MOST_LINKING", 2)
+    monkeypatch.setattr("loci.documents.writing.moving.MOST_LINKING", 2)
     notes = {"a.md": "A\n", **{f"links-{number}.md": "See [[a]].\n" for number in range(3)}}
     vault.fill(notes)
     said = await failed(connect, "move_document", path="vault/a.md", to="vault/b.md")

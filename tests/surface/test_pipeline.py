@@ -168,7 +168,7 @@ async def test_another_model_s_vectors_are_never_compared(app: App, tmp_path: Pa
     before = await search(other)
     assert {row["explain"]["vector"] for row in before["results"]} == {None}
     assert {row["explain"]["late"] for row in before["results"]} == {None}
-    other.documents.parts.missing_vectors.run(LOCAL)
+    other.documents.upkeep.embed_missing(LOCAL)
     after = await search(other)
     assert {row["source"] for row in after["results"]} == {"hybrid"}
     assert any(row["explain"]["vector"] for row in after["results"])

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loci.cli.terminal import ConfigOption, DataOption, JsonOption, kept_line, owner_name, short_list, shown_progress
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, owner_name, short_list, shown_progress
 from loci.core.errors import Refused
 from loci.core.finding import counted
 from loci.core.identity import LOCAL, Owner, UnnamedOwner
 from loci.core.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from loci.documents.ingest.reindex import ReindexSummary
+    from loci.documents.upkeep import ReindexSummary
 
 INTERRUPTED = 130
 
@@ -115,8 +115,6 @@ def _text(done: Sequence[tuple[Owner, "ReindexSummary"]], files: int) -> str:
         lines.append(f"Wrote the passages of {counted(files, 'file')} again.")
     for owner, summary in done:
         of = f" of {owner_name(owner)}" if len(done) > 1 else ""
-        lines += [kept_line(one) for one in summary.kept]
-        lines += short_list(f"Removed{of}, as their files are gone", summary.removed)
         lines += short_list(
             f"Found by words only{of}, as the model failed: run the command again", summary.without_vectors
         )

@@ -202,12 +202,6 @@ class Settings(BaseModel):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="the lowest level that is logged"
     )
-    parse_seconds: float = Field(
-        5,
-        gt=0,
-        le=300,
-        description="how long each megabyte of a document may take to parse; after two tries it is read as plain text",
-    )
     pull_models: bool = Field(True, description="download missing models when the server starts")
     embedder: str | None = Field(None, description="the embedder; default: bge-small-en-v1.5, else any installed one")
     reranker: str | None = Field(None, description="the reranker; default: bge-reranker-base, else any installed one")

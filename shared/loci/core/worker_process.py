@@ -92,8 +92,7 @@ class Workers:
     A few calls run at the same time, others wait.
     """
 
-    def __init__(self, at_once: int = AT_ONCE, program: str = PROGRAM) -> None:
-        self._program = program
+    def __init__(self, at_once: int = AT_ONCE) -> None:
         self._idle: list[WorkerProcess] = []
         self._every = WeakSet[WorkerProcess]()
         self._room = threading.BoundedSemaphore(at_once)
@@ -133,7 +132,7 @@ class Workers:
                     return worker
                 worker.end()
         try:
-            worker = WorkerProcess(self._program)
+            worker = WorkerProcess(PROGRAM)
         except OSError as error:
             raise _not_started(error.strerror) from error
         self._every.add(worker)

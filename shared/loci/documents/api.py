@@ -10,7 +10,7 @@ from loci.core.errors import Damaged
 from loci.core.full_disk import freeing
 from loci.core.identity import Owner
 from loci.documents.archive import DocumentArchive
-from loci.documents.changes import DocumentChanges, not_parsed
+from loci.documents.changes import DocumentChanges
 from loci.documents.content.excerpt import Excerpt, ExcerptRequest, read_excerpt
 from loci.documents.directory import directory
 from loci.documents.document import Document, DocumentText
@@ -28,9 +28,10 @@ from loci.documents.ingest.local_files import LocalPath, is_below
 from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.ingest.watched_folder import WatchedFolder
-from loci.documents.parts import DocumentParts, Upkeep
+from loci.documents.parts import DocumentParts
 from loci.documents.reader import ReadableDocument, readable_document
 from loci.documents.recency import recency_of
+from loci.documents.upkeep import Upkeep
 from loci.search.ranking import EVERYTHING, Chunk, Where
 
 READING_SEEDS = 10
@@ -72,7 +73,7 @@ class Documents:
     @property
     def upkeep(self) -> Upkeep:
         """Work that a server does beside serving."""
-        return Upkeep(self.parts)
+        return self.parts.upkeep
 
     def search(
         self,
@@ -139,8 +140,6 @@ class Documents:
 
     def excerpt(self, text: DocumentText, request: ExcerptRequest) -> Excerpt:
         """The part of a document's text that is asked for."""
-        if request.heading and text.document.is_unparsed:
-            raise not_parsed(text.document)
         return read_excerpt(text.text, request, self.parts.embedder.count, text.document.title)
 
     def links(

@@ -18,7 +18,6 @@ DOCUMENT = "document"
 ROOT = "root"
 INGESTED_FOLDER = "ingested_folder"
 MENTIONS = "said"
-INGESTING = "ingesting"
 TEXT = "text"
 NOTED_SECONDS = 3600.0
 MAX_PROBLEMS = 20
@@ -191,17 +190,6 @@ class Catalog:
         """The ids of the documents that got a text with this hash in the last hour."""
         prefix = f"{sha256}/"
         return [one.key.removeprefix(prefix) for one in self.records.list(owner, TEXT, prefix=prefix).records]
-
-    def begin_ingest(self, owner: Owner) -> bool:
-        """Note that an ingest begins. True if an earlier one never ended."""
-        is_unended = self.records.get(owner, INGESTING, INGESTING) is not None
-        if not is_unended:
-            self.records.put(owner, INGESTING, INGESTING, {}, durable=False)
-        return is_unended
-
-    def end_ingest(self, owner: Owner) -> None:
-        """Remove the note."""
-        self.records.remove(owner, INGESTING, INGESTING)
 
     def _count_write(self) -> None:
         with self._lock:

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from loci.core.errors import NotFound, Refused
+from loci.core.errors import NotFound
 from loci.core.full_disk import freeing
 from loci.core.identity import Owner
 from loci.documents.document import Document
 from loci.documents.document_ids import DOCUMENT_ID
 from loci.documents.parts import DocumentParts
 from loci.documents.writing.authoring import EditDraft, missing
-from loci.documents.writing.written import UndoneWrite, WrittenDocument
+from loci.documents.writing.edits import UndoneWrite, WrittenDocument
 
 if TYPE_CHECKING:
     from loci.documents.writing.moving import MovedDocument
@@ -43,7 +43,6 @@ class DocumentChanges:
         def change(path: str, before: bytes | None) -> bytes:
             if before is None:
                 raise missing(name)
-            self._check_parsed(owner, path)
             done[:] = [tagged(path, before, list(tags))]
             return done[0].content
 
@@ -57,13 +56,8 @@ class DocumentChanges:
         if draft.mode != "create":
             self._check_id(owner, name)
 
-        def change(path: str, before: bytes | None) -> bytes:
-            if draft.mode in ("append", "edit") or draft.heading:
-                self._check_parsed(owner, path)
-            return draft.apply(path, before)
-
         edits = self._parts.edits
-        return edits.change(owner, name, change, expect=expected_hash, by="write_document", with_links=True)
+        return edits.change(owner, name, draft.apply, expect=expected_hash, by="write_document", with_links=True)
 
     @freeing()
     def delete(self, owner: Owner, name: str, *, expected_hash: str) -> WrittenDocument:
@@ -87,18 +81,3 @@ class DocumentChanges:
         """If the name is an id of no document, name ids that look like it."""
         if DOCUMENT_ID.fullmatch(name):
             self._parts.library.get(owner, name)
-
-    def _check_parsed(self, owner: Owner, path: str) -> None:
-        """Refuse to look for headings in a document that could not be parsed: that would take as long again."""
-        document = self._parts.catalog.find(owner, path).document
-        if document and document.is_unparsed:
-            raise not_parsed(document)
-
-
-def not_parsed(document: Document) -> Refused:
-    """The error for a document that could not be parsed in time."""
-    return Refused(
-        f"{document.path} could not be parsed in time, so it has no sections and takes no tags",
-        f"Read it by lines, replace all of it with write_document, or remove it with: loci forget {document.id}",
-        code="NOT_PARSED",
-    )

@@ -9,6 +9,7 @@ from pathlib import Path
 from loci.core.errors import NotFound, Refused
 from loci.core.finding import Finding, FirstNames, counted, first_names, of_owners, run_check, run_checks, seen_twice
 from loci.core.identity import LOCAL, Owner
+from loci.core.layout import DAMAGED
 from loci.documents.document import Document, Root
 from loci.documents.host import DocumentsHost
 from loci.documents.index_checks import check_index
@@ -104,7 +105,7 @@ def check_vectors(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding | N
             app.documents.parts.index.remove(owner, COLLECTION, id)
         for id in damaged:
             app.documents.parts.library.reindex(owner, id)
-        app.documents.parts.missing_vectors.run(owner)
+        app.documents.upkeep.embed_missing(owner)
         counts = app.documents.parts.index.counts(owner, COLLECTION)
     lacking = _lacking(counts, model.identity)
     if not lacking:
@@ -195,7 +196,7 @@ def check_spare_texts(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding
     if not spare:
         return None
     what = f"{counted(len(spare), 'text')} without a document: {first_names(spare)}"
-    if any(app.settings.data.glob("*.damaged-*")):  # their records may be among those that could not be read
+    if any(app.settings.data.glob(f"*{DAMAGED}*")):  # their records may be among those that could not be read
         return Finding("spare texts", "warning", what, "They stay as long as a damaged database is kept beside them")
     if not fix:
         return Finding("spare texts", "warning", what, "To delete them, run: loci doctor --fix")

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from loci.core.errors import NotFound
-from loci.documents.similar_names import most_alike
+from loci.documents.unknown_names import most_alike
 
 SUGGESTED = 3
 

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 BOM: Final = "\ufeff"
-UNLIMITED_BYTES = 65_536
-"""A document of at most so many bytes is parsed without a limit of time: the limit would cost more than it saves."""
 LOCK_WAIT_SECONDS = 10.0
 """A writer waits this long for the write lock of a document."""
 
@@ -19,13 +17,6 @@ class Problem:
 
     def __str__(self) -> str:
         return self.what if self.line is None else f"line {self.line}: {self.what}"
-
-
-UNPARSED = Problem("It could not be parsed in time: it was read as plain text, without headings, tags and links")
-UNPARSED_YET = Problem(
-    "The machine was too busy to parse it: until it does, this is plain text, without headings, tags and links"
-)
-"""The record of such a document has no version of the parser, so the document is parsed again later."""
 
 
 DateSource = Literal["front matter", "name", "heading", "file"]
@@ -104,11 +95,6 @@ class Document:
         if self.date:
             return DocumentDate(self.date, self.date_from or "front matter")
         return DocumentDate(self.changed_on, "file") if self.changed_on else None
-
-    @property
-    def is_unparsed(self) -> bool:
-        """True if it was read as plain text, because parsing it took too long."""
-        return UNPARSED in self.problems or UNPARSED_YET in self.problems
 
     @property
     def day(self) -> str:

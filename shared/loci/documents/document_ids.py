@@ -10,7 +10,6 @@ DOCUMENT_ID = re.compile(r"[a-z0-9\-\u0080-\ud7ff\ue000-\U0010ffff]{1,120}")
 LONGEST_ID = 120
 HASH_LENGTHS = (8, 16, 32)
 FILE_EXTENSION = re.compile(r"(?<=[^/])\.[A-Za-z]{1,8}$")
-NOT_IN_AN_ID = re.compile(r"[^a-z0-9]+")
 HYPHENS = re.compile(r"-+")
 
 
@@ -21,14 +20,11 @@ def ids_for(path: str) -> Iterator[str]:
     `docs-会议`. The next ones add more and more of the path's hash. A path always gets a hash if its id would have no
     letter or digit, or be too long.
     """
-    slug, is_complete = _slug(path)
-    readable = slug if is_complete else _readable(path)
+    readable = _readable(path)
     if readable and readable == _shortened(readable, LONGEST_ID):
         yield readable
-    # Last the ids of paths in other scripts from before their letters stayed: such documents keep them.
-    for start in dict.fromkeys((readable, slug)):
-        for length in HASH_LENGTHS:
-            yield f"{_shortened(start, LONGEST_ID - length - 1)}-{content_id(path, length=length)}".lstrip("-")
+    for length in HASH_LENGTHS:
+        yield f"{_shortened(readable, LONGEST_ID - length - 1)}-{content_id(path, length=length)}".lstrip("-")
 
 
 def normal_id(id: str) -> str:
@@ -39,14 +35,6 @@ def normal_id(id: str) -> str:
 def lock_name(path: str) -> str:
     """The name of the document's write lock. Paths that compete for one id share a lock."""
     return next(ids_for(path))
-
-
-def _slug(path: str) -> tuple[str, bool]:
-    """The path in lower-case ASCII with hyphens, and True if it kept every letter and digit."""
-    letters = unicodedata.normalize("NFKD", unicodedata.normalize("NFC", FILE_EXTENSION.sub("", path)).casefold())
-    bare = "".join(one for one in letters if not unicodedata.combining(one))
-    slug = NOT_IN_AN_ID.sub("-", bare).strip("-")
-    return slug, bool(slug) and not any(one.isalnum() and not one.isascii() for one in bare)
 
 
 def _readable(path: str) -> str:

@@ -10,7 +10,7 @@ from loci.documents.content.tags_and_dates import with_ancestors
 from loci.documents.directory import directory
 from loci.documents.document import Document
 from loci.documents.ingest.local_files import plain_path
-from loci.documents.similar_names import most_alike
+from loci.documents.unknown_names import most_alike
 
 MOST_PROPERTIES = 50
 LONGEST_PROPERTY = 160

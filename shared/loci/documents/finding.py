@@ -1,10 +1,10 @@
 """Finds documents by a question, with their records: the best first, or the newest of those that fit."""
 
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from loci.core.errors import Damaged, Misconfigured, Unavailable
+from loci.core.errors import Misconfigured, Unavailable
 from loci.core.identity import Owner
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
@@ -15,7 +15,7 @@ from loci.documents.recency import recency_of
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.search.document_index import DocumentIndex
 from loci.search.filling import FILLED_UP, beside
-from loci.search.ranking import EVERYTHING, Chunk, Explanation, Hit, Ranking, Where
+from loci.search.ranking import EVERYTHING, Chunk, Hit, Ranking, Where
 from loci.search.search import Search
 from loci.search.snippet import snippet
 from loci.search.words import query_words
@@ -99,9 +99,7 @@ class DocumentFinder:
         where = replace(where, all_tags=(*where.all_tags, *marks)) if marks else where
         each = max(1, min(EACH, MOST // limit))
         ranking = self.engine.find(owner, COLLECTION, query, limit=limit, room=room, where=where, each=each, cuts=False)
-        if not ranking.hits and any(one.stage == "words" and one.failed for one in ranking.stages):
-            ranking = replace(ranking, hits=self._by_titles(owner, query, limit))
-        elif not ranking.hits and self.library.is_empty(owner):
+        if not ranking.hits and self.library.is_empty(owner):
             ranking = replace(ranking, reason=EMPTY_LIBRARY)
         elif not ranking.hits and marks and (why := part.why_empty(self.library.cached(owner))):
             ranking = replace(ranking, reason=why)
@@ -117,22 +115,6 @@ class DocumentFinder:
                 further[document] = (*further.get(document, ()), hit)
         return FoundDocuments(replace(ranking, hits=tuple(best.values())), {}, further)
 
-    def _by_titles(self, owner: Owner, query: str, limit: int) -> tuple[Hit, ...]:
-        """The documents whose titles have the most of the words: the index is damaged."""
-        words = set(query_words(query))
-        found = [(len(words & set(query_words(f"{one.title} {one.path}"))), one) for one in self.library.cached(owner)]
-        best = sorted((pair for pair in found if pair[0]), key=lambda pair: (-pair[0], pair[1].path))[:limit]
-        return tuple(
-            Hit(
-                Chunk(f"{one.id}#0", one.id, one.path, one.title, (), 0, 0, "", "", ""),
-                round(number / len(words), 4),
-                "title",
-                one.title,
-                Explanation(None, None, rank, None, None, None, None, None, None),
-            )
-            for rank, (number, one) in enumerate(best, 1)
-        )
-
     def _with_records(self, owner: Owner, found: FoundDocuments) -> FoundDocuments:
         try:
             records = self.catalog.some(owner, [hit.chunk.document for hit in found.ranking.hits])
@@ -144,9 +126,7 @@ class DocumentFinder:
         """With the passages around the best ones, if those are so short that there is room."""
         best = found.best_first()[:FILLED]
         wanted = dict.fromkeys(id for hit in best for id in beside(hit.chunk, min(room, FILLED_UP)))
-        with suppress(Damaged):  # the passages are shown all the same
-            return replace(found, around=self.index.chunks(owner, COLLECTION, list(wanted)) if wanted else {})
-        return found
+        return replace(found, around=self.index.chunks(owner, COLLECTION, list(wanted)) if wanted else {})
 
 
 @contextmanager

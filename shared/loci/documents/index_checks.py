@@ -2,18 +2,13 @@
 
 import shlex
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loci.core.errors import LociError
 from loci.core.finding import Finding, counted, first_names
 from loci.core.identity import Owner
-from loci.core.stores import ABSENT
-from loci.documents.document import Document
 from loci.documents.host import DocumentsHost
 from loci.documents.ingest.index_writer import COLLECTION
-
-FEW = 100
-"""Documents that may differ because somebody is just writing them. If more differ, nobody looks a second time."""
 
 
 def check_index(app: DocumentsHost, owner: Owner, *, fix: bool) -> list[Finding]:
@@ -78,45 +73,34 @@ class _Comparison:
 
 
 def _compare(app: DocumentsHost, owner: Owner) -> _Comparison:
-    """Read both once, and the documents that differ a second time: somebody may just be writing a few."""
+    """Compare both, and a second time what differs: somebody may just be writing a few documents."""
+    first = _compared(app, owner)
+    if not (first.half_written or first.lacking or first.unknown):
+        return first
+    now = _compared(app, owner)
+    wrong = first.half_written.keys() | first.lacking.keys()
+    return replace(
+        now,
+        half_written={id: path for id, path in now.half_written.items() if id in wrong},
+        lacking={id: path for id, path in now.lacking.items() if id in wrong},
+        unknown={*now.unknown}.intersection(first.unknown),
+    )
+
+
+def _compared(app: DocumentsHost, owner: Owner) -> _Comparison:
     parts = app.documents.parts
-    documents, wrong = 0, list[_Wrong]()
+    documents, half_written, lacking = 0, dict[str, str](), dict[str, str]()
     held = parts.index.documents(owner, COLLECTION)
     unknown = set(held)
     for one in parts.catalog.each(owner):
         documents += 1
         unknown.discard(one.id)
-        wrong += _wrong(one, held)
+        if not one.sha256:
+            half_written[one.id] = one.path
+        elif held.get(one.id, 0) != one.chunks:
+            lacking[one.id] = one.path
     unknown -= parts.catalog.ids(owner) if unknown else set()  # with those whose records are damaged
-    if 0 < len(wrong) <= FEW:
-        again = [one for former in wrong if (one := parts.catalog.document(owner, former.id))]
-        now = parts.index.documents(owner, COLLECTION, [one.id for one in wrong])
-        wrong = [found for one in again for found in _wrong(one, now)]
-    if 0 < len(unknown) <= FEW:
-        there = parts.index.documents(owner, COLLECTION, list(unknown)).keys()
-        unknown = {id for id in there if parts.catalog.with_version(owner, id)[1] == ABSENT}
-    return _Comparison(
-        documents=documents,
-        passages=sum(held.values()),
-        half_written={one.id: one.path for one in wrong if one.is_half_written},
-        lacking={one.id: one.path for one in wrong if not one.is_half_written},
-        unknown=unknown,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Wrong:
-    """A document that is half written, or that the index has not whole."""
-
-    id: str
-    path: str
-    is_half_written: bool
-
-
-def _wrong(one: Document, held: Mapping[str, int]) -> list[_Wrong]:
-    if one.sha256 and held.get(one.id, 0) == one.chunks:
-        return []
-    return [_Wrong(one.id, one.path, not one.sha256)]
+    return _Comparison(documents, sum(held.values()), half_written, lacking, unknown)
 
 
 def _reindex(owner: Owner) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import time
 from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -10,12 +11,12 @@ from pathlib import Path
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore, WriteLocks, lost_race
-from loci.documents.cached_documents import CachedDocuments
 from loci.documents.catalog import Catalog
 from loci.documents.content.encodings import require_text, shown_text
 from loci.documents.content.tags_and_dates import with_ancestors
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, DocumentText
 from loci.documents.document_ids import lock_name
+from loci.documents.graph.owner_cache import OwnerCache
 from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter, former_paths
 from loci.documents.ingest.local_files import (
     MAX_DOCUMENT_BYTES,
@@ -37,6 +38,10 @@ from loci.documents.writing.deletions import DeletedDocument, Deletions, StaysDe
 from loci.documents.writing.history import History, PastWrite, hash_of
 from loci.documents.writing.whole_texts import WholeTexts
 
+MAX_OWNERS = 50
+MAX_SECONDS = 60.0
+"""Another process sees a document without any passage after so long at most: it leaves no trace in the index."""
+
 
 class Library:
     """Every owner's documents. The text is in a file on this machine or, for uploads, in the blob store."""
@@ -46,7 +51,7 @@ class Library:
     ) -> None:
         self._deletions = deletions
         self._catalog = catalog
-        self._cache = CachedDocuments(catalog, writer.index_state)
+        self._cache: OwnerCache[tuple[str, int, int], Collection[Document]] = OwnerCache(MAX_OWNERS)
         self._writer = writer
         self._blobs = blobs
         self._locks = locks
@@ -73,7 +78,16 @@ class Library:
 
     def cached(self, owner: Owner) -> Collection[Document]:
         """All documents, read again only after somebody has written one."""
-        return self._cache.of(owner).documents.values()
+
+        def state() -> tuple[str, int, int]:
+            # The index comes first: a write that this misses then changes the state of the next look.
+            index = self._writer.index_state(owner)
+            return index, self._catalog.writes, int(time.monotonic() // MAX_SECONDS)
+
+        try:
+            return self._cache.get(owner, state, lambda _, __: self._catalog.documents(owner))
+        except Unavailable:  # records can be read without the index
+            return self._catalog.documents(owner)
 
     def documents(self, owner: Owner) -> list[Document]:
         """All documents, ordered by path."""
@@ -243,12 +257,10 @@ class Library:
         return self._writer.write(owner, self._writer.embed_one(owner, draft))
 
     def _pass_on_path(self, owner: Owner, gone: Document) -> None:
-        """Record the path as a former one of the documents with the same text: it moved there, and links follow it."""
+        """Record the path as a former one of new documents with the same text: it moved there, and links follow it."""
         if not gone.sha256:
             return
-        # Both are needed: a list of all documents is read only now and then, and the notes on new texts expire.
-        alike = {*self._cache.with_text(owner, gone.sha256), *self._catalog.noted_texts(owner, gone.sha256)}
-        for id in sorted(alike - {gone.id}):
+        for id in sorted({*self._catalog.noted_texts(owner, gone.sha256)} - {gone.id}):
             document, version = self._catalog.with_version(owner, id)
             if document is None or document.sha256 != gone.sha256:
                 continue

@@ -1,7 +1,7 @@
 """Names that no document has: the error says why, or which document may be meant."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from loci.core.errors import LociError, NotFound
@@ -22,7 +22,6 @@ from loci.documents.ingest.local_files import (
     plain_path,
     read_file,
 )
-from loci.documents.similar_names import most_alike
 
 SUGGESTED_IDS = 3
 EMPTY_LIBRARY = (
@@ -91,3 +90,20 @@ def _was_called(document: Document, name: str) -> bool:
 
 def _ids(documents: Iterable[Document]) -> list[str]:
     return [one.id for one in documents]
+
+
+def most_alike(wanted: str, names: Mapping[str, str], most: int) -> list[str]:
+    """The keys of the names that look most like the wanted one, best first. A name that shares nothing is left out."""
+    letters = _trigrams(wanted)
+    likeness = {key: _overlap(letters, _trigrams(name)) for key, name in names.items()}
+    alike = [key for key, value in likeness.items() if value > 0]
+    return sorted(alike, key=lambda key: (-likeness[key], key))[:most]
+
+
+def _trigrams(text: str) -> frozenset[str]:
+    padded = f"  {text.lower()} "
+    return frozenset(padded[at : at + 3] for at in range(len(padded) - 2))
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other)

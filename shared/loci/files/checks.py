@@ -3,6 +3,7 @@
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.finding import Finding, counted, first_names, of_owners, run_check, seen_twice
 from loci.core.identity import LOCAL, Owner
+from loci.core.layout import DAMAGED
 from loci.core.stores import every
 from loci.files.file import StoredFile
 from loci.files.host import FilesHost
@@ -137,7 +138,7 @@ def _check_spare(app: FilesHost, owner: Owner, *, fix: bool) -> Finding | None:
     if not found:
         return None
     what = f"{counted(len(found), 'blob')} of no file: {first_names(found)}"
-    if any(app.settings.data.glob("*.damaged-*")):  # their records may be among those that could not be read
+    if any(app.settings.data.glob(f"*{DAMAGED}*")):  # their records may be among those that could not be read
         return Finding("spare files", "warning", what, "They stay as long as a damaged database is kept beside them")
     if not fix:
         return Finding("spare files", "warning", what, "To delete them, run: loci doctor --fix")

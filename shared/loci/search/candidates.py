@@ -2,16 +2,15 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from loci.core.errors import Damaged, Unavailable
+from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.search.asked import Asked
 from loci.search.document_index import DocumentIndex
 from loci.search.names import name_word
 from loci.search.question import Question
-from loci.search.ranking import Candidate, QueryVector, StageLog, Where
+from loci.search.ranking import Candidate, StageLog, Where
 
 CANDIDATES = 50
 """Candidates of each leg, whatever the limit: a request for three gets the best three of these."""
@@ -51,39 +50,27 @@ class Look:
             if not hiding:
                 break
             others = replace(self.where, no_documents=(*self.where.no_documents, *sorted(hiding)))
-            newest = self._found(others, most, log)
+            newest = self._found(others, most)
             found = _together(found, [_later(one, most) for one in newest])
         return found
 
     def _first(self, most: int, log: StageLog) -> list[Candidate]:
         question = self.question
         try:
-            found = self._found(self.where, most, log)
+            found = self._found(self.where, most)
         except Unavailable:
             if question is None or question.failure is None:
                 raise
             log.failed("vector", question.failure)
-            return self._found(self.where, most, log)
+            return self._found(self.where, most)
         if question and question.embedding:
             log.took("vector", question.ms, question.model.identity)
         return found
 
-    def _found(self, where: Where, most: int, log: StageLog) -> list[Candidate]:
+    def _found(self, where: Where, most: int) -> list[Candidate]:
         vector = self.question.vector if self.question and self.question.failure is None else None
         name = name_word(self.asked.text)
         words = [*self.asked.words, name] if name else self.asked.words
-        try:
-            return self._candidates(words, vector, where, most)
-        except Damaged as error:
-            log.damaged(error)
-        with suppress(Damaged):  # the nearest are found without the words
-            if vector:
-                return self._candidates([], vector, where, most)
-        with suppress(Damaged):
-            return self._candidates(words, None, where, most)
-        return []
-
-    def _candidates(self, words: Sequence[str], vector: QueryVector | None, where: Where, most: int) -> list[Candidate]:
         return self.index.candidates(self.owner, self.collection, words, vector, limit=most, where=where)
 
 

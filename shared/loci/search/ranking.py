@@ -139,11 +139,6 @@ class StageLog:
     def skipped(self, stage: StageName, why: str) -> None:
         self.stages.append(Stage(stage, False, 0.0, why))
 
-    def damaged(self, error: Exception) -> None:
-        """Log that a part of the index is damaged: the search goes on with what is whole."""
-        if not any(one.stage == "words" and one.failed for one in self.stages):
-            self.failed("words", error)
-
     def failed(self, stage: StageName, error: Exception) -> None:
         """Log a stage that should have run."""
         self.stages.append(Stage(stage, False, 0.0, str(error), failed=True))

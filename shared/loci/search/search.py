@@ -1,10 +1,9 @@
 """The search pipeline: words and vectors, fused, then read ever more closely; and a report on how it went."""
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from typing import TypeVar
 
-from loci.core.errors import Damaged, Unavailable
+from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.search.asked import Asked
 from loci.search.candidates import CANDIDATES, Look
@@ -88,7 +87,7 @@ class Search:
         ranked = ranked[: max(CANDIDATES, limit * (each or 1))]
         near = [one for one in fused if (one.candidate.lexical_rank or NAMED + 1) <= NAMED]
         wanted = dict.fromkeys(one.candidate.chunk for one in (*ranked, *near))
-        chunks = self._chunks(owner, collection, list(wanted), log)
+        chunks = self._index.chunks(owner, collection, list(wanted))
         found = _with_named(query, ranked, near, chunks, each)
         log.ran("words", f"{len(candidates)} passages of {len(found)} documents")
         had = words_had([*words, *query_words(query)], found)
@@ -118,18 +117,6 @@ class Search:
         hits = (*read.hits, *further)
         shown = _of_the_best(hits, [hit.chunk.document for hit in hits], limit, each)
         return Ranking(query, tuple(shown), (*log.stages, read.stage), None, read.intent, read.analysis)
-
-    def _chunks(self, owner: Owner, collection: str, ids: Sequence[str], log: StageLog) -> dict[str, Chunk]:
-        """The passages; without those that cannot be read, if a part of the index is damaged."""
-        try:
-            return self._index.chunks(owner, collection, ids)
-        except Damaged as error:
-            log.damaged(error)
-        found: dict[str, Chunk] = {}
-        for id in ids:
-            with suppress(Damaged):
-                found |= self._index.chunks(owner, collection, [id])
-        return found
 
     def _question(self, query: str, log: StageLog) -> Question | None:
         """The question for the vector leg; None, with the reason in the log, if that leg cannot run."""
@@ -252,8 +239,7 @@ def _under_headings(chunk: Chunk) -> str:
 def _nothing(query: str, words: Sequence[str], where: Where, found: Sequence[ScoredPassage], log: StageLog) -> Ranking:
     log.skipped("rerank", "there are no passages")
     log.skipped("language_model", "there are no hits")
-    damage = next((one.note for one in log.stages if one.stage == "words" and one.failed), None)
-    return Ranking(query, (), tuple(log.stages), damage or _reason(words, where, found))
+    return Ranking(query, (), tuple(log.stages), _reason(words, where, found))
 
 
 def _reason(words: Sequence[str], where: Where, found: Sequence[ScoredPassage]) -> str:

@@ -19,10 +19,9 @@ from loci.documents.document import Document
 from loci.documents.ingest.folder_ingest import FolderIngest
 from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
 from loci.documents.ingest.ingested_folders import IngestedFolders
-from loci.documents.ingest.missing_vectors import MissingVectors
 from loci.documents.ingest.outcome import IngestSummary
-from loci.documents.ingest.reindex import Reindex
 from loci.documents.library import Library
+from loci.documents.upkeep import Upkeep
 from loci.documents.writing.deletions import Deletions
 from loci.model_store.models_folder import ModelsFolder
 from loci.search.ranking import Chunk, Where
@@ -31,8 +30,6 @@ from tests.support.recorded_records import RecordedRecords
 from tests.support.small_models import lay_out_embedder
 
 START = 1_768_608_000.0  # 2026-01-17
-PATIENCE = 600.0
-"""Seconds that a document may take to be parsed: on a slow machine, too, it is read as what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +46,7 @@ class Desk:
     writer: IndexWriter
     library: Library
     ingest: FolderIngest
-    fill: MissingVectors
-    reindex: Reindex
+    upkeep: Upkeep
 
     def write(self, path: str, text: str | bytes) -> Path:
         """Write a note, and make its folders."""
@@ -96,7 +92,7 @@ def open_desk(folder: Path) -> Desk:
     catalog = Catalog(records)
     index = SqliteIndex(database)
     embedder = OnnxEmbedder(CurrentModel(ModelsFolder(models), "embedder"))
-    writer = IndexWriter(catalog, index, embedder, lambda: START, parse_seconds=PATIENCE)
+    writer = IndexWriter(catalog, index, embedder, lambda: START)
     blobs = FolderBlobs(data / "blobs", Keyring(["s" * 32]).seal("link"), "http://127.0.0.1", lambda: START)
     library = Library(catalog, writer, blobs, FolderWriteLocks(data / "turns"), Deletions(records))
     return Desk(
@@ -110,8 +106,7 @@ def open_desk(folder: Path) -> Desk:
         writer,
         library,
         FolderIngest(catalog, writer, IngestedFolders(records, catalog)),
-        MissingVectors(catalog, writer),
-        Reindex(catalog, writer, index, library),
+        Upkeep(catalog, writer, index, embedder, library, lambda _: 0),
     )
 
 

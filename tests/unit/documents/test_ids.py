@@ -40,11 +40,6 @@ def test_a_path_without_letters_has_a_hash(path: str) -> None:
     assert re.fullmatch(r"[0-9a-f]{8}", first(path))
 
 
-@each(("path", "id"), [("docs/会议.md", "docs-06bc0ab5"), ("会议.md", "bf671859")])
-def test_the_ids_that_paths_in_other_scripts_once_got_are_still_theirs(path: str, id: str) -> None:
-    assert id in ids_for(path)
-
-
 def test_names_that_are_written_alike_have_one_id() -> None:
     assert first("docs/caf\u00e9.md") == first("docs/cafe\u0301.md")
 

@@ -22,7 +22,7 @@ def models(desk: Desk, id: str) -> set[str | None]:
 def test_without_a_model_there_is_nothing_to_fill(desk: Desk) -> None:
     desk.write("a.md", "text")
     desk.run()
-    assert desk.fill.run(LOCAL) == 0
+    assert desk.upkeep.embed_missing(LOCAL) == 0
 
 
 def test_documents_that_were_there_before_the_model_get_their_embeddings(desk: Desk) -> None:
@@ -30,7 +30,7 @@ def test_documents_that_were_there_before_the_model_get_their_embeddings(desk: D
         desk.write(f"{number}.md", f"# Title\n\ntext {number}")
     desk.run()
     later = with_model(desk)
-    assert later.fill.run(LOCAL) == 3
+    assert later.upkeep.embed_missing(LOCAL) == 3
     assert models(later, "notes-1") == {later.writer.model()}
 
 
@@ -38,15 +38,15 @@ def test_what_is_filled_is_filled_once(desk: Desk) -> None:
     desk.write("a.md", "text")
     desk.run()
     later = with_model(desk)
-    later.fill.run(LOCAL)
-    assert later.fill.run(LOCAL) == 0
+    later.upkeep.embed_missing(LOCAL)
+    assert later.upkeep.embed_missing(LOCAL) == 0
 
 
 def test_what_is_filled_is_not_ingested_again(desk: Desk) -> None:
     desk.write("a.md", "text")
     desk.run()
     later = with_model(desk)
-    later.fill.run(LOCAL)
+    later.upkeep.embed_missing(LOCAL)
     assert later.run().unchanged == 1
 
 
@@ -55,7 +55,7 @@ def test_another_model_embeds_everything_anew(modelled: Desk) -> None:
     modelled.run()
     later = with_model(modelled, seed=2)
     assert later.writer.model() != modelled.document("notes-a").model
-    later.fill.run(LOCAL)
+    later.upkeep.embed_missing(LOCAL)
     assert models(later, "notes-a") == {later.writer.model()}
 
 
@@ -63,7 +63,7 @@ def test_a_document_without_text_is_filled_too(desk: Desk) -> None:
     desk.write("empty.md", "")
     desk.run()
     later = with_model(desk)
-    later.fill.run(LOCAL)
+    later.upkeep.embed_missing(LOCAL)
     assert later.document("notes-empty").model == later.writer.model()
 
 
@@ -72,9 +72,9 @@ def test_a_fill_that_was_stopped_goes_on(desk: Desk) -> None:
         desk.write(f"{number}.md", "\n\n".join(f"# Heading {at}\n\ntext {number} {at}" for at in range(50)))
     desk.run()
     later = with_model(desk)
-    first = later.fill.run(LOCAL, stop=lambda: True)
+    first = later.upkeep.embed_missing(LOCAL, stop=lambda: True)
     assert 0 < first < 6
-    assert later.fill.run(LOCAL) == 6 - first
+    assert later.upkeep.embed_missing(LOCAL) == 6 - first
 
 
 def test_a_document_that_is_just_being_written_is_left_to_who_writes_it(desk: Desk) -> None:
@@ -85,7 +85,7 @@ def test_a_document_that_is_just_being_written_is_left_to_who_writes_it(desk: De
     assert filling is not None
     desk.write("a.md", "strawberry")
     later.run()
-    assert later.fill.run(LOCAL) == 0
+    assert later.upkeep.embed_missing(LOCAL) == 0
     assert later.found("strawberry") == {"notes-a"}
 
 

@@ -9,7 +9,6 @@ from loci.documents.graph.neighbours_index import (
     AT_ONCE,
     MINIMUM_BY_MODEL,
     MINIMUM_BY_WORDS,
-    BackgroundFill,
     NeighboursIndex,
     average_similarity,
     minimum_similarity,
@@ -18,7 +17,6 @@ from loci.documents.graph.neighbours_index import (
 )
 from loci.documents.graph.similarity import BY_WORDS, Similarity
 from tests.support.each import each
-from tests.support.polling import until
 from tests.unit.documents.test_gaps import random_similarity
 
 
@@ -54,16 +52,6 @@ def test_what_one_document_resembles_is_what_all_pairs_say() -> None:
     for at, id in enumerate(one.ids):
         others = {one.ids.index(other) for other, _ in similar_to(asked, id)}
         assert others == {b for a, b in pairs if a == at} | {a for a, b in pairs if b == at}
-
-
-def test_what_is_found_in_the_background_is_what_asking_finds() -> None:
-    one, background = random_similarity(3 * AT_ONCE), BackgroundFill()
-    first, other = NeighboursIndex(random_similarity(2 * AT_ONCE), 3, 0.5), NeighboursIndex(one, 3, 0.5)
-    for wanted in (first, other):
-        background.start(wanted)
-    places = range(len(one.ids))
-    until(lambda: len(other) == len(places))
-    assert other.nearest_to(places) == NeighboursIndex(one, 3, 0.5).nearest_to(places)
 
 
 def test_of_equally_near_ones_the_first_by_id_are_taken() -> None:

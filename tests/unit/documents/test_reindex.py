@@ -9,14 +9,14 @@ import pytest
 from loci.core.identity import LOCAL
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.ingest.local_files import blob_key
-from loci.documents.ingest.reindex import ReindexSummary
+from loci.documents.upkeep import ReindexSummary
 from tests.support.small_models import EMBEDDER, lay_out_embedder
 
 from .conftest import Desk, open_desk
 
 
 def rebuilt(desk: Desk) -> ReindexSummary:
-    return desk.reindex.run(LOCAL)
+    return desk.upkeep.reindex(LOCAL)
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(desk: Desk) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        desk.reindex.run(LOCAL, stop)
+        desk.upkeep.reindex(LOCAL, stop)
     before = len(desk.found("strawberry"))
     held = len(desk.index.documents(LOCAL, COLLECTION))
     assert before
@@ -95,7 +95,7 @@ def test_progress_counts_every_document_once(filled: Desk) -> None:
     def see(done: int, total: int, path: str, note: str = "", /) -> None:
         seen.append((done, total, path))
 
-    filled.reindex.run(LOCAL, see)
+    filled.upkeep.reindex(LOCAL, see)
     assert seen == [(1, 3, "kept.md"), (2, 3, "notes/a.md"), (3, 3, "notes/b.md")]
 
 
@@ -106,7 +106,7 @@ def test_a_document_that_somebody_writes_meanwhile_keeps_the_newer_text(filled: 
         if path == "kept.md":
             filled.library.add(LOCAL, "kept.md", b"raspberry")
 
-    assert filled.reindex.run(LOCAL, write).is_complete
+    assert filled.upkeep.reindex(LOCAL, write).is_complete
     assert filled.found("raspberry") == {"kept"}
     assert filled.found("strawberry") == {"notes-a", "notes-b"}
 
@@ -118,7 +118,7 @@ def test_a_document_that_somebody_removes_meanwhile_stays_removed(filled: Desk) 
         if path == "kept.md":
             filled.library.remove(LOCAL, [filled.document("kept")])
 
-    assert filled.reindex.run(LOCAL, remove).is_complete
+    assert filled.upkeep.reindex(LOCAL, remove).is_complete
     assert filled.ids() == {"notes-a", "notes-b"}
 
 
@@ -139,29 +139,22 @@ def test_passages_of_unknown_documents_are_removed(filled: Desk) -> None:
 # Texts that are gone
 
 
-def test_a_document_whose_file_was_deleted_is_removed(filled: Desk) -> None:
-    (filled.notes / "b.md").unlink()
+def test_a_document_whose_file_is_gone_stays_until_the_next_ingest_of_its_folder(filled: Desk) -> None:
+    (filled.notes / "b.md").rename(filled.notes / "c.md")
     summary = rebuilt(filled)
-    assert (summary.removed, summary.is_complete) == (("notes/b.md",), True)
-    assert filled.ids() == {"notes-a", "kept"}
-    assert filled.found("strawberry") == {"notes-a", "kept"}
+    assert [one.path for one in summary.failed] == ["notes/b.md"]
+    assert f"loci ingest {filled.notes}" in summary.failed[0].reason
+    assert filled.found("strawberry") == ALL
+    filled.run()
+    assert filled.document("notes-c").former == ("notes/b.md",)
 
 
 def test_documents_of_a_folder_that_is_gone_stay(filled: Desk) -> None:
     shutil.rmtree(filled.notes)
     summary = rebuilt(filled)
-    assert [(one.folder, one.documents) for one in summary.kept] == [(str(filled.notes), 2)]
+    assert [one.path for one in summary.failed] == ["notes/a.md", "notes/b.md"]
     assert not summary.is_complete
     assert filled.found("strawberry") == ALL
-
-
-def test_a_file_that_may_have_moved_is_left_to_the_next_ingest(filled: Desk) -> None:
-    (filled.notes / "b.md").rename(filled.notes / "c.md")
-    summary = rebuilt(filled)
-    assert [one.path for one in summary.failed] == ["notes/b.md"]
-    assert f"loci ingest {filled.notes}" in summary.failed[0].reason
-    filled.run()
-    assert filled.document("notes-c").former == ("notes/b.md",)
 
 
 def test_what_cannot_be_read_is_named(filled: Desk, tmp_path: Path) -> None:

@@ -8,11 +8,9 @@ from loci.core.errors import Conflict, Refused
 from loci.documents.document import Root
 from loci.documents.writing.stored_text import FileText
 
-SCRATCH = ".loci-1.tmp"
-
 
 def file_text(folder: Path, path: str) -> FileText:
-    return FileText(Root("id", "notes", str(folder)), f"notes/{path}", SCRATCH)
+    return FileText(Root("id", "notes", str(folder)), f"notes/{path}")
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from loci.adapters.local.write_locks import FolderWriteLocks
 from loci.core.errors import Misconfigured, Unavailable
 from loci.core.identity import SYSTEM
 from loci.core.ids import random_id
+from loci.core.layout import DAMAGED
 from loci.core.whole_files import PRIVATE, hold, sync
 
 BEFORE: Final = " before"
@@ -29,8 +30,6 @@ BEFORE: Final = " before"
 PATIENCE = 600.0
 """Seconds to wait for another process that mends the same database."""
 PAGE = 4096
-KEPT: Final = ".damaged-"
-"""Stands between the name of the database and the time in the name of the copy that is kept if records are lost."""
 TEXT = "CAST(? AS TEXT)"
 RECORD = "SELECT owner, kind, key, value, version, expires_at FROM record"
 PUT_RECORD = f"INSERT OR IGNORE INTO record VALUES ({TEXT}, {TEXT}, ?, {TEXT}, {TEXT}, ?)"  # noqa: S608
@@ -71,7 +70,7 @@ def mend(path: Path) -> Mended | None:
 
 def _mended(path: Path, fault: str) -> Mended:
     scratch = path.with_name(f".{random_id()}")
-    kept = path.with_name(f"{path.name}{KEPT}{time.time_ns() // 1_000_000}")
+    kept = path.with_name(f"{path.name}{DAMAGED}{time.time_ns() // 1_000_000}")
     try:
         _open_somehow(path, kept)
         with ExitStack() as stack:

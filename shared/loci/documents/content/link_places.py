@@ -11,7 +11,7 @@ from loci.documents.content.front_matter import read_front_matter
 from loci.documents.content.inline_links import destinations
 from loci.documents.content.links import DEFINITION, FIELD, RELATION_FIELDS, SCHEME, WIKI, spans
 from loci.documents.content.markdown import PLAIN_SUFFIXES, outline_of
-from loci.documents.content.scanners import comments, without_code_spans
+from loci.documents.content.scanners import blanked_comments, without_code_spans
 from loci.documents.document_links import Mention
 
 Style = Literal["wiki", "path", "field"]
@@ -44,8 +44,7 @@ def link_places(path: str, lines: Sequence[str]) -> list[LinkPlace]:
     blank = list(lines)
     for first, end in ((0, skip), *outline.code):
         blank[first:end] = [" " * len(line) for line in lines[first:end]]
-    text = "\n".join(without_code_spans(line, lambda span: " " * len(span)) for line in blank)
-    text = _without_comments(text)
+    text = blanked_comments("\n".join(without_code_spans(line, lambda span: " " * len(span)) for line in blank))
     starts = [*accumulate((len(line) + 1 for line in lines), initial=0)]
     found = [*_in_fields(lines[:skip], starts), *_wiki(text, 0)]
     if PurePosixPath(path).suffix.lower() not in PLAIN_SUFFIXES:
@@ -70,16 +69,6 @@ def with_targets(text: str, places: Sequence[LinkPlace], new: Mapping[tuple[Styl
         if (wanted := new.get((one.style, one.written))) is not None:
             parts += (text[at : one.start], wanted)
             at = one.end
-    return "".join((*parts, text[at:]))
-
-
-def _without_comments(text: str) -> str:
-    """The text with spaces in place of its comments."""
-    parts, at = list[str](), 0
-    for comment in comments(text):
-        inside = text[comment.start : comment.end].split("\n")
-        parts += (text[at : comment.start], "\n".join(" " * len(line) for line in inside))
-        at = comment.end
     return "".join((*parts, text[at:]))
 
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from loci.documents.content.inline_links import inline_links
 from loci.documents.content.outline import Outline, prose_lines
-from loci.documents.content.scanners import comments, related, without_code_spans
+from loci.documents.content.scanners import blanked_comments, comments, related, without_code_spans
 from loci.documents.content.tags_and_dates import TAGS_COMMENT
 from loci.documents.document import Heading
 from loci.documents.document_links import RELATION_ALIASES, Mention, Relation
@@ -47,7 +47,7 @@ def mentions_in(lines: Sequence[str], outline: Outline, skip: int, *, is_markdow
         return _short(lines[at])
 
     found = [*_in_fields(lines[:skip], evidence), *_in_comments(prose, evidence)]
-    prose = _without_comments(prose)
+    prose = blanked_comments("\n".join(prose)).split("\n")  # nobody sees a link in one
     found += _wiki_links(prose, relations, evidence)
     if is_markdown:
         found += _markdown_links(prose, outline, relations, evidence)
@@ -100,18 +100,6 @@ def _in_comments(prose: Sequence[str], evidence: Evidence) -> Iterator[Mention]:
                     at = comment.inner_start + start
                     line, counted = line + text.count("\n", counted, at), at
                     yield from _by_name(target, relation, line, evidence)
-
-
-def _without_comments(prose: Sequence[str]) -> Sequence[str]:
-    """The lines without what stands in comments: nobody sees a link there."""
-    text = "\n".join(prose)
-    if "<!--" not in text:
-        return prose
-    parts, at = list[str](), 0
-    for one in comments(text):
-        parts += [text[at : one.start], "\n" * text.count("\n", one.start, one.end)]
-        at = one.end
-    return "".join((*parts, text[at:])).split("\n")
 
 
 def _wiki_links(prose: Sequence[str], relations: Sequence[Relation], evidence: Evidence) -> Iterator[Mention]:

@@ -1,28 +1,28 @@
 """Parses a document, markdown or plain text: its title, headings, tags, date, links and blocks."""
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import PurePosixPath
 
 from loci.documents.content.encodings import encoding_of, shown_text
-from loci.documents.content.front_matter import NO_FRONT_MATTER, FrontMatter, read_front_matter
+from loci.documents.content.front_matter import FrontMatter, read_front_matter
 from loci.documents.content.links import mentions_in
-from loci.documents.content.names import aliases_of, stem_of, words_beside_text
 from loci.documents.content.outline import (
     LONGEST_TITLE,
     Outline,
-    OutlinePart,
     blocks,
     outline_of_markdown,
     outline_of_plain_text,
     prose_lines,
 )
 from loci.documents.content.tags_and_dates import first_day, tags_of
-from loci.documents.document import BOM, UNPARSED, DocumentDate, Heading, Problem
-from loci.documents.document_links import NO_LINKS, WrittenLinks
+from loci.documents.document import BOM, DocumentDate, Heading, Problem
+from loci.documents.document_links import WrittenLinks
+from loci.search.names import MARK, name_word
 from loci.search.passages import Block
+from loci.search.words import index_words
 
 PLAIN_SUFFIXES = frozenset((".txt", ".text"))
 DATE_FIELDS = ("date", "created", "created_at", "published", "day", "updated", "updated_at", "modified")
@@ -30,6 +30,16 @@ LIKE_A_DAY = re.compile(r"\d{4}[-/.]\d")
 LONGEST_DAY = 40
 MOST_LINES = 500_000
 """For more lines, markdown-it would need minutes, and gigabytes for its tokens."""
+
+ALIAS_FIELDS = ("aliases", "alias")
+# For programs, or said elsewhere. Dates and numbers have no letters, and are left out, too.
+NO_TEXT = frozenset(("title", *ALIAS_FIELDS, "cssclass", "cssclasses", "publish", "draft", "layout", "id", "uuid"))
+SWITCHES = frozenset(("true", "false", "yes", "no", "on", "off"))
+MOST_ALIASES = 50
+MOST_WORDS = 300
+"""Words of the front matter's texts that find the document."""
+LONGEST_TEXT = 2_000
+LONGEST_ALIAS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +78,7 @@ def parse(path: str, content: bytes) -> ParsedDocument:
     headings = outline.headings
     given, first = matter.first("title"), headings[0].title if headings else ""
     top = next((one.title for one in headings if one.level == 1 and one.title), None)
-    title = (given or top or stem_of(path))[:LONGEST_TITLE]
+    title = (given or top or _stem_of(path))[:LONGEST_TITLE]
     # A name without a letter says nothing about the passages.
     is_above = title != first and (bool(given) or (not top and any(letter.isalpha() for letter in title)))
     found = blocks(lines, outline, title if is_above else None)
@@ -86,34 +96,10 @@ def parse(path: str, content: bytes) -> ParsedDocument:
         blocks=tuple(found),
         problems=tuple(problems),
         said=WrittenLinks(
-            aliases=aliases_of(matter),
+            aliases=_aliases_of(matter),
             mentions=mentions_in(lines, outline, matter.lines, is_markdown=not is_plain),
         ),
-        beside=tuple(words_beside_text(path, title, matter)),
-    )
-
-
-def parse_as_plain_text(path: str, content: bytes, why: Problem = UNPARSED) -> ParsedDocument:
-    """The document as paragraphs only, for one that could not be parsed: it has no headings, tags and links."""
-    text, problems = decoded(content)
-    lines = text.split("\n")
-    starts = [*accumulate((len(line) + 1 for line in lines), initial=0)]
-    title = stem_of(path)[:LONGEST_TITLE]
-    found = outline_of_plain_text(lines, 0).parts
-    return ParsedDocument(
-        text=text,
-        lines=len(lines) - (not lines[-1]),
-        title=title,
-        headings=(),
-        tags=(),
-        date=None,
-        front_matter=NO_FRONT_MATTER,
-        blocks=tuple(
-            Block(starts[part.first], starts[part.end] - 1, (title,)) for part in found if isinstance(part, OutlinePart)
-        ),
-        problems=(*problems, why),
-        said=NO_LINKS,
-        beside=tuple(words_beside_text(path, title, NO_FRONT_MATTER)),
+        beside=tuple(_words_beside_text(path, title, matter)),
     )
 
 
@@ -162,3 +148,38 @@ def _date(matter: FrontMatter, name: str, heading: str) -> DocumentDate | None:
         return DocumentDate(day, "name")
     day = first_day(heading)
     return DocumentDate(day, "heading") if day else None
+
+
+def _stem_of(path: str) -> str:
+    """The file's name without its suffix."""
+    return unicodedata.normalize("NFC", PurePosixPath(path).stem)
+
+
+def _aliases_of(matter: FrontMatter) -> tuple[str, ...]:
+    """The other names that the document gives itself."""
+    return tuple(alias for field in ALIAS_FIELDS for alias in matter.fields.get(field, ()))
+
+
+def _words_beside_text(path: str, title: str, matter: FrontMatter) -> list[str]:
+    """The words of its names, its folders and its properties, and a word for each whole name.
+
+    They begin with the mark that ends the words of the text. Names count twice: they say what the document is about.
+    """
+    name, aliases = PurePosixPath(path), _aliases_of(matter)[:MOST_ALIASES]
+    names = dict.fromkeys((title, _stem_of(path), *aliases))
+    said = [word for one in names for word in index_words(one[:LONGEST_ALIAS])]
+    folders = [word for one in name.parts[:-1] for word in index_words(one)]
+    whole = dict.fromkeys(word for one in (*names, name.name) if (word := name_word(one)))
+    return [MARK, *said, *said, *folders, *_words(_texts(matter)), *whole, *whole]
+
+
+def _words(texts: Iterable[str]) -> Sequence[str]:
+    return [word for text in texts for word in index_words(text[:LONGEST_TEXT])][:MOST_WORDS]
+
+
+def _texts(matter: FrontMatter) -> Iterator[str]:
+    for field, values in matter.fields.items():
+        if field not in NO_TEXT:
+            yield from (
+                one for one in values if one.lower() not in SWITCHES and any(letter.isalpha() for letter in one)
+            )

@@ -12,6 +12,7 @@ COMMENT_END = "-->"
 BACKTICKS = re.compile(r"`+")
 RELATED_HEAD = re.compile(r"\[\s*+([A-Za-z_]++)\s*+:\s*+")
 BLANK = re.compile(r"\s*+")
+NOT_LINE_END = re.compile(r"[^\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,17 @@ def without_comments(text: str) -> str:
     parts, at = list[str](), 0
     for one in comments(text):
         parts.append(text[at : one.start])
+        at = one.end
+    return "".join((*parts, text[at:]))
+
+
+def blanked_comments(text: str) -> str:
+    """The text with spaces in place of its comments. Lines and positions stay."""
+    if COMMENT_START not in text:
+        return text
+    parts, at = list[str](), 0
+    for one in comments(text):
+        parts += (text[at : one.start], NOT_LINE_END.sub(" ", text[one.start : one.end]))
         at = one.end
     return "".join((*parts, text[at:]))
 

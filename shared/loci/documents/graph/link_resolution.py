@@ -82,15 +82,15 @@ class DocumentNames:
     ) -> Iterator[tuple[dict[str, list[_Named]], str, _Named]]:
         """Yield the path and the names that it gives: its file name, its folder's name if it is an index, its ends."""
         at_path = _Named(id, path, BY_PATH, is_former)
-        yield self._by_path, _normal_path(path), at_path
-        stem = _without_suffix(path)
+        yield self._by_path, normal_path(path), at_path
+        stem = without_suffix(path)
         name, folder = posixpath.basename(stem), posixpath.basename(posixpath.dirname(path))
         yield self._by_name, normal_name(name), _Named(id, path, BY_FILE, is_former)
         if name.lower() in INDEX_FILES and folder:
             yield self._by_name, normal_name(folder), _Named(id, path, BY_ALIAS, is_former)
         parts = stem.split("/")
         for at in range(len(parts) - 1):
-            yield self._by_end, _normal_path("/".join(parts[at:])), at_path
+            yield self._by_end, normal_path("/".join(parts[at:])), at_path
 
     def resolve(self, source: str, mention: Mention) -> ResolvedTarget | None:
         """Return the document that the link names, seen from the document with the path `source`; None if none does."""
@@ -100,12 +100,12 @@ class DocumentNames:
         if is_other_file(mention):
             return None
         if "/" in target:
-            end = _normal_path(posixpath.normpath(target).lstrip("./"))
+            end = normal_path(posixpath.normpath(target).lstrip("./"))
             return _nearest(source, self._by_end.get(end, ())) or self._by_name_from(source, posixpath.basename(target))
         return self._by_name_from(source, target)
 
     def _by_name_from(self, source: str, name: str) -> ResolvedTarget | None:
-        plain = normal_name(_without_suffix(name))
+        plain = normal_name(without_suffix(name))
         return _nearest(source, self._by_name.get(plain, ())) if plain else None
 
     def _by_path_from(self, source: str, target: str) -> str | None:
@@ -117,7 +117,7 @@ class DocumentNames:
         for start in starts:
             path = posixpath.normpath(start)
             for candidate in (path, *(f"{path}/{name}" for name in INDEX_FILES)):
-                if named := self._by_path.get(_normal_path(candidate)):
+                if named := self._by_path.get(normal_path(candidate)):
                     # A document that has the path now comes before one that had it earlier.
                     return min(named, key=lambda one: (one.is_former, one.id)).id
         return None
@@ -155,12 +155,13 @@ def _shared_folders(one: str, other: str) -> int:
     return count
 
 
-def _normal_path(path: str) -> str:
+def normal_path(path: str) -> str:
     """Return one spelling for all spellings of a path, without its suffix."""
-    return unicodedata.normalize("NFC", _without_suffix(path)).casefold()
+    return unicodedata.normalize("NFC", without_suffix(path)).casefold()
 
 
-def _without_suffix(path: str) -> str:
+def without_suffix(path: str) -> str:
+    """Return the path without the suffix of a document."""
     stem, suffix = posixpath.splitext(path)
     return stem if suffix.lower() in SUFFIXES else path
 

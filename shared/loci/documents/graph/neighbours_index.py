@@ -3,7 +3,6 @@
 Nobody writes a `similar` link: Loci infers it if each of two documents is among the other's nearest neighbours.
 """
 
-import threading
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,10 +42,6 @@ class NeighboursIndex:
         self._minimum = minimum
         self._found: dict[int, Mapping[int, float]] = {}
 
-    def __len__(self) -> int:
-        """Return the number of documents whose neighbours are known."""
-        return len(self._found)
-
     def nearest_to(self, positions: Sequence[int]) -> list[Mapping[int, float]]:
         """Return the neighbours of each of these documents with their similarity, nearest first."""
         new = [at for at in positions if at not in self._found]
@@ -54,18 +49,12 @@ class NeighboursIndex:
         self._found.update(zip(new, nearest, strict=True))
         return [self._found[at] for at in positions]
 
-    def fill(self) -> Iterator[None]:
-        """Find the neighbours of all documents, a block at each step."""
+    def mutual_pairs(self) -> Iterator[tuple[int, int, float]]:
+        """Return every pair in which each document is a neighbour of the other, with its similarity."""
         everyone = range(len(self.similarity.ids))
         for start in everyone[::AT_ONCE]:
             self.nearest_to(everyone[start : start + AT_ONCE])
-            yield
-
-    def mutual_pairs(self) -> Iterator[tuple[int, int, float]]:
-        """Return every pair in which each document is a neighbour of the other, with its similarity."""
-        for _ in self.fill():
-            pass
-        for one in range(len(self.similarity.ids)):
+        for one in everyone:
             neighbours = self._found[one].items()
             yield from ((one, other, value) for other, value in neighbours if one < other and one in self._found[other])
 
@@ -93,56 +82,18 @@ def nearest_neighbours(
     return found
 
 
-class BackgroundFill:
-    """Fills the index that was asked for last, on a thread, until it is full or another index is asked for."""
-
-    def __init__(self) -> None:
-        self._wanted: NeighboursIndex | None = None
-        self._lock = threading.Lock()
-        self._is_running = False
-
-    def start(self, index: NeighboursIndex) -> None:
-        """Fill this index soon."""
-        with self._lock:
-            if index is self._wanted:
-                return
-            self._wanted = index
-            if not self._is_running:
-                self._is_running = True
-                threading.Thread(target=self._run, name="nearest", daemon=True).start()
-
-    def _run(self) -> None:
-        done: NeighboursIndex | None = None
-        while True:
-            with self._lock:
-                wanted = self._wanted
-                if wanted is done or wanted is None:
-                    self._is_running = False
-                    return
-            for _ in wanted.fill():
-                if wanted is not self._wanted:
-                    break
-            done = wanted
-
-
 class SimilarLinks:
-    """The `similar` links of each owner's documents, for the owners who asked last.
+    """The `similar` links of each owner's documents, for the owners who asked last."""
 
-    If `in_background` is set, the first question also starts a thread that finds all other links.
-    """
-
-    def __init__(self, similarities: Similarities, *, in_background: bool = False) -> None:
+    def __init__(self, similarities: Similarities) -> None:
         self._similarities = similarities
         self._indexes: OwnerCache[Similarity, NeighboursIndex] = OwnerCache(MAX_OWNERS)
         self._graphs: OwnerCache[tuple[NeighboursIndex, Graph], Graph] = OwnerCache(MAX_OWNERS)
-        self._background = BackgroundFill() if in_background else None
 
     def of(self, owner: Owner, ids: Sequence[str]) -> dict[str, tuple[Link, ...]]:
         """Return the links from each of these documents, most similar first, without comparing all pairs."""
         index = self._index(owner)
         similar = {id: similar_to(index, id) for id in ids}
-        if self._background:
-            self._background.start(index)
         return {id: tuple(_link(index, id, other, value) for other, value in similar[id]) for id in ids}
 
     def added_to(self, owner: Owner, graph: Graph) -> Graph:

@@ -1,15 +1,39 @@
-"""Cuts parsed documents into chunks, the passages that a search finds."""
+"""Cuts documents into chunks, the passages that a search finds. Processes beside this one do what takes long."""
 
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from itertools import islice
+from typing import TypeVar
 
-from loci.documents.content.markdown import ParsedDocument
+from loci.core.cores import cores
+from loci.core.errors import Refused, Unavailable
+from loci.core.worker_process import EndedError, Workers
+from loci.documents.content.markdown import ParsedDocument, parse
 from loci.documents.document import DocumentDate, Problem
 from loci.documents.document_links import WrittenLinks
 from loci.documents.filtering import properties_of
+from loci.search.inference import Embedder, estimated_tokens
 from loci.search.passages import LONGEST, Count, chunks, passages
 from loci.search.ranking import Chunk
 
 MAX_CHUNKS = 20_000
+QUICK_BYTES = 65_536
+"""Up to this size a document is parsed in this process: to ask another one would take longer."""
+SECONDS = 600.0
+"""Of the processor, for a request to another process. Parsers take time in proportion to the text: none needs it."""
+FEW = 200
+"""Documents that the caller cuts itself: for these few, other processes would start too late to help."""
+BATCH = 16
+"""Documents of one request to another process."""
+MOST_PROCESSES = 4
+"""One process writes the index, and more than these would wait for it."""
+
+Job = tuple[str, str, bytes]
+"""The id, the path and the content of a document."""
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +48,34 @@ class CutDocument:
     said: WrittenLinks
     chunks: tuple[Chunk, ...]
     properties: tuple[str, ...] = ()
+
+
+class Cutter:
+    """Parses documents and cuts them into passages that the current model can read whole.
+
+    Python runs one thread at a time: a server that parsed a long text itself would answer nobody meanwhile.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._workers = Workers()
+
+    def cut(self, id: str, path: str, content: bytes) -> CutDocument:
+        """Parse the document at that path, and cut it."""
+        model = self._embedder.model()
+        longest = min(LONGEST, model.longest) if model else LONGEST
+        return cut(id, path, self._parsed(path, content), self._embedder.count, longest)
+
+    def _parsed(self, path: str, content: bytes) -> ParsedDocument:
+        if len(content) <= QUICK_BYTES:
+            return parse(path, content)
+        try:
+            return self._workers.call(parse, path, content, seconds=SECONDS)
+        except Unavailable:  # no process starts here
+            return parse(path, content)
+        except EndedError as ended:
+            what = f"The process that read {path} was ended ({ended.why})"
+            raise Refused(what, "Try again when the machine has more room, or split it", code="NOT_PARSED") from None
 
 
 def cut(id: str, path: str, parsed: ParsedDocument, count: Count, longest: int = LONGEST) -> CutDocument:
@@ -43,3 +95,38 @@ def cut(id: str, path: str, parsed: ParsedDocument, count: Count, longest: int =
         chunks=tuple(chunks(id, path, parsed.title, parsed.text, found[:MAX_CHUNKS], parsed.beside)),
         properties=properties_of(parsed.front_matter),
     )
+
+
+def cut_in_parallel(items: Iterable[Item], job: Callable[[Item], Job]) -> Generator[tuple[Item, CutDocument | None]]:
+    """Cut many documents for which there is no model, in several processes. Yields them in their order.
+
+    None instead of the passages of a document: the caller must cut it.
+    """
+    left, processes = iter(items), min(MOST_PROCESSES, cores())
+    yield from ((one, None) for one in (islice(left, FEW) if processes > 1 else left))
+    waiting = deque[tuple[list[Item], Future[Sequence[CutDocument | None]]]]()
+    with closing(Workers(processes)) as workers, ThreadPoolExecutor(processes, thread_name_prefix="cutting") as threads:
+        try:
+            while (batch := list(islice(left, BATCH))) or waiting:
+                if batch:
+                    waiting.append((batch, threads.submit(_cut_by, workers, [job(one) for one in batch])))
+                if not batch or len(waiting) > 2 * processes:
+                    some, found = waiting.popleft()
+                    yield from zip(some, found.result(), strict=True)
+        finally:
+            threads.shutdown(cancel_futures=True)
+
+
+def _cut_by(workers: Workers, jobs: Sequence[Job]) -> Sequence[CutDocument | None]:
+    with suppress(EndedError, Unavailable):  # the machine has no room for another process
+        return workers.call(cut_without_model, jobs, seconds=SECONDS)
+    return [None] * len(jobs)
+
+
+def cut_without_model(jobs: Sequence[Job]) -> list[CutDocument]:
+    """Cut documents by the estimated number of their tokens."""
+    return [cut(id, path, parse(path, content), _estimated) for id, path, content in jobs]
+
+
+def _estimated(texts: Sequence[str]) -> list[int]:
+    return [estimated_tokens(text) for text in texts]

@@ -1,13 +1,12 @@
 """Bring the library up to date with folders and files on this machine."""
 
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from functools import partial
+from contextlib import contextmanager
 from itertools import filterfalse
 from pathlib import PurePath
 from typing import Final
 
-from loci.core.errors import LociError, NoSpace, Refused
+from loci.core.errors import LociError, Refused
 from loci.core.events import Tell, untold
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
@@ -15,7 +14,7 @@ from loci.documents.catalog import Catalog
 from loci.documents.document import Document, Root
 from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderContents, FolderScan
 from loci.documents.ingest.index_writer import IndexWriter, Progress, no_progress
-from loci.documents.ingest.ingest_run import DocumentsOnDemand, FileToCut, IngestRun, PreloadedDocuments, SourceFile
+from loci.documents.ingest.ingest_run import IngestRun, SourceFile
 from loci.documents.ingest.ingested_folders import IngestedFolders
 from loci.documents.ingest.local_files import (
     SUFFIXES,
@@ -96,17 +95,9 @@ class FolderIngest:
             done += not note
             progress(done, len(sources), path, note)
 
-        from loci.documents.ingest.parallel_cutting import ParallelCutting  # 0.1 s, which a search does not pay
-
-        existing = PreloadedDocuments(known, partial(self._writer.indexed, owner))
-        with closing(ParallelCutting[FileToCut]()) as cutting:
-            run = IngestRun(owner, self._catalog, self._writer, existing, _by_hash(gone), report, cutting)
-            try:
-                for source in sources:
-                    run.add(source)
-                run.flush()
-            except NoSpace as error:
-                raise run.cut_off(error, sources) from error
+        ids = {document.id for document, _ in known.values()}
+        run = IngestRun(owner, self._catalog, self._writer, known, ids.__contains__, gone, report)
+        run.take(sources)
         self._forget(owner, run, forgotten)
         for folder in found.unread:
             run.fail(folder.path, folder.reason)
@@ -125,7 +116,11 @@ class FolderIngest:
 
     def _update(self, owner: Owner, folder: LocalPath, files: Sequence[str], gone: Sequence[str]) -> IngestSummary:
         by_folder = {root.folder: root for root in self._roots(owner, [folder]).values()}
-        known = DocumentsOnDemand(self._catalog, self._writer, owner)
+        named = {
+            one: SourceFile(path_of(one, root), root) for one in (*files, *gone) if (root := root_of(one, by_folder))
+        }
+        entries = {one.path: self._catalog.find(owner, one.path) for one in named.values() if is_utf8(one.path)}
+        known = {path: (one.document, one.version) for path, one in entries.items() if one.document}
         inside = [one for one in _roots_inside([folder.path], by_folder) if any(is_below(file, [one]) for file in gone)]
         missing = missing_folders(inside, sorted(file for one in inside for file in self.scan.contents(one).files), ())
         # A second look: a file that comes and goes may have been there, or gone, only a moment ago.
@@ -133,15 +128,17 @@ class FolderIngest:
             file: document
             for file in filterfalse(is_regular_file, gone)
             if not is_below(file, missing)
-            if (root := root_of(file, by_folder))
-            if is_utf8(file) and (document := known.at(path_of(file, root))[0]) and document.root == root.id
+            if (source := named.get(file)) and source.path in known
+            if (document := known[source.path][0]).root == source.root.id
         }
-        run = IngestRun(owner, self._catalog, self._writer, known, _by_hash([*lost.values()]), _silent)
+
+        def has_id(id: str) -> bool:
+            return self._catalog.document(owner, id) is not None
+
+        run = IngestRun(owner, self._catalog, self._writer, known, has_id, [*lost.values()], _silent)
         forgotten = self._folders.forgotten(owner)
-        for file in filter(is_regular_file, files):
-            if (root := root_of(file, by_folder)) and not _is_still(path_of(file, root), forgotten, known):
-                run.add(SourceFile(path_of(file, root), root))
-        run.flush()
+        sources = [named[file] for file in filter(is_regular_file, files) if file in named]
+        run.take([one for one in sources if one.path not in forgotten or one.path in known])
         self._forget(owner, run, forgotten)
         for file in filterfalse(is_regular_file, lost):
             run.remove(lost[file])
@@ -194,11 +191,6 @@ def _silent(path: str, note: str) -> None:
     """Ignore progress."""
 
 
-def _is_still(path: str, forgotten: Collection[str], known: DocumentsOnDemand) -> bool:
-    """True if the document at the path was forgotten, and has not come back since."""
-    return path in forgotten and is_utf8(path) and known.at(path)[0] is None
-
-
 def _below(
     locations: Sequence[LocalPath], roots: Mapping[str, Root], known: DocumentsByPath
 ) -> Iterator[tuple[Document, str]]:
@@ -214,10 +206,6 @@ def _below(
 def _roots_inside(folders: Sequence[str], by_folder: Mapping[str, Root]) -> list[str]:
     """The folders of roots that lie in these folders and are not one of them."""
     return [one for one in by_folder if one not in folders and is_below(one, folders)]
-
-
-def _by_hash(gone: Sequence[Document]) -> dict[str, Document]:
-    return {document.sha256: document for document in gone if document.sha256}
 
 
 def _nothing_to_ingest(locations: Sequence[LocalPath], known: int) -> Refused:

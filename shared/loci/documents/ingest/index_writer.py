@@ -15,7 +15,7 @@ from loci.core.json import iso
 from loci.core.lazy import Lazy
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
-from loci.documents.document import UNPARSED_YET, Document
+from loci.documents.document import Document
 from loci.documents.document_links import NO_LINKS, WrittenLinks
 from loci.documents.filtering import marks_of
 from loci.documents.ingest.partial_embeddings import PORTION, SPARE, PartialEmbeddings
@@ -24,14 +24,12 @@ from loci.search.inference import Embedder, Embedding
 from loci.search.ranking import Chunk, TagsAndDate
 
 if TYPE_CHECKING:
-    from loci.documents.content.limited_parser import LimitedParser, Tries
-    from loci.documents.ingest.cutting import CutDocument
+    from loci.documents.ingest.cutting import CutDocument, Cutter
 
 COLLECTION = "documents"
 PARSER_VERSION = 4
 """Add one when the parser reads more out of documents: those that an older version read are then read again."""
 MAX_FORMER_PATHS = 8
-PARSE_SECONDS = 5.0
 BATCH = 128
 """Chunks that are embedded together."""
 RETRY_PAUSES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -95,7 +93,6 @@ class IndexWriter:
         embedder: Embedder,
         clock: Callable[[], float],
         pause: Callable[[float], None] = random_pause,
-        parse_seconds: float = PARSE_SECONDS,
         partial: PartialEmbeddings | None = None,
     ) -> None:
         self._partial = partial
@@ -105,7 +102,7 @@ class IndexWriter:
         self._embedder = embedder
         self._clock = clock
         self._pause = pause
-        self._parser = Lazy(lambda: _parser(parse_seconds))
+        self._cutter = Lazy(self._make_cutter)
 
     def retry_on_conflict(self, write: Callable[[], T], busy: LociError) -> T:
         """Call `write` until it does not lose a race with another writer; raise `busy` if it always does."""
@@ -150,7 +147,6 @@ class IndexWriter:
         content: bytes,
         version: str,
         before: Document | None = None,
-        tries: "Tries | None" = None,
         cut: "CutDocument | None" = None,
         changed_on: str | None = None,
     ) -> DocumentDraft:
@@ -158,7 +154,7 @@ class IndexWriter:
 
         `before` is its old record, perhaps from another path. `changed_on` is the day of its file, if it has one.
         """
-        cut = cut or self._cut(id, path, content, tries)
+        cut = cut or self._cutter.get().cut(id, path, content)
         sha256 = hashlib.sha256(content).hexdigest()
         former, written_at = former_paths(before, path, sha256)
         document = Document(
@@ -175,7 +171,7 @@ class IndexWriter:
             model=None,
             ingested_at=self.now(),
             problems=cut.problems,
-            parser_version=0 if UNPARSED_YET in cut.problems else PARSER_VERSION,
+            parser_version=PARSER_VERSION,
             former=former,
             written_at=written_at,
             uploaded_sha256=before.uploaded_sha256 if before and before.path == path else None,
@@ -191,13 +187,10 @@ class IndexWriter:
         is_same = before is not None and before.sha256 == sha256
         return (before.changed_on or before.ingested_at[:10]) if before and is_same else self.now()[:10]
 
-    def _cut(self, id: str, path: str, content: bytes, tries: "Tries | None") -> "CutDocument":
-        from loci.documents.ingest.cutting import cut  # 0.1 s, which a search does not pay
-        from loci.search.passages import LONGEST
+    def _make_cutter(self) -> "Cutter":
+        from loci.documents.ingest.cutting import Cutter  # 0.1 s, which a search does not pay
 
-        model = self._embedder.model()
-        parsed = self._parser.get().parse(path, content, tries)
-        return cut(id, path, parsed, self._embedder.count, min(LONGEST, model.longest) if model else LONGEST)
+        return Cutter(self._embedder)
 
     def draft_from_index(self, owner: Owner, id: str) -> DocumentDraft | None:
         """The document as the index has it, without embeddings. None if somebody is writing it or has removed it."""
@@ -286,12 +279,6 @@ class IndexWriter:
         with suppress(Damaged):  # the rebuild removes the passages of unknown documents
             self._index.remove(owner, COLLECTION, id)
         self._catalog.remove(owner, id)
-
-
-def _parser(seconds: float) -> "LimitedParser":
-    from loci.documents.content.limited_parser import LimitedParser  # 0.1 s, which a search does not pay
-
-    return LimitedParser(seconds)
 
 
 def former_paths(before: Document | None, path: str, sha256: str) -> tuple[tuple[str, ...], str | None]:

@@ -9,7 +9,7 @@ from loci.core.identity import Caller
 from loci.documents.host import DocumentsHost
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
 from loci.documents.writing.authoring import Mode, checked_draft
-from loci.documents.writing.written import WrittenDocument
+from loci.documents.writing.edits import WrittenDocument
 from loci.mcp.tool import LociTool, loci_tool
 
 SHOWN = 100

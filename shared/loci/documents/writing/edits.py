@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,20 +15,19 @@ from loci.core.lazy import Lazy
 from loci.core.stores import BlobStore, RecordStore, WriteLocks
 from loci.documents.catalog import Catalog
 from loci.documents.content.encodings import require_text
+from loci.documents.document import Document
 from loci.documents.graph.graph import Graphs
+from loci.documents.graph.neighbourhood import DocumentLink
 from loci.documents.graph.own_links import OwnLinks
 from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderScan
 from loci.documents.ingest.index_writer import RETRY_PAUSES, IndexWriter
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
 from loci.documents.writing.authoring import missing
 from loci.documents.writing.deletions import Deletions
-from loci.documents.writing.difference import difference
 from loci.documents.writing.history import History, PastWrite, UndoableWrite, hash_of
 from loci.documents.writing.stored_text import StoredText
-from loci.documents.writing.write_journal import WriteJournal
 from loci.documents.writing.write_recovery import WriteOutcome, WriteRecovery
 from loci.documents.writing.write_targets import WriteTarget, WriteTargets
-from loci.documents.writing.written import UndoneWrite, WrittenDocument
 
 if TYPE_CHECKING:
     from loci.documents.writing.moving import MovedDocument, Moves
@@ -35,8 +35,37 @@ if TYPE_CHECKING:
 SHORT = 64 * 1024
 """Bytes. To index a longer text takes long: the others do not wait for it."""
 
+MOST_LINES = 60
+LONGEST_LINE = 200
+MOST_COMPARED = 2_000
+"""Lines of either text after those that both begin with. To compare more would take seconds."""
 Change = Callable[[str, bytes | None], bytes]
 """Makes the new text of a document from its path and its text now (None: there is no document)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenDocument:
+    """The document after a write."""
+
+    target: WriteTarget
+    document: Document | None
+    """None: the document is gone, or it was a dry run."""
+    hash: str | None
+    is_changed: bool
+    unfinished: str | None = None
+    """The step that failed after the text was written, and what to do."""
+    links: Sequence[DocumentLink] = ()
+    """The links that it writes, if they were asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class UndoneWrite:
+    """A write that was undone, and the document after that."""
+
+    written: WrittenDocument
+    write: PastWrite
+    older: int
+    """The number of earlier writes that can still be undone."""
 
 
 class Edits:
@@ -57,23 +86,14 @@ class Edits:
     ) -> None:
         self._deletions = Deletions(records)
         self._targets = WriteTargets(catalog, self._deletions, write_roots, scan)
-        journal = WriteJournal(records)
-        self._recovery = WriteRecovery(
-            catalog, writer, blobs, self._targets, journal, locks, own_links, self._deletions
-        )
+        self._recovery = WriteRecovery(catalog, writer, blobs, self._targets, locks, own_links, self._deletions)
         self._catalog = catalog
         self._history = History(blobs)
 
         def moves() -> "Moves":
-            from loci.documents.writing.move_plan import MovePlans  # 0.1 s, which a search does not pay
-            from loci.documents.writing.move_planning import MovePlanner
-            from loci.documents.writing.move_steps import MoveSteps
-            from loci.documents.writing.moving import Moves
+            from loci.documents.writing.moving import Moves  # 0.1 s, which a search does not pay
 
-            plans, targets, recovery = MovePlans(blobs), self._targets, self._recovery
-            planner = MovePlanner(catalog, writer, graphs, targets, recovery)
-            steps = MoveSteps(catalog, targets, recovery, self._history, plans, self._deletions, clock)
-            return Moves(catalog, targets, recovery, journal, plans, locks, planner, steps)
+            return Moves(catalog, writer, graphs, blobs, locks, self._targets, self._recovery, self._deletions, clock)
 
         self._moves = Lazy(moves)
         self._own_links = own_links
@@ -231,7 +251,7 @@ class Edits:
             return _gone(target)
         known = self._history.text(owner, target.path, expect)
         if known is not None:
-            title, shown = "What changed since", difference(known, now, "as you read it", "as it is now")
+            title, shown = "What changed since", _difference(known, now, "as you read it", "as it is now")
         elif change:
             try:
                 wanted = change(target.path, now)
@@ -239,7 +259,7 @@ class Edits:
                 title, shown = "Your write does not fit any more", str(error)
             else:
                 title = "Your write would change this now"
-                shown = difference(now, wanted, "as it is now", "as you want it")
+                shown = _difference(now, wanted, "as it is now", "as you want it")
         else:
             title, shown = "Its text when it had that hash is not kept", ""
         return Conflict(
@@ -249,7 +269,7 @@ class Edits:
 
 
 def _changed_since_write(target: WriteTarget, now: bytes, last: UndoableWrite) -> Conflict:
-    shown = difference(now, last.write.before, "as it is now", "as it was before that write")
+    shown = _difference(now, last.write.before, "as it is now", "as it was before that write")
     return Conflict(
         f"{target.place} has changed since a tool wrote it; its hash is now {hash_of(now)}. To undo that write would"
         f" change this now:\n{shown}",
@@ -259,3 +279,18 @@ def _changed_since_write(target: WriteTarget, now: bytes, last: UndoableWrite) -
 
 def _gone(target: WriteTarget) -> NotFound:
     return NotFound(f"{target.place} no longer exists", "Leave out expected_hash to create it", code="DOCUMENT_GONE")
+
+
+def _difference(old: bytes | None, new: bytes | None, old_name: str, new_name: str) -> str:
+    """A unified diff of two texts, cut if it is long."""
+    from difflib import unified_diff
+
+    from loci.documents.content.markdown import decoded  # 0.1 s, which a search does not pay
+
+    old_lines, new_lines = (decoded(text or b"")[0].split("\n") for text in (old, new))
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old_lines, new_lines, strict=False)))
+    if max(len(old_lines), len(new_lines)) - same > MOST_COMPARED:
+        return f"--- {old_name}\n+++ {new_name}\nThey differ from line {same + 1} on.\n"
+    lines = list(islice(unified_diff(old_lines, new_lines, old_name, new_name, lineterm=""), MOST_LINES + 1))
+    shown = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in lines[:MOST_LINES]]
+    return "\n".join([*shown, *(["… and more"] if len(lines) > MOST_LINES else []), ""])

@@ -5,7 +5,7 @@ from itertools import takewhile
 
 from loci.core.errors import NotFound, Refused
 from loci.documents.document import BOM
-from loci.documents.writing.authoring import UNDERLINE, RawText, checked, raw_text, with_line_feeds
+from loci.documents.writing.raw_text import UNDERLINE, RawText, checked, raw_text, with_line_feeds
 
 SHOWN_PLACES = 10
 """Lines that an error names."""

@@ -2,19 +2,16 @@
 
 import posixpath
 import re
-import unicodedata
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 
 from loci.core.errors import Refused
 from loci.documents.content.front_matter import read_front_matter
 from loci.documents.content.link_places import LinkPlace, Style, link_places, with_targets
 from loci.documents.document import Document
-from loci.documents.graph.link_resolution import DocumentNames, normal_name
+from loci.documents.graph.link_resolution import DocumentNames, normal_name, normal_path, without_suffix
 from loci.documents.ingest.local_files import SUFFIXES
-from loci.documents.writing.authoring import RawText, raw_text
+from loci.documents.writing.raw_text import RawText, raw_text
 
 NOT_IN_A_WIKI_LINK = re.compile(r"[\[\]|#^\\]")
 # What ends a path in parentheses, and what a path would be decoded from.
@@ -74,9 +71,9 @@ class Relinking:
         if place.style == "path" or "/" in target:
             if _is_at(source_before, target, path_before):
                 return _is_at(source_after, target, path_after)
-            return not is_moved or f"/{_bare(path_after)}".endswith(f"/{_bare(target)}")
-        stems = [_bare(posixpath.basename(one)) for one in (path_before, path_after)]
-        return _bare(target) != stems[0] or stems[0] == stems[1]
+            return not is_moved or f"/{normal_path(path_after)}".endswith(f"/{normal_path(target)}")
+        stems = [normal_path(posixpath.basename(one)) for one in (path_before, path_after)]
+        return normal_path(target) != stems[0] or stems[0] == stems[1]
 
     def _path(self, id: str) -> str:
         return self.new.path if id == self.new.id else self.paths[id]
@@ -138,13 +135,7 @@ def relinked(path: str, content: bytes, new: NewTargets) -> bytes:
     places = [one for one in link_places(path, document.lines) if (one.style, one.written) in new]
     if not places:
         return content
-    begins = [*accumulate((len(line) + 1 for line in document.lines), initial=0)]
-
-    def position(at: int) -> int:
-        line = bisect_right(begins, at) - 1
-        return document.starts[line] + at - begins[line]
-
-    moved = [replace(one, start=position(one.start), end=position(one.end)) for one in places]
+    moved = [replace(one, start=document.position(one.start), end=document.position(one.end)) for one in places]
     return document.encoding.encode(with_targets(document.text, moved, new))
 
 
@@ -158,34 +149,25 @@ def _check_front_matter(path: str, before: RawText, after: bytes) -> None:
 def _is_at(source: str, target: str, path: str) -> bool:
     """True if the target is that path, seen from the folder of the source or from its root."""
     root = source.partition("/")[0]
-    from_root = _bare(posixpath.normpath(f"{root}/{target.lstrip('/')}")) == _bare(path)
+    from_root = normal_path(posixpath.normpath(f"{root}/{target.lstrip('/')}")) == normal_path(path)
     return from_root or _is_relative(source, target, path)
 
 
 def _is_relative(source: str, target: str, path: str) -> bool:
     if target.startswith("/"):
         return False
-    return _bare(posixpath.normpath(f"{posixpath.dirname(source)}/{target}")) == _bare(path)
-
-
-def _bare(path: str) -> str:
-    """The path in one spelling, without the suffix of a document."""
-    stem, suffix = posixpath.splitext(path)
-    return unicodedata.normalize("NFC", stem if suffix.lower() in SUFFIXES else path).casefold()
+    return normal_path(posixpath.normpath(f"{posixpath.dirname(source)}/{target}")) == normal_path(path)
 
 
 def last_names(documents: Sequence[Document], aliases: Sequence[str]) -> set[str]:
     """The names by one of which every link to these documents ends."""
     names = {*aliases, *(one for document in documents for one in (document.title, document.id))}
     for path in (path for document in documents for path in (document.path, *document.former)):
-        stem, suffix = posixpath.splitext(path)
-        bare = stem if suffix.lower() in SUFFIXES else path
+        bare = without_suffix(path)
         names |= {posixpath.basename(bare), posixpath.basename(posixpath.dirname(bare))}
     return {normal_name(one) for one in names}
 
 
 def last_name(target: str) -> str:
     """The name by which the target ends, as in `last_names`. Empty if it ends with dots: it may name any folder."""
-    last = posixpath.basename(target.replace("\\", "/").rstrip("/"))
-    stem, suffix = posixpath.splitext(last)
-    return normal_name(stem if suffix.lower() in SUFFIXES else last)
+    return normal_name(without_suffix(posixpath.basename(target.replace("\\", "/").rstrip("/"))))

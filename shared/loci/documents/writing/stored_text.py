@@ -1,6 +1,7 @@
 """The place where a document's text is kept, a file or a blob: read, and safely written."""
 
 import os
+import re
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from loci.core.errors import Conflict, NotFound, Refused
 from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
+from loci.core.ids import content_id, random_id
 from loci.core.opening import FILE, FOLDER, open_folder
 from loci.core.stores import BlobStore
 from loci.core.whole_files import hold
@@ -16,6 +18,8 @@ from loci.documents.document import Root
 from loci.documents.ingest import local_files
 from loci.documents.ingest.local_files import blob_key
 
+SCRATCH = re.compile(r"\.loci-[0-9a-f]{1,32}\.tmp")
+"""The names of the files that a write makes first. A crash may leave one beside a document."""
 OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -33,8 +37,6 @@ class FileText:
 
     root: Root
     path: str
-    scratch: str
-    """The name of the file beside it that a write makes first. A crash may leave it there."""
 
     def read(self) -> bytes | None:
         """The text. None if there is no file."""
@@ -53,8 +55,9 @@ class FileText:
         """Replace `before` (None: no file) by the content. `Conflict` if the file says something else by now."""
         with self._with_reason(), self._opened(make=True) as (folder, name):
             mode = (stamp and stamp.mode) if before is None else _mode(name, folder)
+            scratch = f"{self._scratch()}{random_id()}.tmp"
             try:
-                with os.fdopen(os.open(self.scratch, OPEN_NEW, 0o666, dir_fd=folder), "wb") as file:
+                with os.fdopen(os.open(scratch, OPEN_NEW, 0o666, dir_fd=folder), "wb") as file:
                     hold(file.fileno())
                     file.write(content)
                     if mode is not None:
@@ -65,11 +68,12 @@ class FileText:
                     os.fsync(file.fileno())
                 self._expect(name, folder, before)  # as late as possible: editors take no locks
                 if before is None:
-                    self._create(name, folder)
+                    self._create(scratch, name, folder)
                 else:
-                    os.rename(self.scratch, name, src_dir_fd=folder, dst_dir_fd=folder)
+                    os.rename(scratch, name, src_dir_fd=folder, dst_dir_fd=folder)
             finally:
-                _remove_if_there(self.scratch, folder)
+                with suppress(FileNotFoundError):
+                    os.unlink(scratch, dir_fd=folder)
             os.fsync(folder)
 
     def remove(self, before: bytes) -> None:
@@ -81,9 +85,15 @@ class FileText:
             os.fsync(folder)
 
     def clear(self) -> None:
-        """Remove the scratch file that a crash may have left."""
+        """Remove the temp files that killed writes of this text left. The caller holds its write lock."""
         with suppress(OSError), self._opened(make=False) as (folder, _):
-            _remove_if_there(self.scratch, folder)
+            for name in os.listdir(folder):  # noqa: PTH208 (an opened folder)
+                if name.startswith(self._scratch()):
+                    os.unlink(name, dir_fd=folder)
+
+    def _scratch(self) -> str:
+        """The beginning of the names of its temp files."""
+        return f".loci-{content_id(self.path, length=16)}"
 
     @contextmanager
     def _opened(self, *, make: bool) -> Generator[tuple[int, str]]:
@@ -111,13 +121,13 @@ class FileText:
         if now != before:
             raise _changed(self.path)
 
-    def _create(self, name: str, folder: int) -> None:
+    def _create(self, scratch: str, name: str, folder: int) -> None:
         try:
-            os.link(self.scratch, name, src_dir_fd=folder, dst_dir_fd=folder)
+            os.link(scratch, name, src_dir_fd=folder, dst_dir_fd=folder)
         except FileExistsError:
             raise _changed(self.path) from None
         except OSError:  # this file system has no links
-            os.rename(self.scratch, name, src_dir_fd=folder, dst_dir_fd=folder)
+            os.rename(scratch, name, src_dir_fd=folder, dst_dir_fd=folder)
 
     @contextmanager
     def _with_reason(self) -> Generator[None]:
@@ -183,11 +193,6 @@ def _mode(name: str, folder: int) -> int:
     if not os.access(name, os.W_OK, dir_fd=folder):
         raise PermissionError(0, "it is write-protected")
     return stat.S_IMODE(found.st_mode)
-
-
-def _remove_if_there(name: str, folder: int) -> None:
-    with suppress(FileNotFoundError):
-        os.unlink(name, dir_fd=folder)
 
 
 def _changed(path: str) -> Conflict:

@@ -13,7 +13,7 @@ from loci.documents.content.front_matter import ABSENT, read_front_matter
 from loci.documents.content.markdown import ParsedDocument, outline_of, parse
 from loci.documents.content.scanners import comments
 from loci.documents.content.tags_and_dates import MOST_TAGS, TAGS_COMMENT, tags_of, without_inline_code
-from loci.documents.writing.authoring import RawText, raw_text
+from loci.documents.writing.raw_text import RawText, raw_text
 
 MOST_PLACES = 5
 """Comments with tags that are tried as the place of a new tag, the last ones of the document."""

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING
 
 from loci.core.errors import Damaged, LociError, Refused, Unavailable
 from loci.core.identity import Owner
@@ -20,9 +18,6 @@ from loci.documents.writing.stored_text import BlobText, FileText, StoredText
 from loci.documents.writing.whole_texts import WholeTexts
 from loci.documents.writing.write_journal import UnfinishedWrite, WriteJournal
 from loci.documents.writing.write_targets import WriteTarget, WriteTargets
-
-if TYPE_CHECKING:
-    from loci.documents.content.limited_parser import Tries
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +39,6 @@ class WriteRecovery:
         writer: IndexWriter,
         blobs: BlobStore,
         targets: WriteTargets,
-        journal: WriteJournal,
         locks: WriteLocks,
         own_links: OwnLinks,
         deletions: Deletions,
@@ -53,7 +47,7 @@ class WriteRecovery:
         self._writer = writer
         self._blobs = blobs
         self._targets = targets
-        self._journal = journal
+        self.journal = WriteJournal(catalog.records)
         self._locks = locks
         self._own_links = own_links
         self._deletions = deletions
@@ -72,10 +66,10 @@ class WriteRecovery:
                 raise Refused(f"Another writer is busy with {target.place}", "Try again in a minute", code="BUSY")
             yield
 
-    def stored_text(self, owner: Owner, target: WriteTarget, scratch: str = "") -> StoredText:
-        """The place where the document's text is kept. `scratch` names the file that a write makes beside it."""
+    def stored_text(self, owner: Owner, target: WriteTarget) -> StoredText:
+        """The place where the document's text is kept."""
         if target.root:
-            return FileText(target.root, target.path, scratch)
+            return FileText(target.root, target.path)
         return BlobText(self._blobs, owner, self._catalog.find(owner, target.path).id, target.path)
 
     def write(
@@ -91,14 +85,14 @@ class WriteRecovery:
 
         `former` are earlier paths of a new document. `by_tool`: a tool was asked for this text; a move only follows.
         """
-        unfinished = self._journal.begin(owner, target.path, target.root and target.root.id)
+        unfinished = self.journal.begin(owner, target.path, target.root and target.root.id)
         try:
-            change(self.stored_text(owner, target, unfinished.scratch))
+            change(self.stored_text(owner, target))
         except Refused:  # nothing was written
-            self._journal.end(owner, unfinished)
+            self.journal.end(owner, unfinished)
             raise
         try:
-            document = self.index(owner, target, unfinished, before=0, former=former, by_tool=by_tool)
+            document = self.index(owner, target, former, by_tool=by_tool)
         except Refused as error:  # a repetition does not help, but the repair tries it when there may be room
             return WriteOutcome(None, f"The text is written, but searches do not find it: {error}")
         except Damaged as error:
@@ -110,61 +104,40 @@ class WriteRecovery:
                 " do not write it again",
             )
         with suppress(LociError):  # a repair then finds nothing to do, and removes the note
-            self._journal.end(owner, unfinished)
+            self.journal.end(owner, unfinished)
         return WriteOutcome(document)
 
     def index(
-        self,
-        owner: Owner,
-        target: WriteTarget,
-        unfinished: UnfinishedWrite | None = None,
-        before: int = 0,
-        former: Sequence[str] = (),
-        *,
-        by_tool: bool = False,
+        self, owner: Owner, target: WriteTarget, former: Sequence[str] = (), *, by_tool: bool = False
     ) -> Document | None:
-        """Bring the index up to date with the text. None if there is no text, and so no document any more.
-
-        The journal counts the tries to parse it for the `unfinished` write, `before` of which were made.
-        """
+        """Bring the index up to date with the text. None if there is no text, and so no document any more."""
         busy = Unavailable("Other writers keep changing it", "Try again when they are done", code="BUSY")
-
-        def index_once() -> Document | None:
-            return self._index_once(owner, target, self._tries(owner, unfinished, before), former, by_tool=by_tool)
-
-        return self._writer.retry_on_conflict(index_once, busy)
+        return self._writer.retry_on_conflict(lambda: self._index_once(owner, target, former, by_tool=by_tool), busy)
 
     def repair(self, owner: Owner, finish: Callable[[Owner, UnfinishedWrite], bool]) -> int:
         """Repair the interrupted writes, and return how many there were. `finish` ends a move, unless it goes on."""
         repaired = 0
         # A move writes again what its writes left, so these come first.
-        for unfinished in sorted(self._journal.unfinished(owner), key=lambda one: one.move is not None):
+        for unfinished in sorted(self.journal.unfinished(owner), key=lambda one: one.move is not None):
             if unfinished.move:
                 repaired += finish(owner, unfinished)
                 continue
             target = self._targets.at(owner, unfinished.path, unfinished.root)
             with self._locks.take(owner, lock_name(unfinished.path), 0) as is_locked:
-                if not is_locked or not self._journal.is_unfinished(owner, unfinished):
+                if not is_locked or not self.journal.is_unfinished(owner, unfinished):
                     continue  # another writer is writing it now, or has just finished
                 try:
                     if target is not None:
-                        self.stored_text(owner, target, unfinished.scratch).clear()
-                        self.index(owner, target, unfinished, unfinished.tries)
+                        self.stored_text(owner, target).clear()
+                        self.index(owner, target)
                 except (Refused, Damaged):  # the index is full, or damaged: the writes that come go on
                     continue
-                self._journal.end(owner, unfinished)
+                self.journal.end(owner, unfinished)
                 repaired += 1
         return repaired
 
-    def _tries(self, owner: Owner, unfinished: UnfinishedWrite | None, before: int) -> "Tries | None":
-        if unfinished is None:
-            return None
-        from loci.documents.content.limited_parser import Tries  # slow to import, and searches repair nothing
-
-        return Tries(before, partial(self._journal.count_try, owner, unfinished))
-
     def _index_once(
-        self, owner: Owner, target: WriteTarget, tries: "Tries | None", former: Sequence[str], *, by_tool: bool
+        self, owner: Owner, target: WriteTarget, former: Sequence[str], *, by_tool: bool
     ) -> Document | None:
         known = self._catalog.find(owner, target.path)
         document = known.document
@@ -177,7 +150,7 @@ class WriteRecovery:
         if document is not None and document.sha256 == hash_of(content) and self._writer.is_indexed(owner, document):
             return document
         root = target.root and target.root.id
-        draft = self._writer.draft(known.id, target.path, root, content, known.version, document, tries)
+        draft = self._writer.draft(known.id, target.path, root, content, known.version, document)
         deleted = self._deletions.find(owner, target.path) if document is None and root is None else None
         if former:
             draft = replace(draft, document=replace(draft.document, former=tuple(former)))

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from loci.core import worker_process
 from loci.core.identity import LOCAL
 from loci.documents.document import Document
 from loci.documents.document_links import WrittenLinks
-from loci.documents.ingest import parallel_cutting
+from loci.documents.ingest import cutting
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.ingest.outcome import IngestSummary
 from loci.search.ranking import Chunk
@@ -23,8 +24,8 @@ NOTES = 90
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other processes help after the first 5 documents."""
-    monkeypatch.setattr(parallel_cutting, "FEW", 5)
-    monkeypatch.setattr(parallel_cutting, "cores", lambda: 2)
+    monkeypatch.setattr(cutting, "FEW", 5)
+    monkeypatch.setattr(cutting, "cores", lambda: 2)
 
 
 def fill(desk: Desk) -> None:
@@ -59,7 +60,7 @@ def ingested(at: Path, folder: Path) -> tuple[IngestSummary, list[str], Whole]:
 
 def of_one_process(at: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[IngestSummary, list[str], Whole]:
     with monkeypatch.context() as patched:
-        patched.setattr(parallel_cutting, "FEW", sys.maxsize)
+        patched.setattr(cutting, "FEW", sys.maxsize)
         return ingested(at, folder)
 
 
@@ -86,7 +87,7 @@ def test_where_processes_end_on_the_way_everything_is_ingested(
 ) -> None:
     fill(desk)
     alone = of_one_process(tmp_path / "alone", desk.notes, monkeypatch)
-    monkeypatch.setattr(parallel_cutting, "PROGRAM", "loci.core.version")  # ends at once
+    monkeypatch.setattr(worker_process, "PROGRAM", "loci.core.version")  # ends at once
     assert ingested(tmp_path / "together", desk.notes) == alone
 
 
@@ -97,7 +98,7 @@ def test_an_interrupted_ingest_leaves_no_process(desk: Desk, monkeypatch: pytest
 
     def remembered(*arguments: Any, **named: Any) -> "subprocess.Popen[bytes]":
         process = start(*arguments, **named)
-        if parallel_cutting.PROGRAM in arguments[0]:
+        if worker_process.PROGRAM in arguments[0]:
             started.append(process)
         return process
 
