@@ -19,9 +19,9 @@ from tests.attack.doors import Door
 from tests.attack.test_moving_in import asked, server
 from tests.support.authorization_server import Protected, protected
 from tests.support.each import each
+from tests.surface.tools.logins import CONSENT
 
 INSIDE = "inside.example"
-REDIRECT = "http://127.0.0.1:7/callback"
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_a_variable_that_is_set_later_does_not_go_to_a_server_that_came_in(
     with pytest.raises(LociError, match="gets no variable of this machine, because it came with an import"):
         home.tools.ask(LOCAL, "far")
     with pytest.raises(LociError, match="gets no variable of this machine"):
-        home.tools.logins.begin(LOCAL, "far", REDIRECT)
+        home.tools.log_in(LOCAL, "far", CONSENT)
     assert near.asked == []
 
 
@@ -128,7 +128,7 @@ def test_a_name_that_leads_inside_is_refused_at_the_connection(app: App, name: s
 @pytest.mark.usefixtures("inside")
 def test_nor_is_it_asked_for_a_login(app: App) -> None:
     with pytest.raises(LoginFailed, match="its address is not public"):
-        app.tools.logins.begin(ANN, "plain", REDIRECT)
+        app.tools.log_in(ANN, "plain", CONSENT)
 
 
 @pytest.mark.usefixtures("inside")

@@ -14,16 +14,16 @@ from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationSe
 from loci.core.signing import Keyring
 from loci.core.stores import RecordStore
 from loci.tools import renewal
+from loci.tools.authorization import Wanted
+from loci.tools.configuration import OAuthEntry
 from loci.tools.login_records import LOGIN
 from loci.tools.logins import Logins
-from loci.tools.oauth_entry import OAuthEntry
 from loci.tools.ports import ToolServerError
 from loci.tools.tool_server import Endpoint
-from loci.tools.wanted_login import Wanted
 from tests.contract.stores import ANN, Clock, at_once
-from tests.support.authorization_server import Protected, consent, protected
+from tests.support.authorization_server import Protected, protected
+from tests.surface.tools.logins import CONSENT
 
-REDIRECT = "http://127.0.0.1:7/callback"
 DAY = 24 * 3600
 
 
@@ -55,8 +55,7 @@ def another(records: RecordStore, clock: Clock) -> Iterator[Callable[[], Logins]
 def process(clock: Clock, wanted: Wanted, another: Callable[[], Logins]) -> Logins:
     """One of several, in which Ann has logged in. Her token has ended since."""
     made = another()
-    begun = made.begin(ANN, wanted, REDIRECT, None, None, lambda _: None)
-    made.finish(ANN, begun, begun.request.read(consent(begun.request.url())))
+    made.log_in(ANN, wanted, CONSENT, None, None, lambda _: None)
     clock.now += DAY
     return made
 

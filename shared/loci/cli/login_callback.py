@@ -3,12 +3,13 @@
 import os
 import threading
 from collections.abc import Callable, Mapping
+from hmac import compare_digest
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Self
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from loci.core.errors import Refused, Unavailable
 
@@ -28,8 +29,8 @@ class LoginCallback:
 
     def __init__(self, port: int | None) -> None:
         """`port`: the one that the authorization server knows; None: any."""
-        self._answers: SimpleQueue[Answer | str] = SimpleQueue()
-        self._is_answer: Callable[[Answer], bool] = lambda _: False
+        self._answers: SimpleQueue[Answer] = SimpleQueue()
+        self._state: str | None = None
         try:
             self._server = _Server(("127.0.0.1", port or 0), self._take, self._answers.put)
         except OSError as error:
@@ -47,16 +48,16 @@ class LoginCallback:
         self._server.shutdown()
         self._server.server_close()
 
-    def expect(self, is_answer: Callable[[Answer], bool]) -> None:
-        """Take answers that this accepts; all others are turned away."""
-        self._is_answer = is_answer
+    def expect(self, address: str) -> None:
+        """Take the answer to the question at this address; all others are turned away."""
+        self._state = answer_fields(urlsplit(address).query).get("state")
 
     def listen_to_keyboard(self) -> None:
-        """Take a line of standard input as well."""
+        """Take a line of standard input as well: the address to which the browser was led, or the code alone."""
         threading.Thread(target=self._read_line, daemon=True).start()
 
-    def answer(self, seconds: float = MINUTES * 60) -> Answer | str:
-        """The answer, or the line that was typed. Raises `Unavailable` if none comes."""
+    def answer(self, seconds: float = MINUTES * 60) -> Answer:
+        """The fields of the answer. Raises `Unavailable` if none comes."""
         try:
             return self._answers.get(timeout=seconds)
         except Empty:
@@ -65,9 +66,9 @@ class LoginCallback:
 
     def _take(self, fields: Answer) -> tuple[int, str]:
         """Take an answer. Returns the status and the text of the page."""
-        if not self._is_answer(fields):
+        if self._state is None or not compare_digest(fields.get("state", "").encode(), self._state.encode()):
             return 400, STRANGER
-        self._is_answer = lambda _: False  # an answer counts once
+        self._state = None  # an answer counts once
         return 200, NOT_DONE if "error" in fields else DONE
 
     def _read_line(self) -> None:
@@ -81,8 +82,11 @@ class LoginCallback:
             if not part:
                 break
             line += part
-        if text := line.decode(errors="replace").strip():
-            self._answers.put(text)
+        text = line.decode(errors="replace").strip()
+        if "?" in text or text.startswith(("http:", "https:")):
+            self._answers.put(answer_fields(urlsplit(text).query))
+        elif text:
+            self._answers.put({"code": text, "state": self._state or ""})
 
 
 class _Server(ThreadingHTTPServer):
@@ -109,8 +113,6 @@ class _Page(BaseHTTPRequestHandler):
     server_version, sys_version = "Loci", ""
 
     def do_GET(self) -> None:
-        from loci.tools.authorization_request import answer_fields
-
         here = (f"127.0.0.1:{self.server.server_port}", f"localhost:{self.server.server_port}")
         parts = urlsplit(self.path)
         if self.headers.get("Host") not in here or parts.path != PATH:
@@ -141,3 +143,12 @@ class _Page(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing: the address holds the code."""
+
+
+def answer_fields(query: str) -> Answer:
+    """The fields of an answer. What comes twice is left out."""
+    try:
+        found = parse_qs(query, keep_blank_values=True, max_num_fields=50)
+    except ValueError:
+        return {}
+    return {name: values[0] for name, values in found.items() if len(values) == 1}

@@ -12,7 +12,7 @@ from loci.cli.tools import NameArgument, show_asked
 from loci.core.errors import Refused
 
 if TYPE_CHECKING:
-    from loci.tools.authorization import AuthorizationServer
+    from collections.abc import Mapping
 
 
 def login(
@@ -56,23 +56,24 @@ def login(
     Loci registers itself where the server's tokens are given out, keeps them encrypted, and renews them by itself. Log
     in again for other rights.
     """
+    # Slow to load, and `--help` needs none of it.
     from loci.cli.login_callback import LoginCallback
+    from loci.tools.authorization import Consent
 
     opened = open_tools(data, config, stack, tenant, subject)
     tools, owner = opened.tools, opened.owner
     oauth = tools.get(owner, name).entry.oauth
     with LoginCallback(port or (oauth.callback_port if oauth else None)) as callback:
-        begun = tools.logins.begin(
-            owner, name, callback.url, scope=" ".join(scope or []) or None, client_id=client_id, secret=_secret
-        )
-        callback.expect(begun.request.is_answer)
-        url = begun.request.url()
-        show_address(url, begun.request.protection.server.issuer, opens=not no_browser)
-        if no_browser:
-            callback.listen_to_keyboard()
-        answer = callback.answer()
-    fields = begun.request.read(answer) if isinstance(answer, str) else dict(answer)
-    tools.logins.finish(owner, begun, fields)
+
+        def ask(url: str, issuer: str) -> "Mapping[str, str]":
+            callback.expect(url)
+            _show_address(url, issuer, opens=not no_browser)
+            if no_browser:
+                callback.listen_to_keyboard()
+            return callback.answer()
+
+        asked = " ".join(scope or []) or None
+        tools.log_in(owner, name, Consent(callback.url, ask), scope=asked, client_id=client_id, secret=_secret)
     typer.echo(printable(f"Logged in at {name}."), err=True)
     show_asked(opened, [name], as_json=as_json)
 
@@ -88,20 +89,18 @@ def logout(
 ) -> None:
     """Forget the login at a tool server, and have its tokens revoked."""
     opened = open_tools(data, config, stack, tenant, subject)
-    state = opened.tools.logins.end(opened.owner, name)
+    login = opened.tools.logins(opened.owner).get(name)
+    revoked = opened.tools.log_out(opened.owner, name)
     opened.tools.close()
-    revoked = state.server.revocation_url is not None
     if as_json:
         typer.echo(json.dumps({"name": name, "revoked": revoked}))
         return
     typer.echo(printable(f"Logged out of {name}."))
-    if not revoked:
-        typer.echo(
-            printable(f"{state.server.issuer} cannot revoke tokens: remove Loci there in your account's settings.")
-        )
+    if login is not None and not revoked:
+        typer.echo(printable(f"{login.issuer} cannot revoke tokens: remove Loci there in your account's settings."))
 
 
-def show_address(url: str, issuer: str, *, opens: bool) -> None:
+def _show_address(url: str, issuer: str, *, opens: bool) -> None:
     """Print the address, and open it in a browser if there is one."""
     if not (url.isascii() and url.isprintable()):
         raise Refused("The address of the login is not safe to open", "Ask who runs the server to mend that")
@@ -115,6 +114,6 @@ def show_address(url: str, issuer: str, *, opens: bool) -> None:
         typer.echo("Then paste the address here to which the browser was led, and press Enter:", err=True)
 
 
-def _secret(server: "AuthorizationServer") -> str | None:
+def _secret(client_id: str) -> str | None:
     """The secret of the app; None: it has none."""
-    return hidden_secret(f"Secret of the app at {printable(server.issuer)} (none: press Enter)")
+    return hidden_secret(f"Secret of {printable(client_id)} (none: press Enter)")

@@ -267,7 +267,7 @@ def show_asked(opened: OwnersTools, names: list[str], *, as_json: bool) -> None:
 
 
 def _show(opened: OwnersTools, servers: "Sequence[Configured]", *, as_json: bool) -> None:
-    logins = opened.tools.logins.all(opened.owner)
+    logins = opened.tools.logins(opened.owner)
     if as_json:
         typer.echo(json.dumps({"servers": [_view(opened, one, logins.get(one.name)) for one in servers]}))
         return

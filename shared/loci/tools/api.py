@@ -1,14 +1,16 @@
-"""Tools: the one door. MCP tools, commands and pages call it, its `logins` and its `capabilities`, and no others."""
+"""Tools: the one door. MCP tools, commands and pages call it and its `capabilities`, and no others."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loci.core.background import Background
 from loci.core.calls import Called, Door, HowAsked
+from loci.core.errors import Refused
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
 from loci.tools.arguments import IsOpen
+from loci.tools.authorization import Consent
 from loci.tools.call_log import MOST, CallLog, LoggedCall
 from loci.tools.capabilities.learning import Learning
 from loci.tools.capabilities.matching import Matching
@@ -18,7 +20,7 @@ from loci.tools.discovery import Discovery, FoundTools
 from loci.tools.gateway import CheckedCall, Gateway
 from loci.tools.learned_capabilities import Capabilities
 from loci.tools.login_records import LoginState
-from loci.tools.logins import Logins
+from loci.tools.logins import Logins, Secret
 from loci.tools.policy import AnyTool, Standing
 from loci.tools.portable import PortableEntry, portable
 from loci.tools.ports import OwnTool, Progress, ToolServers
@@ -27,7 +29,6 @@ from loci.tools.result_value import media_beside, value_of
 from loci.tools.secrets import Secrets
 from loci.tools.tool_changes import ToolChange, change_of
 from loci.tools.tool_list import ToolList
-from loci.tools.tool_logins import ToolLogins
 from loci.tools.tool_search import KnownTool
 from loci.tools.tool_server import SeenTool, UpstreamTool
 from loci.tools.usage import Usage
@@ -81,7 +82,6 @@ class Tools:
 
     def __init__(self, parts: ToolParts) -> None:
         self.parts = parts
-        self.logins = ToolLogins(parts.logins, parts.tool_list, parts.reaching, parts.servers)
         self.capabilities = Capabilities(parts.shelf, parts.matching, parts.learning)
 
     def servers(self, owner: Owner) -> list[Configured]:
@@ -152,6 +152,39 @@ class Tools:
     def forget_secret(self, owner: Owner, name: str) -> None:
         """Forget a secret. Raises `NotFound` if there is none of this name."""
         self.parts.secrets.remove(owner, name)
+
+    def logins(self, owner: Owner) -> dict[str, LoginState]:
+        """The logins by the names of their servers. None of it is secret."""
+        return self.parts.logins.states(owner)
+
+    def log_in(
+        self,
+        owner: Owner,
+        name: str,
+        consent: Consent,
+        *,
+        scope: str | None = None,
+        client_id: str | None = None,
+        secret: Secret = lambda _: None,
+    ) -> LoginState:
+        """Log in at a server with a person's consent. Connections without the login end.
+
+        `client_id`: a client that the person has registered there; `secret` asks them for its secret.
+        """
+        server = self.get(owner, name)
+        if server.entry.has_authorization:
+            raise Refused(f"{name} has an Authorization header of its own", "Configure it without that, then log in")
+        wanted = self.parts.reaching.wanted_login(owner, server)
+        state = self.parts.logins.log_in(owner, wanted, consent, scope, client_id, secret)
+        self.parts.servers.close(owner, name)
+        return state
+
+    def log_out(self, owner: Owner, name: str) -> bool:
+        """Forget the login at a server, and have its tokens revoked. False: who gave them cannot do that."""
+        try:
+            return self.parts.logins.end(owner, name)
+        finally:
+            self.parts.servers.close(owner, name)
 
     def own_tools(self) -> list[KnownTool]:
         """Loci's own tools, as a search sees them."""
@@ -271,7 +304,7 @@ class Tools:
         own = gateway.own()
         standing = gateway.standing(servers)
         names, marks = gateway.names(servers, standing), gateway.warnings(servers)
-        return Overview(servers, own, standing, names, self.logins.all(owner), marks)
+        return Overview(servers, own, standing, names, self.logins(owner), marks)
 
     def changes(self, owner: Owner, name: str) -> list[ToolChange]:
         """The changes of a server's tools since they were first seen, or accepted."""

@@ -1,68 +1,54 @@
-"""The nouns of OAuth: who gives out tokens for a tool server, Loci as its client, and the tokens."""
+"""The nouns of a login at a tool server: what its entry asks for, the person who consents, and what was given."""
 
+import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
-ClientMethod = Literal["none", "client_secret_basic", "client_secret_post"]
-METHODS: tuple[ClientMethod, ...] = ("none", "client_secret_post", "client_secret_basic")
-"""How a client says who it is: the first that a server knows is used. Some revoke only with the secret in the body."""
-
-
-@dataclass(frozen=True, slots=True)
-class AuthorizationServer:
-    """Gives out tokens. As its metadata describes it."""
-
-    issuer: str
-    token_url: str
-    authorize_url: str | None = None
-    registration_url: str | None = None
-    revocation_url: str | None = None
-    methods: tuple[str, ...] = ()
-    has_pkce: bool = False
-    names_itself: bool = False
-    """True: it says its name in each answer to a login (RFC 9207)."""
-    only_public: bool = False
-    """True: it is asked by https at public addresses only, as the tool server is."""
+from loci.core.json import Json, JsonObject
+from loci.tools.configuration import OAuthEntry
+from loci.tools.tool_server import Endpoint
 
 
 @dataclass(frozen=True, slots=True)
-class OAuthClient:
-    """Loci, as an authorization server knows it."""
+class Wanted:
+    """The login that a server's entry asks for, with everything filled in."""
 
-    id: str
-    secret: str | None = field(default=None, repr=False)
-    method: ClientMethod = "none"
+    name: str
+    written: str
+    """Its URL as the entry has it."""
+    endpoint: Endpoint
+    oauth: OAuthEntry
 
-
-@dataclass(frozen=True, slots=True)
-class Protection:
-    """How a tool server is protected: who gives out its tokens, its name there, and what it wants to be asked for."""
-
-    server: AuthorizationServer
-    resource: str
-    scope: str | None
+    @property
+    def of(self) -> str:
+        """Stands for the URL, which may be secret."""
+        return hashlib.sha256(self.endpoint.url.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
-    """The tokens that an authorization server gave."""
+class Consent:
+    """The consent of a person in a browser."""
 
-    access: str = field(repr=False)
+    redirect: str
+    """The address to which the browser brings the answer."""
+    ask: Callable[[str, str], Mapping[str, str]]
+    """Has the person open an address, which belongs to this issuer, and returns the fields of the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Access to a tool server: the parts as the official client's models have them."""
+
+    server: JsonObject = field(default_factory=dict[str, Json])
+    """Who gives out the tokens, as it describes itself (RFC 8414). Not secret."""
+    client: JsonObject = field(default_factory=dict[str, Json], repr=False)
+    """Loci, as it is registered there (RFC 7591)."""
+    resource: str = field(default="", repr=False)
+    """The tool server's name there."""
+    token: str = field(default="", repr=False)
     refresh: str | None = field(default=None, repr=False)
     seconds: float | None = None
-    """How long the access token is good; None: nobody knows."""
+    """How long the token is good; None: nobody knows."""
     scope: str | None = None
-
-
-def known_method(name: object) -> ClientMethod | None:
-    """The method of this name; None if it is no name of one that Loci knows."""
-    return next((one for one in METHODS if one == name), None)
-
-
-def client_of(server: AuthorizationServer, id: str, secret: str | None) -> OAuthClient:
-    """A client that was registered by hand, as this server wants it to say who it is."""
-    if not secret:
-        return OAuthClient(id)
-    # Some servers do not say which they know, such as GitHub, which reads the secret in the body.
-    only_basic = "client_secret_basic" in server.methods and "client_secret_post" not in server.methods
-    return OAuthClient(id, secret, "client_secret_basic" if only_basic else "client_secret_post")
+    only_public: bool = False
+    """True: it is renewed by https at public addresses only, as the tool server is called."""

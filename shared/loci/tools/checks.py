@@ -22,7 +22,7 @@ def check_tool_servers(app: ToolsHost) -> list[Finding]:
 
 def check_owner(tools: Tools, owner: Owner) -> list[Finding]:
     """Check the servers of one owner."""
-    servers, logins, now = tools.known(owner), tools.logins.all(owner), time.time()
+    servers, logins, now = tools.known(owner), tools.logins(owner), time.time()
     bad: list[Finding] = []
     for one in servers:
         login = logins.get(one.name)

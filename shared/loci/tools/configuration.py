@@ -11,7 +11,6 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from loci.core.errors import Refused
 from loci.core.json import JsonObject
 from loci.core.redaction import BLANK
-from loci.tools.oauth_entry import OAuthEntry, oauth_or_none
 from loci.tools.tool_server import AT_ONCE, SECONDS, UpstreamTool
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
@@ -21,7 +20,40 @@ SEALED = re.compile(r"\$\{closed\+(?P<text>[\w=.-]+)\}")
 OWN = frozenset({"loci", "pml"})
 """Names that belong to Loci's own tools."""
 LARGEST_FILE = 1 << 20
-Pattern = list[str]
+Grant = Literal["authorization_code", "client_credentials"]
+
+
+def _joined(value: object) -> object:
+    """Scopes as OAuth writes them: other clients have lists."""
+    return " ".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else value
+
+
+class OAuthEntry(BaseModel):
+    """The client that is registered by hand, and how it gets tokens. Also as Claude Code and Cursor spell it."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+    grant: Grant = "authorization_code"
+    client_id: str | None = Field(
+        default=None, min_length=1, max_length=2000, validation_alias=AliasChoices("client_id", "clientId", "CLIENT_ID")
+    )
+    client_secret: str | None = Field(
+        default=None, min_length=1, validation_alias=AliasChoices("client_secret", "clientSecret", "CLIENT_SECRET")
+    )
+    scope: Annotated[str | None, BeforeValidator(_joined)] = Field(
+        default=None, validation_alias=AliasChoices("scope", "scopes")
+    )
+    issuer: str | None = None
+    """The authorization server to which the secret may be sent, if it is at another address than the tool server."""
+    token_url: str | None = Field(default=None, validation_alias=AliasChoices("token_url", "tokenUrl"))
+    callback_port: int | None = Field(
+        default=None, ge=1, le=65535, validation_alias=AliasChoices("callback_port", "callbackPort")
+    )
+
+
+def _oauth_or_none(value: object) -> object:
+    """Passes over what other clients write there that is no settings, such as `"auth": "oauth"`."""
+    return cast("object", value) if isinstance(value, dict | OAuthEntry) else None
 
 
 class Entry(BaseModel):
@@ -39,7 +71,7 @@ class Entry(BaseModel):
     cwd: str | None = None
     url: str | None = Field(None, min_length=1)
     headers: dict[str, str] = {}
-    oauth: Annotated[OAuthEntry | None, BeforeValidator(oauth_or_none)] = Field(
+    oauth: Annotated[OAuthEntry | None, BeforeValidator(_oauth_or_none)] = Field(
         None, validation_alias=AliasChoices("oauth", "auth")
     )
     seconds: float = Field(SECONDS, gt=0, le=900)

@@ -1,16 +1,15 @@
 """Logins at tool servers, as they are stored: what is secret in them closed, for their owner."""
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
 from loci.core.identity import Owner
 from loci.core.json import JsonObject, iso
 from loci.core.secret_box import SecretBox, Unreadable
 from loci.core.stores import Record, RecordStore, every, read_or_none, readable
-from loci.tools.authorization import AuthorizationServer, OAuthClient, Tokens, known_method
-from loci.tools.configuration import shown_url
-from loci.tools.oauth_entry import Grant
+from loci.tools.authorization import Access
+from loci.tools.configuration import Grant, shown_url
 
 LOGIN = "tool_login"
 """The kind of records. The key is the server's name."""
@@ -29,8 +28,9 @@ class LoginState:
     of: str
     """Stands for the URL with everything filled in, which may be secret."""
     grant: Grant
-    scope: str | None
-    server: AuthorizationServer
+    issuer: str = ""
+    """Who gave out the tokens; empty if there were none yet."""
+    scope: str | None = None
     ends_at: float | None = None
     renew_at: float | None = None
     renews: bool = False
@@ -51,15 +51,17 @@ class LoginState:
         """How it is with the login, for people."""
         if self.needs_person(now):
             return f"login needed: loci tools login {name}"
+        if not self.issuer:
+            return "no token yet"
         if self.renews:
-            return f"logged in at {self.server.issuer}, renewed by itself"
+            return f"logged in at {self.issuer}, renewed by itself"
         until = "" if self.ends_at is None else f" until {iso(self.ends_at)}"
-        return f"logged in at {self.server.issuer}{until}"
+        return f"logged in at {self.issuer}{until}"
 
     def facts(self, now: float) -> JsonObject:
         """The same for programs."""
         return {
-            "issuer": self.server.issuer,
+            "issuer": self.issuer,
             "grant": self.grant,
             "scope": self.scope,
             "until": None if self.ends_at is None else iso(self.ends_at),
@@ -70,43 +72,33 @@ class LoginState:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A login with its secrets."""
+    """A login with its secrets, and what a writer must know of its record."""
 
     state: LoginState
-    client: OAuthClient
-    resource: str = field(default="", repr=False)
-    """The authorization server's name for the tool server."""
-    access: str = field(default="", repr=False)
-    refresh: str | None = field(default=None, repr=False)
+    access: Access
+    version: str = ""
+    leased_until: float = 0.0
+    """Somebody renews it until then."""
 
-    def renewed(self, given: Tokens, now: float) -> "Login":
-        """With other tokens. What the answer leaves out stays as it was."""
-        refresh = given.refresh or self.refresh
+    def renewed(self, given: Access, now: float) -> "Login":
+        """With other tokens."""
         ends_at = None if given.seconds is None else now + given.seconds
         before = min(RENEW_SECONDS, (given.seconds or 0) / 5)
         state = replace(
             self.state,
-            scope=given.scope or self.state.scope,
+            issuer=str(given.server["issuer"]),
+            scope=given.scope,
             ends_at=ends_at,
             renew_at=None if ends_at is None else ends_at - before,
-            renews=refresh is not None or self.state.grant == "client_credentials",
+            renews=given.refresh is not None or self.state.grant == "client_credentials",
             has_ended=False,
         )
-        return replace(self, state=state, access=given.access, refresh=refresh)
+        return replace(self, state=state, access=given)
 
     def ended(self) -> "Login":
         """Without tokens: they are of no use any more."""
-        return replace(self, state=replace(self.state, has_ended=True, renews=False), access="", refresh=None)
-
-
-@dataclass(frozen=True, slots=True)
-class StoredLogin:
-    """A login, and what a writer must know of its record."""
-
-    login: Login
-    version: str
-    leased_until: float
-    """Somebody renews it until then."""
+        state = replace(self.state, has_ended=True, renews=False)
+        return replace(self, state=state, access=replace(self.access, token="", refresh=None))
 
 
 class LoginRecords:
@@ -118,43 +110,35 @@ class LoginRecords:
 
     def states(self, owner: Owner) -> dict[str, LoginState]:
         """All logins by the names of their servers. Opens no secret."""
-        found = readable(every(self._records, owner, LOGIN), lambda one: (one.key, _state(one)))
-        return dict(found)
+        return dict(readable(every(self._records, owner, LOGIN), lambda one: (one.key, _state(one))))
 
     def state(self, owner: Owner, name: str) -> LoginState | None:
         return read_or_none(self._records.get(owner, LOGIN, name), _state)
 
-    def get(self, owner: Owner, name: str) -> StoredLogin | None:
+    def get(self, owner: Owner, name: str) -> Login | None:
         """The login with its secrets. If they cannot be opened any more, it has ended."""
         record = self._records.get(owner, LOGIN, name)
         state = read_or_none(record, _state)
         if record is None or state is None:
             return None
         try:
-            text = self._box.open(owner, str(record.value["closed"]))
+            opened = self._box.open(owner, str(record.value["closed"]))
         except Unreadable:
-            unknown = Login(replace(state, by_hand=False), OAuthClient("")).ended()
-            return StoredLogin(unknown, record.version, 0.0)
-        secret = cast("dict[str, Any]", json.loads(text))
-        client = OAuthClient(secret["client_id"], secret["client_secret"], known_method(secret["method"]) or "none")
-        login = Login(state, client, secret["resource"], secret["access"], secret["refresh"])
-        return StoredLogin(login, record.version, cast("float", record.value.get("leased_until", 0.0)))
+            return Login(replace(state, by_hand=False), Access(), record.version).ended()
+        access = Access(**cast("dict[str, Any]", json.loads(opened)))
+        return Login(state, access, record.version, cast("float", record.value["leased_until"]))
 
     def put(
         self, owner: Owner, name: str, login: Login, *, over: str | None = None, leased_until: float = 0.0
-    ) -> StoredLogin:
+    ) -> Login:
         """Write it: over that version of the record only, if one is given. Raises `Conflict` if that is not there."""
-        client = login.client
-        secret = {"client_id": client.id, "client_secret": client.secret, "method": client.method}
-        tokens = {"access": login.access, "refresh": login.refresh}
-        text = json.dumps({**secret, **tokens, "resource": login.resource})
         value: JsonObject = {
             "state": cast("JsonObject", asdict(login.state)),
             "leased_until": leased_until,
-            "closed": self._box.close(owner, text),
+            "closed": self._box.close(owner, json.dumps(asdict(login.access))),
         }
         record = self._records.put(owner, LOGIN, name, value, expect_version=over)
-        return StoredLogin(login, record.version, leased_until)
+        return replace(login, version=record.version, leased_until=leased_until)
 
     def remove(self, owner: Owner, name: str) -> bool:
         """Forget it; True if there was one."""
@@ -162,7 +146,4 @@ class LoginRecords:
 
 
 def _state(record: Record) -> LoginState:
-    fields = cast("dict[str, Any]", record.value["state"])
-    server = cast("dict[str, Any]", dict(fields["server"]))
-    server["methods"] = tuple(server["methods"])
-    return replace(LoginState(**fields), server=AuthorizationServer(**server))
+    return LoginState(**cast("dict[str, Any]", record.value["state"]))

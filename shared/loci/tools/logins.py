@@ -4,35 +4,26 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import partial
 from weakref import WeakValueDictionary
 
-from loci.core.errors import NotFound, Refused
+from loci.core.errors import Conflict, NotFound, Refused
 from loci.core.identity import Owner
+from loci.core.ids import content_id
+from loci.core.json import JsonObject
 from loci.core.secret_box import SecretBox
-from loci.core.stores import RecordStore
-from loci.tools.authorization import AuthorizationServer, OAuthClient, client_of
-from loci.tools.authorization_request import AuthorizationRequest
-from loci.tools.client_credentials import ClientCredentials
+from loci.core.stores import ABSENT, RecordStore
+from loci.tools.authorization import Access, Consent, Wanted
 from loci.tools.login_records import Login, LoginRecords, LoginState
 from loci.tools.ports import AuthorizationServers, ToolServerError
 from loci.tools.renewal import Renewal, advice
 from loci.tools.tool_server import Bearer
-from loci.tools.wanted_login import Wanted, check_safe, check_trusted
 
 MOST_KNOWN = 12
 """Tokens of a login that are looked for in what its server says."""
-
-
-@dataclass(frozen=True, slots=True)
-class BegunLogin:
-    """A login that waits for the person's consent."""
-
-    wanted: Wanted
-    request: AuthorizationRequest
-    by_hand: bool
-    """True if a person registered the client."""
+Secret = Callable[[str], str | None]
+"""Asks the person for the secret of the client with this id; None: it has none."""
 
 
 class LoginBearer:
@@ -45,7 +36,7 @@ class LoginBearer:
 
     @property
     def token(self) -> str:
-        return self._login.access
+        return self._login.access.token
 
     @property
     def secrets(self) -> frozenset[str]:
@@ -53,8 +44,9 @@ class LoginBearer:
 
     def take(self, login: Login, fresh: Callable[[str | None], Login]) -> None:
         self._login, self._fresh = login, fresh
-        given = (*self._known, login.access, login.refresh, login.client.secret)
-        self._known = dict.fromkeys([one for one in given if one][-MOST_KNOWN:])
+        access = login.access
+        given = (*self._known, access.token, access.refresh, access.client.get("client_secret"))
+        self._known = dict.fromkeys([str(one) for one in given if one][-MOST_KNOWN:])
 
     def renew(self, refused: str) -> None:
         login = self._fresh(refused)
@@ -79,8 +71,7 @@ class Logins:
         self._records = LoginRecords(records, box)
         self._servers = servers
         self._clock = clock
-        self._renewal = Renewal(self._records, servers, clock)
-        self._machines = ClientCredentials(self._records, servers)
+        self._renewal = Renewal(self._records, clock)
         self._turn = threading.Lock()
         self._bearers: WeakValueDictionary[tuple[Owner, str, str], LoginBearer] = WeakValueDictionary()
 
@@ -96,13 +87,13 @@ class Logins:
         """The token with which this server is called, renewed if it ends soon; None if there is no login to it."""
         name = wanted.name
         if wanted.oauth.grant == "client_credentials":
-            find = partial(self._machines.stored, owner, wanted)
+            find = partial(self._of_machine, owner, wanted)
         else:
             state = self._records.state(owner, name)
             if state is None or state.of != wanted.of or state.grant != "authorization_code":
                 return None
             find = partial(self._records.get, owner, name)
-        fresh = partial(self._renewal.fresh, owner, name, find)
+        fresh = partial(self._renewal.fresh, owner, name, find, partial(self._given, wanted))
         login = fresh()
         with self._turn:
             key = owner, name, login.state.id
@@ -112,93 +103,76 @@ class Logins:
         bearer.take(login, fresh)
         return bearer
 
-    def begin(
+    def _of_machine(self, owner: Owner, wanted: Wanted) -> Login:
+        """The login of a client with a secret, for which no person is asked. A new one has no token yet."""
+        oauth = wanted.oauth
+        id = content_id(f"{wanted.endpoint.url}\n{oauth.model_dump_json(exclude={'client_secret'})}")
+        while True:
+            found = self._records.get(owner, wanted.name)
+            if found and found.state.id == id and found.access.client.get("client_secret") == oauth.client_secret:
+                return found
+            client: JsonObject = {"client_id": oauth.client_id, "client_secret": oauth.client_secret}
+            new = Login(LoginState(id, wanted.written, wanted.of, oauth.grant, renews=True), Access(client=client))
+            with suppress(Conflict):  # another process has done the same
+                return self._records.put(owner, wanted.name, new, over=found.version if found else ABSENT)
+
+    def _given(self, wanted: Wanted, access: Access) -> Access:
+        """The access with other tokens."""
+        if access.server:
+            return self._servers.renew(access)
+        return self._servers.log_in(wanted, access.client, wanted.oauth.scope, None)
+
+    def log_in(
         self,
         owner: Owner,
         wanted: Wanted,
-        redirect: str,
+        consent: Consent,
         scope: str | None,
         client_id: str | None,
-        secret: Callable[[AuthorizationServer], str | None],
-    ) -> BegunLogin:
-        """Find out who gives out the server's tokens, and prepare a login there.
-
-        `secret` is asked for that of a client that the person names.
-        """
+        secret: Secret,
+    ) -> LoginState:
+        """Find out who gives out the server's tokens, have the person consent, and keep the tokens."""
         if wanted.oauth.grant == "client_credentials":
             raise Refused(f"{wanted.name} is used with client credentials", "Test it with: loci tools test")
-        check_safe(wanted)
         before = self._records.get(owner, wanted.name)
-        known = before.login if before and before.login.state.of == wanted.of else None
+        known = before if before and before.state.of == wanted.of else None
         if scope and known and known.state.scope:  # who asks for more keeps what was granted
             scope = " ".join(dict.fromkeys([*known.state.scope.split(), *scope.split()]))
-        found = self._servers.protection(wanted.endpoint, wanted.oauth.issuer, scope or wanted.oauth.scope)
-        client = self._client_by_hand(wanted, found.server, known, client_id, secret)
-        by_hand = client is not None
-        client = client or self._servers.register(found.server, redirect, found.scope)
-        return BegunLogin(wanted, AuthorizationRequest(found, client, redirect, found.scope), by_hand)
-
-    @staticmethod
-    def _client_by_hand(
-        wanted: Wanted,
-        server: AuthorizationServer,
-        known: Login | None,
-        client_id: str | None,
-        secret: Callable[[AuthorizationServer], str | None],
-    ) -> OAuthClient | None:
-        """The client that a person has registered, if there is one: named now, in the entry, or at the last login."""
-        if client_id is not None:
-            return client_of(server, client_id, None if _is_document(client_id) else secret(server))
-        id = wanted.oauth.client_id
-        if id is not None and wanted.oauth.client_secret is not None:
-            check_trusted(wanted, server)
-            return client_of(server, id, wanted.oauth.client_secret)
-        if (
-            known
-            and known.state.by_hand
-            and known.state.server.issuer == server.issuer
-            and id in (None, known.client.id)
-        ):
-            return known.client
-        return None if id is None else client_of(server, id, None if _is_document(id) else secret(server))
-
-    def finish(self, owner: Owner, begun: BegunLogin, answer: dict[str, str]) -> LoginState:
-        """Get tokens for the answer, and keep them."""
-        request, wanted = begun.request, begun.wanted
-        server = request.protection.server
-        given = self._servers.tokens(server, request.client, request.form(answer))
-        state = LoginState(
-            id=secrets.token_hex(8),
-            written=wanted.written,
-            of=wanted.of,
-            grant="authorization_code",
-            scope=request.scope,
-            server=server,
-            by_hand=begun.by_hand,
-        )
-        login = Login(state, request.client, request.protection.resource).renewed(given, self._clock())
+        client = _client_by_hand(wanted, known, client_id, secret)
+        given = self._servers.log_in(wanted, client, scope or wanted.oauth.scope, consent)
+        by_hand = client is not None and client["client_id"] == given.client.get("client_id")
+        state = LoginState(secrets.token_hex(8), wanted.written, wanted.of, wanted.oauth.grant, by_hand=by_hand)
+        login = Login(state, given).renewed(given, self._clock())
         self._records.put(owner, wanted.name, login)
         return login.state
 
-    def end(self, owner: Owner, name: str) -> LoginState:
+    def end(self, owner: Owner, name: str) -> bool:
         """Forget the login, and tell the authorization server that its tokens are not used any more.
 
-        Raises `NotFound` if there is none, and `LoginFailed` if the server could not be told: it is forgotten anyway.
+        False: that server cannot be told. Raises `NotFound` if there is no login, and `LoginFailed` if telling fails:
+        it is forgotten anyway.
         """
-        stored = self._records.get(owner, name)
-        if stored is None:
+        login = self._records.get(owner, name)
+        if login is None:
             raise NotFound(f"There is no login to {name[:80]!r}", f"Log in with: loci tools login {name[:80]}")
         self._records.remove(owner, name)
-        login = stored.login
-        if token := login.refresh or login.access:
-            self._servers.revoke(login.state.server, login.client, token)
-        return login.state
+        return not login.access.token or self._servers.revoke(login.access)
 
     def forget(self, owner: Owner, name: str) -> None:
         """Forget the login, if there is one."""
         self._records.remove(owner, name)
 
 
-def _is_document(client_id: str) -> bool:
-    """True if the id is the address of what describes the client. Such a client shares no secret with anybody."""
-    return client_id.startswith("https://")
+def _client_by_hand(wanted: Wanted, known: Login | None, named: str | None, secret: Secret) -> JsonObject | None:
+    """The client that a person has registered, if there is one: named now, in the entry, or at the last login.
+
+    One whose id is the address of what describes it shares no secret with anybody.
+    """
+    id = named or wanted.oauth.client_id
+    if named is None and wanted.oauth.client_secret is not None:
+        return {"client_id": id, "client_secret": wanted.oauth.client_secret}
+    if named is None and known and known.state.by_hand and id in (None, known.access.client.get("client_id")):
+        return {**known.access.client, "issuer": known.state.issuer}
+    if id is None:
+        return None
+    return {"client_id": id, "client_secret": None if id.startswith("https://") else secret(id)}

@@ -1,15 +1,15 @@
 """The ports of the gateway: upstream tool servers, who gives out tokens for them, and Loci's own tools."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from loci.core.errors import Unavailable
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
-from loci.tools.authorization import AuthorizationServer, OAuthClient, Protection, Tokens
+from loci.tools.authorization import Access, Consent, Wanted
 from loci.tools.configuration import Configured
-from loci.tools.tool_server import Endpoint, ToolServer, UpstreamTool
+from loci.tools.tool_server import ToolServer, UpstreamTool
 
 Progress = Callable[[float, float | None, str | None], None]
 """Told how far a call is: done, of how much, and a text."""
@@ -40,23 +40,20 @@ class AuthorizationServers(Protocol):
     Every method may be called from any thread, and raises `LoginFailed`.
     """
 
-    def protection(self, endpoint: Endpoint, issuer: str | None, scope: str | None) -> Protection:
-        """How the tool server is protected, by its refusal of a caller without a token and by what it publishes.
+    def log_in(self, wanted: Wanted, client: JsonObject | None, scope: str | None, consent: Consent | None) -> Access:
+        """Find out who gives out the server's tokens, and get some. The secret goes only to whom the owner trusts.
 
-        `issuer`: the one to trust, if it names several. `scope`: what to ask for, instead of what it wants.
+        `client`: who Loci is there (RFC 7591); None: it registers itself. `scope`: what to ask for, instead of what the
+        server wants. `consent`: of a person, who is asked in the thread that calls; None: the client's secret suffices.
         """
         ...
 
-    def register(self, server: AuthorizationServer, redirect: str, scope: str | None) -> OAuthClient:
-        """Register Loci there, to be called back at this address."""
+    def renew(self, access: Access) -> Access:
+        """The same access with other tokens."""
         ...
 
-    def tokens(self, server: AuthorizationServer, client: OAuthClient, form: Mapping[str, str]) -> Tokens:
-        """Ask for tokens."""
-        ...
-
-    def revoke(self, server: AuthorizationServer, client: OAuthClient, token: str) -> None:
-        """Tell that the token must not be accepted any more."""
+    def revoke(self, access: Access) -> bool:
+        """Tell that the tokens must not be accepted any more. False: there is no way to tell that."""
         ...
 
     def close(self) -> None:

@@ -13,15 +13,14 @@ from loci.core.errors import LociError, Refused
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.tools.configuration import SEALED, VARIABLE, Configured, Entry, not_configured
+from loci.tools.authorization import Wanted
+from loci.tools.configuration import SEALED, VARIABLE, Configured, Entry, OAuthEntry, not_configured
 from loci.tools.entry_secrets import given_secrets, safe_entry
 from loci.tools.logins import Logins
-from loci.tools.oauth_entry import OAuthEntry
 from loci.tools.ports import Progress, ServerConnections, ToolServerError
 from loci.tools.public_address import check_public
 from loci.tools.secrets import Secrets
 from loci.tools.tool_server import Endpoint, Program, ToolServer, UpstreamTool
-from loci.tools.wanted_login import Wanted
 
 CLOSED = "closed:"
 """Begins the value of a header or a variable that is stored closed."""

@@ -7,8 +7,9 @@ from contextlib import suppress
 from loci.core.deadline import time_for
 from loci.core.errors import Conflict, LociError
 from loci.core.identity import Owner
-from loci.tools.login_records import Login, LoginRecords, LoginState, StoredLogin
-from loci.tools.ports import AuthorizationServers, LoginFailed, ToolServerError
+from loci.tools.authorization import Access
+from loci.tools.login_records import Login, LoginRecords, LoginState
+from loci.tools.ports import LoginFailed, ToolServerError
 
 LEASE_SECONDS = 45.0
 """A renewal takes less. If its process dies, another may renew after that."""
@@ -27,82 +28,80 @@ class Renewal:
     def __init__(
         self,
         records: LoginRecords,
-        servers: AuthorizationServers,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._records = records
-        self._servers = servers
         self._clock = clock
 
     def fresh(
-        self, owner: Owner, name: str, find: Callable[[], StoredLogin | None], refused: str | None = None
+        self,
+        owner: Owner,
+        name: str,
+        find: Callable[[], Login | None],
+        renewed: Callable[[Access], Access],
+        refused: str | None = None,
     ) -> Login:
         """The login with a token that is good for a while. `refused`: a token that the server does not accept.
 
-        `find` reads the login as it is stored.
+        `find` reads the login as it is stored, and `renewed` gets other tokens for its access.
 
         Raises `ToolServerError` if there is none to be had.
         """
         until = time.monotonic() + time_for(WAIT_SECONDS)
         while True:
-            stored = find()
-            if stored is None:
+            login, now = find(), self._clock()
+            if login is None:
                 raise ToolServerError(f"There is no login to {name}", f"Log in with: loci tools login {name}")
-            login, now = stored.login, self._clock()
-            is_refused = not login.access or login.access == refused
-            if login.state.needs_person(now) or (is_refused and not login.state.renews):
-                raise ended(name, login.state)
-            if not is_refused and not _is_due(login.state, now):
+            token, state = login.access.token, login.state
+            is_refused = not token or token == refused
+            if state.needs_person(now) or (is_refused and not state.renews):
+                raise ended(name, state)
+            if not is_refused and not _is_due(state, now):
                 return login
-            if stored.leased_until > now:
-                if not is_refused and not _is_over(login.state, now):
+            if login.leased_until > now:
+                if not is_refused and not _is_over(state, now):
                     return login
                 if time.monotonic() >= until:
                     raise ToolServerError(f"The login to {name} is being renewed", "Try again in a moment")
                 time.sleep(LOOK_SECONDS)
                 continue
             try:
-                leased = self._records.put(owner, name, login, over=stored.version, leased_until=now + LEASE_SECONDS)
+                leased = self._records.put(owner, name, login, over=login.version, leased_until=now + LEASE_SECONDS)
             except Conflict:
                 continue  # somebody else renews it, or it is gone
-            return self._renewed(owner, name, leased, is_refused=is_refused)
+            return self._renewed(owner, name, leased, renewed, is_refused=is_refused)
 
-    def _renewed(self, owner: Owner, name: str, leased: StoredLogin, *, is_refused: bool) -> Login:
-        login = leased.login
+    def _renewed(
+        self, owner: Owner, name: str, login: Login, renewed: Callable[[Access], Access], *, is_refused: bool
+    ) -> Login:
         try:
-            given = self._servers.tokens(login.state.server, login.client, self._form(login))
+            over = login.renewed(renewed(login.access), self._clock())
         except LoginFailed as error:
-            return self._failed(owner, name, leased, error, is_refused=is_refused)
+            return self._failed(owner, name, login, error, is_refused=is_refused)
         except LociError:
-            self._written(owner, name, leased, login)
+            self._write(owner, name, login)
             raise
-        renewed = login.renewed(given, self._clock())
-        self._written(owner, name, leased, renewed)
-        return renewed
+        self._write(owner, name, over)
+        return over
 
-    def _failed(self, owner: Owner, name: str, leased: StoredLogin, error: LoginFailed, *, is_refused: bool) -> Login:
-        login = leased.login
-        if login.state.grant == "authorization_code" and error.error in ENDED:
+    def _failed(self, owner: Owner, name: str, login: Login, error: LoginFailed, *, is_refused: bool) -> Login:
+        of_machine = login.state.grant == "client_credentials"
+        if not of_machine and error.error in ENDED:
             over = login.ended()
-            self._written(owner, name, leased, over)
+            self._write(owner, name, over)
             raise ended(name, over.state) from None
-        self._written(owner, name, leased, login)
+        self._write(owner, name, login)
         if not is_refused and not _is_over(login.state, self._clock()):
             return login  # it is good for a while yet, and the next call tries again
-        if login.state.grant == "client_credentials":
-            raise LoginFailed(error.what, advice(name, login.state), error.error) from None
-        raise LoginFailed(error.what, "Try again in a moment", error.error) from None
+        resolution = "Try again in a moment"
+        if of_machine:
+            resolution = advice(name, login.state) if error.error else error.resolution
+        raise LoginFailed(error.what, resolution, error.error) from None
 
-    def _written(self, owner: Owner, name: str, leased: StoredLogin, login: Login) -> None:
+    def _write(self, owner: Owner, name: str, login: Login) -> None:
+        """Write the outcome, and end the lease."""
         with suppress(Conflict):  # there is a newer login, or the person has logged out
-            self._records.put(owner, name, login, over=leased.version)
-
-    @staticmethod
-    def _form(login: Login) -> dict[str, str]:
-        form = {"grant_type": login.state.grant, "resource": login.resource}
-        if login.state.grant == "authorization_code":
-            return {**form, "grant_type": "refresh_token", "refresh_token": login.refresh or ""}
-        return form | ({"scope": login.state.scope} if login.state.scope else {})
+            self._records.put(owner, name, login, over=login.version)
 
 
 def ended(name: str, state: LoginState) -> ToolServerError:

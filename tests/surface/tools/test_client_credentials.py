@@ -15,7 +15,7 @@ from loci.tools.login_records import LOGIN
 from loci.tools.tool_list import SERVER
 from tests.support.authorization_server import METADATA, Protected, protected
 from tests.support.each import each
-from tests.surface.tools.logins import REDIRECT, add
+from tests.surface.tools.logins import CONSENT, add
 
 SECRET = "s3cret of the machine"
 OAUTH: dict[str, Any] = {"grant": "client_credentials", "client_id": "bot", "client_secret": SECRET}
@@ -117,7 +117,7 @@ def test_tokens_do_not_travel_where_everybody_reads_them(app: App) -> None:
         called(app)
     app.tools.add(LOCAL, "far", {"url": "http://far.example/mcp"})
     with pytest.raises(LociError, match="not reached by https"):
-        app.tools.logins.begin(LOCAL, "far", REDIRECT)
+        app.tools.log_in(LOCAL, "far", CONSENT)
 
 
 def test_other_clients_spellings_are_read(app: App) -> None:

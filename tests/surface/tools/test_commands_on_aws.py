@@ -104,11 +104,11 @@ def test_an_owner_is_logged_in_and_out(app: App, far: Protected) -> None:
     done = run("login", *OF_ANN, "far")
     assert (done.exit_code, "whoami" in done.stdout) == (0, True), done
     assert app.tools.value(Caller(ANN, "key"), "cli", "far:whoami", {}) == "ann with read"
-    assert app.tools.logins.all(LOCAL) == {}
+    assert app.tools.logins(LOCAL) == {}
     assert "logged in at" in run("list", *OF_ANN).stdout
     assert run("logout", "far").exit_code == 1  # that is somebody else
     assert run("logout", *OF_ANN, "far", "--json").exit_code == 0
-    assert (far.tokens.access, app.tools.logins.all(ANN)) == ({}, {})
+    assert (far.tokens.access, app.tools.logins(ANN)) == ({}, {})
 
 
 def test_capabilities_of_an_owner_are_listed_shown_and_removed(app: App) -> None:

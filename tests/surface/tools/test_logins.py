@@ -15,12 +15,11 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL, LOCAL_CALLER, Owner
 from loci.core.stores import every
-from loci.tools.authorization import AuthorizationServer
 from loci.tools.login_records import LOGIN
-from tests.support.authorization_server import METADATA, RESOURCE, Protected, consent, protected
+from tests.support.authorization_server import METADATA, RESOURCE, Protected, protected
 from tests.surface.conftest import Connect
 from tests.surface.results import texts
-from tests.surface.tools.logins import REDIRECT, add, log_in
+from tests.surface.tools.logins import CONSENT, REDIRECT, add, log_in
 
 pytestmark = pytest.mark.anyio
 OTHER = Owner("", "somebody else")
@@ -71,7 +70,7 @@ async def test_a_tool_is_called_with_the_login(far: Protected, connect: Connect)
 
 
 async def test_no_record_and_no_state_holds_a_token_or_a_secret(app: App, far: Protected) -> None:
-    stored = json.dumps([one.value for one in every(app.records, LOCAL, LOGIN)]) + repr(app.tools.logins.all(LOCAL))
+    stored = json.dumps([one.value for one in every(app.records, LOCAL, LOGIN)]) + repr(app.tools.logins(LOCAL))
     [client] = far.tokens.clients.values()
     for secret in (*far.tokens.access, *far.tokens.refresh, client.client_secret or ""):
         assert secret
@@ -101,7 +100,7 @@ async def test_a_login_of_another_owner_is_not_used(app: App, server: Protected,
 async def test_a_token_that_ends_soon_is_renewed_before_the_call(app: App, far: Protected, connect: Connect) -> None:
     make_due(app)
     assert await said(connect) == "ann with read"
-    ends_at = app.tools.logins.all(LOCAL)["far"].ends_at
+    ends_at = app.tools.logins(LOCAL)["far"].ends_at
     assert ends_at is not None
     assert (far.tokens.renewals, ends_at > time.time() + 900) == (1, True)
 
@@ -137,7 +136,7 @@ async def test_a_dead_refresh_token_ends_the_login(app: App, far: Protected, con
     make_due(app)
     answer = await said(connect)
     assert "The login to far has ended. Log in with: loci tools login far" in answer
-    assert app.tools.logins.all(LOCAL)["far"].told("far", time.time()) == "login needed: loci tools login far"
+    assert app.tools.logins(LOCAL)["far"].told("far", time.time()) == "login needed: loci tools login far"
     count = len(far.forms)
     assert "has ended" in await said(connect)
     assert len(far.forms) == count
@@ -154,7 +153,7 @@ async def test_a_call_goes_on_with_a_good_token_while_it_cannot_be_renewed(
     assert await said(connect) == "ann with read"
     change(app, ends_at=time.time() - 1)
     assert "it answered 503" in await said(connect)
-    assert not app.tools.logins.all(LOCAL)["far"].has_ended
+    assert not app.tools.logins(LOCAL)["far"].has_ended
 
 
 async def test_two_processes_at_once_use_a_refresh_token_once(app: App, far: Protected, connect: Connect) -> None:
@@ -222,14 +221,14 @@ async def test_a_token_follows_no_redirect_to_another_origin(app: App, far: Prot
 
 
 async def test_logging_out_forgets_the_login_and_revokes_it(app: App, far: Protected, connect: Connect) -> None:
-    app.tools.logins.end(LOCAL, "far")
-    assert (far.tokens.access, far.tokens.refresh, app.tools.logins.all(LOCAL)) == ({}, {}, {})
+    app.tools.log_out(LOCAL, "far")
+    assert (far.tokens.access, far.tokens.refresh, app.tools.logins(LOCAL)) == ({}, {}, {})
     assert "wants a login" in await said(connect)
 
 
 async def test_removing_a_server_forgets_its_login(app: App, far: Protected) -> None:
     app.tools.remove(LOCAL, "far")
-    assert app.tools.logins.all(LOCAL) == {}
+    assert app.tools.logins(LOCAL) == {}
 
 
 async def test_a_new_login_takes_the_place_of_the_old_at_once(app: App, far: Protected, connect: Connect) -> None:
@@ -249,8 +248,8 @@ async def test_a_login_whose_key_is_gone_has_ended_and_can_be_made_anew(
     log_in(app)
     assert await said(connect) == "ann with read"
     app.records.put(LOCAL, LOGIN, "far", {**record.value, "closed": "AAAA"})
-    app.tools.logins.end(LOCAL, "far")
-    assert app.tools.logins.all(LOCAL) == {}
+    app.tools.log_out(LOCAL, "far")
+    assert app.tools.logins(LOCAL) == {}
 
 
 async def test_an_app_that_was_registered_by_hand_serves_for_the_next_login_too(app: App, server: Protected) -> None:
@@ -259,15 +258,14 @@ async def test_an_app_that_was_registered_by_hand_serves_for_the_next_login_too(
     add(app, server)
     asked: list[str] = []
 
-    def secret(of: AuthorizationServer) -> str:
-        asked.append(of.issuer)
+    def secret(client_id: str) -> str:
+        asked.append(client_id)
         return "its s3cret"
 
     for client_id in ("app-1", None):
-        begun = app.tools.logins.begin(LOCAL, "far", REDIRECT, client_id=client_id, secret=secret)
-        app.tools.logins.finish(LOCAL, begun, begun.request.read(consent(begun.request.url())))
+        app.tools.log_in(LOCAL, "far", CONSENT, client_id=client_id, secret=secret)
         assert app.tools.value(LOCAL_CALLER, "cli", "far:whoami", {}) == "ann with read"
-    assert asked == [server.issuer]
+    assert asked == ["app-1"]
 
 
 @pytest.mark.parametrize("where", ["named now", "in the entry"])
@@ -278,12 +276,11 @@ async def test_a_client_whose_id_is_the_address_of_its_metadata_has_no_secret(
     server.register(DOCUMENT, None, REDIRECT)
     add(app, server, **({"oauth": {"client_id": DOCUMENT}} if where == "in the entry" else {}))
 
-    def secret(_: AuthorizationServer) -> str:
+    def secret(_: str) -> str:
         raise AssertionError("there is none to ask for")
 
     client_id = DOCUMENT if where == "named now" else None
-    begun = app.tools.logins.begin(LOCAL, "far", REDIRECT, client_id=client_id, secret=secret)
-    app.tools.logins.finish(LOCAL, begun, begun.request.read(consent(begun.request.url())))
+    app.tools.log_in(LOCAL, "far", CONSENT, client_id=client_id, secret=secret)
     assert app.tools.value(LOCAL_CALLER, "cli", "far:whoami", {}) == "ann with read"
     make_due(app)
     assert app.tools.value(LOCAL_CALLER, "cli", "far:whoami", {}) == "ann with read"

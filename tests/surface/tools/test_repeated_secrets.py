@@ -22,9 +22,9 @@ from loci.core.identity import LOCAL, LOCAL_CALLER
 from loci.mcp.server import build_server
 from tests.servers.upstream import repeating
 from tests.servers.upstream.repeating import SPELLINGS, repeating_http, results
-from tests.support.authorization_server import consent, protected
+from tests.support.authorization_server import protected
 from tests.surface.conftest import on_both
-from tests.surface.tools.logins import REDIRECT, add, log_in
+from tests.surface.tools.logins import add, log_in
 
 pytestmark = pytest.mark.anyio
 PARTS = ("s3cretPart", "0therPart")
@@ -142,8 +142,6 @@ async def test_what_a_login_was_given_is_not_repeated(app: App) -> None:
         with pytest.raises(LociError, match=r"500: “Bearer [_-]*\*\*\* \['[_-]*\*\*\*', '[_-]*\*\*\*'\] y"):
             app.tools.ask(LOCAL, "far")
         server.instead["/token"] = repeat
-        begun = app.tools.logins.begin(LOCAL, "far", REDIRECT)
-        answer = begun.request.read(consent(begun.request.url()))
         with pytest.raises(LociError, match=r"\*\*\*") as caught:
-            app.tools.logins.finish(LOCAL, begun, answer)
-        assert answer["code"] not in str(caught.value)
+            log_in(app)
+        assert server.forms[-1]["code"] not in str(caught.value)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from loci.cli.login_callback import LoginCallback
+from loci.cli.login_callback import LoginCallback, answer_fields
 from loci.core.errors import Refused, Unavailable
 from tests.support.each import each
 
@@ -15,7 +15,7 @@ from tests.support.each import each
 @pytest.fixture
 def callback() -> Iterator[LoginCallback]:
     with LoginCallback(None) as made:
-        made.expect(lambda fields: fields.get("state") == "s")
+        made.expect("https://auth.example/authorize?kind=1&state=s&scope=read")
         yield made
 
 
@@ -70,3 +70,8 @@ def test_a_port_that_is_taken_is_told() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(Refused, match=f"Port {port} is not free"):
             LoginCallback(port)
+
+
+def test_what_comes_twice_counts_for_nothing() -> None:
+    assert answer_fields("code=a&code=b&state=s") == {"state": "s"}
+    assert answer_fields("&".join(f"a{number}=1" for number in range(100))) == {}

@@ -33,6 +33,7 @@ class SmallRequests:
             timeout=httpx2.Timeout(CONNECT_SECONDS, read=None), transport=transport, trust_env=transport is None
         )
         request.headers["Accept-Encoding"] = "identity"
+        request.headers.setdefault("Accept", "application/json")  # GitHub answers with a form otherwise
         try:
             async with asyncio.timeout(SECONDS), client:
                 answer = await client.send(request, stream=True, follow_redirects=False)
