@@ -11,8 +11,8 @@ from loci.adapters.local.inference.embedder import OnnxEmbedder
 from loci.model_store.models_folder import ModelsFolder
 from loci.search.inference import Embedder
 from loci.search.words import index_words
+from loci.tools.meanings import cosines, embedded_text
 from loci.tools.tool_search import KnownTool, ToolIndex
-from loci.tools.tool_vectors import ToolVectors, embedded_text
 from loci.tools.tool_words import fields_of
 from tests.bench.figures import Figure, ratio_figure, time_figure
 from tests.bench.floor import BareModel
@@ -36,7 +36,7 @@ def search_tools(servers: Servers) -> list[Figure]:
 
 def _searched(tools: list[KnownTool], embedder: Embedder, bare: BareModel) -> Figure:
     embedded = [one.vector for one in embedder.passages([embedded_text(one) for one in tools])]
-    index, vectors = ToolIndex(tools), ToolVectors({one.id: row for one, row in zip(tools, embedded, strict=True)})
+    index, vectors = ToolIndex(tools), {one.id: row for one, row in zip(tools, embedded, strict=True)}
     rows = np.frombuffer(b"".join(embedded), "<f2").reshape(len(tools), -1).astype(np.float32)
     asked = [one.text for one in requests()]
     least, loci = list[float](), list[float]()
@@ -44,7 +44,7 @@ def _searched(tools: list[KnownTool], embedder: Embedder, bare: BareModel) -> Fi
         began = time.perf_counter()
         np.argpartition(rows @ bare.vector(text), -FOUND)[-FOUND:]
         between = time.perf_counter()
-        index.find(text, FOUND, vectors, embedder.query(text).vector)
+        index.find(text, FOUND, cosines(vectors, embedder.query(text).vector))
         least.append(between - began)
         loci.append(time.perf_counter() - between)
     return ratio_figure(f"finding one of {TOOLS:,} tools", least[FOUND:], loci[FOUND:], 3.0)  # the first load models

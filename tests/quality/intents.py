@@ -15,8 +15,8 @@ from typing import Any, cast
 
 from loci.core.json import Json
 from loci.search.inference import Embedder
+from loci.tools.meanings import cosines
 from loci.tools.tool_search import FoundTool, KnownTool, ToolIndex
-from loci.tools.tool_vectors import ToolVectors
 from loci.workflows.planner import Draft, Planner
 from loci.workflows.references import references
 from loci.workflows.toolbox import ToolFacts
@@ -59,11 +59,11 @@ class ListedTools:
         self._tools = {one.id: one for one in usable}
         self._index = ToolIndex(usable)
         self._model = model
-        self._vectors: ToolVectors | None = vectors_of(usable, model) if model else None
+        self._vectors = vectors_of(usable, model) if model else {}
 
     def find(self, words: str, context: Sequence[str], limit: int) -> list[FoundTool]:  # noqa: ARG002 (the port's names)
-        asked = self._model.query(words).vector if self._model else None
-        return self._index.find(words, limit, self._vectors, asked)
+        near = cosines(self._vectors, self._model.query(words).vector) if self._model else None
+        return self._index.find(words, limit, near)
 
     def facts(self, id: str) -> ToolFacts:
         tool = self._tools[id]

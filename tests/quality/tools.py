@@ -19,8 +19,8 @@ from loci.adapters.local.inference.embedder import OnnxEmbedder
 from loci.model_store.models_folder import ModelsFolder
 from loci.search.inference import Embedder
 from loci.search.words import index_words, query_words
+from loci.tools.meanings import cosines, embedded_text
 from loci.tools.tool_search import FoundTool, KnownTool, ToolIndex, nothing_fits
-from loci.tools.tool_vectors import ToolVectors, embedded_text
 from tests.quality.sets import gain_at_10
 from tests.quality.tool_requests import Request, all_tools, held_out, requests
 
@@ -123,7 +123,7 @@ def _by_words(tools: Sequence[KnownTool]) -> Find:
 def _by_meaning(tools: Sequence[KnownTool], models: Path) -> Find:
     index, model = ToolIndex(tools), embedder(models)
     vectors = vectors_of(tools, model)
-    return lambda query: _answer(index.find(query, DEPTH, vectors, model.query(query).vector))
+    return lambda query: _answer(index.find(query, DEPTH, cosines(vectors, model.query(query).vector)))
 
 
 def _answer(found: Sequence[FoundTool]) -> Answer:
@@ -135,9 +135,9 @@ def embedder(models: Path) -> Embedder:
     return OnnxEmbedder(CurrentModel(ModelsFolder(models), "embedder"))
 
 
-def vectors_of(tools: Sequence[KnownTool], model: Embedder) -> ToolVectors:
+def vectors_of(tools: Sequence[KnownTool], model: Embedder) -> dict[str, bytes]:
     embedded = model.passages([embedded_text(one) for one in tools])
-    return ToolVectors({tool.id: one.vector for tool, one in zip(tools, embedded, strict=True)})
+    return {tool.id: one.vector for tool, one in zip(tools, embedded, strict=True)}
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from loci.core.deadline import within
 from loci.core.errors import LociError
 from loci.core.json import JsonObject
 from loci.sandbox.lambda_host.function_answer import packed_answer
-from loci.tools.asks import Ask, CallTool, ListTools, ReadPublic, ask_from_json, error_to_json
+from loci.tools.asks import Ask, ReadPublic, ask_from_json, error_to_json
 from loci.tools.ports import ToolServerError, ToolServers
 from loci.tools.tool_list import ToolList
 
@@ -62,16 +62,13 @@ class Answering:
             self._servers.close()
         self._apart = apart
 
-    def _asked(self, ask: Ask) -> JsonObject:
-        match ask:
-            case ListTools(owner, server):
-                tools = self._list.ask(owner, server).tools
-                return {"tools": [one.said for one in tools]}
-            case CallTool(owner, server, tool, arguments, seconds):
-                configured = self._list.get(owner, server)
-                return {"result": self._servers.call(owner, configured, tool, arguments, seconds=seconds)}
-            case ReadPublic(url):
-                return {"text": self._read_public(url).decode("utf-8", "replace")}
+    def _asked(self, ask: Ask | ReadPublic) -> JsonObject:
+        if isinstance(ask, ReadPublic):
+            return {"text": self._read_public(ask.url).decode("utf-8", "replace")}
+        if ask.tool is None:
+            return {"tools": [one.said for one in self._list.ask(ask.owner, ask.server).tools]}
+        server = self._list.get(ask.owner, ask.server)
+        return {"result": self._servers.call(ask.owner, server, ask.tool, ask.arguments, seconds=ask.seconds)}
 
 
 def _clocks_apart() -> float:
@@ -79,6 +76,6 @@ def _clocks_apart() -> float:
     return time.time() - time.monotonic()
 
 
-def _too_large(ask: Ask) -> ToolServerError:
+def _too_large(ask: Ask | ReadPublic) -> ToolServerError:
     what = f"The answer of the tool server {ask.server} has more than the 6 MB that Lambda passes on"
     return ToolServerError(what, "The call was made. Ask for less at once")

@@ -1,6 +1,6 @@
-"""Tools: the one door. MCP tools, commands and pages call it and its `capabilities`, and no others."""
+"""Tools: the one door. MCP tools, commands and pages call it, its `gateway` and its `capabilities`, and no others."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loci.core.background import Background
@@ -9,7 +9,6 @@ from loci.core.errors import Refused
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
-from loci.tools.arguments import IsOpen
 from loci.tools.authorization import Consent
 from loci.tools.call_log import MOST, CallLog, LoggedCall
 from loci.tools.capabilities.learning import Learning
@@ -17,11 +16,11 @@ from loci.tools.capabilities.matching import Matching
 from loci.tools.capabilities.shelf import Shelf
 from loci.tools.configuration import Configured, checked_entry
 from loci.tools.discovery import Discovery, FoundTools
-from loci.tools.gateway import CheckedCall, Gateway
+from loci.tools.gateway import Gateway
 from loci.tools.learned_capabilities import Capabilities
 from loci.tools.login_records import LoginState
 from loci.tools.logins import Logins, Secret
-from loci.tools.policy import AnyTool, Standing
+from loci.tools.policy import Standing
 from loci.tools.portable import PortableEntry, portable
 from loci.tools.ports import OwnTool, Progress, ToolServers
 from loci.tools.reaching import Reaching
@@ -30,7 +29,7 @@ from loci.tools.secrets import Secrets
 from loci.tools.tool_changes import ToolChange, change_of
 from loci.tools.tool_list import ToolList
 from loci.tools.tool_search import KnownTool
-from loci.tools.tool_server import SeenTool, UpstreamTool
+from loci.tools.tool_server import SeenTool
 from loci.tools.usage import Usage
 from loci.tools.waiting_calls import WaitingCalls
 
@@ -82,6 +81,7 @@ class Tools:
 
     def __init__(self, parts: ToolParts) -> None:
         self.parts = parts
+        self.gateway = parts.gateway
         self.capabilities = Capabilities(parts.shelf, parts.matching, parts.learning)
 
     def servers(self, owner: Owner) -> list[Configured]:
@@ -192,7 +192,7 @@ class Tools:
         def said(description: str) -> str:
             return description.partition(EXAMPLE)[0]  # its example is about something else than the tool
 
-        own = self.parts.gateway.own()
+        own = self.gateway.own()
         return [KnownTool(one.id, one.title or "", said(one.description), one.input_schema) for one in own]
 
     def search(
@@ -210,7 +210,7 @@ class Tools:
         `related`: also those that are used after them. `context`: what was used already. `for_code`: only tools that
         code and workflows may call.
         """
-        servers, gateway = self.servers(owner), self.parts.gateway
+        servers, gateway = self.servers(owner), self.gateway
         found = self.parts.discovery.find(
             owner,
             query,
@@ -241,7 +241,7 @@ class Tools:
 
         `asking`: how a person is asked who must approve it.
         """
-        _, result = self.parts.gateway.call(
+        _, result = self.gateway.call(
             caller,
             door,
             tool,
@@ -254,21 +254,10 @@ class Tools:
         return result
 
     def value(
-        self,
-        caller: Caller,
-        door: Door,
-        tool: str,
-        arguments: JsonObject,
-        *,
-        approved: bool = False,
-        seconds: float | None = None,
-        given_up: GivingUp | None = None,
+        self, caller: Caller, door: Door, tool: str, arguments: JsonObject, given_up: GivingUp | None = None
     ) -> Json:
         """Call a tool, and return the plain value of its result. Raises `Refused` if the result is an error."""
-        value, _ = self.value_and_media(
-            caller, door, tool, arguments, approved=approved, seconds=seconds, given_up=given_up
-        )
-        return value
+        return value_of(*self.gateway.call(caller, door, tool, arguments, given_up=given_up))
 
     def value_and_media(
         self,
@@ -281,26 +270,13 @@ class Tools:
         seconds: float | None = None,
         given_up: GivingUp | None = None,
     ) -> tuple[Json, list[JsonObject]]:
-        """The same with the images, sounds and files, as content blocks, that the value does not have."""
-        called = self.parts.gateway.call(
-            caller, door, tool, arguments, approved=approved, seconds=seconds, given_up=given_up
-        )
+        """The plain value, and the images, sounds and files, as content blocks, that it does not have."""
+        called = self.gateway.call(caller, door, tool, arguments, approved=approved, seconds=seconds, given_up=given_up)
         return value_of(*called), media_beside(called[1])
-
-    def checker(self, owner: Owner, is_open: IsOpen) -> Callable[[str, JsonObject], CheckedCall]:
-        """Tells what a plan has to know of a call that it makes later. Raises `LociError` if it cannot be made.
-
-        `is_open`: true for an argument that stands for something that is known later.
-        """
-        return self.parts.gateway.checker(owner, is_open)
-
-    def described(self, owner: Owner, tool: str) -> AnyTool:
-        """The tool, as its server described it. Raises `LociError` if there is none."""
-        return self.parts.gateway.described(owner, tool)
 
     def overview(self, owner: Owner) -> Overview:
         """The servers and all tools with what the policy says about them. No server is waited for."""
-        servers, gateway = self.servers(owner), self.parts.gateway
+        servers, gateway = self.servers(owner), self.gateway
         own = gateway.own()
         standing = gateway.standing(servers)
         names, marks = gateway.names(servers, standing), gateway.warnings(servers)
@@ -317,14 +293,6 @@ class Tools:
     def used_after(self, owner: Owner, tools: Sequence[str]) -> dict[str, float]:
         """The tools that are used after these, each with how surely, from 0 to 1."""
         return self.parts.usage.related(owner, tools)
-
-    def approval_needed(self, owner: Owner, tool: str) -> str | None:
-        """Why a person must approve each call of the tool; None if nobody has to. Raises `NotFound`."""
-        return self.parts.gateway.approval_needed(owner, tool)
-
-    def chosen(self, owner: Owner, patterns: Sequence[str]) -> dict[str, UpstreamTool]:
-        """The tools of servers whose ids fit a pattern, by the names to call them by. Waits for no server."""
-        return self.parts.gateway.chosen(owner, patterns)
 
     def count(self, called: Called) -> None:
         """Note that a call has ended, later and on another thread."""

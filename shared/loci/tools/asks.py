@@ -1,13 +1,13 @@
 """Asks of a tool server, as they travel to the process that reaches it, and what comes back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from dataclasses import asdict, dataclass, field
+from typing import Any, NoReturn, cast
 from urllib.parse import urlsplit
 
 from loci.core.errors import Conflict, Damaged, LociError, Misconfigured, NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
-from loci.core.json import JsonObject
+from loci.core.json import Json, JsonObject
 from loci.core.secret_box import Unreadable
 from loci.tools.ports import ToolServerError
 
@@ -21,27 +21,26 @@ ERRORS: Mapping[str, type[LociError]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ListTools:
-    """Ask the server for its tools, and keep them."""
+class Ask:
+    """Asks for the tools of a server, which are kept, or for a call of one. Only names and arguments travel.
+
+    How the server is reached is read where that is done.
+    """
 
     owner: Owner
     server: str
+    tool: str | None = None
+    """None: all its tools are asked for."""
+    arguments: JsonObject = field(default_factory=dict[str, Json])
+    seconds: float = 0.0
 
-
-@dataclass(frozen=True, slots=True)
-class CallTool:
-    """Call a tool of the server."""
-
-    owner: Owner
-    server: str
-    tool: str
-    arguments: JsonObject
-    seconds: float
+    def to_json(self) -> JsonObject:
+        return cast("JsonObject", asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPublic:
-    """Read what is at a public https address. It is no tool server, and nobody's."""
+    """Asks for what is at a public https address. It is no tool server, and nobody's."""
 
     url: str
 
@@ -50,33 +49,15 @@ class ReadPublic:
         """The name for messages."""
         return urlsplit(self.url).hostname or ""
 
-
-Ask = ListTools | CallTool | ReadPublic
-
-
-def ask_to_json(ask: Ask) -> JsonObject:
-    """Only names and arguments travel: how a server is reached is read where that is done."""
-    match ask:
-        case ListTools(owner, server):
-            return {"owner": _owner(owner), "server": server}
-        case CallTool(owner, server, tool, arguments, seconds):
-            named: JsonObject = {"owner": _owner(owner), "server": server, "tool": tool}
-            return {**named, "arguments": arguments, "seconds": seconds}
-        case ReadPublic(url):
-            return {"url": url}
+    def to_json(self) -> JsonObject:
+        return {"url": self.url}
 
 
-def _owner(owner: Owner) -> JsonObject:
-    return {"tenant": owner.tenant, "subject": owner.subject}
-
-
-def ask_from_json(value: Mapping[str, Any]) -> Ask:
+def ask_from_json(value: Mapping[str, Any]) -> Ask | ReadPublic:
     if "url" in value:
         return ReadPublic(value["url"])
-    owner = Owner(**value["owner"])
-    if "tool" not in value:
-        return ListTools(owner, value["server"])
-    return CallTool(owner, value["server"], value["tool"], value["arguments"], value["seconds"])
+    fields = dict(value)
+    return Ask(Owner(**fields.pop("owner")), **fields)
 
 
 def error_to_json(error: LociError) -> JsonObject:

@@ -63,9 +63,9 @@ class Discovery:
         self._last = known, index
         after = self._usage.related(owner, context) if context else {}
         boost = {one: MOST_BOOST * sure for one, sure in after.items()}
-        vectors, asked = self._meanings.of(owner, query, known) or (None, None)
+        near = self._meanings.of(owner, query, known)
         # They stay in the index: it is made anew whenever its tools change.
-        ranked = index.find(query, limit + len(leave_out), vectors, asked, boost)
+        ranked = index.find(query, limit + len(leave_out), near, boost)
         found = [one for one in ranked if one.tool.id not in leave_out][:limit]
         more = self._related(owner, [one for one in known if one.id not in leave_out], found) if related else []
         return FoundTools(

@@ -129,7 +129,7 @@ class Gateway:
     def checker(self, owner: Owner, is_open: IsOpen) -> Callable[[str, JsonObject], CheckedCall]:
         """Tells what a plan has to know of a call that it makes later. Raises `LociError` if it cannot be made.
 
-        It reads each tool once.
+        `is_open`: true for an argument that stands for something that is known later. Each tool is read once.
         """
         known = cache(partial(self.known, owner))
 
@@ -182,7 +182,7 @@ class Gateway:
         found = {
             tool.id: tool
             for one, tool in tools_of(servers)
-            if matches(tool, patterns) and self._policy.allows(tool, one.entry)
+            if matches(tool, patterns) and not self._policy.denied(tool, one.entry)
         }
         return {name: found[id] for id, name in self.names(servers, found).items()}
 
@@ -204,8 +204,8 @@ class Gateway:
 
     def denied(self, servers: Sequence[Configured], *, for_code: bool) -> frozenset[str]:
         """The ids of the tools that nobody may call; `for_code`: also of Loci's own that code and workflows may not."""
-        own = (one.id for one in self._own.all() if one.only_for_clients or not self._policy.allows(one))
-        upstream = (tool.id for one, tool in tools_of(servers) if not self._policy.allows(tool, one.entry))
+        own = (one.id for one in self._own.all() if one.only_for_clients or self._policy.denied(one))
+        upstream = (tool.id for one, tool in tools_of(servers) if self._policy.denied(tool, one.entry))
         return frozenset((*upstream, *(own if for_code else ())))
 
     def find(self, owner: Owner, spelling: str) -> tuple[Configured, UpstreamTool] | None:

@@ -1,5 +1,6 @@
 """The vectors of tools: kept by the hash of their texts, and made on a thread while searches go on without them."""
 
+import hashlib
 import threading
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +12,13 @@ from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.stores import Record, RecordStore, read_or_none
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
-from loci.search.inference import Embedder
-from loci.tools.tool_search import KnownTool
-from loci.tools.tool_vectors import ToolVectors, embedded_text, text_hash
+from loci.search.inference import Embedder, rows_of
+from loci.tools.tool_words import KnownTool, in_words
 
 VECTORS = "tool_vectors"
 """The kind of the record: by model, the vectors of the tools that an owner has now."""
+LONGEST = 300
+"""Characters of a description that are embedded. More blur what the tool does: they are details and examples."""
 BATCH = 32
 ROOM = 500
 """Vectors that are kept besides twice those of the tools that are there."""
@@ -34,12 +36,12 @@ class Meanings:
         self._held: dict[Owner, tuple[str, dict[str, bytes]]] = {}
         """By owner: the model, and the vectors by the hashes of their texts."""
 
-    def of(self, owner: Owner, query: str, tools: Sequence[KnownTool]) -> tuple[ToolVectors, bytes] | None:
-        """The vectors of tools that have one, and that of the request. None if there is no model or no vector yet."""
+    def of(self, owner: Owner, query: str, tools: Sequence[KnownTool]) -> dict[str, float]:
+        """The cosine of the request to each tool that is embedded, by its id; empty without a model."""
         embedder = self._embedder()
         model = embedder.model()
         if model is None:
-            return None
+            return {}
         hashes = {one.id: text_hash(one) for one in tools}
         held = self._vectors(owner, model.identity)
         if any(one not in held for one in hashes.values()):
@@ -49,12 +51,12 @@ class Meanings:
             self._make_later(owner, tools)
         known = {id: held[one] for id, one in hashes.items() if one in held}
         if not known:
-            return None
+            return {}
         try:
             asked = embedder.query(query)
         except LociError:  # then words alone find tools
-            return None
-        return (ToolVectors(known), asked.vector) if asked.model == model.identity else None
+            return {}
+        return cosines(known, asked.vector) if asked.model == model.identity else {}
 
     def make(self, owner: Owner, tools: Sequence[KnownTool]) -> None:
         """Embed the tools that have no vector of the current model, and forget old ones if there are many."""
@@ -104,3 +106,28 @@ class Meanings:
 
 def _vectors(record: Record) -> dict[str, bytes]:
     return {one: b64decode(str(vector)) for one, vector in record.value.items()}
+
+
+def embedded_text(tool: KnownTool) -> str:
+    """The text of a tool that an embedding model reads."""
+    description = " ".join(tool.description[:LONGEST].split())
+    return f"{tool.server} {in_words(tool.name)}: {description}".lstrip()
+
+
+def text_hash(tool: KnownTool) -> str:
+    """Changes if the text does: then the tool is embedded anew."""
+    return hashlib.sha256(embedded_text(tool).encode()).hexdigest()[:32]
+
+
+def cosines(vectors: Mapping[str, bytes], asked: bytes) -> dict[str, float]:
+    """The cosine of each vector to that of a request, which is float32; empty if they are of no use.
+
+    The vectors are normalised, little-endian float16, as `Embedder.passages` has them.
+    """
+    import numpy as np  # takes 0.1 s; a search by words alone does without
+
+    query = np.frombuffer(asked, "<f4")
+    rows = rows_of([*vectors.values()], len(next(iter(vectors.values()))) // 2) if vectors else None
+    if rows is None or rows.shape[1] != len(query):
+        return {}
+    return dict(zip(vectors, (rows @ query).tolist(), strict=True))

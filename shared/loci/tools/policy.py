@@ -36,30 +36,25 @@ class Policy:
 
     def check(self, tool: AnyTool, entry: Entry = NO_PATTERNS) -> None:
         """Raise `Refused` if the operator does not allow calls of this tool."""
-        if _fits(tool, entry.deny):
-            raise _denied(tool, "the operator denies it")
-        if entry.allow and not _fits(tool, entry.allow):
-            raise _denied(tool, "it is not among those that the operator allows")
-        if self.read_only and not reads(tool):
-            why = "only tools that say that they change nothing may be called (tools_read_only)"
-            raise _denied(tool, f"{why}; {changed}" if (changed := _changed(tool)) else why)
+        if denied := self.denied(tool, entry):
+            raise Refused(denied, "Use another tool, or ask the operator", code="TOOL_DENIED")
 
-    def allows(self, tool: AnyTool, entry: Entry = NO_PATTERNS) -> bool:
-        """True if calls of this tool are allowed."""
-        try:
-            self.check(tool, entry)
-        except Refused:
-            return False
-        return True
+    def denied(self, tool: AnyTool, entry: Entry = NO_PATTERNS) -> str | None:
+        """Why this tool may not be called; None if it may."""
+        if _fits(tool, entry.deny):
+            why = "the operator denies it"
+        elif entry.allow and not _fits(tool, entry.allow):
+            why = "it is not among those that the operator allows"
+        elif self.read_only and not reads(tool):
+            why = "only tools that say that they change nothing may be called (tools_read_only)"
+            why = f"{why}; {changed}" if (changed := _changed(tool)) else why
+        else:
+            return None
+        return f"{tool.id} may not be called: {why}"
 
     def standing(self, tool: AnyTool, entry: Entry = NO_PATTERNS) -> Standing:
         """Both in words."""
-        denied = None
-        try:
-            self.check(tool, entry)
-        except Refused as refused:
-            denied = refused.what
-        return Standing(denied, self.approval_needed(tool, entry))
+        return Standing(self.denied(tool, entry), self.approval_needed(tool, entry))
 
     def approval_needed(self, tool: AnyTool, entry: Entry = NO_PATTERNS) -> str | None:
         """Why a person must approve each call of this tool; None if nobody has to."""
@@ -132,7 +127,3 @@ def _changed(tool: AnyTool) -> str | None:
         return None
     what = "changed it since it was first seen" if tool.seen.version else "added it later"
     return f"its server {what}, and nobody has accepted that (loci tools accept {tool.server})"
-
-
-def _denied(tool: AnyTool, why: str) -> Refused:
-    return Refused(f"{tool.id} may not be called: {why}", "Use another tool, or ask the operator", code="TOOL_DENIED")

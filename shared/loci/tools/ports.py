@@ -1,7 +1,7 @@
 """The ports of the gateway: upstream tool servers, who gives out tokens for them, and Loci's own tools."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from loci.core.errors import Unavailable
 from loci.core.giving_up import GivingUp
@@ -11,6 +11,7 @@ from loci.tools.authorization import Access, Consent, Wanted
 from loci.tools.configuration import Configured
 from loci.tools.tool_server import ToolServer, UpstreamTool
 
+S_contra = TypeVar("S_contra", ToolServer, Configured, contravariant=True)
 Progress = Callable[[float, float | None, str | None], None]
 """Told how far a call is: done, of how much, and a text."""
 Changed = Callable[[Owner, str], None]
@@ -61,20 +62,20 @@ class AuthorizationServers(Protocol):
         ...
 
 
-class ServerConnections(Protocol):
-    """Connections to upstream servers. Each is opened at its first use, and again after it broke. Owners share none.
+class Servers(Protocol[S_contra]):
+    """The tool servers of all owners. A server that is slow or dead holds up only its own callers.
 
-    Every method may be called from any thread. A server that is slow or dead holds up only its own callers.
+    Every method may be called from any thread.
     """
 
-    def tools(self, owner: Owner, server: ToolServer) -> Sequence[UpstreamTool]:
+    def tools(self, owner: Owner, server: S_contra) -> Sequence[UpstreamTool]:
         """All tools of the server, page by page. Raises `ToolServerError` if it cannot be reached or fails."""
         ...
 
     def call(
         self,
         owner: Owner,
-        server: ToolServer,
+        server: S_contra,
         tool: str,
         arguments: JsonObject,
         *,
@@ -97,24 +98,10 @@ class ServerConnections(Protocol):
         ...
 
 
-class ToolServers(Protocol):
-    """As `ServerConnections`, for servers as they are configured. What fills in secrets may be another process."""
-
-    def tools(self, owner: Owner, server: Configured) -> Sequence[UpstreamTool]: ...
-
-    def call(
-        self,
-        owner: Owner,
-        server: Configured,
-        tool: str,
-        arguments: JsonObject,
-        *,
-        seconds: float | None = None,
-        progress: Progress | None = None,
-        given_up: GivingUp | None = None,
-    ) -> JsonObject: ...
-
-    def close(self, owner: Owner | None = None, name: str | None = None, *, for_good: bool = False) -> None: ...
+ServerConnections = Servers[ToolServer]
+"""Connections of this process. Each is opened at its first use, and again after it broke. Owners share none."""
+ToolServers = Servers[Configured]
+"""Servers as they are configured. What fills in their secrets may be another process."""
 
 
 class OwnTool(Protocol):

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from loci.tools.tool_vectors import ToolVectors
 from loci.tools.tool_words import KnownTool, asked_words, fields_of, plain_name, spellings
 
 __all__ = ["FoundTool", "KnownTool", "ToolIndex"]
@@ -83,18 +82,16 @@ class ToolIndex:
         self,
         query: str,
         limit: int,
-        vectors: ToolVectors | None = None,
-        query_vector: bytes | None = None,
+        near: Mapping[str, float] | None = None,
         boost: Mapping[str, float] | None = None,
     ) -> list[FoundTool]:
         """The tools that fit, the best first; none if nothing fits.
 
-        `vectors` and `query_vector` come from the same model. `boost` adds to the scores of the tools with these ids.
+        `near`: how near the request is to tools in meaning. `boost` adds to the scores of tools. Both by id.
         """
         asked = asked_words(query)
         words = self._by_words(asked)
-        near = vectors.near(query_vector) if vectors is not None and query_vector else {}
-        meaning = {number: near[tool.id] for number, tool in enumerate(self._tools) if tool.id in near}
+        meaning = {number: near[tool.id] for number, tool in enumerate(self._tools) if near and tool.id in near}
         named = dict(self._names.get(plain_name(query), ()))
         scores = self._fused(words, meaning, boost or {}) | {number: NAMED[kind] for number, kind in named.items()}
         ranked = sorted(scores, key=lambda one: (one not in named, -scores[one], self._tools[one].id))[:limit]

@@ -67,14 +67,14 @@ class ServedTools:
 
     def known(self, owner: Owner, name: str) -> ToolOfServer:
         try:
-            tool = self._tools.described(owner, name)
+            tool = self._tools.gateway.described(owner, name)
         except LociError:  # its server has another list since
             return CalledTool(name, reads=False)
         return CalledTool(tool.id, reads=reads(tool))
 
     def listed(self, owner: Owner) -> Sequence[Tool]:
         found: dict[str, Tool] = {}
-        for name, tool in self._tools.chosen(owner, self._patterns).items():
+        for name, tool in self._tools.gateway.chosen(owner, self._patterns).items():
             listed = tool.id if self._colon else name
             if LISTABLE.fullmatch(wire_spelling(tool.id)) and (self._colon or LISTABLE.fullmatch(name)):
                 found[listed] = _shown(tool, listed)

@@ -61,7 +61,7 @@ def tools_facts(tools: "Tools", owner: Owner, server: str) -> JsonObject:
 
 def tool_facts(tools: "Tools", owner: Owner, spelling: str) -> JsonObject:
     """One tool with what it says about itself. Raises `LociError` if there is none."""
-    tool, seen = tools.described(owner, spelling), tools.overview(owner)
+    tool, seen = tools.gateway.described(owner, spelling), tools.overview(owner)
     return {**_row(seen, tool), "says": tool_words(tools, owner, tool.id), "schema": tool.input_schema}
 
 

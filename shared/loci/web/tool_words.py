@@ -30,7 +30,7 @@ def tool_words(tools: "Tools", owner: Owner, tool: str) -> JsonObject | None:
     from loci.tools.tool_server import UpstreamTool
 
     try:
-        known = tools.described(owner, tool)
+        known = tools.gateway.described(owner, tool)
     except LociError:
         return None
     said = hints_of(known)

@@ -28,7 +28,7 @@ class ToolSteps:
         self._code = code
 
     def checker(self, owner: Owner) -> Callable[[Task], CheckedTask]:
-        checked_call = cache(lambda: self._tools().checker(owner, has_reference))
+        checked_call = cache(lambda: self._tools().gateway.checker(owner, has_reference))
 
         def checked(task: Task) -> CheckedTask:
             if task.kind == "code_execution":
@@ -56,7 +56,7 @@ class ToolSteps:
             answer = self._code().run_typescript(caller, _request(task, arguments, results), given_up)
             return answer["result"]
         tools = self._tools()
-        if not approved and (reason := tools.approval_needed(caller.owner, task.tool)):
+        if not approved and (reason := tools.gateway.approval_needed(caller.owner, task.tool)):
             what = f"Since the workflow began, a person must approve this call of {task.tool}: {reason}"
             raise Refused(what, "Run it in another workflow, which asks them", code="APPROVAL_NEEDED")
         value, media = tools.value_and_media(

@@ -51,7 +51,7 @@ class OwnersToolbox:
     def facts(self, id: str) -> ToolFacts:
         from loci.tools.policy import reads  # slow to load, and a listing of Loci's tools does not need it
 
-        tool = self._tools().described(self._owner, id)
+        tool = self._tools().gateway.described(self._owner, id)
         return ToolFacts(id, tool.description, tool.input_schema, tool.output_schema, reads(tool))
 
     def followers(self, tools: Sequence[str]) -> Mapping[str, float]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loci.adapters.tool_servers.circuit import Circuit
+from loci.adapters.tool_servers.upstream import Circuit
 from tests.support.each import each
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.tool_servers import child_process, circuit, connection
+from loci.adapters.tool_servers import child_process, connection, upstream
 from loci.adapters.tool_servers import connections as limits_of
 from loci.adapters.tool_servers.connections import Connections
 from loci.adapters.tool_servers.upstream import MOST_SILENCES
@@ -100,7 +100,7 @@ def test_a_server_that_does_not_start_is_quoted_and_the_advice_is_to_try_again(c
 def test_a_server_that_fails_again_and_again_is_left_alone(
     connections: Connections, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(circuit, "PAUSES", (0.0, 0.0, 3600.0))
+    monkeypatch.setattr(upstream, "PAUSES", (0.0, 0.0, 3600.0))
     for _ in range(2):
         with pytest.raises(ToolServerError, match="CAT_API_KEY"):
             connections.tools(LOCAL, hostile("broken"))
@@ -112,7 +112,7 @@ def test_a_server_that_fails_again_and_again_is_left_alone(
 def test_a_server_with_other_settings_is_tried_at_once(
     connections: Connections, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(circuit, "PAUSES", (0.0, 3600.0))
+    monkeypatch.setattr(upstream, "PAUSES", (0.0, 3600.0))
     with pytest.raises(ToolServerError):
         connections.tools(LOCAL, hostile("broken"))
     assert echo(connections, hostile()) == '{"n": 1}'

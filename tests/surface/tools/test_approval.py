@@ -134,11 +134,13 @@ async def test_a_search_says_which_tools_need_approval(careful: App) -> None:
 def test_a_setting_decides_by_what_tools_say_of_themselves(tmp_path: Path, setting: str, refused: list[str]) -> None:
     with shop_app(tmp_path / setting, tools_approval=setting) as app:
         tools = ("shop:break_plate", "shop:stack_plates", "shop:add_numbers")
-        assert [one for one in tools if app.tools.approval_needed(LOCAL, one)] == refused
+        assert [one for one in tools if app.tools.gateway.approval_needed(LOCAL, one)] == refused
 
 
 def test_an_approved_call_is_made(careful: App) -> None:
-    result = careful.tools.value(LOCAL_CALLER, "workflow", "shop:break_plate", {"plate": "china"}, approved=True)
+    result = careful.tools.value_and_media(
+        LOCAL_CALLER, "workflow", "shop:break_plate", {"plate": "china"}, approved=True
+    )
     assert result == "china broke"
 
 
@@ -146,4 +148,4 @@ def test_an_approval_allows_nothing_that_the_operator_denies(careful: App) -> No
     careful.tools.add(LOCAL, "shop", upstream_over_http() | {"deny": ["break_*"]})
     careful.tools.ask(LOCAL, "shop")
     with pytest.raises(Refused, match="the operator denies it"):
-        careful.tools.value(LOCAL_CALLER, "workflow", "shop:break_plate", {"plate": "china"}, approved=True)
+        careful.tools.value_and_media(LOCAL_CALLER, "workflow", "shop:break_plate", {"plate": "china"}, approved=True)

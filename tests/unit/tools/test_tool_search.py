@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loci.core.json import JsonObject
+from loci.tools.meanings import cosines, embedded_text, text_hash
 from loci.tools.tool_search import FoundTool, KnownTool, ToolIndex, nothing_fits
-from loci.tools.tool_vectors import ToolVectors, embedded_text, text_hash
 from tests.support.each import each
 
 PATH: JsonObject = {"type": "string", "description": "Where it lies on the disk"}
@@ -83,7 +83,7 @@ def test_the_reason_says_that_the_request_is_a_name():
 
 
 def test_the_reason_says_that_a_tool_is_near_in_meaning():
-    [found] = ToolIndex(TOOLS).find("drive to Munich", 1, VECTORS, ASKED)
+    [found] = ToolIndex(TOOLS).find("drive to Munich", 1, NEAR)
     assert found.why == "is near in meaning (1.00)"
 
 
@@ -105,30 +105,29 @@ def unit(*values: float) -> NDArray[np.float64]:
     return row / np.linalg.norm(row)
 
 
-VECTORS = ToolVectors(
-    {one.id: unit(1.0, number).astype("<f2").tobytes() for number, one in enumerate([ROUTE, READ, LIST, ISSUE, SAME])}
-)
-
-
+VECTORS = {
+    one.id: unit(1.0, number).astype("<f2").tobytes() for number, one in enumerate([ROUTE, READ, LIST, ISSUE, SAME])
+}
 ASKED = unit(1.0).astype("<f4").tobytes()
+NEAR = cosines(VECTORS, ASKED)
 
 
 def test_a_tool_that_shares_no_word_is_found_by_its_meaning():
-    [found] = ToolIndex(TOOLS).find("drive to Munich", 1, VECTORS, ASKED)
+    [found] = ToolIndex(TOOLS).find("drive to Munich", 1, NEAR)
     assert (found.tool, round(found.meaning, 2), found.words) == (ROUTE, 1.0, 0.0)
 
 
 def test_a_tool_without_a_vector_yet_is_ranked_by_its_words():
-    vectors = ToolVectors({one.id: unit(0.5, 1.0).astype("<f2").tobytes() for one in (ROUTE, LIST)})
-    assert ids(ToolIndex(TOOLS).find("read a file", 1, vectors, ASKED)) == [READ.id]
+    vectors = {one.id: unit(0.5, 1.0).astype("<f2").tobytes() for one in (ROUTE, LIST)}
+    assert ids(ToolIndex(TOOLS).find("read a file", 1, cosines(vectors, ASKED))) == [READ.id]
 
 
 def test_vectors_of_another_model_are_left_aside():
-    assert ToolIndex(TOOLS).find("drive to Munich", 1, VECTORS, ASKED * 2) == []
+    assert cosines(VECTORS, ASKED * 2) == {}
 
 
 def test_all_scores_are_between_0_and_1_and_never_rise():
-    scores = [one.score for one in ToolIndex(TOOLS).find("read a file in a directory", 9, VECTORS, ASKED)]
+    scores = [one.score for one in ToolIndex(TOOLS).find("read a file in a directory", 9, NEAR)]
     assert scores == sorted(scores, reverse=True)
     assert 0 <= scores[-1] <= scores[0] <= 1
 

@@ -15,7 +15,7 @@ from loci.core.giving_up import GivingUp
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.sandbox.lambda_host.function_answer import MOST_PARTS_OF_TOOLS, unpacked_answer
-from loci.tools.asks import Ask, CallTool, ListTools, ReadPublic, ask_to_json, raise_from_json
+from loci.tools.asks import Ask, ReadPublic, raise_from_json
 from loci.tools.configuration import Configured
 from loci.tools.ports import Progress, ToolServerError
 from loci.tools.tool_server import UpstreamTool
@@ -44,7 +44,7 @@ class LambdaToolServers:
         self._asked: dict[tuple[Owner, str], float] = {}
 
     def tools(self, owner: Owner, server: Configured) -> Sequence[UpstreamTool]:
-        answer = self._answer(ListTools(owner, server.name))
+        answer = self._answer(Ask(owner, server.name))
         return [UpstreamTool(**one) for one in answer["tools"]]
 
     def call(
@@ -59,7 +59,7 @@ class LambdaToolServers:
         given_up: GivingUp | None = None,
     ) -> JsonObject:
         limit = time_for(server.entry.seconds if seconds is None else seconds, of_rest=SHARE)
-        return self._answer(CallTool(owner, server.name, tool, arguments, limit), given_up)["result"]
+        return self._answer(Ask(owner, server.name, tool, arguments, limit), given_up)["result"]
 
     def read_public(self, url: str) -> bytes:
         """The content at a public https address."""
@@ -72,21 +72,21 @@ class LambdaToolServers:
         if len(self._asked) >= MOST_REMEMBERED:
             self._asked.clear()
         self._asked[owner, name] = self._clock() + AGAIN_SECONDS
-        function, payload = self._named(), json.dumps(ask_to_json(ListTools(owner, name)))
+        function, payload = self._named(), json.dumps(Ask(owner, name).to_json())
         with explained("Lambda", f"the function {function}", RESOLUTIONS):
             self._clients.lambda_.invoke(FunctionName=function, InvocationType="Event", Payload=payload.encode())
 
     def close(self, owner: Owner | None = None, name: str | None = None, *, for_good: bool = False) -> None:
         """Do nothing: connections without calls end by themselves, as does one to a server that changed."""
 
-    def _answer(self, ask: Ask, given_up: GivingUp | None = None) -> dict[str, Any]:
-        payload = json.dumps(ask_to_json(ask)).encode()
+    def _answer(self, ask: Ask | ReadPublic, given_up: GivingUp | None = None) -> dict[str, Any]:
+        payload = json.dumps(ask.to_json()).encode()
         answer = self._in_time(ask, payload, given_up)
         if "error" in answer:
             raise_from_json(answer["error"])
         return answer
 
-    def _in_time(self, ask: Ask, payload: bytes, given_up: GivingUp | None) -> dict[str, Any]:
+    def _in_time(self, ask: Ask | ReadPublic, payload: bytes, given_up: GivingUp | None) -> dict[str, Any]:
         """Invoke the function, on a thread if the request has a deadline: a client's own timeout is always the same.
 
         A call that is given up goes on there, for as long as it may; nobody waits for it here.
@@ -104,7 +104,7 @@ class LambdaToolServers:
             call.cancel()
             raise _late(ask, left) from None
 
-    def _invoke(self, ask: Ask, function: str, payload: bytes) -> dict[str, Any]:
+    def _invoke(self, ask: Ask | ReadPublic, function: str, payload: bytes) -> dict[str, Any]:
         with explained("Lambda", f"the function {function}", RESOLUTIONS):
             answer = invoked(self._clients, function, payload)
             body = answer["Payload"].read()
@@ -151,7 +151,7 @@ def _first(call: "Future[dict[str, Any]]", seconds: float | None, given_up: Givi
     return call.result()
 
 
-def _unwanted(ask: Ask) -> ToolServerError:
+def _unwanted(ask: Ask | ReadPublic) -> ToolServerError:
     return ToolServerError(
         f"The call of the tool server {ask.server} was given up",
         "Look first if the call has done something, then try again",
@@ -159,7 +159,7 @@ def _unwanted(ask: Ask) -> ToolServerError:
     )
 
 
-def _late(ask: Ask, seconds: float | None = None) -> ToolServerError:
+def _late(ask: Ask | ReadPublic, seconds: float | None = None) -> ToolServerError:
     told = "its time" if seconds is None else f"{seconds:.3g} s"
     return ToolServerError(
         f"The tool server {ask.server} gave no answer in {told}",

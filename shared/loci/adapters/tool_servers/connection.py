@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from loci.adapters.tool_servers.asking import ASKING, Asking
 from loci.adapters.tool_servers.failures import failed, not_ready
 from loci.adapters.tool_servers.heard import Heard, quoted
-from loci.adapters.tool_servers.http_transport import http_transport
+from loci.adapters.tool_servers.http_client import http_transport
 from loci.adapters.tool_servers.incoming import Incoming
 from loci.adapters.tool_servers.limits import IDLE_SECONDS, OPEN_SECONDS
 from loci.adapters.tool_servers.stdio_transport import stdio_transport

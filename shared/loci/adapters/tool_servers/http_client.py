@@ -1,17 +1,23 @@
-"""The HTTP client of the connections: every wait and every answer has a bound, and one failure ends only one call."""
+"""The protocol over HTTP: every wait and every answer has a bound, and one failure ends only one call."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
 
 import httpx2
+from mcp.client.streamable_http import streamable_http_client
 
 from loci.adapters.tool_servers.asking import ASKING, Asking, Trouble
 from loci.adapters.tool_servers.credentials import Credentials
 from loci.adapters.tool_servers.heard import quoted
 from loci.adapters.tool_servers.limits import LARGEST_ANSWER
+from loci.adapters.tool_servers.public_addresses import PublicAddresses
 from loci.core.errors import LociError
 from loci.tools.tool_server import Endpoint, ToolServer
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
 
 CONNECT_SECONDS = 10.0
 SECONDS, GOODBYE_SECONDS, GRACE_SECONDS = 30.0, 2.0, 1.0
@@ -21,6 +27,19 @@ LONGEST_BODY = 256 * 1024
 LONGEST_BEGINNING = 2048
 CHECK_ADDRESS = "Check its address, and that it runs"
 TRY_AGAIN = "Look first if the call has done something, then try again"
+
+
+@asynccontextmanager
+async def http_transport(
+    server: ToolServer, endpoint: Endpoint, doubtful: Callable[[], None], *, only_public: bool
+) -> AsyncGenerator["TransportStreams"]:
+    """Connect to the endpoint. The client follows redirects only to the same host."""
+    transport = PublicAddresses() if only_public or endpoint.only_public else None
+    async with (
+        HttpClient(server, endpoint, transport, doubtful) as client,
+        streamable_http_client(endpoint.url, http_client=client, max_sse_event_size=LARGEST_ANSWER) as streams,
+    ):
+        yield streams
 
 
 class HttpClient(httpx2.AsyncClient):

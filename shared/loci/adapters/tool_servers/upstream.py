@@ -1,6 +1,7 @@
 """One configured server of one owner: who asks it waits for a turn, and for its recovery when it has failed."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
@@ -8,13 +9,12 @@ from typing import TYPE_CHECKING, TypeVar
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, CallToolRequest, CallToolRequestParams
+from pydantic import BaseModel, ConfigDict
 
 from loci.adapters.tool_servers.asking import ASKING, Asking
-from loci.adapters.tool_servers.circuit import Circuit
 from loci.adapters.tool_servers.connection import Connection
 from loci.adapters.tool_servers.failures import after_sending, asks_back, failed, late, resting
 from loci.adapters.tool_servers.heard import quoted
-from loci.adapters.tool_servers.raw_result import RawResult
 from loci.adapters.tool_servers.tool_list import all_tools, upstream_tool
 from loci.core.json import JsonObject
 from loci.tools.ports import ToolServerError
@@ -24,10 +24,41 @@ if TYPE_CHECKING:
     from mcp.shared.dispatcher import ProgressFnT
 
 T = TypeVar("T")
+PAUSES = (0.0, 0.0, 1.0, 2.0, 15.0, 60.0, 300.0)
+"""The seconds after none, one, two … failures in a row."""
 LONGEST_PAUSE = 2.0
 """How long a call waits for the next try. If that is later, the call fails at once."""
 MOST_SILENCES = 3
 """Calls in a row that got no answer in time while nothing else came: then the server hangs, and is started again."""
+
+
+class Circuit:
+    """Counts failures in a row. The more there are the longer is the pause before the next try."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self.failures = 0
+        self._next = 0.0
+
+    def pause(self) -> float:
+        """The seconds until the next try; none if it may be now."""
+        return max(0.0, self._next - self._now())
+
+    def failed(self) -> None:
+        self.failures += 1
+        self._next = self._now() + PAUSES[min(self.failures, len(PAUSES) - 1)]
+
+    def answered(self) -> None:
+        self.failures, self._next = 0, 0.0
+
+
+class RawResult(BaseModel):
+    """Takes any result, and changes nothing."""
+
+    model_config = ConfigDict(extra="allow")
+
+    def content(self) -> JsonObject:
+        return dict(self.model_extra or {})
 
 
 class Upstream:

@@ -117,8 +117,7 @@ class Matching:
         if not some:
             return []
         tools = {id: _as_tool(one) for id, one in some.items()}
-        vectors, asked = self._meanings.of(owner, intent, [*tools.values(), *OFF_TOPIC]) or (None, None)
-        near = _beyond_chance(vectors.near(asked)) if vectors is not None and asked else {}
+        near = _beyond_chance(self._meanings.of(owner, intent, [*tools.values(), *OFF_TOPIC]))
         found = [Matched(one, _score(intent, one, near.get(tools[id].id, 0.0))) for id, one in some.items()]
         return [one for one in found if one.match >= LEAST_MATCH]
 
