@@ -128,10 +128,6 @@ class Runner:
         content = self._executors.read_file(owner, id, name, most)
         return MadeFile(content, self._history.lineage(owner, id, name))
 
-    def close(self) -> None:
-        """Save and end every executor: the server stops."""
-        self._executors.close()
-
     def check(self, owner: Owner, id: str, code: str) -> Record:
         """The executor's record. Raises `LociError` if there is none, or if the code is too large."""
         record = self._records.get(owner, KIND, id) if ID.fullmatch(id) else None

@@ -16,7 +16,7 @@ from typing import IO
 
 from loci.sandbox.supervisor.control_groups import GroupLimits, limited
 from loci.sandbox.supervisor.deno_process import DenoProcess, NotStartedError
-from loci.sandbox.supervisor.last_words import last_words
+from loci.sandbox.supervisor.exchange import last_words
 from loci.sandbox.wall.layers import Layer
 from loci.sandbox.wall.wall import Limits, Rules, View
 

@@ -1,10 +1,11 @@
 """One request to an executor: its limits, its output, and its answer. Nothing that it says is believed."""
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from loci.sandbox.inside import frames
 
@@ -68,6 +69,18 @@ class Output:
 def failed_to_start(why: str) -> Output:
     """The output of an executor that did not start: the reason."""
     return Output(stderr=bytearray(why.encode("utf-8", "replace")[:LAST_WORDS]))
+
+
+def last_words(errors: IO[bytes]) -> str:
+    """The end of what a child has written to this file. A function's role may not log it, so its answer has it.
+
+    A file, not a pipe: nobody reads it before the child has ended. They share its position, which this leaves alone.
+    """
+    try:
+        size = os.fstat(errors.fileno()).st_size
+        return os.pread(errors.fileno(), LAST_WORDS, max(0, size - LAST_WORDS)).decode("utf-8", "replace").strip()
+    except (OSError, ValueError):  # it is closed
+        return ""
 
 
 class ExecutorEnded(Exception):

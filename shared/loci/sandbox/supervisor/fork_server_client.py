@@ -14,9 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from loci.sandbox.supervisor.control_groups import GroupLimits, limited
-from loci.sandbox.supervisor.exchange import LAST_WORDS, Bounds, ExecutorEnded, Output, failed_to_start
+from loci.sandbox.supervisor.exchange import LAST_WORDS, Bounds, ExecutorEnded, Output, failed_to_start, last_words
 from loci.sandbox.supervisor.executor_process import ExecutorProcess, ProcessHandle
-from loci.sandbox.supervisor.last_words import last_words
 from loci.sandbox.wall.layers import Layer
 from loci.sandbox.wall.restrictions import Limits
 

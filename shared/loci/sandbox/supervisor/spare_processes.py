@@ -36,11 +36,6 @@ class SpareProcesses:
                 spare.close()  # something has killed it
         return self._start(shape).ready(READY_SECONDS)
 
-    def count(self) -> int:
-        """The number that are ready."""
-        with self._changed:
-            return len(self._ready)
-
     def close(self) -> None:
         """End them all, but do not wait long for one that is just being started."""
         with self._changed:
