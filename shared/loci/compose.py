@@ -203,25 +203,10 @@ def build_app(settings: Settings | None = None) -> App:
 def _transfer(app: App) -> "Transfer":
     """Build what moves everything of an owner in and out."""
     from loci.transfer.api import Transfer
-    from loci.transfer.archived_run import LARGEST_RUN
-    from loci.transfer.document_part import DeletedPart, DocumentPart
-    from loci.transfer.file_part import FilePart
-    from loci.transfer.kept_parts import ResultPart, RunPart
-    from loci.transfer.small_parts import CapabilityPart, ServerPart
+    from loci.transfer.kinds import all_kinds
 
-    documents, files, tools = app.lazy_documents.get, app.lazy_files.get, app.lazy_tools.get
-    return Transfer(
-        [
-            DocumentPart(documents),
-            DeletedPart(documents),
-            FilePart(files),
-            CapabilityPart(tools),
-            ServerPart(tools),
-            RunPart(app.lazy_workflows.get),
-            ResultPart(app.scratchpad),
-        ],
-        max(app.settings.file_mb << 20, LARGEST_RUN),
-    )
+    verticals = app.lazy_documents.get, app.lazy_files.get, app.lazy_tools.get, app.lazy_workflows.get
+    return Transfer(all_kinds(app.records, app.blobs, app.scratchpad, *verticals, app.settings.file_mb << 20))
 
 
 def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":

@@ -1,8 +1,6 @@
 """Ways in which a model could approve what only a person may: by each tool, page, program and credential."""
 
 import asyncio
-import base64
-import hashlib
 import html
 import json
 import re
@@ -37,6 +35,8 @@ from loci.mcp.http.application import asgi
 from loci.mcp.server import build_server
 from tests.attack.doors import UvicornDoor, uvicorn_door
 from tests.attack.wire import Answer, Ask
+from tests.support.archives import run
+from tests.support.archives import sent as archived
 from tests.support.at_terminal import at_terminal
 from tests.support.each import each
 from tests.support.forms import IN_FORM, form_token
@@ -524,15 +524,10 @@ async def test_an_imported_run_waits_for_nothing_and_names_no_person(
     forged = {"plan": plan, "tasks": {"t1": {"is_approved": True}}, "decisions": [said]}
     for id, status, is_taken in (("wf_1", "running", False), ("wf_2", "paused", False), ("wf_3", "complete", True)):
         raw = json.dumps({"run": forged | {"status": status}, "values": {}}).encode()
-        content = {"name": "run", "sha256": hashlib.sha256(raw).hexdigest(), "bytes": len(raw)}
-        item = {"part": "runs", "key": id, "about": {"status": status, "began": 1, "ended": 2}, "contents": [content]}
-        take: dict[str, Any] = {
-            "take": [{"item": item, "contents": {"run": base64.b64encode(raw).decode()}}],
-            "wish": {},
-        }
+        take = {"take": archived(run(id, raw))}
         sent = (("Host", f"127.0.0.1:{door.port}"), ("Content-Type", "application/json"))
         answer = json.loads(door.ask(Ask(json.dumps(take).encode(), sent, "POST", "/transfer")).body)
-        assert (answer["taken"] == [None]) is is_taken, answer
+        assert (answer["outcomes"][0][0] == "taken") is is_taken, answer
     status = structured(await call(url, "pml_workflow_status", {"workflow_id": "wf_3"}))
     assert status["decisions"][0]["by"] == "the person with the PIN, as an import says"
     assert app.workflows.resume(LOCAL) == 0

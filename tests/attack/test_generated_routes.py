@@ -18,9 +18,11 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
+from loci.transfer.documents import bare_document
 from tests.attack.conftest import ANN, BOB, few_or_all
 from tests.attack.doors import Door, lambda_doors, uvicorn_door
 from tests.attack.wire import Answer, Ask
+from tests.support.archives import item, sent
 from tests.support.forms import form_token
 from tests.support.moto_aws import BUCKET, CONNECT, KEY, MACHINE, SECRET, TABLE, moto_aws
 
@@ -218,60 +220,32 @@ def body(chance: random.Random, route: str, place: Place) -> bytes:
 
 def moving(chance: random.Random) -> dict[str, object]:
     """A request to `/transfer`, mostly of its shape."""
-    text = "# E\n"
     sha256 = "3d2bbd1d4c4d1b0e2f4f4b1d7f5b1bd0b0a9c6ab2b8e5d9d2f7a9f5a0c1d2e3f"
-    about: dict[str, dict[str, Any]] = {
-        "documents": {"path": odd(chance, "e.md"), "changed_on": odd(chance, "2026-01-01"), "former": odd(chance, [])},
-        "deleted": {
-            "path": odd(chance, "gone.md"),
-            "uploaded": odd(chance, None),
-            "at": odd(chance, "2026"),
-            "history": [],
-        },
-        "files": {
-            "name": odd(chance, "e.txt"),
-            "number": odd(chance, 1),
-            "added_at": odd(chance, "x"),
-            "versions": [[odd(chance, 1), sha256]],
-        },
-        "servers": {
-            "name": "s",
-            "entry": odd(chance, {"url": odd(chance, "https://example.com/mcp")}),
-            "secrets": odd(chance, []),
-        },
-        "results": {"tool": odd(chance, "t"), "about": odd(chance, "x")},
-        "runs": {"status": odd(chance, "complete")},
-        "capabilities": {
-            "intent": odd(chance, "x"),
-            "other_intents": [],
-            "versions": [],
-            "versions_made": odd(chance, 1),
-            "codes": odd(chance, {}),
-        },
+    path, key, text = odd(chance, "e.md"), str(odd(chance, "e"))[:50], b"# E\n"
+    values: dict[str, tuple[dict[str, Any], str | None]] = {
+        "documents": (bare_document("e.md", changed_on=None, former=[]) | {"path": path}, f"documents/{key}"),
+        "deleted": ({"path": path, "sha256": odd(chance, None), "at": odd(chance, "2026")}, None),
+        "files": (
+            {"name": path, "number": odd(chance, 1), "added_at": odd(chance, "x"), "versions": [[1, sha256]]},
+            f"files/{key}",
+        ),
+        "servers": ({"entry": odd(chance, {"url": "https://example.com/mcp"}), "secrets": odd(chance, [])}, None),
+        "results": ({"tool": odd(chance, "t"), "about": odd(chance, "x")}, f"results/{key}"),
+        "runs": ({"status": odd(chance, "complete")}, f"runs/{key}"),
+        "capabilities": ({"intent": odd(chance, "x"), "versions": [], "codes": odd(chance, {})}, None),
     }
-    part = chance.choice([*about])
-    content = {"name": odd(chance, "text"), "sha256": odd(chance, sha256), "bytes": odd(chance, len(text))}
-    item = {
-        "part": odd(chance, part),
-        "key": odd(chance, {"servers": "s", "deleted": "gone.md"}.get(part, "e")),
-        "about": odd(chance, about[part]),
-        "contents": [] if part in ("servers", "capabilities", "deleted") else [content],
-    }
+    kind = chance.choice([*values])
+    value, blob = values[kind]
+    try:
+        archive = sent(item(kind, key, value, {} if blob is None else {blob: text}))
+    except ValueError:  # no archive can be written of it
+        archive = sent()
     told: dict[str, object] = {
-        "read": [
-            {
-                "part": odd(chance, part),
-                "key": odd(chance, "notes-a"),
-                "content": odd(chance, "text"),
-                "begin": odd(chance, 0),
-            }
-        ],
-        "look": [item],
-        "held": [odd(chance, sha256)],
-        "put": [{"sha256": odd(chance, sha256), "begin": odd(chance, 0), "base64": odd(chance, "IyBFCg==")}],
-        "take": [{"item": item, "contents": {"text": odd(chance, "IyBFCg==")}}],
-        "wish": {"both": odd(chance, value=True), "programs": True},
-        "end": odd(chance, value=False),
+        "look": odd(chance, archive),
+        "take": odd(chance, archive),
+        "put": {"sha256": odd(chance, sha256), "begin": odd(chance, 0), "base64": odd(chance, "IyBFCg==")},
+        "read": {"sha256": odd(chance, sha256), "begin": odd(chance, 0)},
+        "drop": odd(chance, sha256),
     }
     return {name: told[name] for name in chance.sample([*told], chance.randrange(1, 3))}
 

@@ -8,11 +8,11 @@ import pytest
 
 from loci.core.identity import LOCAL
 from loci.core.json import Json
-from loci.transfer.archived_run import MOST_VALUES
+from loci.transfer.runs import MOST_VALUES
 from loci.workflows.run import Run
-from tests.attack.test_archives import opened
 from tests.attack.test_large_archives import imported
 from tests.attack.test_poisoned_archives import RUN
+from tests.support.archives import opened
 from tests.support.serving import loci
 
 ROW: dict[str, Json] = {"id": 7, "fruit": "quince", "price": 3.5, "kept": True}

@@ -12,14 +12,14 @@ import pytest
 
 from loci.app import App
 from loci.compose import build_app
-from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
-from loci.transfer.items import Item, Wish
+from loci.transfer.items import Receiver
 from loci.transfer.staging import Staging
 from tests.attack.conftest import ANN
 from tests.attack.doors import Door
 from tests.attack.wire import Ask
+from tests.support.archives import document, sent, server
 from tests.support.each import each
 
 Entry = Mapping[str, object]
@@ -33,10 +33,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Generator[App]:
         yield app
 
 
-def server(name: str, entry: Entry) -> dict[str, Any]:
-    return {"part": "servers", "key": name, "about": {"name": name, "entry": entry, "secrets": []}, "contents": []}
-
-
 def asked(door: Door, key: str, **body: object) -> dict[str, Any]:
     headers = (("Host", "loci.test"), ("Content-Type", "application/json"), ("Authorization", f"Bearer {key}"))
     answer = door.ask(Ask(json.dumps(body).encode(), headers, "POST", "/transfer"))
@@ -47,10 +43,9 @@ def asked(door: Door, key: str, **body: object) -> dict[str, Any]:
 def test_nobody_with_a_key_starts_a_program_of_the_machine(door: Door, app: App, ann: str, tmp_path: Path) -> None:
     mark = tmp_path / "owned"
     item = server("evil", {"command": "/bin/sh", "args": ["-c", f"touch {mark}"]})
-    wish = {"programs": True, "both": True}
-    [verdict] = asked(door, ann, look=[item], wish=wish)["verdicts"]
-    assert "starts a program" in verdict["why"]
-    asked(door, ann, take=[{"item": item}], wish=wish)
+    [(word, why)] = asked(door, ann, look=sent(item))["outcomes"]
+    assert (word, "starts a program" in why) == ("left out", True)
+    asked(door, ann, take=sent(item))
     assert app.tools.known(ANN) == []
     assert not mark.exists()
 
@@ -72,9 +67,8 @@ def test_nobody_with_a_key_starts_a_program_of_the_machine(door: Door, app: App,
 )
 def test_nobody_with_a_key_reaches_into_the_network_of_the_machine(door: Door, app: App, ann: str, url: str) -> None:
     item = server("inside", {"url": url})
-    [verdict] = asked(door, ann, look=[item], wish={"programs": True})["verdicts"]
-    assert verdict["is"] == "left out"
-    asked(door, ann, take=[{"item": item}], wish={"programs": True})
+    for word in ("look", "take"):
+        assert asked(door, ann, **{word: sent(item)})["outcomes"][0][0] == "left out"
     assert app.tools.known(ANN) == []
 
 
@@ -97,16 +91,16 @@ def test_no_value_that_is_set_here_goes_to_a_server_that_comes_in(
     monkeypatch.setenv("SET_HERE", "hunter2")
     app.tools.keep_secret(ANN, "KEPT_HERE", "hunter2")
     item = server("evil", entry)
-    asked(door, ann, take=[{"item": item}], wish={"programs": True})
+    asked(door, ann, take=sent(item))
     assert app.tools.known(ANN) == []
     home.tools.keep_secret(LOCAL, "KEPT_HERE", "hunter2")
-    [verdict] = home.transfer.of(LOCAL).look([Item.from_json(item)], Wish())
-    assert "of this machine to https://evil.example/mcp" in str(verdict)
+    [outcome] = home.transfer.of(Receiver(LOCAL)).look([item])
+    assert "of this machine to https://evil.example/mcp" in outcome.why
 
 
 def test_a_server_whose_secret_comes_later_is_taken(door: Door, app: App, ann: str) -> None:
     item = server("notes", {"url": "https://mcp.example.com/mcp", "headers": {"Authorization": "Bearer ${LATER}"}})
-    asked(door, ann, take=[{"item": item}])
+    asked(door, ann, take=sent(item))
     assert [one.name for one in app.tools.known(ANN)] == ["notes"]
     app.tools.remove(ANN, "notes")
 
@@ -119,7 +113,7 @@ def test_pieces_that_overlap_are_never_more_than_the_whole(
     sha256 = hashlib.sha256(text).hexdigest()
     piece = base64.b64encode(text).decode()
     for begin in range(50):
-        asked(door, ann, put=[{"sha256": sha256, "begin": begin, "base64": piece}])
+        asked(door, ann, put={"sha256": sha256, "begin": begin, "base64": piece})
     read: list[str] = []
     real = app.blobs.read
 
@@ -128,20 +122,13 @@ def test_pieces_that_overlap_are_never_more_than_the_whole(
         return real(owner, key)
 
     monkeypatch.setattr(app.blobs, "read", counted)
-    assert Staging(app.blobs).whole(ANN, sha256, len(text)) == text
+    assert Staging(app.blobs, 0).whole(ANN, sha256, len(text)) == text
     assert len(read) == 1
-    Staging(app.blobs).drop(ANN, sha256)
+    Staging(app.blobs, 0).drop(ANN, sha256)
 
 
-def test_a_size_that_is_a_lie(door: Door, app: App, ann: str) -> None:
-    text = b"# A\n"
-    sha256 = hashlib.sha256(text).hexdigest()
-    content: dict[str, object] = {"name": "text", "sha256": sha256, "bytes": 1}
-    item = {"part": "documents", "key": "a-a", "about": {"path": "a/a.md"}, "contents": [content]}
-    [told] = asked(door, ann, take=[{"item": item, "contents": {"text": base64.b64encode(text).decode()}}])["taken"]
-    assert told["code"] == "NOT_WHOLE"
-    asked(door, ann, put=[{"sha256": sha256, "begin": 0, "base64": base64.b64encode(text).decode()}])
-    [told] = asked(door, ann, take=[{"item": item}])["taken"]
-    assert told["code"] == "NOT_WHOLE"
-    with pytest.raises(Unavailable):  # nothing of it is left
-        Staging(app.blobs).whole(ANN, sha256, 1)
+def test_a_request_of_more_items_than_may_be(door: Door, ann: str) -> None:
+    many = sent(*(document(f"x-{at}", f"x/{at}.md", b"") for at in range(501)))
+    headers = (("Host", "loci.test"), ("Content-Type", "application/json"), ("Authorization", f"Bearer {ann}"))
+    answer = door.ask(Ask(json.dumps({"look": many}).encode(), headers, "POST", "/transfer"))
+    assert (answer.status, b"at most 500 items" in answer.body) == (400, True)

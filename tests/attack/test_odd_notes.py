@@ -14,17 +14,12 @@ from hypothesis import strategies as st
 
 from loci.app import App
 from loci.core.errors import Refused
-from loci.core.identity import LOCAL
-from loci.transfer.elsewhere.known import FromElsewhere
-from loci.transfer.items import Wish
-from loci.transfer.moving import Mover
-from tests.attack.mutations import json_values, wild
-from tests.attack.test_archives import opened
-from tests.e2e.test_coming_from_elsewhere import COFFEE, GRAPH, conversations
+from loci.transfer.other_programs import notes_at
+from tests.attack.mutations import json_values
+from tests.e2e.test_coming_from_elsewhere import GRAPH, conversations
+from tests.support.archives import imported, opened
 from tests.support.each import each
 
-SETTINGS = {"userIgnoreFilters": ["T/", "/^a.*$/", "d"], "newLinkFormat": "absolute"}
-BASIC = "---\ntitle: T\npermalink: x\ntags: [a]\n---\n"
 Write = Callable[[Path, Any], Path]
 
 
@@ -67,37 +62,15 @@ def odd(draw: st.DrawFn, good: Any) -> Any:
     return good
 
 
-@st.composite
-def odd_note(draw: st.DrawFn) -> str:
-    """A note with odd signs in its head and elsewhere."""
-    text, more = BASIC + COFFEE, st.sampled_from(["---\n", ": [", "{", "\x00", "\t- ", "&a *a", "!!x", "[["]) | wild
-    at = draw(st.integers(0, len(text)))
-    return text[:at] + draw(more) + text[at + draw(st.integers(0, 3)) :]
-
-
 def in_file(name: str, folder: Path, value: Any) -> Path:
     lines = [one for _, one in inside(value)] or [value] if name.endswith("l") else [value]
     (folder / name).write_text("\n".join(map(json.dumps, lines)))
     return folder / name
 
 
-def in_vault(folder: Path, value: Any) -> Path:
-    (folder / ".obsidian").mkdir(exist_ok=True)
-    (folder / "a.md").write_text("# A\n[x](b.md)\n")
-    in_file("app.json", folder / ".obsidian", value)
-    return folder
-
-
-def in_folder(folder: Path, value: str) -> Path:
-    (folder / "n.md").write_bytes(value.encode("utf-8", "surrogatepass"))
-    return folder
-
-
 WAYS: dict[str, tuple[Write, st.SearchStrategy[Any]]] = {
     "claude": (partial(in_file, "conversations.json"), odd(conversations())),
     "memory-server": (partial(in_file, "memory.jsonl"), odd([json.loads(line) for line in GRAPH.splitlines()])),
-    "obsidian": (in_vault, odd(SETTINGS)),
-    "basic-memory": (in_folder, odd_note()),
 }
 
 
@@ -110,8 +83,10 @@ def test_what_is_odd_comes_in_or_is_refused(app: App, tmp_path: Path, kind: str)
     @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(values)
     def one(value: Any) -> None:
-        mover = Mover(FromElsewhere(write(folder, value), kind, None), app.transfer.parts)
+        made = tmp_path / "made.zip"
         with suppress(Refused):
-            mover.into(app.transfer.of(LOCAL), Wish())
+            with made.open("wb") as file:
+                app.transfer.export(notes_at(write(folder, value), kind, None), file, lambda _, __: None)
+            imported(app, made)
 
     one()

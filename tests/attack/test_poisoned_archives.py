@@ -1,6 +1,6 @@
 """Things from elsewhere with values that no store can keep or no page can show: they stay out, and all goes on."""
 
-import hashlib
+import io
 import json
 from collections.abc import Generator
 from contextlib import closing
@@ -12,16 +12,18 @@ import pytest
 
 from loci.app import App
 from loci.compose import build_app
-from loci.core.errors import LociError, Refused
+from loci.core.errors import LociError
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from loci.tools.capabilities.capability import capability_id
 from loci.tools.capabilities.normal_form import identity_of
 from loci.tools.capabilities.syntax import root_of
-from loci.transfer.items import Item, Loaded, Wish, check
+from loci.transfer.archive import Archive
+from loci.transfer.items import TAKEN, Loaded, Receiver, parsed
 from tests.attack.doors import UvicornDoor, uvicorn_door
 from tests.attack.wire import Ask, call, legacy
+from tests.support.archives import archive_of, item, run
 from tests.support.each import each
 
 CODE = "return 1"
@@ -76,17 +78,11 @@ def capability() -> dict[str, Any]:
     }
 
 
-def taken(app: App, part: str, key: str, about: object, **contents: bytes) -> bool:
+def taken(app: App, one: Loaded) -> bool:
     """True if it comes in. What keeps it out is an error of Loci, whatever is in it."""
-    told = [
-        {"name": name, "sha256": hashlib.sha256(one).hexdigest(), "bytes": len(one)} for name, one in contents.items()
-    ]
     try:
-        item = Item.from_json({"part": part, "key": key, "about": about, "contents": told})
-        check(app.transfer.parts[part], item)
-        place = app.transfer.of(LOCAL)
-        place.look([item], Wish())
-        return place.take([Loaded(item, contents.__getitem__)], Wish()) == [None]
+        [read] = Archive(io.BytesIO(archive_of(one)), app.transfer.kinds).items()
+        return app.transfer.of(Receiver(LOCAL)).take([read]) == [TAKEN]
     except LociError:
         return False
 
@@ -115,7 +111,7 @@ def all_is_shown(home: UvicornDoor) -> None:
 def test_a_capability_with_numbers_that_are_none(app: App, home: UvicornDoor, name: str) -> None:
     for wrong in NO_NUMBERS:
         about = changed(capability(), f"versions.0.{name}", wrong)
-        assert not taken(app, "capabilities", capability_id(INTENT), about), wrong
+        assert not taken(app, item("capabilities", capability_id(INTENT), about, {})), wrong
     all_is_shown(home)
 
 
@@ -138,31 +134,32 @@ def test_a_capability_with_numbers_that_are_none(app: App, home: UvicornDoor, na
     ],
 )
 def test_a_run_that_no_page_can_show(app: App, home: UvicornDoor, place: str, wrong: object) -> None:
-    run = json.dumps(changed(RUN, place, wrong)).encode()
-    assert not taken(app, "runs", "wf_abc", {"status": "complete"}, run=run)
+    assert not taken(app, run("wf_abc", json.dumps(changed(RUN, place, wrong)).encode()))
     all_is_shown(home)
 
 
 @each(
-    ("part", "about"),
+    "raw",
     [
-        ("documents", {"path": "a/b.md", "changed_on": HALF}),
-        ("documents", {"path": "a/b.md", "history": [{"text": None, "after": HALF, "at": "x", "by": "x"}]}),
-        ("files", {"name": "b.md", "number": 1, "added_at": HALF, "versions": []}),
-        ("results", {"tool": HALF, "about": "x"}),
-        ("results", {"tool": {HALF: 1}, "about": "x"}),
-        ("results", {"tool": "x", "about": "x", "more": json.loads("[" * 300 + "]" * 300)}),
+        rb'{"tool":"\ud800"}',
+        rb'{"\ud800":1}',
+        b'{"a":NaN}',
+        b'{"a":-Infinity}',
+        b'{"a":1e999}',
+        b'{"a":1%s}' % (b"0" * 400),
+        b"[" * 300 + b"]" * 300,
+        '{"a":"x"}'.encode("utf-16"),
     ],
 )
-def test_half_a_character_or_what_is_too_deep_is_no_item(part: str, about: object) -> None:
-    with pytest.raises(Refused):
-        Item.from_json({"part": part, "key": "x", "about": about, "contents": []})
+def test_what_no_store_can_keep_is_not_parsed(raw: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parsed(raw)
 
 
 def test_the_good_ones_come_in(tmp_path: Path) -> None:
     """Else everything above could be kept out for another reason."""
     with closing(build_app(load_settings({"data": tmp_path, "models": tmp_path / "models"}))) as app:
-        assert taken(app, "capabilities", capability_id(INTENT), capability())
-        assert taken(app, "runs", "wf_abc", {"status": "complete"}, run=json.dumps(RUN).encode())
+        assert taken(app, item("capabilities", capability_id(INTENT), capability(), {}))
+        assert taken(app, run("wf_abc", json.dumps(RUN).encode()))
         assert [one.id for one in app.tools.capabilities.all(LOCAL)] == [capability_id(INTENT)]
         assert [one["id"] for one in app.workflows.watching.all(LOCAL)] == ["wf_abc"]

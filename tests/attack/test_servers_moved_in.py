@@ -1,7 +1,7 @@
 """Tool servers that came with an import: what is set on the machine later, and what lies in its network."""
 
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,11 @@ from loci.core.errors import LociError
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.tools.ports import LoginFailed, ToolServerError
-from loci.transfer.items import Item, Loaded, New, Same, Wish
+from loci.transfer.items import SAME, TAKEN, Loaded, Receiver
 from tests.attack.conftest import ANN
 from tests.attack.doors import Door
-from tests.attack.test_moving_in import asked, server
+from tests.attack.test_moving_in import asked
+from tests.support.archives import sent, server
 from tests.support.authorization_server import Protected, protected
 from tests.support.each import each
 from tests.surface.tools.logins import CONSENT
@@ -51,7 +52,7 @@ def inside(door: Door, app: App, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     entries = {"plain": {}, "machine": {"oauth": oauth}}
     for name, more in entries.items():
         item = server(name, {"url": f"https://{INSIDE}/mcp", "only_public": False, "no_variables": False, **more})
-        asked(door, ann_key(app), take=[{"item": item}])
+        asked(door, ann_key(app), take=sent(item))
     yield
     for name in entries:
         app.tools.remove(ANN, name)
@@ -61,9 +62,8 @@ def ann_key(app: App) -> str:
     return app.api_keys.create(ANN, "ann for imports")[1]
 
 
-def take(app: App, item: Mapping[str, Any], wish: Wish) -> None:
-    errors = app.transfer.of(LOCAL).take([Loaded(Item.from_json(item), lambda _: b"")], wish)
-    assert errors == [None]
+def take(app: App, one: Loaded, *, programs: bool = False) -> None:
+    assert app.transfer.of(Receiver(LOCAL, programs=programs)).take([one]) == [TAKEN]
 
 
 def keys_sent(near: Protected) -> set[str]:
@@ -78,7 +78,7 @@ def entry(near: Protected, **more: object) -> dict[str, object]:
 def test_a_variable_that_is_set_later_does_not_go_to_a_server_that_came_in(
     home: App, near: Protected, monkeypatch: pytest.MonkeyPatch, claim: dict[str, object]
 ) -> None:
-    take(home, server("far", entry(near, **claim)), Wish())
+    take(home, server("far", entry(near, **claim)))
     monkeypatch.setenv("SET_LATER", "hunter2")
     with pytest.raises(LociError, match="gets no variable of this machine, because it came with an import"):
         home.tools.ask(LOCAL, "far")
@@ -88,7 +88,7 @@ def test_a_variable_that_is_set_later_does_not_go_to_a_server_that_came_in(
 
 
 def test_a_secret_that_is_kept_for_it_goes_there(home: App, near: Protected, monkeypatch: pytest.MonkeyPatch) -> None:
-    take(home, server("far", entry(near)), Wish())
+    take(home, server("far", entry(near)))
     monkeypatch.setenv("SET_LATER", "hunter2")
     home.tools.keep_secret(LOCAL, "SET_LATER", "meant for it")
     with pytest.raises(ToolServerError, match="login"):
@@ -100,11 +100,12 @@ def test_whoever_vouches_for_it_lets_it_have_the_variable(
     home: App, near: Protected, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     item = server("far", entry(near))
-    take(home, item, Wish())
-    assert home.transfer.of(LOCAL).look([Item.from_json(item)], Wish()) == [Same()]
-    assert home.transfer.of(LOCAL).look([Item.from_json(item)], Wish(programs=True)) == [New()]
-    take(home, item, Wish(programs=True))
-    assert home.transfer.of(LOCAL).look([Item.from_json(item)], Wish(programs=True)) == [Same()]
+    take(home, item)
+    trusted = Receiver(LOCAL, programs=True)
+    assert home.transfer.of(Receiver(LOCAL)).look([item]) == [SAME]
+    assert home.transfer.of(trusted).look([item]) == [TAKEN]
+    take(home, item, programs=True)
+    assert home.transfer.of(trusted).look([item]) == [SAME]
     monkeypatch.setenv("SET_LATER", "value")
     with pytest.raises(ToolServerError, match="login"):
         home.tools.ask(LOCAL, "far")
@@ -113,9 +114,9 @@ def test_whoever_vouches_for_it_lets_it_have_the_variable(
 
 def test_what_it_may_not_is_of_this_place_and_does_not_leave_it(home: App, near: Protected) -> None:
     item = server("far", entry(near))
-    take(home, item, Wish())
-    [left] = [one for one in home.transfer.of(LOCAL, ["servers"]).items() if isinstance(one, Loaded)]
-    assert left.item.about["entry"] == item["about"]["entry"]
+    take(home, item)
+    [left] = [one for one in home.transfer.items(LOCAL, ["servers"]) if isinstance(one, Loaded)]
+    assert left.item.value["entry"] == item.item.value["entry"]
 
 
 @pytest.mark.usefixtures("inside")
@@ -140,7 +141,7 @@ def test_nor_is_who_gives_out_its_tokens(door: Door, app: App) -> None:
         "client_secret": "x",
         "token_url": f"https://{INSIDE}:8443/token",
     }
-    asked(door, ann_key(app), take=[{"item": server("tokens", {"url": "https://1.1.1.1/mcp", "oauth": oauth})}])
+    asked(door, ann_key(app), take=sent(server("tokens", {"url": "https://1.1.1.1/mcp", "oauth": oauth})))
     with pytest.raises(LociError, match=f"{INSIDE} cannot be reached .its address is not public"):
         app.tools.ask(ANN, "tokens")
     app.tools.remove(ANN, "tokens")

@@ -14,7 +14,7 @@ from loci.compose import build_app
 from loci.core.identity import Owner
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
-from loci.transfer import archived_run
+from loci.transfer.runs import RunKind
 from tests.attack.conftest import ANN
 from tests.attack.doors import UvicornDoor, uvicorn_door
 from tests.attack.wire import Answer, Ask
@@ -35,9 +35,8 @@ class Server:
         headers = (("Host", "loci.test"), ("Content-Type", "application/json"), ("Authorization", f"Bearer {key}"))
         return self.door.ask(Ask(json.dumps(body).encode(), headers, "POST", "/transfer"))
 
-    def put(self, key: str, *pieces: tuple[str, int, bytes]) -> Answer:
-        sent = [{"sha256": one, "begin": begin, "base64": b64encode(raw).decode()} for one, begin, raw in pieces]
-        return self.ask(key, put=sent)
+    def put(self, key: str, sha256: str, begin: int, raw: bytes) -> Answer:
+        return self.ask(key, put={"sha256": sha256, "begin": begin, "base64": b64encode(raw).decode()})
 
     @property
     def url(self) -> str:
@@ -55,7 +54,7 @@ def served(settings: dict[str, object]) -> Generator[Server]:
     """A server with small limits."""
     common = {"auth": "required", "allowed_hosts": "loci.test", "log_level": "ERROR", "arriving_mb": 1, "file_mb": 4}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(archived_run, "LARGEST_RUN", LARGEST)
+        patch.setattr(RunKind, "largest", LARGEST)
         app = build_app(load_settings({**settings, **common}))
         with uvicorn_door(asgi(app)) as door:
             yield Server(app, door)

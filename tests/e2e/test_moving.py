@@ -1,9 +1,11 @@
 """`loci export` and `loci import`: everything into one archive and back, through the commands."""
 
 import json
+import sqlite3
 import subprocess
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,18 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
+from loci.core.stores import every
 from loci.documents.writing.authoring import EditDraft
+from loci.documents.writing.history import History
 from loci.files.file import FileVersion, file_id
+from loci.transfer.kinds import STAYS, TRAVELS
 from loci.workflows.run import Run
 from tests.e2e.in_process import loci
 from tests.support.serving import loci as command
+from tests.support.small_disk import small_disk
 
+FIRST = Path(__file__).parent / "first_format.zip"
+"""An archive as Loci wrote it before this format."""
 WRITTEN = "---\ntags: [travel, rail]\n---\n# Ferries\n\nThe ferry to Anholt takes three hours.\n"
 
 
@@ -66,11 +74,12 @@ def moved(
 def facts(data: Path) -> dict[str, Any]:
     """What an owner sees, but for what belongs to the machine."""
     app = opened(data)
-    archive = app.documents.archive
+    archive, history = app.documents.archive, History(app.blobs)
     documents = {
-        one.id: (one.path, archive.text(LOCAL, one.id), one.tags, one.day, archive.history(LOCAL, one.path))
+        one.id: (one.path, archive.text(LOCAL, one), one.tags, one.day, history.of(LOCAL, one.path))
         for one in app.documents.newest(LOCAL)
     }
+    deleted = [record.value for record in every(app.records, LOCAL, "deleted")]
     lake = app.files.parts.lake
     files = {
         file.name: [
@@ -86,7 +95,7 @@ def facts(data: Path) -> dict[str, Any]:
         for words in ("ferry Anholt", "Safari cookie", "ship")
     ]
     app.close()
-    return {"documents": documents, "deleted": archive.deleted(LOCAL), "files": files, "found": found}
+    return {"documents": documents, "deleted": deleted, "files": files, "found": found}
 
 
 # There and back
@@ -146,12 +155,43 @@ def test_a_write_and_a_deletion_can_be_undone_after_the_move(full: Path, there: 
     assert documents["kept-gone"][1] == b"# Gone\n"
 
 
-def test_an_archive_is_plain_files(full: Path, archive: Path) -> None:
+def test_an_archive_is_records_and_blobs(full: Path, archive: Path) -> None:
     moved(full, "export", archive)
     with zipfile.ZipFile(archive) as opened:
-        assert opened.read("documents/notes/plan.md") == b"# Plan\n\nShip it.\n"
-        assert opened.read("files/birds.txt/v1/birds.txt") == b"The heron waits.\n"
-        assert json.loads(opened.read("manifest.json"))["counts"] == {"documents": 3, "deleted": 1, "files": 2}
+        assert opened.read("blobs/documents/notes-plan") == b"# Plan\n\nShip it.\n"
+        lines = [json.loads(one) for one in opened.read("records/documents.jsonl").splitlines()]
+        assert {one["value"]["path"]: one["value"]["root"] for one in lines} == dict.fromkeys(
+            ("kept/ferries.md", "notes/briefs/auth.md", "notes/plan.md")
+        )
+        counts = {name: one["count"] for name, one in json.loads(opened.read("manifest.json"))["records"].items()}
+        assert counts == {"documents": 3, "deleted": 1, "files": 2}
+
+
+def test_each_kind_of_record_is_known_to_travel_or_to_stay(full: Path) -> None:
+    app = opened(full)
+    app.tools.add(LOCAL, "remote", {"url": "https://example.com/mcp"})
+    app.documents.search(LOCAL, "ferry", limit=5, room=200)
+    app.close()
+    with closing(sqlite3.connect(full / "loci.db")) as database:
+        stored = {one for (one,) in database.execute("SELECT DISTINCT kind FROM record")}
+    assert stored >= {"document", "file", "tool_server"}
+    assert stored <= {one for kinds in (*TRAVELS.values(), *STAYS.values()) for one in kinds}
+
+
+def test_an_archive_of_the_first_format_is_taken_whole(there: Path) -> None:
+    told = moved(there, "import", FIRST)
+    every_kind = {"documents": 3, "deleted": 1, "files": 3, "capabilities": 1, "servers": 1, "runs": 1, "results": 1}
+    assert told["taken"] == every_kind
+    assert moved(there, "import", FIRST)["same"] == every_kind
+    found = facts(there)
+    assert [len(one) for one in found["files"].values()] == [2, 1]
+    assert found["documents"]["kept-ferries"][1].endswith(b"And in July.\n")
+    changes = opened(there).documents.changes
+    changes.undo(LOCAL, "kept/ferries.md", expected_hash=None)
+    changes.undo(LOCAL, "kept/gone.md", expected_hash=None)
+    found = facts(there)
+    assert found["documents"]["kept-ferries"][1].endswith(b"They sail in June.\n")
+    assert found["documents"]["kept-gone"][1] == b"# Gone\n"
 
 
 def test_remembered_results_come_along_if_asked_for(full: Path, there: Path, archive: Path) -> None:
@@ -295,22 +335,10 @@ def test_a_conflict_is_told_and_what_is_here_stays(full: Path, there: Path, arch
     assert "notes-plan" in kept["documents"]
 
 
-def test_both_can_be_kept(full: Path, there: Path, archive: Path) -> None:
-    conflicting(full, there, archive)
-    for _ in range(2):
-        assert run(there, "import", archive, "--keep", "both").returncode == 0
-    kept = facts(there)
-    assert kept["documents"]["kept-ferries"][1] == b"# Mine\n"
-    assert kept["documents"]["imported-kept-ferries"][1].startswith(WRITTEN.encode())
-    assert len(kept["documents"]) == 4
-    [other] = [one for name, one in kept["files"].items() if name != "birds.txt"]
-    assert [one[2] for one in other] == [b"The heron waits.\n", b"The heron flies.\n"]
-
-
 def test_a_dry_run_changes_nothing(full: Path, there: Path, archive: Path) -> None:
     conflicting(full, there, archive)
     before = facts(there)
-    told = json.loads(run(there, "import", archive, "--dry-run", "--keep", "here", "--json").stdout)
+    told = json.loads(run(there, "import", archive, "--dry-run", "--json").stdout)
     assert (told["taken"], len(told["conflicts"])) == ({"documents": 2, "deleted": 1}, 3)
     assert facts(there) == before
 
@@ -330,3 +358,14 @@ def test_an_archive_that_is_there_is_not_replaced_unasked(full: Path, archive: P
     assert "--replace" in run(full, "export", archive).stderr
     assert archive.read_bytes() == b"mine"
     assert moved(full, "export", archive, "--replace")["taken"]
+
+
+def test_an_export_that_fails_leaves_the_file_as_it_was(full: Path, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 1) as disk:
+        archive = disk.folder / "all.zip"
+        archive.write_bytes(b"mine")
+        disk.fill()
+        ended = run(full, "export", archive, "--replace")
+        assert (ended.returncode, "make room" in ended.stderr, ended.stderr.count("\n")) == (1, True, 1), ended.stderr
+        assert archive.read_bytes() == b"mine"
+        assert [one.name for one in disk.folder.iterdir() if one.name.startswith(".")] == []

@@ -36,11 +36,9 @@ def test_each_example_prints_what_the_page_says(tmp_path: Path, data: Path) -> N
     draft = EditDraft("create", "# Mine\n")
     opened(tmp_path / "changed").documents.changes.write(LOCAL, "notes/plan.md", draft, expected_hash=None)
     (tmp_path / "memory.jsonl").write_text(GRAPH)
-    (tmp_path / "vault" / ".obsidian").mkdir(parents=True)
-    (tmp_path / "vault" / "Home.md").write_text("# Home\n")
     ran = examples()
-    assert len(ran) == 7
-    paths = ("backup.zip", "memory.jsonl", "vault", "elsewhere", "changed")
+    assert len(ran) == 6
+    paths = ("backup.zip", "memory.jsonl", "elsewhere", "changed")
     for command, said in ran:
         _, *arguments = shlex.split(command)
         ended = loci(data, *(str(tmp_path / one) if one in paths else one for one in arguments))

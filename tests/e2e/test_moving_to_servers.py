@@ -1,6 +1,5 @@
 """`loci export` and `loci import` with `--to` and `--from`: through the route of another server, with its key."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -18,8 +17,10 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import Owner
 from loci.core.settings import load_settings
-from loci.transfer.wire import PIECE
+from loci.transfer.items import Loaded
+from loci.transfer.staging import PIECE
 from tests.e2e.in_process import loci
+from tests.support.archives import document, item, run, sent, server
 from tests.support.each import each
 from tests.support.serving import LOCI, Answer, Serving, clean_environment, post, serving
 
@@ -40,7 +41,7 @@ class Server:
 
     def texts(self) -> dict[str, bytes]:
         archive = self.app().documents.archive
-        return {one.id: archive.text(self.owner, one.id) for one in self.app().documents.newest(self.owner)}
+        return {one.id: archive.text(self.owner, one) for one in self.app().documents.newest(self.owner)}
 
     def ask(self, body: object, key: str | None = None) -> Answer:
         headers = {"Authorization": f"Bearer {key or self.key}"}
@@ -96,19 +97,21 @@ def full(made: Path, data: Path) -> Path:
 def test_all_goes_to_a_server_and_comes_back(full: Path, there: Server, tmp_path: Path) -> None:
     (tmp_path / "long.md").write_text("# Long\n\n" + "The heron waits at the weir.\n" * 100_000)
     told(full, "ingest", tmp_path / "long.md")
+    (tmp_path / "noise.bin").write_bytes(LARGE)
+    loci(full, "add", str(tmp_path / "noise.bin"))
     sent = told(full, "export", "--to", there.url, key=there.key)
-    assert sent["taken"] == {"documents": 3, "files": 2}
+    assert sent["taken"] == {"documents": 3, "files": 3}
     [text] = [one for id, one in there.texts().items() if id.endswith("long")]
     assert len(text) > PIECE
     assert there.app().arriving.list(there.owner, "transfer/") == []
     again = told(full, "export", "--to", f"{there.url}/mcp", key=there.key)
-    assert (again["taken"], again["same"]) == ({}, {"documents": 3, "files": 2})
+    assert (again["taken"], again["same"]) == ({}, {"documents": 3, "files": 3})
     archive, back = tmp_path / "back.zip", tmp_path / "back" / "data"
     assert told(back, "export", archive, "--from", there.url, key=there.key)["taken"] == sent["taken"]
-    assert [one for one in tmp_path.iterdir() if "kept" in one.name] == []
+    assert there.app().arriving.list(there.owner, "transfer/") == []
     assert told(back, "import", archive)["taken"] == sent["taken"]
     home = build_app(load_settings({"data": back}))
-    [file] = home.files.listed(Owner("", "local"))
+    [file] = [one for one in home.files.listed(Owner("", "local")) if one.name == "prices.csv"]
     assert [one.number for one in home.files.versions(Owner("", "local"), file.id)] == [1, 2]
     assert told(full, "import", archive)["same"] == sent["taken"]
 
@@ -131,9 +134,10 @@ def test_another_owner_sees_nothing_of_it(full: Path, there: Server, tmp_path: P
     told(full, "export", "--to", there.url, key=there.key)
     other = there.app().api_keys.create(Owner("acme", "ann"), "test")[1]
     assert told(full, "export", tmp_path / "hers.zip", "--from", there.url, key=other)["taken"] == {}
-    read = {"read": [{"part": "documents", "key": "notes-plan", "content": "text"}]}
-    assert "error" in there.ask(read, other).message()["read"][0]
-    assert "base64" in there.ask(read).message()["read"][0]
+    there.ask({"put": {"sha256": "0" * 64, "begin": 0, "base64": "AAAA"}})
+    assert there.ask({"read": {"sha256": "0" * 64, "begin": 0}}, other).status == 404
+    assert there.ask({"read": {"sha256": "0" * 64, "begin": 0}}).message() == {"base64": "AAAA"}
+    there.ask({"drop": "0" * 64})
 
 
 def test_without_a_key_the_server_refuses(full: Path, there: Server) -> None:
@@ -172,65 +176,44 @@ def test_an_import_that_was_killed_goes_on(there: Server, data: Path, tmp_path: 
     assert len(there.texts()) == 150
 
 
-def test_an_export_that_was_killed_reads_only_the_rest(there: Server, data: Path, tmp_path: Path) -> None:
-    many = tmp_path / "many"
-    many.mkdir()
-    for number in range(150):
-        (many / f"{number}.md").write_text(f"# Note {number}\n" + "x" * 9000)
-    loci(data, "ingest", str(many))
-    told(data, "export", "--to", there.url, key=there.key)
-    archive, here = tmp_path / "all.zip", tmp_path / "here" / "data"
-    killed_after("64 moved", here, "export", archive, "--from", there.url, key=there.key)
-    kept = tmp_path / ".all.zip.kept"
-    assert not archive.exists()
-    names = {one.name for one in kept.iterdir()}
-    assert len(names) >= 64
-    assert told(here, "export", archive, "--from", there.url, key=there.key)["taken"] == {"documents": 150}
-    assert not kept.exists()
-
-
 # Attacks on the route
 
 
 @each(
-    "item",
+    "one",
     [
-        {"part": "documents", "key": "x", "about": {"path": "../../etc/x.md"}},
-        {"part": "documents", "key": "x", "about": {"path": "/etc/x.md"}},
-        {"part": "documents", "key": "x", "about": {}},
-        {"part": "files", "key": "x", "about": {"name": "../x.txt", "number": 1, "added_at": "x", "versions": []}},
-        {"part": "servers", "key": "x", "about": {"name": "x", "entry": {"url": "file:///etc/passwd"}, "secrets": []}},
-        {"part": "runs", "key": "../wf", "about": {}},
-        {"part": "secrets", "key": "x", "about": {}},
-        {"part": "documents", "key": "x" * 3000, "about": {"path": "a.md"}},
-        {"part": "documents", "key": "x", "about": {"path": "a.md", "former": 3}},
+        document("x", "../../etc/x.md", b"# A\n"),
+        document("x", "/etc/x.md", b"# A\n"),
+        item("documents", "x", {}, {"documents/x": b"# A\n"}),
+        item("files", "x", {"name": "../x.txt", "number": 1, "added_at": "x", "versions": []}, {"files/x": b"x"}),
+        server("x", {"url": "file:///etc/passwd"}),
+        run("../wf", b"{}"),
+        item("tool_secret", "x", {"closed": "x"}, {}),
+        document("x" * 3000, "a.md", b"# A\n"),
+        document("x", "a.md", b"# A\n", former=3),
     ],
 )
-def test_an_item_that_is_not_written_well_is_refused(there: Server, item: dict[str, Any]) -> None:
-    text = hashlib.sha256(b"# A\n").hexdigest()
-    whole = {"contents": [{"name": "text", "sha256": text, "bytes": 4}], **item}
-    for body in ({"look": [whole]}, {"take": [{"item": whole, "contents": {"text": "IyBBCg=="}}]}):
-        answer = there.ask(body)
+def test_an_item_that_is_not_written_well_is_refused(there: Server, one: Loaded) -> None:
+    for word in ("look", "take"):
+        answer = there.ask({word: sent(one)})
         assert answer.status == 400, answer.text
     assert there.texts() == {}
 
 
-def test_a_content_with_another_hash_is_refused(there: Server) -> None:
-    content = {"name": "text", "sha256": "0" * 64, "bytes": 4}
-    item = {"part": "documents", "key": "a", "about": {"path": "a.md"}, "contents": [content]}
-    [taken] = there.ask({"take": [{"item": item, "contents": {"text": "IyBBCg=="}}]}).message()["taken"]
-    assert taken["code"] == "NOT_WHOLE"
-    [taken] = there.ask({"take": [{"item": item}]}).message()["taken"]
-    assert taken["code"] == "NOT_WHOLE"
-    assert there.texts() == {}
-
-
-def test_a_piece_beyond_the_largest_file_is_refused(there: Server) -> None:
-    piece = {"sha256": "0" * 64, "begin": 10**11, "base64": "AAAA"}
-    assert there.ask({"put": [piece]}).status == 413
-    assert there.ask({"put": [{**piece, "sha256": "../../x", "begin": 0}]}).status == 400
+@each(
+    ("body", "status"),
+    [
+        ({"put": {"sha256": "0" * 64, "begin": 10**11, "base64": "AAAA"}}, 413),
+        ({"put": {"sha256": "../../x", "begin": 0, "base64": "AAAA"}}, 400),
+        ({"put": {"sha256": "0" * 64, "begin": 0, "base64": "no base64"}}, 400),
+        ({"put": {"sha256": "0" * 64, "begin": 0, "base64": ""}}, 400),
+        ({"take": {"sha256": "0" * 64, "size": 4}}, 400),
+        ({"take": "AAAA"}, 400),
+        ({"read": {"sha256": "../documents", "begin": 0}}, 400),
+        ({"drop": "../documents"}, 400),
+        ({"end": True}, 400),
+    ],
+)
+def test_a_request_that_is_not_well_formed_leaves_nothing(there: Server, body: dict[str, Any], status: int) -> None:
+    assert there.ask(body).status == status
     assert there.app().arriving.list(there.owner, "transfer/") == []
-
-
-def test_a_hash_that_is_none_is_not_looked_up(there: Server) -> None:
-    assert there.ask({"held": ["../documents"]}).status == 400

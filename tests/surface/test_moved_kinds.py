@@ -1,5 +1,6 @@
 """What was learned, tool servers, finished workflows and results: from a laptop to AWS and back."""
 
+import io
 from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
@@ -10,11 +11,12 @@ import pytest
 from loci.app import App
 from loci.core.identity import LOCAL
 from loci.tools.capabilities.learning import EndedRun
-from loci.transfer.items import Wish
-from loci.transfer.moving import Moved, Mover
+from loci.transfer.api import Report
+from loci.transfer.archive import Archive
+from loci.transfer.items import Receiver
 from loci.workflows.plan import Plan
 from loci.workflows.run import Run
-from tests.e2e.test_moving import opened
+from tests.support.archives import opened
 
 RUN = "wf_1234567890abcdef1234"
 COUNTS = {"capabilities": 1, "servers": 1, "runs": 1, "results": 1}
@@ -34,10 +36,12 @@ def laptop(tmp_path: Path) -> Generator[App]:
         yield app
 
 
-def moved(origin: App, place: App) -> Moved:
-    mover = Mover(origin.transfer.of(LOCAL, [*COUNTS]), origin.transfer.parts)
-    mover.into(place.transfer.of(LOCAL), Wish())
-    return mover.moved
+def moved(origin: App, place: App) -> Report:
+    file, report = io.BytesIO(), Report()
+    origin.transfer.export(origin.transfer.items(LOCAL, [*COUNTS]), file, lambda _, __: None)
+    archive = Archive(file, place.transfer.kinds)
+    place.transfer.bring(archive, place.transfer.of(Receiver(LOCAL)), report, lambda _, __: None)
+    return report
 
 
 def held(app: App) -> list[Any]:

@@ -17,6 +17,7 @@ from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from tests.attack.doors import Door, lambda_doors, uvicorn_door
 from tests.attack.wire import Answer, Ask, call, legacy, modern, rpc
+from tests.support.archives import sent
 from tests.support.deno import needs_deno
 from tests.support.each import each
 from tests.support.given_grants import granted
@@ -275,7 +276,7 @@ def test_to_list_everything_needs_every_scope_to_read(served: Served, missing: s
 @each("missing", WRITES)
 def test_to_take_anything_in_needs_every_scope_to_write(served: Served, missing: str) -> None:
     headers = (("Host", "127.0.0.1"), ("Content-Type", "application/json"))
-    end = Ask(b'{"end": true}', headers, target="/transfer")
+    end = Ask(json.dumps({"take": sent()}).encode(), headers, target="/transfer")
     assert INSUFFICIENT.encode() in served.ask(end, *all_but(missing)).body
     assert served.ask(end, *READS, *WRITES).status == 200
 

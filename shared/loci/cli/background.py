@@ -64,7 +64,7 @@ class Background(Beside):
         """Remove pieces of an import that nobody finished. On AWS a rule of the bucket does it."""
         from loci.transfer.staging import Staging  # only a server at its start needs it
 
-        staging = Staging(self._app.arriving)
+        staging = Staging(self._app.arriving, 0)
         with suppress(LociError):  # the next start tries again
             for owner in self._owners():
                 staging.drop_left(owner)

@@ -1,13 +1,11 @@
 """`loci export` and `loci import`: everything that an owner has, out of Loci and into it."""
 
 import os
-import shutil
-import time
-from collections.abc import Generator
-from contextlib import contextmanager
-from enum import StrEnum
+import tempfile
+from collections.abc import Generator, Iterable
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import IO, TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -15,39 +13,25 @@ from loci.cli.stack_address import StackOption, url_or_stack
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, KeyOption, open_app
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
-from loci.core.json import JsonObject, iso
 from loci.core.settings import Settings
 
 if TYPE_CHECKING:
     from loci.app import App
     from loci.cli.remote_place import RemotePlace
-    from loci.transfer.moving import Moved
-    from loci.transfer.places import Origin
+    from loci.transfer.api import Named, Place, Report
+    from loci.transfer.archive import Archive
+    from loci.transfer.items import Loaded, Unreadable
+
+    Given = tuple[Archive, list[Named]]
+    """An archive, and the things that could not come into it."""
 
 WEB: Final = ("http://", "https://")
-
-
-class Keep(StrEnum):
-    """The choices of an import for things in whose place something else is."""
-
-    HERE = "here"
-    BOTH = "both"
-
-
-KeepOption = Annotated[
-    Keep | None,
-    typer.Option(
-        help="If something else is in the place of a thing: keep what is here, or both. Default: what is here, and the"
-        " exit code is 1.",
-        show_default=False,
-    ),
-]
 FileArgument = Annotated[
     Path | None, typer.Argument(metavar="FILE", help="The archive to write, a .zip.", show_default=False)
 ]
 PathArgument = Annotated[
     Path | None,
-    typer.Argument(metavar="PATH", help="An archive, or what another program keeps.", show_default=False),
+    typer.Argument(metavar="PATH", help="An archive, or an export of another program.", show_default=False),
 ]
 
 
@@ -69,13 +53,13 @@ def export(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Export everything that you have into one archive of plain files.
+    """Export everything that you have into one archive.
 
     Documents with their history, files with their versions, capabilities, tool servers without their secrets, and
     finished workflows. A server may run meanwhile.
 
     With --to instead of FILE, send all of it to another Loci server. With --from, export from one. With --stack,
-    export from that deployment. If an export is interrupted, the same command goes on.
+    export from that deployment.
     """
     if stack and file is None:
         raise Refused("An export from a stack goes into a FILE", "Give FILE, or send what is here with --to URL")
@@ -84,11 +68,20 @@ def export(
         raise Refused("An export goes into a FILE, or to one server", "Give FILE, FILE and --from URL, or --to URL")
     app = open_app(data, config, _embedded)
     names, key = app.transfer.names(with_results=results), key or os.environ.get("LOCI_KEY")
+    own = app.transfer.items(LOCAL, names)
+    from loci.cli.moving_text import SENT, telling
+
     if file is None:
-        moved = _sent(app, str(to), key, names, as_json=as_json)
-    else:
-        moved = _archived(app, _checked_file(file, replace=replace), source, key, names, as_json=as_json)
-    _end(moved, is_settled=False)
+        place = _server(app, str(to), key)
+        _end(_brought(app, _made(app, own), place, SENT, dry_run=False, as_json=as_json))
+        return
+    if file.exists() and (file.is_dir() or not replace):
+        raise Refused(f"{file} is there already", "Choose another name, or give --replace", code="FILE_EXISTS")
+    with _new_file(file) as opened, telling("Exported", as_json=as_json) as shown:
+        shown.file = str(file)
+        items = _server(app, source, key).items(names) if source else own
+        shown.report = app.transfer.export(items, opened, shown.told)
+    _end(shown.report)
 
 
 def import_(
@@ -98,8 +91,8 @@ def import_(
         typer.Option(
             "--from",
             metavar="WHAT",
-            help="What PATH is, if it does not show that: basic-memory, memory-server, obsidian or claude. Without"
-            " PATH: the URL of a Loci server.",
+            help="What PATH is, if it does not show that: memory-server or claude. Without PATH: the URL of a Loci"
+            " server.",
             show_default=False,
         ),
     ] = None,
@@ -109,13 +102,12 @@ def import_(
     ] = None,
     stack: StackOption = None,
     key: KeyOption = None,
-    keep: KeepOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be imported. Nothing changes.")] = False,
     into: Annotated[
         str | None,
         typer.Option(
             metavar="FOLDER",
-            help="The folder for documents of another program. Default: obsidian, claude, …",
+            help="The folder for documents of another program. Default: claude or memory-server.",
             show_default=False,
         ),
     ] = None,
@@ -130,14 +122,13 @@ def import_(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Import an archive of `loci export`, or the notes of another program.
+    """Import an archive of `loci export`, or an export of another program.
 
     An archive is checked from end to end before anything changes. What is here stays, and nothing is overwritten. If
-    an import is interrupted, the same command goes on. With --stack, import it into that deployment.
+    an import is interrupted, run it again: what is there already is skipped. With --stack, import it into that
+    deployment. A folder of markdown, also of Obsidian or basic-memory, needs no import: loci ingest FOLDER.
     """
-    from loci.cli.moving_text import telling
-    from loci.transfer.items import Wish
-    from loci.transfer.moving import Mover
+    from loci.transfer.items import Receiver
 
     if stack and path is None:
         raise Refused(
@@ -146,99 +137,85 @@ def import_(
     to = url_or_stack(to, stack)
     app = open_app(data, config, _embedded)
     key = key or os.environ.get("LOCI_KEY")
-    wish = Wish(both=keep is Keep.BOTH, programs=programs)
-    there = _server(app, to, key) if to else None
+    place = _server(app, to, key) if to else app.transfer.of(Receiver(LOCAL, programs=programs))
+    verb = "Would import" if dry_run else "Imported"
     try:
-        with _given(app, path, source, into, key) as origin:
-            with telling("Would import" if dry_run else "Imported", as_json=as_json) as shown:
-                mover = Mover(origin, app.transfer.parts, shown.told)
-                shown.show(mover.moved)
-                mover.into(there or app.transfer.of(LOCAL), wish, dry_run=dry_run)
-            if there and not dry_run:
-                there.end()
+        report = _brought(app, _given(app, path, source, into, key), place, verb, dry_run=dry_run, as_json=as_json)
     finally:
         app.close()
-    _end(mover.moved, is_settled=keep is not None)
+    _end(report)
 
 
-def _sent(app: "App", url: str, key: str | None, names: list[str], *, as_json: bool) -> "Moved":
-    from loci.cli.moving_text import SENT, telling
-    from loci.transfer.items import Wish
-    from loci.transfer.moving import Mover
+def _brought(
+    app: "App", given: "AbstractContextManager[Given]", place: "Place", verb: str, *, dry_run: bool, as_json: bool
+) -> "Report":
+    from loci.cli.moving_text import telling
 
-    there = _server(app, url, key)
-    with telling(SENT, as_json=as_json) as shown:
-        mover = Mover(app.transfer.of(LOCAL, names), app.transfer.parts, shown.told)
-        shown.show(mover.moved)
-        mover.into(there, Wish())
-    there.end()
-    return mover.moved
-
-
-def _archived(
-    app: "App", file: Path, source: str | None, key: str | None, names: list[str], *, as_json: bool
-) -> "Moved":
-    from loci.cli.moving_text import going_on, telling
-    from loci.transfer.archive_writer import writing
-    from loci.transfer.moving import Mover
-    from loci.transfer.unfinished import unfinished
-
-    kept = file.with_name(f".{file.name}.kept")
-    origin = _server(app, source, key, names, kept) if source else app.transfer.of(LOCAL, names)
-    # What comes from a server is kept in its own folder.
-    of: JsonObject = {"data": str(app.settings.data.resolve()), "owner": LOCAL.key, "parts": [*names]}
-    with (
-        unfinished(file, None if source else of) as part,
-        going_on(part),
-        telling("Exported", as_json=as_json) as shown,
-    ):
-        mover = Mover(origin, app.transfer.parts, shown.told)
-        with writing(part, app.transfer.parts, lambda: iso(time.time())) as writer:
-            mover.into_archive(writer)
-        shown.show(mover.moved, str(file))
-    if source:
-        shutil.rmtree(kept)
-    return mover.moved
+    with given as (archive, failed), telling(verb, as_json=as_json) as shown:
+        shown.report.failed += failed
+        app.transfer.bring(archive, place, shown.report, shown.told, dry_run=dry_run)
+    return shown.report
 
 
 @contextmanager
-def _given(app: "App", path: Path | None, source: str | None, into: str | None, key: str | None) -> "Generator[Origin]":
-    """The origin of an import."""
+def _given(app: "App", path: Path | None, source: str | None, into: str | None, key: str | None) -> "Generator[Given]":
+    """The archive to import, and the things that could not come into it."""
+    from loci.transfer.archive import is_archive, reading
+
     is_web = source is not None and source.startswith(WEB)
     if (path is None) != is_web:
         raise Refused("An import comes from a PATH, or from one server", "Give PATH, or --from with its URL")
     if path is None or is_web:
-        yield _server(app, str(source), key, app.transfer.names(with_results=True))
-        return
-    from loci.transfer.archive_reader import is_archive, reading
+        names = app.transfer.names(with_results=True)
+        with _made(app, _server(app, str(source), key).items(names)) as made:
+            yield made
+    elif source is None and is_archive(path):
+        with reading(path, app.transfer.kinds) as archive:
+            yield archive, []
+    else:
+        from loci.transfer.other_programs import notes_at
 
-    if source is None and is_archive(path):
-        with reading(path, app.transfer.parts) as archive:
-            yield archive
-        return
-    from loci.transfer.elsewhere.known import FromElsewhere
-
-    yield FromElsewhere(path.expanduser(), source, into)
+        with _made(app, notes_at(path.expanduser(), source, into)) as made:
+            yield made
 
 
-def _server(
-    app: "App", url: str, key: str | None, wanted: list[str] | None = None, kept: Path | None = None
-) -> "RemotePlace":
+@contextmanager
+def _made(app: "App", items: "Iterable[Loaded | Unreadable]") -> "Generator[Given]":
+    """An archive of these items that is there for the moment, and the things that could not come into it."""
+    from loci.transfer.archive import Archive
+
+    with tempfile.TemporaryFile() as file:
+        report = app.transfer.export(items, file, lambda _, __: None)
+        yield Archive(file, app.transfer.kinds), report.failed
+
+
+@contextmanager
+def _new_file(file: Path) -> Generator[IO[bytes]]:
+    """A file that takes its place when it is whole. Until then, and after an error, it stays as it was."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as opened:
+            try:
+                yield opened
+                opened.flush()
+                os.fsync(opened.fileno())
+                Path(opened.name).replace(file)
+            except BaseException:
+                Path(opened.name).unlink()
+                raise
+    except OSError as error:
+        raise Refused(f"{file} cannot be written ({error.strerror})", "Choose another path, or make room") from error
+
+
+def _server(app: "App", url: str, key: str | None) -> "RemotePlace":
     from loci.cli.remote_place import RemotePlace
 
-    return RemotePlace(url, key, app.transfer.parts, wanted or (), kept)
+    return RemotePlace(url, key, app.transfer.kinds)
 
 
-def _end(moved: "Moved", *, is_settled: bool) -> None:
-    """The exit code is 1 if something did not come along, and nobody has said that this is fine."""
-    if moved.failed or (moved.conflicts and not is_settled):
+def _end(report: "Report") -> None:
+    """The exit code is 1 if something did not come along."""
+    if report.failed or report.conflicts:
         raise typer.Exit(1)
-
-
-def _checked_file(file: Path, *, replace: bool) -> Path:
-    if file.exists() and (file.is_dir() or not replace):
-        raise Refused(f"{file} is there already", "Choose another name, or give --replace", code="FILE_EXISTS")
-    return file
 
 
 def _embedded(settings: Settings) -> None:

@@ -1,7 +1,6 @@
 """How `loci export` and `loci import` tell what they did."""
 
 import json
-import signal
 import sys
 from collections import Counter
 from collections.abc import Generator
@@ -13,8 +12,7 @@ import typer
 from loci.cli.terminal import printable, short_list, shown_progress
 from loci.core.finding import counted
 from loci.documents.ingest.index_writer import Progress
-from loci.transfer.moving import Moved, Named
-from loci.transfer.unfinished import Unfinished
+from loci.transfer.api import Named, Report
 
 WORDS = {
     "documents": "document",
@@ -25,11 +23,9 @@ WORDS = {
     "runs": "finished workflow",
     "results": "remembered result",
 }
+PLURALS = {"files": "versions of files", "capabilities": "capabilities"}
 SENT = "Sent"
 """The verb for things that went to another server."""
-PLURALS = {"files": "versions of files", "capabilities": "capabilities"}
-
-
 FIRST_TOLD = 64
 """Items after which a line tells how far it is; the next ones come at twice as many."""
 
@@ -41,95 +37,57 @@ class Shown:
         self._progress = progress
         self._taken = taken
         self._next = FIRST_TOLD
-        self.moved: Moved | None = None
-        self.file: str | None = None
+        self.report = Report()
+        self.file = ""
 
-    def show(self, moved: Moved, file: str | None = None) -> None:
-        """Tell this at the end, also if it is interrupted."""
-        self.moved, self.file = moved, file
-
-    def told(self, moved: Moved, label: str) -> None:
-        """Tell how far it is: nobody knows of how many."""
-        done = moved.done
+    def told(self, report: Report, label: str) -> None:
+        """Tell how far it is: how many there are is known at the end."""
         if sys.stderr.isatty():
-            self._progress(done, done, label)
-        elif done >= self._next:
-            typer.echo(_so_far(moved, self._taken), err=True)
-            self._next = 2 * done
+            self._progress(report.done, report.done, label)
+        elif report.done >= self._next:
+            typer.echo(_so_far(report, self._taken), err=True)
+            self._next = 2 * report.done
 
 
 @contextmanager
 def telling(verb: str, *, as_json: bool) -> Generator[Shown]:
-    """Tell what has moved when it is over. Nothing is told if nothing was begun."""
+    """Tell the outcome when it is over."""
     with shown_progress() as progress:
         shown = Shown(progress, "to move" if verb.startswith("Would") else "moved")
         yield shown
-    if shown.moved is not None:
-        typer.echo(json.dumps(view(shown.moved)) if as_json else text(verb, shown.moved, shown.file))
+    typer.echo(json.dumps(_view(shown.report)) if as_json else text(verb, shown.report, shown.file))
 
 
-@contextmanager
-def going_on(part: Unfinished) -> Generator[None]:
-    """Tell what there is of an export that was interrupted, and how this one goes on if it is.
-
-    SIGTERM ends it as Ctrl-C does.
-    """
-    if part.fault:
-        typer.echo(printable(f"Begins again: {part.fault}."), err=True)
-    elif part.found:
-        typer.echo(
-            f"Goes on: {counted(part.found, 'file')} of the archive {_were(part.found)} there already.", err=True
-        )
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    except KeyboardInterrupt:
-        if part.is_worth_keeping:
-            typer.echo(printable(f"Interrupted. {part.advice}."), err=True)
-        raise
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def _view(report: Report) -> dict[str, object]:
+    """The outcome of a move, for programs."""
+    named = {"conflicts": report.conflicts, "left_out": report.left_out, "failed": report.failed}
+    lists = {name: [asdict(one) for one in some] for name, some in named.items()}
+    return {"taken": dict(report.taken), "same": dict(report.same), **lists, "bytes": report.bytes}
 
 
-def _so_far(moved: Moved, taken: str) -> str:
-    """How many of the items were moved, and what became of the others."""
+def _so_far(report: Report, taken: str) -> str:
     counts = {
-        taken: moved.taken.total(),
-        "there already": moved.same.total(),
-        "in conflict": len(moved.conflicts),
-        "left out": len(moved.left_out),
-        "failed": len(moved.failed),
+        taken: report.taken.total(),
+        "there already": report.same.total(),
+        "in conflict": len(report.conflicts),
+        "left out": len(report.left_out),
+        "failed": len(report.failed),
     }
     told = [f"{number:,} {what}" for what, number in counts.items() if number or what == taken]
-    return f"{moved.done:,} looked at: {', '.join(told)}"
+    return f"{report.done:,} looked at: {', '.join(told)}"
 
 
-def view(moved: Moved) -> dict[str, object]:
-    """The outcome of a move, for programs."""
-    return {
-        "taken": dict(moved.taken),
-        "same": dict(moved.same),
-        "conflicts": [asdict(one) for one in moved.conflicts],
-        "left_out": [asdict(one) for one in moved.left_out],
-        "failed": [asdict(one) for one in moved.failed],
-        "bytes": moved.bytes,
-    }
-
-
-def text(verb: str, moved: Moved, file: str | None = None) -> str:
+def text(verb: str, report: Report, file: str = "") -> str:
     """The outcome of a move, for people."""
     where = f" to {file}" if file else ""
     place = "there" if verb == SENT else "here"
-    same = f" {_counts(moved.same)} {_were(moved.same.total())} {place} already." if moved.same else ""
-    lines = [f"{verb} {_counts(moved.taken) if moved.taken else 'nothing'}{printable(where)}.{same}"]
-    lines += short_list(f"Conflicts: what is {place} stays as it is", [_line(one) for one in moved.conflicts])
-    lines += short_list("Left out", [_line(one) for one in moved.left_out])
-    lines += short_list("Failed", [_line(one) for one in moved.failed])
+    were = "was" if report.same.total() == 1 else "were"
+    same = f" {_counts(report.same)} {were} {place} already." if report.same else ""
+    lines = [f"{verb} {_counts(report.taken) if report.taken else 'nothing'}{printable(where)}.{same}"]
+    lines += short_list(f"Conflicts: what is {place} stays as it is", [_line(one) for one in report.conflicts])
+    lines += short_list("Left out", [_line(one) for one in report.left_out])
+    lines += short_list("Failed", [_line(one) for one in report.failed])
     return "\n".join(lines)
-
-
-def _were(number: int) -> str:
-    return "was" if number == 1 else "were"
 
 
 def _counts(counts: Counter[str]) -> str:

@@ -253,8 +253,8 @@ class Settings(BaseModel):
     arriving_mb: int = Field(
         1024,
         ge=1,
-        description="the most that an owner may have on its way in through /transfer: large contents, until they are"
-        " whole; at least the largest one always has room",
+        description="the most that an owner may have on its way through /transfer: large archives, in pieces; at least"
+        " the largest one always has room",
     )
     allow_unsandboxed: bool = Field(
         False, description="run callers' code even if this machine cannot sandbox it: a risk"

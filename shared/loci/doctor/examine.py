@@ -21,7 +21,6 @@ from loci.documents.ingest.index_writer import Progress
 from loci.events.notices import NAME as NOTIFY
 from loci.files.checks import check_files
 from loci.tools.checks import check_tool_servers
-from loci.transfer.checks import check_arriving
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,6 @@ def _app(app: App, secrets: Callable[[], int], *, fix: bool) -> Iterator[Finding
         if any(one.state == "fault" for one in on_aws):
             return
     yield from run_check("records", lambda: check_records(app, fix=fix))
-    yield from check_arriving(app, fix=fix)
     if notices := app.events.notices:
         yield from run_checks(NOTIFY, notices.findings)
     if settings.mode == "aws" and settings.aws.search != "s3" and settings.aws.search_url is None:

@@ -1,6 +1,6 @@
-"""Documents as an archive has them: with what is known of them, and with the texts that tools replaced."""
+"""Documents that come out of an archive: written back with what was known of them, and with their earlier texts."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 
@@ -12,13 +12,10 @@ from loci.documents.content.encodings import require_text
 from loci.documents.document import LOCK_WAIT_SECONDS, Document
 from loci.documents.document_ids import ids_for, lock_name
 from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter
-from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, blob_key, checked_path, file_of
-from loci.documents.ingest.outcome import FileFailure
+from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, blob_key, file_of
 from loci.documents.library import Library
 from loci.documents.writing.deletions import DeletedDocument, Deletions
 from loci.documents.writing.history import History, PastWrite, hash_of
-
-PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +23,13 @@ class ArchivedDocument:
     """A document that comes back."""
 
     document: Document
-    """The document as it was known. What its text says is read out of the text again."""
+    """The document as it was known. Whatever its text says is read out of the text again."""
     text: bytes
     history: tuple[PastWrite, ...] = ()
 
 
 class DocumentArchive:
-    """Gives documents with their histories, and takes them back."""
+    """Takes documents back, and tells what is in their places."""
 
     def __init__(
         self,
@@ -51,101 +48,65 @@ class DocumentArchive:
         self._deletions = deletions
         self._history = History(blobs)
 
-    def documents(self, owner: Owner, after: str | None) -> Iterator[tuple[Document, bytes | None] | FileFailure]:
-        """All documents behind that id, in the order of their ids; the text too, if it had to be read."""
-        while True:
-            page, after = self._catalog.page(owner, PAGE, after)
-            for one in page:
-                if one.root is None and one.sha256:
-                    yield one, None
-                    continue
-                try:
-                    yield one, self._library.content(owner, one)
-                except (NotFound, Refused) as error:
-                    yield FileFailure(one.path, str(error))
-            if after is None:
-                return
+    def text(self, owner: Owner, document: Document) -> bytes:
+        """The text of a document, also of one in a folder. Raises `NotFound` or `Refused`."""
+        return self._library.content(owner, document)
 
-    def text(self, owner: Owner, id: str) -> bytes:
-        """The text of the document with this id."""
-        return self._library.content(owner, self._library.get(owner, id))
-
-    def deleted(self, owner: Owner) -> list[DeletedDocument]:
-        """The documents without a file that tools deleted."""
-        return self._deletions.every(owner)
-
-    def is_deleted(self, owner: Owner, path: str) -> bool:
-        """True if it is known that a tool deleted the document at this path."""
-        return self._deletions.find(owner, path) is not None
-
-    def histories(self, owner: Owner) -> Callable[[str], list[PastWrite]]:
-        """Tells the history of a document by its path. The places of all are looked up once."""
-        return self._history.all(owner)
-
-    def history(self, owner: Owner, path: str) -> list[PastWrite]:
-        """The history of one document."""
-        return self._history.of(owner, path)
-
-    def get(self, owner: Owner, id: str) -> Document | None:
-        """The document with this id."""
-        return self._catalog.document(owner, id)
-
-    def find(self, owner: Owner, path: str) -> Document | None:
-        """The document at this path."""
-        return self._catalog.find(owner, path).document
-
-    def hash_now(self, owner: Owner, document: Document) -> str | None:
-        """The hash of the text as it is now. None if it is gone."""
-        if document.root is None and document.sha256:
-            return document.sha256
+    def hash_at(self, owner: Owner, path: str) -> str | None:
+        """The hash of the document at this path; empty if its text is gone. None if there is no document."""
+        document = self._catalog.find(owner, path).document
+        if document is None or (document.root is None and document.sha256):
+            return document and document.sha256
         with suppress(NotFound, Refused):
             return hash_of(self._library.content(owner, document))
-        return None
+        return ""
 
-    def folder_with(self, owner: Owner, path: str) -> str | None:
+    def file_at(self, owner: Owner, path: str) -> str | None:
         """The file of this machine that this path would name, if its folder is one of this machine."""
         first = path.partition("/")[0]
         roots = self._catalog.roots(owner).values()
         return next((file_of(path, one) for one in roots if one.name == first), None)
 
+    def is_deleted(self, owner: Owner, path: str) -> bool:
+        """True if it is known that a tool deleted the document at this path."""
+        return self._deletions.find(owner, path) is not None
+
     def restore(self, owner: Owner, some: Sequence[ArchivedDocument]) -> list[LociError | None]:
         """Write documents whose paths are free. Returns the error of each that could not be written."""
-        drafts: list[DocumentDraft | LociError] = [self._draft(owner, one) for one in some]
+        drafts = [self._draft(owner, one) for one in some]
         ready = [one for one in drafts if isinstance(one, DocumentDraft)]
         embedded = iter(self._writer.embed(owner, ready).drafts if ready else ())
         errors: list[LociError | None] = []
         with ExitStack() as locks:
-            busy = self._lock(owner, [one.document.path for one in some], locks)
+            # In one order, so that two imports never wait for each other.
+            names = sorted({lock_name(one.document.path) for one in some})
+            held = {name for name in names if locks.enter_context(self._locks.take(owner, name, LOCK_WAIT_SECONDS))}
             with self._writer.together():
                 for one, draft in zip(some, drafts, strict=True):
-                    if isinstance(draft, LociError):
-                        errors.append(draft)
-                        continue
-                    embedded_draft = next(embedded)
-                    path = one.document.path
-                    errors.append(busy.get(lock_name(path)) or self._put(owner, one, embedded_draft))
+                    error = draft if isinstance(draft, LociError) else self._put(owner, one, next(embedded), held)
+                    errors.append(error)
         return errors
 
     def restore_deleted(self, owner: Owner, deleted: DeletedDocument, history: Sequence[PastWrite]) -> None:
         """Note that a document was deleted, so that this can be undone."""
-        checked_path(deleted.path)
         self._history.restore(owner, deleted.path, history)
         self._deletions.keep(owner, deleted)
 
     def _draft(self, owner: Owner, one: ArchivedDocument) -> DocumentDraft | LociError:
         known, text = one.document, one.text
         try:
-            if checked_path(known.path) != known.path:
-                raise Refused(f"{known.path!r} is not a path of a document", "Write it plainly", code="BAD_PATH")
             require_text(known.path, text)
             if len(text) > MAX_DOCUMENT_BYTES:
                 raise Refused(f"{known.path} is larger than 10 MB", "Split it", code="FILE_TOO_LARGE")
             entry = self._catalog.find(owner, known.path)
             if entry.document is not None:
                 raise lost_race("document")
-            id, version = self._own_id(owner, known, entry.id, entry.version)
         except LociError as error:
             return error
+        id, version = entry.id, entry.version
+        if known.id != id and known.id in ids_for(known.path):  # the id that clients know, if it is free
+            held, at = self._catalog.with_version(owner, known.id)
+            id, version = (known.id, at) if held is None else (id, version)
         draft = self._writer.draft(id, known.path, None, text, version, None, changed_on=known.changed_on)
         document = replace(
             draft.document,
@@ -157,25 +118,11 @@ class DocumentArchive:
         )
         return replace(draft, document=document)
 
-    def _own_id(self, owner: Owner, known: Document, free: str, version: str) -> tuple[str, str]:
-        """The id that the document had, if a document at its path can have it and none has it here."""
-        if known.id != free and known.id in ids_for(known.path):
-            held, at = self._catalog.with_version(owner, known.id)
-            if held is None:
-                return known.id, at
-        return free, version
-
-    def _lock(self, owner: Owner, paths: Sequence[str], locks: ExitStack) -> dict[str, Unavailable]:
-        """Take the locks of all, in one order, so that two who do that never wait for each other."""
-        busy: dict[str, Unavailable] = {}
-        for name in sorted({lock_name(path) for path in paths}):
-            if not locks.enter_context(self._locks.take(owner, name, LOCK_WAIT_SECONDS)):
-                busy[name] = Unavailable("Somebody else writes this document", "Try again in a minute", code="BUSY")
-        return busy
-
-    def _put(self, owner: Owner, one: ArchivedDocument, draft: DocumentDraft) -> LociError | None:
-        """History and text come first: whoever sees the record finds them."""
+    def _put(self, owner: Owner, one: ArchivedDocument, draft: DocumentDraft, held: set[str]) -> LociError | None:
+        """History and text come first: a reader who sees the record finds them."""
         document = draft.document
+        if lock_name(document.path) not in held:
+            return Unavailable("Somebody else writes this document", "Try again in a minute", code="BUSY")
         if self._catalog.with_version(owner, document.id)[1] != draft.version:
             return lost_race("document")
         self._history.restore(owner, document.path, one.history)

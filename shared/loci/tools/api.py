@@ -29,7 +29,6 @@ from loci.tools.secrets import Secrets
 from loci.tools.tool_changes import ToolChange, change_of
 from loci.tools.tool_list import ToolList
 from loci.tools.tool_search import KnownTool
-from loci.tools.tool_server import SeenTool
 from loci.tools.usage import Usage
 from loci.tools.waiting_calls import WaitingCalls
 
@@ -100,10 +99,6 @@ class Tools:
         """The entries of the servers without any secret, as they can be taken elsewhere."""
         return {one.name: portable(one.name, one.entry) for one in self.known(owner)}
 
-    def seen(self, owner: Owner, name: str) -> dict[str, SeenTool]:
-        """A server's tools as they are accepted, also those that it does not list now."""
-        return self.parts.tool_list.seen(owner, name)
-
     def check_place(self, name: str, entry: object) -> None:
         """Raise `Refused` if Loci connects to no server like this one."""
         self.parts.reaching.check_place(name, checked_entry(name, entry))
@@ -117,7 +112,6 @@ class Tools:
         owner: Owner,
         name: str,
         entry: object,
-        seen: Mapping[str, SeenTool],
         *,
         no_variables: bool,
         only_public: bool,
@@ -126,7 +120,7 @@ class Tools:
 
         `no_variables`, `only_public`: as in its `Entry`, whatever the archive says.
         """
-        self.parts.tool_list.restore(owner, name, entry, seen, no_variables=no_variables, only_public=only_public)
+        self.parts.tool_list.restore(owner, name, entry, no_variables=no_variables, only_public=only_public)
 
     def remove(self, owner: Owner, name: str) -> None:
         """Forget a server, and the login to it."""

@@ -73,12 +73,6 @@ def _is_same(one: UpstreamTool, other: UpstreamTool) -> bool:
     return one == other or version_of(one) == version_of(other)
 
 
-def fingerprints(tools: Iterable[UpstreamTool], kept: Mapping[str, SeenTool]) -> dict[str, SeenTool]:
-    """The tools as they were seen and are accepted, without their texts."""
-    as_they_were = {one.name: SeenTool(version_of(one), one.safe) for one in tools if one.name not in kept}
-    return {name: SeenTool(one.version, one.safe) for name, one in kept.items() if one.version} | as_they_were
-
-
 def change_of(tool: UpstreamTool) -> ToolChange:
     """The change of a tool that was seen otherwise."""
     before = tool.seen.text.split("\n") if tool.seen and tool.seen.text else []

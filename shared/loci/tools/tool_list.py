@@ -18,7 +18,7 @@ from loci.tools.configuration import NAME, Configured, Entry, checked_entry, che
 from loci.tools.policy import word_of
 from loci.tools.ports import AskLater, ToolServers
 from loci.tools.reaching import Reaching
-from loci.tools.tool_changes import fingerprints, remembered, restored, stored, version_of
+from loci.tools.tool_changes import remembered, restored, stored, version_of
 from loci.tools.tool_server import SeenTool, UpstreamTool
 
 SERVER, LISTED = "tool_server", "listed_tools"
@@ -67,7 +67,7 @@ class ToolList:
         self._reaching.check(owner, name, entry)
         entry = self._reaching.closed(owner, entry)
         self._records.put(owner, SERVER, name, entry.as_json())
-        self._forget_list(owner, name, {})
+        self._forget_list(owner, name)
         return Configured(name, entry)
 
     def restore(
@@ -75,24 +75,16 @@ class ToolList:
         owner: Owner,
         name: str,
         value: object,
-        seen: Mapping[str, SeenTool],
         *,
         no_variables: bool,
         only_public: bool,
     ) -> None:
-        """Configure a server as an archive has it, with its tools as they were seen there.
-
-        Its secrets may be missing yet: the first use says which.
-        """
+        """Configure a server as an archive has it. Its secrets may be missing yet: the first use says which."""
         entry = checked_entry(checked_name(name), value)
         self._reaching.check_place(name, entry)
         entry = entry.model_copy(update={"no_variables": no_variables, "only_public": only_public})
         self._records.put(owner, SERVER, name, self._reaching.closed(owner, entry).as_json())
-        self._forget_list(owner, name, seen)
-
-    def seen(self, owner: Owner, name: str) -> dict[str, SeenTool]:
-        """The server's tools as they are accepted, also those that it does not list now."""
-        return fingerprints(*_listed(self._records.get(owner, LISTED, name)))
+        self._forget_list(owner, name)
 
     def accept(self, owner: Owner, name: str, versions: Mapping[str, str]) -> None:
         """Accept these tools as a person was shown them, each in that version.
@@ -252,12 +244,12 @@ class ToolList:
 
         return update(self._records, owner, LISTED, server.name, outcome, durable=False) is not None
 
-    def _forget_list(self, owner: Owner, name: str, seen: Mapping[str, SeenTool]) -> None:
+    def _forget_list(self, owner: Owner, name: str) -> None:
         """Forget the list, but not how its tools were seen."""
 
         def forgotten(held: Record | None) -> JsonObject | None:
             listed, kept = _listed(held)
-            known = {**fingerprints((), seen), **remembered((), listed, kept)}
+            known = remembered((), listed, kept)
             return {"tools": [], "seen": stored(known)} if known or held else None
 
         update(self._records, owner, LISTED, name, forgotten, durable=False)

@@ -1,71 +1,66 @@
-"""The nouns of moving: an item, its contents, and what becomes of it in a place that has things already."""
+"""The nouns of moving: an item, what becomes of it, and the kinds of things that travel."""
 
-import hashlib
-from collections.abc import Callable, Iterator, Sequence
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, cast, runtime_checkable
+from typing import Any, Final, Literal, cast
 
-from loci.core.errors import Conflict, LociError, Refused
+from loci.core.errors import Conflict, LociError, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject, string
-from loci.transfer.plain_values import check_plain
+from loci.core.json_shape import shape_fault
+from loci.core.stores import Record, RecordStore
 
 LONGEST_KEY: Final = 2000
-MOST_CONTENTS: Final = 200
+MOST_BLOBS: Final = 200
+DEEPEST: Final = 200
+MOST_DIGITS: Final = 300
+MOST_VALUES: Final = 100_000
+"""In the JSON of one item. No request brings more, and Loci writes far fewer."""
 DAMAGED: Final = "DAMAGED_ARCHIVE"
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """Bytes of an item."""
-
-    name: str
-    """Which of its contents this is."""
-    sha256: str
-    size: int
-    held: bytes | None = field(default=None, compare=False, repr=False)
-    """The bytes themselves, if they were read anyway."""
-
-    @staticmethod
-    def of(name: str, held: bytes) -> "Content":
-        """The content with these bytes."""
-        return Content(name, hashlib.sha256(held).hexdigest(), len(held), held)
+Word = Literal["taken", "same", "conflict", "left out", "failed", "later"]
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that an owner has."""
+    """One thing that an owner has: a record, and the names of its blobs."""
 
-    part: str
-    """The kind of thing, such as `documents`."""
+    kind: str
     key: str
-    """Its place in the order of its part."""
-    about: JsonObject
-    """The facts about it besides its contents."""
-    contents: tuple[Content, ...] = ()
-
-    def as_json(self) -> JsonObject:
-        """The item without the bytes of its contents."""
-        contents: list[Any] = [{"name": one.name, "sha256": one.sha256, "bytes": one.size} for one in self.contents]
-        return {"part": self.part, "key": self.key, "about": self.about, "contents": contents}
+    value: JsonObject
+    blobs: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The SHA-256 of each blob, by its name; empty until an archive has it."""
 
     @staticmethod
-    def from_json(value: object) -> "Item":
-        """The item of such an object. Raises `Refused` if it is none."""
-        try:
-            check_plain(value)
-            fields = cast("dict[str, Any]", value)
-            contents = tuple(
-                Content(string(one["name"]), checked_hash(one["sha256"]), _size(one["bytes"]))
-                for one in fields["contents"]
-            )
-            about = fields["about"]
-            key = string(fields["key"])
-            if not isinstance(about, dict) or len(key) > LONGEST_KEY or len(contents) > MOST_CONTENTS:
-                raise TypeError
-            return Item(string(fields["part"]), key, cast("JsonObject", about), contents)
-        except (KeyError, TypeError, ValueError):
-            raise Refused("An item is not written as items are", "Export it again", code=DAMAGED) from None
+    def of(kind: str, line: object) -> "Item":
+        """The item of a line in an archive. Raises `ValueError`, or an error like it, if it is not one."""
+        fields = cast("dict[str, Any]", line)
+        key, value = string(fields["key"]), fields["value"]
+        blobs = {name: checked_hash(one) for name, one in cast("dict[str, Any]", fields["blobs"]).items()}
+        if not isinstance(value, dict) or len(key) > LONGEST_KEY or len(blobs) > MOST_BLOBS:
+            raise ValueError(key[:80])
+        return Item(kind, key, cast("JsonObject", value), blobs)
+
+    @property
+    def line(self) -> JsonObject:
+        """The item as a line in an archive."""
+        return {"key": self.key, "value": self.value, "blobs": dict(self.blobs)}
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """An item, and the way to the bytes of its blobs."""
+
+    item: Item
+    load: Callable[[str], bytes]
+
+    @property
+    def only_blob(self) -> bytes:
+        """The bytes of the item's one blob."""
+        [name] = self.item.blobs
+        return self.load(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,150 +68,128 @@ class Unreadable:
     """A thing that cannot be taken along, and why."""
 
     name: str
-    reason: str
-
-
-Load = Callable[[str], bytes]
-"""Gives the bytes of the content of this name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """An item, and how to get its contents."""
-
-    item: Item
-    load: Load
-
-
-@dataclass(frozen=True, slots=True)
-class New:
-    """It is not here yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class Same:
-    """It is here already."""
-
-
-@dataclass(frozen=True, slots=True)
-class Clash:
-    """Something else is in its place."""
-
     why: str
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """It is not taken here."""
+class Outcome:
+    """The fate of an item in a place that has things already."""
 
-    why: str
+    word: Word
+    why: str = ""
 
 
-Verdict = New | Same | Clash | LeftOut
+TAKEN, SAME = Outcome("taken"), Outcome("same")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """A person's wishes for an import."""
+class Receiver:
+    """The owner who takes things, and whom this owner trusts."""
 
-    both: bool = False
-    """True: what clashes comes too, in another place."""
+    owner: Owner
     programs: bool = False
-    """True: servers that start a program of this machine, or get a value that is set here, come too."""
+    """True: tool servers that start a program of this machine, or get a value that is set here, come too."""
     from_afar: bool = False
-    """True: the request came over HTTP. Nobody at this machine has looked at what it brings."""
+    """True: the things came over HTTP. Nobody at this machine has looked at them."""
 
 
-class Part(Protocol):
+class Kind(ABC):
     """One kind of thing: what an owner has of it, and how it is taken back."""
 
-    @property
-    def name(self) -> str: ...
+    name: str
+    largest: int = 0
+    """The most bytes of a blob."""
 
-    def items(self, owner: Owner, after: str | None, /) -> Iterator[Item | Unreadable]:
+    @abstractmethod
+    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | Unreadable]:
         """All items in the order of their keys, those behind `after`."""
-        ...
 
-    def read(self, owner: Owner, key: str, content: str, /) -> bytes:
-        """The bytes of a content. Raises `NotFound` if it is gone."""
-        ...
-
-    def link(self, owner: Owner, key: str, content: str, /) -> str | None:
-        """A URL that gives the bytes of a large content; None if there is none."""
-        ...
-
-    def check(self, item: Item, /) -> None:
-        """Raise `Refused`, or what reading it wrongly raises, if the item is not written as this part writes them."""
-        ...
-
-    def label(self, item: Item, /) -> str:
+    @abstractmethod
+    def label(self, item: Item) -> str:
         """The name of the item for people."""
-        ...
 
-    def place(self, item: Item, content: Content, /) -> str:
-        """The path of the content in an archive."""
-        ...
+    @abstractmethod
+    def check(self, item: Item) -> None:
+        """Raise `ValueError`, or an error like it, if the item is not written as this kind is."""
 
-    def largest(self, item: Item, /) -> int:
-        """The most bytes that a content may have."""
-        ...
+    @abstractmethod
+    def look(self, to: Receiver, item: Item) -> Outcome:
+        """The outcome that `take` would have."""
 
-    def look(self, owner: Owner, item: Item, wish: Wish, /) -> Verdict:
-        """The verdict on the item: what would become of it."""
-        ...
+    @abstractmethod
+    def put(self, to: Receiver, one: Loaded) -> None:
+        """Take an item whose place is free."""
 
-    def take(self, owner: Owner, some: Sequence[Loaded], wish: Wish, /) -> list[LociError | None]:
-        """Take items in whose place is free, or as `wish` says. The error of each that could not be taken."""
-        ...
+    def take(self, to: Receiver, some: Sequence[Loaded]) -> list[Outcome]:
+        """Take the items whose places are free; an error is the outcome of its item alone."""
+        return [self._taken(to, one) for one in some]
 
-
-@runtime_checkable
-class ReadsContents(Protocol):
-    """A part that parses the contents of its items: those of an archive are checked before anything is taken."""
-
-    def check_contents(self, loaded: Loaded, /) -> None:
-        """Raise `Refused` if they are not written as this part writes them."""
-        ...
-
-
-def taken_each(some: Sequence[Loaded], take: Callable[[Loaded], None]) -> list[LociError | None]:
-    """Take items in one after the other. The error of each that could not be taken, as `Part.take` returns them."""
-    errors: list[LociError | None] = []
-    for one in some:
+    def _taken(self, to: Receiver, one: Loaded) -> Outcome:
         try:
-            take(one)
+            if (outcome := self.look(to, one.item)) == TAKEN:
+                self.put(to, one)
+        except Conflict as error:  # another import was faster: what is here now?
+            outcome = self.look(to, one.item)
+            return outcome_of(error) if outcome == TAKEN else outcome
         except LociError as error:
-            errors.append(error)
-        else:
-            errors.append(None)
-    return errors
+            return outcome_of(error)
+        return outcome
 
 
-def check(part: Part, item: Item) -> None:
-    """Raise `Refused` if the item is not written as its part writes them."""
+def outcome_of(error: LociError) -> Outcome:
+    """The outcome for an item that could not be taken."""
+    return Outcome("later" if isinstance(error, Unavailable) else "failed", str(error))
+
+
+def check(kind: Kind, item: Item) -> None:
+    """Raise `Refused` if the item is not written as its kind is."""
     try:
-        part.check(item)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        raise Refused(f"One of the {part.name} is not written as they are", "Export it again", code=DAMAGED) from None
-    most = part.largest(item)
-    if any(one.size > most for one in item.contents):
-        raise Refused(f"{part.label(item)} is larger than anything that Loci takes", "Leave it out", code=DAMAGED)
+        kind.check(item)
+    except (LociError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        why = f" ({error.what})" if isinstance(error, LociError) else ""
+        what = f"One of the {kind.name} is not written as they are{why}. Nothing was changed"
+        raise Refused(what, "Export it again", code=DAMAGED) from None
 
 
-def clashes(clash: Clash) -> Conflict:
-    """The error for an item in whose place something else is."""
-    return Conflict(clash.why, "Import it with --keep both, or change what is here")
+def parsed(raw: bytes, most: int = MOST_VALUES) -> object:
+    """The value of this JSON. Raises `ValueError` for what would take much memory, and for what no store can keep.
+
+    No store can keep NaN, endless numbers, and half a character.
+    """
+    if (fault := shape_fault(raw, most, DEEPEST)) is not None:
+        raise ValueError(fault)
+    # Not the bytes: `json` takes other encodings, too, in which they would have to be counted in another way.
+    value = json.loads(raw.decode(), parse_float=_finite, parse_int=_number, parse_constant=_finite)
+    if b"\\u" in raw:
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(text[:80])
+    return number
+
+
+def _number(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise ValueError(text[:80])
+    return int(text)
 
 
 def checked_hash(value: object) -> str:
-    """The hash, if it is one. Raises `ValueError` if it is none."""
+    """The SHA-256, if the value is one. Raises `ValueError` otherwise."""
     text = string(cast("Any", value))
     if len(text) != 64 or not set(text) <= set("0123456789abcdef"):
-        raise ValueError(text)
+        raise ValueError(text[:80])
     return text
 
 
-def _size(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(value)
-    return value
+def records_after(records: RecordStore, owner: Owner, kind: str, after: str | None) -> Iterator[Record]:
+    """The records of a kind behind that key, in the order of their keys."""
+    while True:
+        page = records.list(owner, kind, limit=500, after=after)
+        yield from page.records
+        after = page.next
+        if after is None:
+            return

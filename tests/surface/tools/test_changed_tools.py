@@ -24,8 +24,6 @@ from loci.core.settings import load_settings
 from loci.mcp.auth.pins import Pins
 from loci.mcp.server import build_server
 from loci.tools.checks import check_owner
-from loci.transfer.items import Wish
-from loci.transfer.moving import Mover
 from tests.support.at_terminal import at_terminal
 from tests.support.each import each
 from tests.support.serving import LOCI, clean_environment
@@ -202,18 +200,6 @@ async def test_configuring_a_server_anew_accepts_nothing_and_removing_it_forgets
     writes.tools.remove(LOCAL, "book")
     add(writes, book)
     assert await warned(writes) == {}
-
-
-async def test_a_change_comes_along_when_a_server_is_moved(writes: App, book: Book, tmp_path: Path) -> None:
-    book.now(writes, CHANGED["its title"], NOTE)
-    with closing(opened(tmp_path / "elsewhere")) as other:
-        mover = Mover(writes.transfer.of(LOCAL, ["servers"]), writes.transfer.parts)
-        mover.into(other.transfer.of(LOCAL), Wish(programs=True))
-        other.tools.ask(LOCAL, "book")
-        assert [*await warned(other)] == ["book:read"]
-        assert (await said(other, "book:read")).startswith("APPROVAL_PENDING")
-        book.now(other, READ, NOTE)
-        assert await warned(other) == {}
 
 
 async def test_the_operator_s_word_counts_whatever_the_server_says(tmp_path: Path, book: Book) -> None:

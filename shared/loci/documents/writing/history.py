@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from loci.core.identity import Owner
@@ -109,14 +109,8 @@ class History:
 
     def of(self, owner: Owner, path: str) -> list[PastWrite]:
         """The writes of a document, oldest first."""
-        return self._read_all(owner, self._blobs.list(owner, _prefix(path)))
-
-    def all(self, owner: Owner) -> Callable[[str], list[PastWrite]]:
-        """Tells the writes of any document, oldest first. The keys of all are listed once."""
-        keys: dict[str, list[str]] = {}
-        for key in self._blobs.list(owner, FOLDER):
-            keys.setdefault(f"{key.rpartition('/')[0]}/", []).append(key)
-        return lambda path: self._read_all(owner, keys.get(_prefix(path), []))
+        read = (read_write(self._blobs.read(owner, key)) for key in self._blobs.list(owner, _prefix(path)))
+        return [one for one in read if one is not None]
 
     def restore(self, owner: Owner, path: str, writes: Sequence[PastWrite]) -> None:
         """Keep the writes that are not kept yet."""
@@ -124,10 +118,6 @@ class History:
         for one in writes:
             if one not in kept:
                 self.keep(owner, path, one)
-
-    def _read_all(self, owner: Owner, keys: Sequence[str]) -> list[PastWrite]:
-        read = (read_write(self._blobs.read(owner, key)) for key in keys)
-        return [one for one in read if one is not None]
 
     def forget(self, owner: Owner, paths: Iterable[str]) -> None:
         """Remove all previous texts of these documents."""

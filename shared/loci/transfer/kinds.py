@@ -1,0 +1,71 @@
+"""Which kinds of things travel, and which belong to one machine."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from loci.core.stores import BlobStore, RecordStore
+from loci.scratchpad.api import Scratchpad
+from loci.transfer.documents import DeletedKind, DocumentKind
+from loci.transfer.files import FileKind
+from loci.transfer.items import Kind
+from loci.transfer.results import ResultKind
+from loci.transfer.runs import RunKind
+from loci.transfer.tools import CapabilityKind, ServerKind
+
+if TYPE_CHECKING:
+    from loci.documents.api import Documents
+    from loci.files.api import Files
+    from loci.tools.api import Tools
+    from loci.workflows.api import Workflows
+
+TRAVELS: Final = {
+    "documents": ("document",),
+    "deleted": ("deleted",),
+    "files": ("file", "file_version"),
+    "capabilities": ("capability", "capability_code"),
+    "servers": ("tool_server",),
+    "runs": ("workflow", "workflow_value"),
+    "results": ("scratchpad",),
+}
+"""The kinds of records in each kind of thing. Blobs go with the record that names them."""
+
+STAYS: Final = {
+    "places on one machine": ("root", "ingested_folder", "forgotten", "refused"),
+    "secrets, keys, logins and what they allow": (
+        *("api_key", "tool_secret", "tool_login", "pin", "pin_tries", "ended_visit", "ended_session"),
+        *("oauth_client", "oauth_client_document", "oauth_code", "oauth_grant", "oauth_grant_id"),
+        *("oauth_registrations", "oauth_remembered"),
+    ),
+    "what runs, waits or is locked": (
+        *("approval", "errand", "executor", "executor-machine", "executor-run", "executor-state", "ingesting", "run"),
+        *("scratchpad-promised", "turn", "unfinished", "workflow_owner", "workflow_slot", "workflow_waiting"),
+    ),
+    "what is made again from the rest, or counted": (
+        *("capability_vectors", "embedded", "events", "events_count", "events_wanted", "language_tokens"),
+        *("listed_tools", "notice_sent", "read", "said", "text", "tool_calls", "tool_followers", "tool_trail"),
+        *("tool_vectors",),
+    ),
+}
+"""The kinds of records that no archive has, by why. An archive with another kind than those above is refused."""
+
+
+def all_kinds(
+    records: RecordStore,
+    blobs: BlobStore,
+    scratchpad: Scratchpad,
+    documents: "Callable[[], Documents]",
+    files: "Callable[[], Files]",
+    tools: "Callable[[], Tools]",
+    workflows: "Callable[[], Workflows]",
+    largest_file: int,
+) -> Sequence[Kind]:
+    """The kinds that travel, in the order in which they are taken."""
+    return [
+        DocumentKind(records, blobs, documents),
+        DeletedKind(records, blobs, documents),
+        FileKind(files, largest_file),
+        CapabilityKind(tools),
+        ServerKind(tools),
+        RunKind(workflows),
+        ResultKind(scratchpad),
+    ]

@@ -1,0 +1,230 @@
+"""Exports of other programs as documents: conversations of claude.ai, and the memory of the reference memory server.
+
+Anthropic does not document the format of its export. This reads what such exports have had since 2024, and refuses
+another shape.
+"""
+
+import json
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, Final, cast
+
+from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError
+
+from loci.core.errors import Refused
+from loci.core.json import JsonObject
+from loci.documents.document_ids import ids_for
+from loci.documents.ingest.local_files import blob_key, checked_path
+from loci.transfer.documents import bare_document
+from loci.transfer.items import Item, Loaded, Unreadable
+
+KNOWN: Final = ("claude", "memory-server")
+CONVERSATIONS: Final = "conversations.json"
+LARGEST: Final = 512 << 20
+NOT_IN_A_NAME: Final = re.compile(r'[\s/\\:*?"<>|#^\[\]]+')
+LONGEST_NAME: Final = 100
+SPEAKERS: Final = {"human": "Human", "assistant": "Claude"}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A text that becomes a document."""
+
+    path: str
+    """Below the folder for all of them."""
+    text: str
+    day: str | None = None
+    """The day of its last change."""
+
+
+def notes_at(path: Path, kind: str | None, into: str | None) -> Iterator[Loaded | Unreadable]:
+    """The notes of another program at a path, as documents below a folder. An odd one is refused before any comes."""
+    if kind is not None and kind not in KNOWN:
+        advice = f"Give --from with one of {', '.join(KNOWN)}; a folder of markdown: loci ingest FOLDER"
+        raise Refused(f"Loci knows no {kind[:40]!r}", advice, code="UNKNOWN_FORMAT")
+    if not path.exists():
+        advice = f"Give the path of an archive of loci export, or of an export of {', '.join(KNOWN)}"
+        raise Refused(f"There is no {path}", advice, code="NO_SUCH_PATH")
+    kind = kind or _kind_of(path)
+    read = _conversations if kind == "claude" else _entities
+    folder = (into or kind).strip("/")
+    for note in [*read(path)]:
+        try:
+            yield _document(note, folder)
+        except Refused as error:
+            yield Unreadable(note.path, str(error))
+
+
+def _kind_of(path: Path) -> str:
+    file = path / CONVERSATIONS if path.is_dir() else path
+    if file.name == CONVERSATIONS and file.is_file():
+        return "claude"
+    if file.suffix.lower() in (".jsonl", ".json") and file.is_file():
+        return "memory-server"
+    advice = f"Say it with --from {' or '.join(KNOWN)}; a folder of markdown: loci ingest FOLDER"
+    raise Refused(f"{path} is no archive of Loci, and not of another program that it knows", advice)
+
+
+def _document(note: Note, folder: str) -> Loaded:
+    path, content = checked_path(f"{folder}/{note.path}"), note.text.encode("utf-8", "replace")
+    id = next(ids_for(path))
+    value: JsonObject = bare_document(path, changed_on=note.day)
+    return Loaded(Item("documents", id, value, {blob_key(id): ""}), lambda _: content)
+
+
+# Conversations with Claude
+
+
+def _day(time: str | None) -> str | None:
+    return date.fromisoformat(time[:10]).isoformat() if time else None
+
+
+Day = Annotated[str | None, AfterValidator(_day)]
+
+
+class _Part(BaseModel):
+    type: str = ""
+    text: str | None = None
+
+
+class _Attachment(BaseModel):
+    file_name: str | None = None
+    extracted_content: str | None = None
+
+
+class _Message(BaseModel):
+    sender: str | None = None
+    text: str | None = None
+    content: list[_Part] | None = None
+    attachments: list[_Attachment] | None = None
+
+    def said(self) -> str:
+        """The texts of the message, and those that were attached to it."""
+        parts = [one.text or "" for one in self.content or () if one.type == "text"]
+        texts = ["\n\n".join(one for one in parts if one.strip()) or self.text or ""]
+        for one in self.attachments or ():
+            if one.extracted_content:
+                texts.append(f"Attached {one.file_name or 'file'}:\n\n{one.extracted_content}")
+        whole = "\n\n".join(one for one in texts if one.strip())
+        return whole and f"## {SPEAKERS.get(self.sender or '', 'Message')}\n\n{whole}"
+
+
+class _Conversation(BaseModel):
+    uuid: str = Field(pattern="^[A-Za-z0-9_-]{1,100}$")
+    chat_messages: list[_Message] | None
+    name: str | None = None
+    created_at: Day = None
+    updated_at: Day = None
+
+
+def _conversations(path: Path) -> Iterator[Note]:
+    """One note for each conversation; one without a text is left out."""
+    text = _text_of(path / CONVERSATIONS if path.is_dir() else path)
+    try:
+        conversations = TypeAdapter(list[_Conversation]).validate_json(text)
+    except (ValidationError, ValueError):
+        what = f"{CONVERSATIONS} is not written as exports of claude.ai are"
+        advice = "Its format may have changed: import the conversations as markdown"
+        raise Refused(what, advice, code="BAD_FORMAT") from None
+    taken: set[str] = set()
+    for one in conversations:
+        said = [text for message in one.chat_messages or () if (text := message.said())]
+        if said:
+            title = (one.name or "").strip() or "Conversation"
+            head = ["---", f"title: {json.dumps(title, ensure_ascii=False)}", "tags: [conversation]"]
+            head += [f"date: {one.created_at}"] if one.created_at else []
+            head += [f"source: claude.ai/chat/{one.uuid}", "---", f"# {_line(title)}"]
+            content = "\n\n".join(["\n".join(head), *said]) + "\n"
+            yield Note(_file_name(f"{one.created_at or ''} {title}", taken), content, one.updated_at)
+
+
+# The reference memory server
+
+
+@dataclass(slots=True)
+class _Entity:
+    name: str
+    kind: str
+    observations: list[str] = field(default_factory=list[str])
+    relations: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+
+def _entities(path: Path) -> Iterator[Note]:
+    """One note for each entity: its type as a tag, its observations, and its relations as links."""
+    entities: dict[str, _Entity] = {}
+    relations: list[tuple[str, str, str]] = []
+    for number, line in enumerate(_text_of(path).split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            match json.loads(line):
+                case {"type": "entity", "name": str(name), "entityType": str(kind), **more}:
+                    known = entities.setdefault(name, _Entity(name, kind))
+                    known.observations += _texts(cast("dict[str, Any]", more).get("observations"))
+                case {"type": "relation", "from": str(source), "to": str(target), "relationType": str(kind)}:
+                    relations.append((source, kind, target))
+                case _:
+                    raise ValueError
+        except (ValueError, RecursionError):
+            what = f"Line {number} is neither an entity nor a relation of the memory server"
+            raise Refused(what, "Correct it, or leave it out", code="BAD_FORMAT") from None
+    for source, kind, target in relations:
+        entities.setdefault(source, _Entity(source, "")).relations.append((kind, target))
+        entities.setdefault(target, _Entity(target, ""))
+    taken: set[str] = set()
+    files = {name: _file_name(name, taken) for name in entities}
+    for one in entities.values():
+        yield Note(files[one.name], _entity_text(one, files))
+
+
+def _texts(observations: object) -> list[str]:
+    """The texts in a list of observations. Raises `ValueError` for another value."""
+    if not isinstance(observations, list | None):
+        raise ValueError
+    return [one for one in cast("list[object]", observations or []) if isinstance(one, str)]
+
+
+def _entity_text(one: _Entity, files: dict[str, str]) -> str:
+    lines = ["---", f"title: {json.dumps(one.name, ensure_ascii=False)}"]
+    lines += [f"tags: [{json.dumps(one.kind, ensure_ascii=False)}]"] if one.kind else []
+    lines += ["---", f"# {_line(one.name)}", ""]
+    lines += [f"- {_line(observation)}" for observation in one.observations]
+    if one.relations:
+        lines += ["", "## Relations", ""]
+        lines += [f"- {_line(kind)} [[{files[target].removesuffix('.md')}]]" for kind, target in one.relations]
+    return "\n".join(lines) + "\n"
+
+
+# Both
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _file_name(title: str, taken: set[str]) -> str:
+    """A file's name for a title. No two are the same, also where upper and lower case are."""
+    plain = NOT_IN_A_NAME.sub(" ", "".join(one if one.isprintable() else " " for one in title)).strip(" .")
+    name = start = plain[:LONGEST_NAME].strip(" .") or "untitled"
+    number = 1
+    while name.casefold() in taken:
+        number += 1
+        name = f"{start} {number}"
+    taken.add(name.casefold())
+    return f"{name}.md"
+
+
+def _text_of(path: Path) -> str:
+    """The text of a file. Raises `Refused`."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode) or path.stat().st_size > LARGEST:
+            raise Refused(f"{path} is no file, or larger than {LARGEST >> 20} MB", "Name another")
+        return path.read_text("utf-8-sig")
+    except OSError as error:
+        raise Refused(f"{path} cannot be read ({error.strerror})", "Correct the path") from None
+    except UnicodeDecodeError:
+        raise Refused(f"{path} is not UTF-8", "Export it again") from None
