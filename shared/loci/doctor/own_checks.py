@@ -7,8 +7,7 @@ from typing import Final
 from loci.app import App
 from loci.core.finding import Finding, counted, first_names, run_check, run_checks
 from loci.core.identity import Owner
-from loci.documents.checks import check_documents, check_links, check_vectors
-from loci.documents.index_checks import check_index
+from loci.documents.checks import check_documents, check_index, check_links, check_vectors
 from loci.sandbox.wall.probe import Unsafe, offered, strongest
 from loci.tools.checks import NAME as TOOL_SERVERS
 from loci.tools.checks import check_owner

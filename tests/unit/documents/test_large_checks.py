@@ -13,9 +13,8 @@ from loci.core.finding import Finding
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
 from loci.core.stores import ABSENT, RecordPage, RecordStore
-from loci.documents.checks import check_documents, check_files, check_spare_texts, check_texts
+from loci.documents.checks import check_documents, check_files, check_index, check_spare_texts, check_texts
 from loci.documents.document import Document, Problem
-from loci.documents.index_checks import check_index
 from loci.documents.ingest.local_files import blob_key
 from tests.support.each import each
 
