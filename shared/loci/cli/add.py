@@ -14,11 +14,11 @@ from loci.cli.terminal import (
     DataOption,
     JsonOption,
     KeyOption,
+    here_only,
     open_app,
 )
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
-from loci.core.settings import Settings
 
 if TYPE_CHECKING:
     from loci.files.api import Files
@@ -68,7 +68,7 @@ def add(
 
     With --url, the files are sent to another Loci server, which reads them: only those that it does not have yet.
 
-    Examples: loci add report.pdf 'costs/*.xlsx'; loci add -r ~/papers; pbpaste | loci add - --name notes.md
+    Examples: loci add report.pdf costs/*.xlsx; loci add -r ~/papers; pbpaste | loci add - --name notes.md
     """
     if name is not None and len(paths) != 1:
         raise Refused("--name is for one file", "Add the others without it", code="TOO_MANY_FILES")
@@ -87,40 +87,23 @@ def add(
 
 
 def _here(wanted: Sequence[str], name: str | None, data: Path | None, config: Path | None) -> list[Added]:
-    files = open_app(data, config, _need_data_folder).files
+    files = open_app(data, config, here_only("Run: loci add FILE --url https://…/mcp --key KEY")).files
     before = {one.id: one.newest for one in files.listed(LOCAL)}
     done = add_each(wanted, lambda path, stage: _added(files, path, name, before, stage))
     files.upkeep.embed_missing(LOCAL)
     return done
 
 
-def _need_data_folder(settings: Settings) -> None:
-    if settings.mode != "embedded":
-        raise Refused(
-            "On AWS, files come through the endpoint",
-            "Run: loci add FILE --url https://…/mcp --key KEY",
-            code="NOT_EMBEDDED",
-        )
-
-
 def _expanded(paths: Sequence[str], *, recursive: bool) -> Iterator[str]:
-    """The files behind the arguments: a pattern that the shell left alone, and the files in folders, in order."""
+    """The files behind the arguments: those that are named, and those in folders, in order."""
     for path in paths:
         found = Path(path).expanduser()
-        if path == STDIN or found.is_file():
-            yield path
-        elif found.is_dir():
-            if not recursive:
-                raise Refused(f"{path} is a folder", "To add the files in it: loci add --recursive", code="IS_A_FOLDER")
+        if path == STDIN or not found.is_dir():
+            yield path  # one that is missing is told later
+        elif recursive:
             yield from map(str, _walked(found))
-        elif any(one in path for one in "*?["):
-            pattern = found.relative_to(found.anchor) if found.is_absolute() else found
-            matches = sorted(Path(found.anchor or ".").glob(str(pattern)))
-            if not matches:
-                raise Refused(f"No file is named like {path}", "Correct the pattern", code="NO_SUCH_PATH")
-            yield from (str(one) for one in matches if one.is_file())
         else:
-            yield path  # it is told that it is missing
+            raise Refused(f"{path} is a folder", "To add the files in it: loci add --recursive", code="IS_A_FOLDER")
 
 
 def _walked(folder: Path) -> Iterator[Path]:
@@ -134,7 +117,8 @@ def _walked(folder: Path) -> Iterator[Path]:
 
 
 def _added(files: "Files", path: str, name: str | None, before: "Mapping[str, FileVersion]", stage: Stage) -> Added:
-    from loci.files.tools.lake_tools import ingestion  # slow to load, and `--help` does not need it
+    from loci.files.tools.file_views import fetched  # slow to load, and `--help` does not need them
+    from loci.files.tools.lake_tools import ingestion
 
     def watch(reached: "FileStage") -> None:
         stage(reached.text)
@@ -142,19 +126,6 @@ def _added(files: "Files", path: str, name: str | None, before: "Mapping[str, Fi
     content, own_name = content_of(path, lambda size: files.check_size(path, size))
     file = files.summarized(LOCAL, files.add(LOCAL, name or own_name, content, watch=watch), watch)
     newest, known = file.newest, before.get(file.id)
-    return Added(
-        path,
-        None if newest.status == "okay" else newest.reason or f"It is {newest.status}",
-        None,
-        ingestion(file).model_dump(mode="json"),
-        file.id,
-        file.name,
-        newest.number,
-        newest.format,
-        newest.pages,
-        newest.sheets,
-        newest.tables,
-        newest.chunks,
-        newest.remarks,
-        known is None or (known.number, known.sha256) != (newest.number, newest.sha256),
-    )
+    is_new = known is None or (known.number, known.sha256) != (newest.number, newest.sha256)
+    row, facts = (one.model_dump(mode="json") for one in (ingestion(file), fetched(file, [], None)))
+    return Added(path, None, row, facts, is_new)

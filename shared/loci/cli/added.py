@@ -2,9 +2,9 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from loci.cli.terminal import error_view, printable, shown_progress
 from loci.core.errors import LociError, Refused
@@ -20,36 +20,35 @@ class Added:
     """The outcome for one file."""
 
     path: str
-    reason: str | None = None
-    """The reason why it was not read."""
     failure: LociError | None = None
     """The error because of which it is not stored."""
-    row: Mapping[str, object] | None = None
-    """The answer of the tool add_memory about it. None: it is not stored."""
-    id: str | None = None
-    name: str = ""
-    version: int = 0
-    format: str | None = None
-    pages: int | None = None
-    sheets: Sequence[str] = ()
-    tables: int = 0
-    passages: int = 0
-    remarks: Sequence[str] = ()
+    row: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The answer of the tool ingestion_status about it, if it is stored."""
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The answer of the tool fetch_memory about it, if it is stored."""
     is_new: bool = False
+
+    @property
+    def reason(self) -> str | None:
+        """The reason why it was not read."""
+        if self.failure is not None:
+            return str(self.failure)
+        return None if self.row["status"] == "okay" else self.row["reason"] or f"It is {self.row['status']}"
 
     @property
     def line(self) -> str:
         """For people."""
         if self.reason is not None:
             return f"{self.path}: {self.reason}"
-        parts = [self.format or "", f"version {self.version}"]
-        parts += [counted(self.pages, "page")] if self.pages else []
-        parts += [counted(len(self.sheets), "sheet")] if self.sheets else []
-        parts += [counted(self.tables, "table")] if self.tables else []
-        parts += [counted(self.passages, "passage")]
+        row, facts = self.row, self.facts
+        parts = [facts.get("format") or "", f"version {row['version']}"]
+        parts += [counted(facts["num_pages"], "page")] if facts.get("num_pages") else []
+        parts += [counted(len(facts["sheet_names"]), "sheet")] if facts.get("sheet_names") else []
+        parts += [counted(facts["num_tables"], "table")] if facts.get("num_tables") else []
+        parts += [counted(row["num_chunks"], "passage")]
         unchanged = "" if self.is_new else "; unchanged"
-        remarks = "".join(f"\n    {one}" for one in self.remarks)
-        return f"{self.name}  {self.id}  ({', '.join(parts)}{unchanged}){remarks}"
+        remarks = "".join(f"\n    {one}" for one in facts.get("remarks") or ())
+        return f"{row['name']}  {row['id']}  ({', '.join(parts)}{unchanged}){remarks}"
 
 
 def add_each(wanted: Sequence[str], add: Callable[[str, Stage], Added]) -> list[Added]:
@@ -65,7 +64,7 @@ def add_each(wanted: Sequence[str], add: Callable[[str, Stage], Added]) -> list[
             try:
                 done.append(add(path, stage))
             except LociError as error:
-                done.append(Added(path, str(error), error))
+                done.append(Added(path, error))
             if len(wanted) > 1 or done[-1].failure is None:
                 progress(number, len(wanted), path)
     return done
@@ -93,7 +92,7 @@ def view(done: Sequence[Added]) -> dict[str, object]:
             raise type(error)(f"{path}: {error.what}", error.resolution, code=error.code)
         case _:
             failed = [{"path": one.path, **error_view(one.failure)} for one in done if one.failure]
-            stored = [one.row for one in done if one.row is not None]
+            stored = [one.row for one in done if one.row]
             return {"result": stored, "upload": None, **({"failed": failed} if failed else {})}
 
 
@@ -103,7 +102,7 @@ def text(done: Sequence[Added]) -> str:
     bad = [one for one in done if one.reason is not None]
     lines = ["\n".join(map(printable, one.line.split("\n"))) for one in good]
     lines += ["Not read:", *(f"  {printable(one.line)}" for one in bad)] if bad else []
-    passages = sum(one.passages for one in good)
+    passages = sum(one.row["num_chunks"] for one in good)
     return "\n".join(
         [*lines, f"{counted(len(good), 'file')} read, {counted(passages, 'passage')}; {len(bad)} not read."]
     )

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from loci.cli.pin import asked_pin, check_person
-from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, printable
-from loci.core.errors import NotFound, Refused
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, here_only, open_app, printable
+from loci.core.errors import NotFound
 from loci.core.identity import LOCAL
 from loci.core.json import Json, JsonObject
 from loci.core.seen import seen
-from loci.core.settings import Settings
 from loci.mcp.auth.pins import no_pin, pins_of
 from loci.workflows.run import WITH_PIN, Answerer, status_said
 
@@ -42,7 +41,7 @@ def approve(
     as_json: JsonOption = False,
 ) -> None:
     """Approve the step at which a workflow waits, or a call that waits, or list what waits. It asks for your PIN."""
-    app = open_app(data, config, _embedded)
+    app = open_app(data, config, here_only("Open the link that the workflow's answer has"))
     app.workflows.wait_for_ends()
     try:
         if watch:
@@ -125,8 +124,3 @@ def _told(asked: JsonObject) -> list[str]:
     code = [f"  {line}" for line in str(asked["code"] or "").splitlines()]
     arguments = json.dumps(asked["arguments"], ensure_ascii=False)
     return [f"{id}  {who} wants to {what}: {asked['reason']}", *title, f"  {arguments}", *code]
-
-
-def _embedded(settings: Settings) -> None:
-    if settings.mode != "embedded":
-        raise Refused("These are the settings of a deployment on AWS", "Open the link that the workflow's answer has")

@@ -60,7 +60,7 @@ def connect(
 ) -> None:
     """Connect an MCP client on this machine to Loci.
 
-    Loci shows the change to the client's file, asks, keeps a copy beside it, and changes nothing else in the file. A
+    Loci shows its entry in the client's file, asks, keeps a copy beside it, and changes nothing else in the file. A
     client that needs a key gets the one in --key or LOCI_KEY. Without a key, clients sign in if the server asks for it.
     """
     if not NAME.fullmatch(name):
@@ -76,7 +76,7 @@ def connect(
         done = f"{name} is not in {known.file}" if remove else f"{known.title} is connected already: {known.file}"
         _tell(known, change, None, done, as_json=as_json)
         return
-    _ask(change, yes=yes, as_json=as_json)
+    _ask(known, name, entry, yes=yes, as_json=as_json)
     copy = write(change)
     done = f"{known.title} is {'no longer connected' if remove else 'connected'}. Start it again to see that."
     _tell(known, change, copy, done, as_json=as_json)
@@ -121,14 +121,20 @@ def _absolute(one: str | Path) -> str:
     return str(one) if str(one).startswith("--") else str(Path(one).expanduser().absolute())
 
 
-def _ask(change: Change, *, yes: bool, as_json: bool) -> None:
+def _ask(client: McpClient, name: str, entry: JsonObject | None, *, yes: bool, as_json: bool) -> None:
+    """Show the entry, without the key, and ask."""
     if not as_json:
-        typer.echo("\n".join(printable(line) for line in change.shown().split("\n")).rstrip("\n"))
+        hidden = {
+            key: dict.fromkeys(one, "***") if isinstance(one, dict) else one for key, one in (entry or {}).items()
+        }
+        shown = "nothing" if entry is None else json.dumps(hidden, ensure_ascii=False, indent=2)
+        typer.echo(printable(f"{client.file}, {client.section}:"))
+        typer.echo("\n".join(printable(line) for line in f"{name}: {shown}".split("\n")))
     if yes:
         return
     if as_json or not sys.stdin.isatty():
         raise Refused("Nothing was changed", "Say --yes to write this", code="NOT_CONFIRMED")
-    typer.confirm(f"Write this to {printable(str(change.file))}?", abort=True)
+    typer.confirm(f"Write this to {printable(str(client.file))}?", abort=True)
 
 
 def _tell(client: McpClient, change: Change, copy: Path | None, done: str, *, as_json: bool) -> None:
@@ -139,10 +145,8 @@ def _tell(client: McpClient, change: Change, copy: Path | None, done: str, *, as
     typer.echo(printable(done))
     if copy is not None:
         typer.echo(printable(f"The file as it was, with the keys that it had: {copy}"))
-    if change.is_readable_by_others:
-        typer.echo(
-            printable(f"Others on this machine can read {change.file}, and the keys in it: chmod 600 prevents that")
-        )
+    if os.name == "posix" and change.file.stat().st_mode & 0o077:
+        typer.echo(printable(f"Others on this machine can read {change.file}: chmod 600 keeps its keys from them"))
 
 
 def _list(name: str, *, as_json: bool) -> None:

@@ -13,16 +13,16 @@ from loci.cli.terminal import (
     DataOption,
     JsonOption,
     KeyOption,
+    here_only,
     kept_line,
     left_out_lines,
     open_app,
     short_list,
     shown_progress,
 )
-from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.core.layout import UPLOADS_OF_LOCAL
-from loci.core.settings import Settings, load_settings
+from loci.core.settings import load_settings
 from loci.documents.ingest.folder_scan import FolderScan
 from loci.documents.ingest.outcome import IngestSummary
 
@@ -53,20 +53,12 @@ def ingest(
         scan = FolderScan(load_settings({"data": data}, config).use_gitignore)
         _send(paths, to, key or os.environ.get("LOCI_KEY"), scan, as_json=as_json)
         return
-    app = open_app(data, config, _need_files)
+    app = open_app(data, config, here_only(f"Upload them: aws s3 sync FOLDER s3://BUCKET/{UPLOADS_OF_LOCAL}"))
     with shown_progress() as progress:
         summary = app.documents.ingest(LOCAL, paths, progress)
     typer.echo(json.dumps(_view(summary)) if as_json else _text(summary))
     if summary.failed:
         raise typer.Exit(1)
-
-
-def _need_files(settings: Settings) -> None:
-    if settings.mode != "embedded":
-        upload = f"aws s3 sync FOLDER s3://{settings.aws.bucket or 'BUCKET'}/{UPLOADS_OF_LOCAL}"
-        raise Refused(
-            "On AWS, Loci reads documents from the bucket", f"Upload them with: {upload}", code="NOT_EMBEDDED"
-        )
 
 
 def _view(summary: IngestSummary) -> dict[str, object]:

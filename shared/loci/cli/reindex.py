@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loci.cli.terminal import ConfigOption, DataOption, JsonOption, owner_name, short_list, shown_progress
+from loci.cli.terminal import (
+    ConfigOption,
+    DataOption,
+    JsonOption,
+    named_owner,
+    owner_name,
+    short_list,
+    shown_progress,
+)
 from loci.core.errors import Refused
 from loci.core.finding import counted
-from loci.core.identity import LOCAL, Owner, UnnamedOwner
+from loci.core.identity import Owner, UnnamedOwner
 from loci.core.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -82,13 +90,9 @@ def reindex(
 
 def _named(tenant: str | None, subject: str | None, *, every: bool) -> Owner | None:
     """The one owner; None for all of them."""
-    if (tenant is None) != (subject is None) or tenant == "" or subject == "":
-        raise Refused("An owner has both a tenant and a subject", "Give both --tenant and --subject, or neither")
-    if every and tenant is not None:
+    if every and (tenant is not None or subject is not None):
         raise Refused("--all already means every owner", "Give --all, or --tenant and --subject, not both")
-    if every:
-        return None
-    return LOCAL if tenant is None or subject is None else Owner(tenant, subject)
+    return None if every else named_owner(tenant, subject)
 
 
 def _settings(stack: str | None, data: Path | None, config: Path | None) -> Settings:

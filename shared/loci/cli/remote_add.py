@@ -61,22 +61,7 @@ class RemoteAdd:
             self._send(name, content, stage)
         row = self._read(id, digest, stage)
         facts = self._ask("fetch_memory", memory_ids=[id]).get(id, {})
-        return Added(
-            path,
-            None if row["status"] == "okay" else str(row["reason"]),
-            None,
-            row,
-            id,
-            name,
-            row["version"],
-            facts.get("format"),
-            facts.get("num_pages"),
-            facts.get("sheet_names") or (),
-            facts.get("num_tables", 0),
-            row["num_chunks"],
-            facts.get("remarks") or (),
-            is_new,
-        )
+        return Added(path, None, row, facts, is_new)
 
     def _send(self, name: str, content: bytes, stage: Stage) -> None:
         size = len(content)

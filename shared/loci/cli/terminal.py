@@ -55,6 +55,20 @@ def open_app(
     return app
 
 
+def here_only(advice: str) -> Callable[[Settings], None]:
+    """A check for a command that works in the data folder of this machine.
+
+    `advice`: what to do on AWS instead. It may name the BUCKET.
+    """
+
+    def check(settings: Settings) -> None:
+        if settings.mode != "embedded":
+            told = advice.replace("BUCKET", settings.aws.bucket or "BUCKET")
+            raise Refused("These are the settings of a deployment on AWS", told, code="NOT_EMBEDDED")
+
+    return check
+
+
 def command_settings(data: Path | None, config: Path | None) -> Settings:
     """The settings of a command that tells its result. Only what fails is logged besides, unless more is wanted."""
     found = sourced_settings({"data": data}, config)

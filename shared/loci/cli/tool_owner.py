@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loci.cli.terminal import named_owner, open_app
+from loci.cli.terminal import here_only, named_owner, open_app
 from loci.core.errors import Refused
 from loci.core.identity import Owner
-from loci.core.settings import Settings
 
 if TYPE_CHECKING:
     from loci.tools.api import Tools
@@ -48,14 +47,9 @@ def open_tools(
     """Open them on this machine, or with the operator's credentials on AWS."""
     owner = named_owner(tenant, subject)
     if stack is None:
-        return OwnersTools(owner, open_app(data, config, _embedded).tools)
+        return OwnersTools(owner, open_app(data, config, here_only("Name it with --stack")).tools)
     if data or config:
         raise Refused("The tool servers of a stack are not in a data folder", "Give --stack, or --data and --config")
     from loci.stacks import tools_of_stack  # slow to load, and `--help` does not need it
 
     return OwnersTools(owner, tools_of_stack(stack))
-
-
-def _embedded(settings: Settings) -> None:
-    if settings.mode != "embedded":
-        raise Refused("These are the settings of a deployment on AWS", "Name it with --stack")

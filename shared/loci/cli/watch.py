@@ -10,11 +10,10 @@ from typing import Annotated, NoReturn
 import typer
 
 from loci.cli.folder_watch import FolderWatch
-from loci.cli.terminal import ConfigOption, DataOption, open_app, printable, shown_progress
+from loci.cli.terminal import ConfigOption, DataOption, here_only, open_app, printable, shown_progress
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.core.layout import UPLOADS_OF_LOCAL
-from loci.core.settings import Settings
 from loci.documents.ingest.local_files import LocalPath, local_path
 
 
@@ -35,7 +34,7 @@ def watch(
     until now. If a folder disappears, Loci keeps its documents until it is back. A running server does all this by
     itself: only one process watches, and the command waits until that ends.
     """
-    app = open_app(data, config, _need_files)
+    app = open_app(data, config, here_only(f"Upload the documents below s3://BUCKET/{UPLOADS_OF_LOCAL}"))
     if not app.documents.watch(LOCAL, [_folder(path) for path in paths or ()]):
         raise Refused("No folder has been ingested yet", "Name one: loci watch FOLDER", code="NOTHING_TO_WATCH")
     stopped = threading.Event()
@@ -56,12 +55,6 @@ def say(line: str) -> None:
     """Print a line at once: a person or a program may wait for it."""
     typer.echo(printable(line))
     sys.stdout.flush()
-
-
-def _need_files(settings: Settings) -> None:
-    if settings.mode != "embedded":
-        upload = f"s3://{settings.aws.bucket or 'BUCKET'}/{UPLOADS_OF_LOCAL}"
-        raise Refused("On AWS, Loci reads documents from the bucket", f"Upload them to {upload}", code="NOT_EMBEDDED")
 
 
 def _folder(path: str) -> LocalPath:

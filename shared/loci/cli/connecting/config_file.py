@@ -1,10 +1,8 @@
 """A client's file of servers, changed in one place only: looked at, written whole or not at all, with a copy kept."""
 
 import codecs
-import difflib
-import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -14,14 +12,10 @@ from loci.cli.connecting import json_text, toml_text
 from loci.cli.connecting.mcp_clients import McpClient
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.json import Json, JsonObject
-from loci.core.redaction import Redaction
-from loci.core.secrets_in_text import has_secret
 from loci.core.whole_files import replace_file
 
 LARGEST: Final = 64 << 20
 COPY: Final = ".before-loci"
-HIDDEN_BELOW: Final = frozenset({"env", "headers", "http_headers"})
-SHORTEST_SECRET: Final = 6
 
 T = TypeVar("T")
 
@@ -41,24 +35,10 @@ class Change:
     file: Path
     before: bytes | None
     after: bytes
-    secrets: frozenset[str]
-    """Texts of the file that are not shown."""
 
     @property
     def is_none(self) -> bool:
         return (self.before or b"") == self.after
-
-    @property
-    def is_readable_by_others(self) -> bool:
-        """True if others on this machine can read a file with secrets."""
-        return bool(self.secrets) and os.name == "posix" and bool(self.file.stat().st_mode & 0o077)
-
-    def shown(self) -> str:
-        """The lines that change, as a patch has them, without secrets."""
-        old, new = ((one or b"").decode("utf-8-sig").splitlines(keepends=True) for one in (self.before, self.after))
-        lines = difflib.unified_diff(old, new, str(self.file), str(self.file))
-        shown = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
-        return Redaction(self.secrets).text(shown)
 
 
 def read_entry(client: McpClient, name: str) -> Json:
@@ -82,8 +62,7 @@ def connecting(client: McpClient, name: str, entry: JsonObject | None) -> Change
     after = _explained(client, changed)
     _check(client, text, after, name, entry)
     mark = codecs.BOM_UTF8 if (before or b"").startswith(codecs.BOM_UTF8) else b""
-    secrets = {secret.removeprefix("Bearer ") for one in (text, after) for secret in _secrets(_read(client, one))}
-    return Change(client.file, before, mark + after.encode(), frozenset(secrets))
+    return Change(client.file, before, mark + after.encode())
 
 
 def write(change: Change) -> Path | None:
@@ -110,22 +89,6 @@ def _copy(file: Path, content: bytes) -> Path:
     if not copy.exists():
         replace_file(copy, content)
     return copy
-
-
-def _secrets(value: Json, name: str = "", *, is_hidden: bool = False) -> Iterator[str]:
-    """The texts in the value that may be secrets: what is told to servers, and what looks or is named like one."""
-    match value:
-        case str():
-            if len(value) >= SHORTEST_SECRET and (is_hidden or has_secret(value) or has_secret(f"{name}={value}")):
-                yield value
-        case dict():
-            for part, below in value.items():
-                yield from _secrets(below, part, is_hidden=is_hidden or part in HIDDEN_BELOW)
-        case list():
-            for below in value:
-                yield from _secrets(below, name, is_hidden=is_hidden)
-        case _:
-            pass
 
 
 def _content(file: Path) -> bytes | None:
