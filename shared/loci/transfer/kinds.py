@@ -37,7 +37,7 @@ STAYS: Final = {
         *("oauth_registrations", "oauth_remembered"),
     ),
     "what runs, waits or is locked": (
-        *("approval", "errand", "executor", "executor-machine", "executor-run", "executor-state", "ingesting", "run"),
+        *("approval", "errand", "executor", "executor-machine", "executor-run", "ingesting", "run"),
         *("scratchpad-promised", "turn", "unfinished", "workflow_owner", "workflow_slot", "workflow_waiting"),
     ),
     "what is made again from the rest, or counted": (
