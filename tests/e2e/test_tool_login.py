@@ -145,7 +145,7 @@ def test_a_refusal_is_told(data: Path, far: Protected, browser: str, tmp_path: P
 def test_an_answer_of_another_issuer_is_refused(data: Path, far: Protected, browser: str) -> None:
     far.tokens.iss = "https://evil.example"
     done = loci(data, "tools", "login", "far", BROWSER=browser)
-    assert (done.returncode, f"does not come from {far.issuer}" in done.stderr) == (1, True)
+    assert (done.returncode, f"iss mismatch: https://evil.example != {far.issuer}" in done.stderr) == (1, True)
     assert far.forms == []
 
 

@@ -35,7 +35,8 @@ class Ask:
     seconds: float = 0.0
 
     def to_json(self) -> JsonObject:
-        return cast("JsonObject", asdict(self))
+        sent = ("owner", "server") if self.tool is None else ("owner", "server", "tool", "arguments", "seconds")
+        return cast("JsonObject", {name: value for name, value in asdict(self).items() if name in sent})
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,5 +175,4 @@ def test_a_server_is_asked_later_once_a_minute(api: InvokeApi) -> None:
     assert [asked(ANN), asked(ANN), asked(BOB)] == [1, 1, 2]
     now[0] += AGAIN_SECONDS
     assert asked(ANN) == 3
-    named = {"owner": {"tenant": "acme", "subject": "ann"}, "server": "notes"}
-    assert api.events[0] == {**named, "tool": None, "arguments": {}, "seconds": 0.0}
+    assert api.events[0] == {"owner": {"tenant": "acme", "subject": "ann"}, "server": "notes"}
