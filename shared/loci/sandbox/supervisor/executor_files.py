@@ -80,9 +80,12 @@ def plain_file(path: Path, most: int) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return b""
+    held = os.fstat(descriptor)
+    if not stat.S_ISREG(held.st_mode) or held.st_size > most:
+        os.close(descriptor)
+        return b""
     with open(descriptor, "rb") as opened:
-        held = os.fstat(descriptor)
-        return opened.read(most) if stat.S_ISREG(held.st_mode) and held.st_size <= most else b""
+        return opened.read(most)
 
 
 class NoSuchFileError(Exception):
