@@ -252,8 +252,8 @@ def test_on_aws_addresses_and_what_signs_may_be_in_secrets(app: App, place: Rece
     stored = {"hooks": f"slack:{place.url}/slack, {place.url}/hook", "signing": f"{SECRET}\n"}
     for name, text in stored.items():
         client("secretsmanager").create_secret(Name=name, SecretString=text)
-    update = {"notify": (), "notify_secret": None, "notify_from": "hooks", "notify_secret_from": "signing"}
-    again = build_app(app.settings.model_copy(update=update))
+    aws = app.settings.aws.model_copy(update={"notify_from": "hooks", "notify_secret_from": "signing"})
+    again = build_app(app.settings.model_copy(update={"notify": (), "notify_secret": None, "aws": aws}))
     told(again)
     came = {one.path: one for one in place.wait(2)}
     again.finish()
