@@ -141,7 +141,7 @@ def test_an_approved_call_is_made(careful: App) -> None:
     result = careful.tools.value_and_media(
         LOCAL_CALLER, "workflow", "shop:break_plate", {"plate": "china"}, approved=True
     )
-    assert result == "china broke"
+    assert result == ("china broke", [])
 
 
 def test_an_approval_allows_nothing_that_the_operator_denies(careful: App) -> None:
