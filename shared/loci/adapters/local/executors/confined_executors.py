@@ -129,12 +129,13 @@ class ConfinedExecutors:
         What fails is tried again later.
         """
         here = sorted((one for one in self.sessions() if one.is_here), key=lambda one: one.used_at)
-        for number, session in enumerate(here):
+        too_many = len(here) - MOST_HERE
+        for session in here:
             ago = self._clock() - session.used_at
             is_idle = not 0 <= ago < self._idle_seconds  # before it was used: somebody has set the clock back
             with suppress(LociError, OSError):
-                if is_idle or number < len(here) - MOST_HERE:
-                    session.put_away()
+                if is_idle or too_many > 0:
+                    too_many -= session.put_away()
                 else:
                     session.check()
 
@@ -224,7 +225,7 @@ class ConfinedExecutors:
         while True:
             with self._turn:  # of several that come at once, each counts those that came before it
                 others = [one for one in self._here(session.owner) if one is not session]
-                session.is_coming = len(others) < MOST_HERE
+                session.is_coming = len(others) <= MOST_HERE  # the keeper puts away the one that is too many
             if session.is_coming:
                 return
             others.sort(key=lambda one: one.used_at)
