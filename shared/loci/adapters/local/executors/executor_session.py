@@ -280,8 +280,12 @@ class ExecutorSession:
         room = self._saved_bytes.room(self.owner, self.id)
         most = min(MOST_SAVED, room - room // 8)  # the names of variables come on top
         writer = VariablesWriter(self._folder, count, self._saved_bytes.most)
-        saved = variables.save(executor, writer.take, most, all_of_it=False, seconds=seconds)
         self._is_saved = False
+        try:
+            saved = variables.save(executor, writer.take, most, all_of_it=False, seconds=seconds)
+        except BaseException:
+            writer.abandon()
+            raise
         if isinstance(saved, Unsaved):
             writer.abandon()
             count(before)
