@@ -20,6 +20,8 @@ from loci.sandbox.supervisor.daemon_threads import in_thread
 
 StartedRun = PythonRun | TypeScriptRun | PendingRun
 """A run that goes on while its call waits."""
+LARGEST_ARTIFACT = 25 << 20
+"""Bytes of a file that code made and that may be stored."""
 ANSWERING = 2.0
 """Seconds that remain of a request when its call stops waiting for a run."""
 
@@ -93,7 +95,7 @@ class Code:
 
     def save_artifact(self, owner: Owner, executor_id: str, file: str, name: str | None = None) -> StoredFile:
         """Keep a file that code made among the stored files, with its lineage."""
-        made = self.parts.python.get().made_file(owner, executor_id, file, self.parts.largest_artifact)
+        made = self.parts.python.get().made_file(owner, executor_id, file, LARGEST_ARTIFACT)
         return self.parts.files().add(owner, name or file, made.content, made.lineage)
 
     def do_job(self, job: JsonObject) -> None:

@@ -50,8 +50,6 @@ class CodeParts:
     """Drives runs in other processes. None: this process drives them."""
     files: Callable[[], Files]
     """The stored files, made at the first need."""
-    largest_artifact: int
-    """Bytes of a file that code made and that may be stored."""
     patience: float = PATIENCE
 
 
@@ -75,7 +73,6 @@ def code_parts(
         executors,
         DetachedRuns(records, scratchpad, adapters.jobs, time.time, slots) if adapters.jobs else None,
         files,
-        settings.artifact_mb * MB,
     )
 
 
@@ -84,7 +81,6 @@ def executor_bounds(settings: Settings) -> Bounds:
     return Bounds(
         seconds=settings.runner_seconds,
         memory_bytes=settings.runner_memory_mb * MB,
-        disk_bytes=settings.runner_disk_mb * MB,
     )
 
 

@@ -166,12 +166,6 @@ class Settings(BaseModel):
         (),
         description="other servers' tools that are listed beside Loci's own, such as github:* or memory:read_graph",
     )
-    workflow_paused_minutes: float = Field(
-        60,
-        gt=0,
-        le=60 * 24 * 30,
-        description="how long a workflow that has paused after a layer waits before it is forgotten",
-    )
     approval_wait: str = Field(
         "7d",
         pattern=r"^([1-9][0-9]{0,3}m|[1-9][0-9]?h|([12]?[1-9]|[123]0)d)$",
@@ -231,20 +225,12 @@ class Settings(BaseModel):
     runner: Folder | None = Field(None, description="the Python environment of run_memory_code")
     runner_seconds: float = Field(60, gt=0, le=900, description="the longest time of one Python run")
     runner_memory_mb: int = Field(1024, ge=64, description="the most memory that an executor's variables may take")
-    runner_disk_mb: int = Field(256, ge=1, description="the most disk space that an executor's files may take")
     runner_idle_minutes: float = Field(
         15, gt=0, description="an executor that is idle for this long is saved and ended"
     )
-    artifact_mb: int = Field(25, ge=1, le=100, description="the largest file of Python code that save_artifact stores")
     runner_matplotlib: bool = Field(True, description="allow Python code to draw with matplotlib")
     files_seconds: float = Field(120, gt=0, le=900, description="how long the reading of one file may take")
     files_memory_mb: int = Field(1536, ge=128, description="the most memory that reading a file may take")
-    files_at_once: int = Field(2, ge=1, le=32, description="how many files are read at the same time")
-    files_pages: int = Field(2_000, ge=1, description="how many pages of a file are read")
-    files_rows: int = Field(200_000, ge=1, description="how many rows of a file are read, all sheets together")
-    files_cells: int = Field(4_000_000, ge=1, description="how many filled cells of a file are read")
-    files_sheets: int = Field(1_000, ge=1, description="how many sheets of a workbook are read")
-    files_unpacked_mb: int = Field(512, ge=1, description="the most that a packed file, such as xlsx, may unpack to")
     file_roots: Annotated[tuple[Folder, ...], BeforeValidator(_split)] = Field(
         (), description="folders from which add_memory may take files of this machine; on AWS always none"
     )

@@ -194,7 +194,7 @@ class FileIngest:
             content = self._lake.content(owner, file.id, version)
             # Where no other process does it, tables stay behind the wall: they may take long.
             if is_plain(file.name, content) or (self._work.workers and is_table(file.name, content)):
-                return self._work.call(len(content), text_read, version, content, self._work.limits, rules)
+                return self._work.call(len(content), text_read, version, content, rules)
 
         def read(page: int, pages: int) -> None:
             self.stages.enter(owner, file.id, Stage(f"read {page:,} of {pages:,} pages", page, pages))

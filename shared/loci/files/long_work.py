@@ -15,7 +15,7 @@ from loci.files.differences import Change, changes
 from loci.files.file import RULES, FileVersion
 from loci.files.lake import packed, unpacked
 from loci.files.plain_text import read_text
-from loci.files.reading import Reading, checked, read_limits, stopped
+from loci.files.reading import Reading, checked, stopped
 from loci.files.summaries import extracted
 from loci.search.passages import Count
 from loci.search.ranking import Chunk
@@ -35,7 +35,6 @@ class LongWork:
     def __init__(self, settings: Settings, workers: "Workers | None") -> None:
         self.workers = workers
         """None: this process serves nobody else meanwhile."""
-        self.limits = read_limits(settings)
         self._seconds = settings.files_seconds
         self._memory_bytes = settings.files_memory_mb << 20
 
@@ -80,9 +79,9 @@ class ReadVersion:
     """Its reading, as it is stored."""
 
 
-def text_read(version: FileVersion, content: bytes, limits: dict[str, int], rules: Rules) -> ReadVersion:
+def text_read(version: FileVersion, content: bytes, rules: Rules) -> ReadVersion:
     """Read a plain text, or a table of text."""
-    return _cut(version, read_text(rules.name, content, limits), rules)
+    return _cut(version, read_text(rules.name, content), rules)
 
 
 def answer_read(version: FileVersion, said: bytes, rules: Rules) -> ReadVersion:

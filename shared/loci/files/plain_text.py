@@ -1,7 +1,6 @@
 """Reads plain texts, markdown and tables of text. Their parsers cannot be attacked by a file, so they need no wall."""
 
 import re
-from collections.abc import Mapping
 
 from loci.core.errors import Refused
 from loci.files.reading import Format, Reading, TextSection
@@ -39,7 +38,7 @@ def _has_zeros(content: bytes) -> bool:
     return b"\0" in content and not content.startswith((b"\xff\xfe", b"\xfe\xff"))
 
 
-def read_text(name: str, content: bytes, limits: Mapping[str, int]) -> Reading:
+def read_text(name: str, content: bytes) -> Reading:
     """The reading of a file that is a plain text or a table of text."""
     if _ending(name) in PLAIN:
         return read_plain(name, content)
@@ -47,7 +46,7 @@ def read_text(name: str, content: bytes, limits: Mapping[str, int]) -> Reading:
     from loci.files.extract.unreadable import Limits, Unreadable
 
     try:
-        said = rows_of(content, Limits(**limits))  # pyright: ignore[reportArgumentType]
+        said = rows_of(content, Limits())
     except Unreadable as error:
         raise Refused(str(error), error.advice, code=error.code) from None
     return Reading.model_validate({"format": TABLES[_ending(name)], **said})

@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from loci.core.errors import Refused
-from loci.core.settings import Settings
 
 LONGEST_NAME = 500
 MOST_COLUMNS = 16_384
@@ -81,17 +80,6 @@ class Reading(Strict):
     def tables(self) -> tuple[TableSection, ...]:
         """The tables, in the order of the file."""
         return tuple(one for one in self.sections if isinstance(one, TableSection))
-
-
-def read_limits(settings: Settings) -> dict[str, int]:
-    """How much of one file is read, as the program behind the wall is told."""
-    return {
-        "pages": settings.files_pages,
-        "rows": settings.files_rows,
-        "cells": settings.files_cells,
-        "sheets": settings.files_sheets,
-        "unpacked_bytes": settings.files_unpacked_mb << 20,
-    }
 
 
 class Answer(Strict):

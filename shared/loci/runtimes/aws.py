@@ -142,7 +142,6 @@ def _file_reader(settings: Settings, blobs: S3Blobs, clients: Clients) -> "FileR
     """Reads files in the function that the settings name."""
     from loci.adapters.aws.sandbox.lambda_reader import LambdaReader, NoReader
     from loci.adapters.aws.sandbox.machine import Machine
-    from loci.files.reading import read_limits
 
     if settings.aws.extract_function is None:
         return NoReader()
@@ -151,7 +150,7 @@ def _file_reader(settings: Settings, blobs: S3Blobs, clients: Clients) -> "FileR
     # The ingestion knows no secret. The names of its tenants need not be secret either: only its role may invoke.
     machine = Machine(settings.aws.extract_function, "LOCI_EXTRACT_FUNCTION", EXTRACT_TENANTS, clients)
     lent = S3Blobs(settings.aws.executor_bucket, clients)
-    return LambdaReader(machine, blobs, lent, limits=read_limits(settings))
+    return LambdaReader(machine, blobs, lent)
 
 
 def _index(settings: Settings, locks: WriteLocks, clients: Clients, *, at_once: bool) -> "DocumentIndex":

@@ -97,13 +97,14 @@ def _for_search(settings: Settings, database: "Database") -> "SearchAdapters":
 
 
 def _for_files(settings: Settings, blobs: BlobStore, keyring: Keyring, shared: "SearchAdapters") -> "FileAdapters":
+    from loci.adapters.local.confined_reader import AT_ONCE
     from loci.adapters.local.file_uploads import SealedUploads
     from loci.core.worker_process import Workers
     from loci.files.parts import FileAdapters
 
     reader = partial(_file_reader, settings, blobs)
     uploads = SealedUploads(keyring.seal("file upload"), settings.base_url, time.time)
-    workers = Workers(settings.files_at_once)
+    workers = Workers(AT_ONCE)
     return FileAdapters(
         shared.index, shared.embedder, shared.reranker, shared.locks, reader, uploads, uploads, workers=workers
     )
@@ -113,7 +114,6 @@ def _file_reader(settings: Settings, blobs: BlobStore) -> "FileReader":
     """Reads files in confined processes of this machine, with the runner's packages."""
     from loci.adapters.local.confined_reader import BOUNDS, ConfinedReader
     from loci.adapters.local.executors.executor_starter import strongest_wall
-    from loci.files.reading import read_limits
 
     layers = partial(strongest_wall, allow_none=settings.allow_unsandboxed)
     bounds = replace(BOUNDS, seconds=settings.files_seconds, memory_bytes=settings.files_memory_mb << 20)
@@ -123,8 +123,6 @@ def _file_reader(settings: Settings, blobs: BlobStore) -> "FileReader":
         blobs,
         layers,
         bounds,
-        read_limits(settings),
-        at_once=settings.files_at_once,
     )
 
 

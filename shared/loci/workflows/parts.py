@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 PATIENCE = 25.0
 """Seconds that a call waits before it answers that the run goes on."""
 MOST_ACTIVE = 100
+PAUSED_SECONDS = 3600.0
+"""How long a run that has paused after a layer waits before it is forgotten."""
 """Runs of an owner that are moved on."""
 MOST_WAITING = 900
 """Runs of an owner that wait for a decision besides."""
@@ -59,7 +61,7 @@ def workflow_parts(
     tell: Tell = untold,
 ) -> WorkflowParts:
     """Put the parts together."""
-    runs = Runs(records, time.time, settings.workflow_paused_minutes * 60, settings.approval_seconds, tell)
+    runs = Runs(records, time.time, PAUSED_SECONDS, settings.approval_seconds, tell)
     steps = ToolSteps(tools, code)
     slices = Slices(runs, steps, time.time, adapters.is_gone)
     engine = adapters.engine(slices, runs)

@@ -50,7 +50,7 @@ def test_the_machine_is_told_of_one_file_and_one_place_and_nothing_of_the_owner(
     hosted.blobs.write(ANN, "files/prices", PRICES)
     hosted.read(ANN, "files/prices", "prices.csv")
     event = hosted.api.events[-1]
-    assert event.keys() == {"get", "put", "name", "bounds", "limits", "largest_file", "largest_reading"}
+    assert event.keys() == {"get", "put", "name", "bounds", "largest_file", "largest_reading"}
     assert "loci-executors" in event["get"]
     assert "loci-executors" in event["put"]["url"]
 

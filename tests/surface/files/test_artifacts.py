@@ -28,14 +28,14 @@ for make, of in ((os.symlink, ('/etc/passwd', 'link.md')), (os.symlink, ('/etc',
         make(*of)
 os.makedirs('inner', exist_ok=True)
 open('inner/deep.md', 'w').write('deep down')
-open('large.md', 'w').write('x' * (2 << 20))
+open('large.md', 'w').write('x' * (26 << 20))
 """
 
 
 @pytest.fixture(scope="module", params=["embedded"])
 def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[App]:
-    """Loci with the runner's packages, which stores artifacts of one megabyte."""
-    with computing(request.param, tmp_path_factory, artifact_mb=1) as app:
+    """Loci with the runner's packages."""
+    with computing(request.param, tmp_path_factory) as app:
         yield app
 
 
@@ -136,7 +136,7 @@ async def test_only_plain_files_of_the_work_folder_are_stored(app: App) -> None:
         answer = await called(app, "save_artifact", executor_id=id, file=name)
         assert error_of(answer)["code"] == "ARTIFACT_NOT_FOUND", name
     large = error_of(await called(app, "save_artifact", executor_id=id, file="large.md"))["message"]
-    assert "2,097,152 bytes; the most is 1,048,576" in large
+    assert "27,262,976 bytes; the most is 26,214,400" in large
     deep = (await told(app, "save_artifact", executor_id=id, file="inner/deep.md"))["result"]
     assert deep["name"] == "deep.md"
     assert app.files.read(LOCAL, deep["id"]).content == b"deep down"

@@ -12,7 +12,6 @@ from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.workflows.parts import MOST_ACTIVE
 from loci.workflows.slice import AT_ONCE
-from tests.support.each import each
 from tests.support.polling import until
 from tests.surface.conftest import on_both
 from tests.surface.results import texts
@@ -75,16 +74,13 @@ async def test_a_pause_that_is_over_leaves_no_workflow(flow: Flow, monkeypatch: 
         assert "a paused one waits 1 h after a layer, and 168 h for an approval" in told
 
 
-@each(("setting", "by_layer"), [({"workflow_paused_minutes": 600}, True), ({"approval_wait": "10h"}, False)])
-async def test_a_setting_changes_how_long_a_pause_may_last(
-    flow: Flow, setting: dict[str, object], by_layer: bool
-) -> None:
+async def test_a_setting_changes_how_long_a_question_waits(flow: Flow) -> None:
     folder = flow.app.settings.data
     flow.app.close()
-    with closing(build_app(load_settings({"data": folder, **setting}))) as app:
+    with closing(build_app(load_settings({"data": folder, "approval_wait": "10h"}))) as app:
         patient = Flow(app, flow.journal)
         before = app.workflows.parts.clock()
-        asked = await patient.run(*(LAYERS if by_layer else [GATED]), per_layer_validation=by_layer)
+        asked = await patient.run(GATED)
         record = app.records.get(LOCAL, "workflow", asked["workflow_id"])
         assert record is not None
         assert record.expires_at is not None

@@ -39,7 +39,7 @@ def taken_in(name: str) -> Read:
     """All that is done with a file of this name before the index has it, but for the words."""
 
     def read(text: str) -> None:
-        reading = read_text(name, text.encode(), {})
+        reading = read_text(name, text.encode())
         for _ in text_pieces([one for one in reading.sections if isinstance(one, TextSection)], a_fourth, 250, 99_999):
             pass
         for table in reading.tables:

@@ -79,9 +79,7 @@ class FileReads:
             said = bytes(error.output.stderr).decode(errors="replace") if isinstance(error, ExecutorEnded) else error
             return {"failed": f"no program started that reads files: {said}"[:300]}
         answer = folders.work / READING
-        arguments = ", ".join(
-            repr(one) for one in (str(file), event["name"], str(answer), {**event["limits"], "on_aws": True})
-        )
+        arguments = ", ".join(repr(one) for one in (str(file), event["name"], str(answer), {"on_aws": True}))
         try:
             process.run(f"from loci.files.extract.program import run; run({arguments})", _no_other)
         except ExecutorEnded as ended:

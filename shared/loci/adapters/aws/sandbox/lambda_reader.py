@@ -32,15 +32,12 @@ TRIES = 2
 class LambdaReader:
     """Has each file read in a machine of its owner. The machine gets two links, and no rights."""
 
-    def __init__(
-        self, machine: Machine, blobs: S3Blobs, lent: S3Blobs, bounds: Bounds = BOUNDS, limits: Mapping[str, int] = {}
-    ) -> None:
+    def __init__(self, machine: Machine, blobs: S3Blobs, lent: S3Blobs, bounds: Bounds = BOUNDS) -> None:
         self._machine = machine
         self._blobs = blobs
         self._lent = lent
         """The bucket that the machine can reach. What lies in it ends within days."""
         self._bounds = bounds
-        self._limits = limits
 
     def close(self) -> None:
         """Do nothing: no process runs here."""
@@ -95,7 +92,6 @@ class LambdaReader:
             "put": self._lent.form(owner, reading, seconds, LARGEST_PACKED),
             "name": name,
             "bounds": asdict(self._bounds),
-            "limits": dict(self._limits),
             "largest_file": LARGEST_FILE,
             "largest_reading": LARGEST_READING,
         }
