@@ -43,13 +43,13 @@ with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as one:
 """
 """Everything is loaded before it is another user, who may not be able to read it."""
 HOME = (("Host", "127.0.0.1"), ("Connection", "close"))
-LIST = Ask(b"", HOME, "GET", "/transfer")
+LIST = Ask(b"", HOME, "GET", "/ui/graph")
 ASKS = [
     LIST,
     legacy(PING).having("Host", "127.0.0.1").having("Connection", "close"),
     *(
         Ask(b"", HOME, "GET", target)
-        for target in ("/documents?under=x", "/events", "/ui/files", "/ui/settings/health")
+        for target in ("/transfer", "/documents?under=x", "/events", "/ui/files", "/ui/settings/health")
     ),
 ]
 PAIRS = [
@@ -112,10 +112,10 @@ def test_the_browser_of_another_user_is_asked_for_a_key(doors: dict[str, Uvicorn
 @each(
     "sent",
     [
-        b"GET /transfer HTTP/1.0\r\nHost: localhost\r\n\r\n",
-        b"GET /transfer HTTP/1.1\r\nHost: localhost:1\r\nConnection: close\r\n\r\n",
-        b"GET /transfer HTTP/1.0\r\n\r\n",
-        b"GET http://127.0.0.1/transfer HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n",
+        b"GET /ui/graph HTTP/1.0\r\nHost: localhost\r\n\r\n",
+        b"GET /ui/graph HTTP/1.1\r\nHost: localhost:1\r\nConnection: close\r\n\r\n",
+        b"GET /ui/graph HTTP/1.0\r\n\r\n",
+        b"GET http://127.0.0.1/ui/graph HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n",
         b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" + on_the_wire(LIST),
         on_the_wire(LIST.having("X-Forwarded-For", "127.0.0.1").having("X-Forwarded-User", "root")),
         on_the_wire(LIST.having("Forwarded", "for=127.0.0.1;by=root")),

@@ -40,7 +40,7 @@ async def test_a_secret_reaches_the_server_and_nothing_between(
     app.tools.add(LOCAL, "shop", upstream("${SHOP_ARGUMENT}"))
     async with connect("tools") as client:
         said = texts(await client.call_tool("shop:add_numbers", {"a": 1, "b": 2}))[0]
-    assert "such file or directory: '/***'" in said  # the server complains that it cannot read it
+    assert "such file or directory: '***'" in said  # the server complains that it cannot read it
     assert "/no/such/file" not in json.dumps(function.api.events)
 
 

@@ -43,8 +43,8 @@ BOUNDED = {
 }
 """Patterns that only see texts of so many characters, because the code cuts them first."""
 
-MADE_LATER = ("loci.core.redaction",)
-"""Patterns that are made of what a user gives. `tests/unit/test_redaction.py` tries them."""
+MADE_LATER = ("loci.core.redaction", "loci.documents.ingest.gitignore")
+"""Modules that make patterns of what a user gives. `test_redaction` and `test_gitignore` try them."""
 
 
 @dataclass(frozen=True, slots=True)

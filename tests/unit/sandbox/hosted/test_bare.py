@@ -99,7 +99,7 @@ def test_typescript_runs() -> None:
     made = typescript_function.TypeScriptRuns(str(find_deno(None)))
     limits = {"timeout_ms": 10_000, "memory_mb": 256}
     try:
-        wanted: dict[str, Any] = {"code": "1 + 1", "context": {}, "servers": [], "tools": [], **limits}
+        wanted: dict[str, Any] = {"code": "1 + 1", "context": {}, "clients": [], "limits": limits}
         told = unpacked_answer(made.answer({"order": wanted}))
     finally:
         made.close()
