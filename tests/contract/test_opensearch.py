@@ -14,7 +14,7 @@ import pytest
 from loci.adapters.aws import index as aws
 from loci.adapters.aws import opensearch
 from loci.adapters.aws.index import OpenSearchIndex
-from loci.adapters.aws.index_fields import index_body, source_of
+from loci.adapters.aws.index_fields import index_body
 from loci.adapters.aws.opensearch import OpenSearchCluster
 from loci.core.errors import Misconfigured, Refused, Unavailable
 from loci.core.identity import Owner
@@ -211,22 +211,12 @@ class TestOnANode:
         assert by_words(find(index, ANN, "river garden")) == ["a#0"]
         assert index.chunks(ANN, NOTES, ["a#0"])["a#0"].text == "garden"
 
-    def test_an_index_that_counted_everybodys_words_counts_each_owners_own_from_the_next_start(
-        self, cluster: OpenSearchCluster, name: str
-    ) -> None:
+    def test_an_index_with_other_fields_is_refused_in_words(self, cluster: OpenSearchCluster, name: str) -> None:
         before = deepcopy(index_body())
-        before["settings"]["index"]["similarity"] = {"words": {"type": "BM25", "k1": 1.2, "b": 0.75}}
         del before["mappings"]["properties"]["length"]
         cluster.client.indices.create(index=name, body=before)
-        old = source_of(ANN, NOTES, chunk("old#0", "river of stones"), TagsAndDate(), 1)
-        del old["length"]
-        cluster.client.index(index=name, body=old, params={"routing": ANN.key, "refresh": "true"})
-        index = OpenSearchIndex(cluster, name)
-        assert by_words(find(index, ANN, "river")) == ["old#0"]
-        put(index, ANN, chunk("new#0", "river and garden"))
-        found = [(one.chunk, one.bm25) for one in find(index, ANN, "river garden")]
-        put(index, Owner("acme", "bob"), *[chunk(f"{number}#0", "garden") for number in range(50)])
-        assert [(one.chunk, one.bm25) for one in find(index, ANN, "river garden")] == found
+        with pytest.raises(Misconfigured, match="never released"):
+            put(OpenSearchIndex(cluster, name), ANN, chunk("a#0", "river"))
 
     def test_an_index_that_was_deleted_is_made_anew_by_the_next_start(
         self, cluster: OpenSearchCluster, name: str

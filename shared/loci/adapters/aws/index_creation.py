@@ -2,8 +2,9 @@
 
 from collections.abc import Collection
 
-from loci.adapters.aws.index_fields import SHARDS, index_body, vector_fields
+from loci.adapters.aws.index_fields import FIELDS, SHARDS, index_body, vector_fields
 from loci.adapters.aws.opensearch import OpenSearchCluster
+from loci.core.errors import Misconfigured
 
 
 class CreatedIndex:
@@ -40,5 +41,9 @@ class CreatedIndex:
             except RequestError as error:
                 if error.error != "resource_already_exists_exception":  # another process was faster
                     raise
+        [found] = client.indices.get_mapping(index=self._name).values()
+        if FIELDS.keys() - found["mappings"].get("properties", {}).keys():
+            what = f"The index {self._name} was made by a Loci that was never released"
+            raise Misconfigured(what, "Delete it, and run: loci reindex")
         # Creating it waits until it can be searched. If it existed, wait here: its status is yellow before that.
         client.cluster.health(index=self._name, params={"wait_for_active_shards": str(SHARDS)})
