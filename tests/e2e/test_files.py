@@ -96,11 +96,6 @@ def test_a_folder_needs_recursive_which_takes_what_looks_readable(data: Path, pa
     assert added(data, "-r", str(papers)).keys() == {"trip.md", "notes.txt"}
 
 
-def test_a_pattern_that_the_shell_left_alone_is_expanded(data: Path, papers: Path) -> None:
-    assert added(data, f"{papers}/*.md").keys() == {"trip.md"}
-    assert "No file is named like" in loci(data, "add", f"{papers}/*.pdf").stderr
-
-
 def test_standard_input_is_a_file_that_needs_a_name(data: Path) -> None:
     assert "Add --name" in loci(data, "add", "-").stderr
     told = subprocess.run(

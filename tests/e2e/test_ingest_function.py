@@ -105,7 +105,7 @@ def message(id: str, body: object) -> dict[str, Any]:
 
 
 def notice(key: str) -> dict[str, Any]:
-    return {"Records": [{"s3": {"bucket": {"name": BUCKET}, "object": {"key": key}}}]}
+    return {"detail": {"bucket": {"name": BUCKET}, "object": {"key": key}}}
 
 
 def failures(capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str]]:
@@ -123,7 +123,6 @@ def test_only_the_messages_that_may_work_later_come_again(
 ) -> None:
     ingestion.s3.put_object(Bucket=BUCKET, Key="uploads/-/local/note.md", Body=b"# A note\n")
     records = [
-        message("test", {"Event": "s3:TestEvent"}),
         message("picture", notice("uploads/-/local/picture.png")),
         message("gone", notice("uploads/-/local/gone.md")),
         message("no notice", "?"),

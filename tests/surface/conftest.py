@@ -69,7 +69,7 @@ def _running(request: pytest.FixtureRequest, folder: Path) -> Generator[App]:
     if runtime == "s3":
         settings |= {"search": "s3"}
     if runtime == "sandbox":
-        settings |= hosted(folder).model_dump(
+        settings |= hosted(folder).aws.model_dump(
             include={"run_deno_function", "run_python_function", "run_role", "run_table", "executor_bucket"}
         )
     with moto_aws():

@@ -174,6 +174,7 @@ async def test_a_list_of_ten_thousand_entries_is_short_and_counts_them_all(app: 
             "size_bytes": 1000,
             "kept_at": 1_700_000_000 + n,
             "used_at": 0,
+            "scopes": [],
         }
         app.records.put(LOCAL, "scratchpad", f"{n * 7919 % count:012x}", value, durable=False)
     newest = pad.keep(LOCAL, tool, "y" * 1000, about=about)
@@ -196,7 +197,7 @@ async def test_there_are_ten_thousand_entries_at_most(app: App, monkeypatch: pyt
     monkeypatch.setattr(scratchpad, "MOST_ENTRIES", most)
     pad = Scratchpad(app.records, app.blobs, lambda: 1.0, capacity=most * 10)
     for n in range(most):
-        value: JsonObject = {"tool": "x", "size_bytes": 1, "kept_at": n, "used_at": n}
+        value: JsonObject = {"tool": "x", "about": "", "size_bytes": 1, "kept_at": n, "used_at": n, "scopes": []}
         app.records.put(LOCAL, "scratchpad", f"{n:012x}", value, durable=False)
     newest = pad.keep(LOCAL, "x", "y")
     kept = {one.id for one in pad.list(LOCAL)}

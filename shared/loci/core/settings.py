@@ -254,7 +254,7 @@ class Settings(BaseModel):
         """Take the settings of a deployment without its name before theirs, as the environment has them."""
         on_aws = {name: given[name] for name in given.keys() & AwsSettings.model_fields.keys()}
         chosen = {name: value for name, value in given.items() if name not in on_aws}
-        return {**chosen, "aws": on_aws} if on_aws else chosen
+        return {**chosen, "aws": {**chosen.get("aws", {}), **on_aws}} if on_aws else chosen
 
     @model_validator(mode="before")
     @classmethod

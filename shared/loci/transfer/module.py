@@ -1,12 +1,14 @@
 """Moving, as the server offers it: one route. Nothing here loads it before its first request."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from starlette.types import ASGIApp
 
 from loci.core.stores import BlobStore
 from loci.mcp.module import Host, Module, ModuleRoute
-from loci.transfer.api import Transfer
+
+if TYPE_CHECKING:
+    from loci.transfer.api import Transfer
 
 
 class TransferHost(Host, Protocol):
@@ -15,7 +17,7 @@ class TransferHost(Host, Protocol):
     @property
     def arriving(self) -> BlobStore: ...
     @property
-    def transfer(self) -> Transfer: ...
+    def transfer(self) -> "Transfer": ...
 
 
 def transfer_module(app: TransferHost) -> Module:

@@ -104,9 +104,9 @@ class FolderIngest:
         # Last, so that a document that moved finds its embeddings at its old path.
         for document in gone:
             run.remove(document)
-        self._catalog.remove_empty_roots(owner)
         for one in locations:  # only now, as a watcher would take the same files
             self._folders.note(owner, one)
+        self._catalog.remove_empty_roots(owner)
         return run.summary(found.skipped, missing_with_counts(missing, [file for _, file in here]), found.left_out)
 
     def update(self, owner: Owner, folder: LocalPath, files: Sequence[str], gone: Sequence[str]) -> IngestSummary:
