@@ -164,7 +164,7 @@ def _margin(text: str, at: int) -> str:
 
 def _indent(text: str) -> str:
     """The indent of the first member of the text."""
-    found = re.search(r'\{[^"]*\n([ \t]+)"', _without_comments(text))
+    found = re.search(r'\{\s*\n([ \t]+)"', _without_comments(text))
     return found[1] if found else "  "
 
 
