@@ -1,13 +1,18 @@
 """Whatever a person wrote around it, an entry goes in and out of a file of servers, and the rest stays byte by byte."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loci.cli.connecting.json_text import entry_in, read_json, with_entry, without_entry
+from loci.core.errors import Refused
 from loci.core.json import JsonObject
+from tests.support.each import each
+from tests.unit.linear.growth import faulty_growth
+from tests.unit.linear.shapes import repeated
 
 ENTRY: JsonObject = {"url": "https://loci.example.com/mcp", "headers": {"Authorization": "Bearer x"}}
 NAMES = st.text('ab/*"\\{}[],:é\n', min_size=1, max_size=6)
@@ -50,3 +55,13 @@ def test_what_json_reads_is_read_the_same(text: str) -> None:
     except ValueError:
         return
     assert read_json(text) == value
+
+
+@each("token", ['\\"', "/* ", "{", ",", ", ", "\\\n"])
+def test_what_breaks_off_is_refused_in_linear_time(token: str) -> None:
+    def read(text: str) -> None:
+        with suppress(Refused):
+            read_json(text)
+
+    assert faulty_growth(read, repeated('{"a": "', token, ""), most=16_000) is None
+    assert faulty_growth(read, repeated('{"a": 1} ', token, ""), most=16_000) is None

@@ -9,8 +9,9 @@ from typing import Final, NoReturn, cast
 from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
 
-STRING: Final = r'"(?:[^"\\\n]|\\.)*"'
-COMMENT: Final = re.compile(rf"{STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
+# Either may lack its end, and the text is refused then: to try again at each later beginning would take long.
+STRING: Final = r'"(?:[^"\\\n]|\\.)*"?'
+COMMENT: Final = re.compile(rf"{STRING}|//[^\n]*|/\*(?:.*?(\*/)|.*)", re.DOTALL)
 LAST_COMMA: Final = re.compile(rf"{STRING}|,(?=\s*[]}}])")
 SAME_LINE: Final = re.compile(r"[ \t]*//[^\r\n]*")
 SPACE: Final = re.compile(r"\s*")
@@ -96,7 +97,12 @@ def entry_in(text: str, section: str, name: str) -> Json:
 
 def _without_comments(text: str) -> str:
     """The text with spaces in place of its comments: all else stays where it is."""
-    return COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else re.sub(r"[^\n]", " ", found[0]), text)
+
+    def blanked(found: re.Match[str]) -> str:
+        is_comment = found[0].startswith("//") or found[1]
+        return re.sub(r"[^\n]", " ", found[0]) if is_comment else found[0]
+
+    return COMMENT.sub(blanked, text)
 
 
 def _plain(text: str) -> str:
