@@ -20,7 +20,7 @@ READING = (
     *("loci:search_documents", "loci:read_node_content", "loci:temporal_search", "loci:query_by_tags"),
     *("loci:explore_links", "loci:list_directory_structure"),
 )
-"""They read the caller's documents, and nothing else: every run has them."""
+"""The tools of Loci that every run has: they only read the caller's documents."""
 IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
 

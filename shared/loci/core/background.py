@@ -64,7 +64,7 @@ class Background:
             del work  # keep nothing of it alive while waiting
 
     def _next(self) -> Callable[[], object] | None:
-        """Wait for work that may begin; None if there is none for a while."""
+        """Wait for work that may begin. Returns None when no work has come for a while."""
         with self._changed:
             self._is_busy = False
             self._changed.notify_all()

@@ -65,7 +65,7 @@ class RecordEventLog:
         return Read(events, settled if has_gap else max(place, settled), has_gap)
 
     def _at(self, seconds: float) -> Place:
-        """The place so many seconds from now."""
+        """The place of an event that happens this many seconds from now."""
         return Place(int((self._clock() + seconds) * 1e6), 0)
 
     def _new_key(self) -> str:

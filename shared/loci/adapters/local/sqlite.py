@@ -178,14 +178,12 @@ def migrate(connection: sqlite3.Connection, folder: Path) -> None:
     """Bring the tables up to this version of Loci, inside the caller's transaction."""
     [version] = connection.execute("PRAGMA user_version").fetchone()
     refuse_newer(version)
+    steps = [*MIGRATIONS[max(0, version - FIRST) :]]
     if version == 0:
-        new = [*RECORDS, *DOCUMENT_INDEX]
+        steps = [RECORDS, DOCUMENT_INDEX, *steps]
     elif version < FIRST:
         convert(connection, folder)
-        new = []
-    else:
-        new = []
-    for statement in (*new, *(one for steps in MIGRATIONS[max(0, version - FIRST) :] for one in steps)):
+    for statement in (one for statements in steps for one in statements):
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {VERSION}")
 

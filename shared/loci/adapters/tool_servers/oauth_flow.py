@@ -34,7 +34,7 @@ from loci.tools.ports import LoginFailed
 Ask = Callable[[str, str], Awaitable[Mapping[str, str]]]
 """Has a person open an address of an issuer, and returns the fields of the answer."""
 PLAIN_URL: Final = re.compile(r"https?://[A-Za-z0-9._~:/?\[\]!&*+,;=%-]+")
-"""Nothing in it means something to a terminal or a shell, and it holds no credentials."""
+"""An address without credentials, and without characters that a terminal or a shell would act on."""
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 METHODS: Final[tuple[TokenEndpointAuthMethod, ...]] = ("none", "client_secret_post", "client_secret_basic")
 """How a client says who it is: the first that a server knows is used. Some revoke only with the secret in the body."""
@@ -209,7 +209,7 @@ class LoginFlow(OAuthFlow):
         )
 
     async def _find(self, scope: str | None) -> None:
-        """Go the official client's way, which begins with a refusal. Some servers let in whoever only connects."""
+        """Begin the official client's flow with a refusal, also at a server that at first asks for no login."""
         about = {"name": "loci", "version": version()}
         params = {"protocolVersion": LATEST_PROTOCOL_VERSION, "capabilities": {}, "clientInfo": about}
         headers = {**self._wanted.endpoint.headers, "Accept": "application/json, text/event-stream"}
@@ -250,7 +250,7 @@ class LoginFlow(OAuthFlow):
         return create_client_registration_request(server, about, "")
 
     def _server(self) -> OAuthMetadata:
-        """The description of who gives out the tokens. Raises `LoginFailed` if there is none."""
+        """The metadata of the server that gives out the tokens. Raises `LoginFailed` if it publishes no metadata."""
         if self.context.oauth_metadata is None:
             what = f"without a login it answered {self._refused}, and the last place to ask how to log in {self._told}"
             raise LoginFailed(f"{self._wanted.name} publishes no metadata for logins: {what}", OR_TOKEN)

@@ -70,7 +70,7 @@ class ConfinedExecutors:
         self._keeper: threading.Thread | None = None
 
     def open(self, owner: Owner) -> str:
-        """Take the spare process. If there is none, or the owner has far too many, the first run starts one."""
+        """Take the spare process. Without one, or for an owner with far too many, the first run starts one."""
         self._starter.check()
         with self._turn:
             is_room = len(self._here(owner)) < 2 * MOST_HERE
@@ -195,7 +195,7 @@ class ConfinedExecutors:
 
     @contextmanager
     def _place(self, session: ExecutorSession) -> Generator[None]:
-        """A place for a run, and room for its process. `Refused` if there is none in time."""
+        """Hold a place for a run, and room for its process. Raises `Refused` if neither comes free in time."""
         owner = session.owner
         with self._turn:
             if not self._turn.wait_for(lambda: self._is_free(owner), BUSY_SECONDS):
