@@ -56,6 +56,13 @@ def test_the_version_is_printed(data: Path) -> None:
     assert loci(data, "fly").returncode == 2  # there is no such command
 
 
+def test_a_shell_completes_commands_and_options(data: Path) -> None:
+    for typed, word, completed in [("loci se", 1, ["search", "serve"]), ("loci serve --st", 2, ["--stdio"])]:
+        environment = {"_LOCI_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(word)}
+        ended = command(data, **environment)
+        assert sorted(ended.stdout.split()) == completed
+
+
 def test_a_key_is_shown_once_listed_without_its_text_and_stays_in_the_list_when_it_is_revoked(data: Path) -> None:
     assert "Loci shows this key only once" in loci(data, "keys", "create").stdout
     created = json.loads(loci(data, "keys", "create", "laptop", "--json").stdout)

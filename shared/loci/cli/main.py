@@ -35,7 +35,6 @@ cli = typer.Typer(
     name="loci",
     help="Loci: one MCP endpoint that gives an agent memory and tools.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},

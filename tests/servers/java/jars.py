@@ -84,8 +84,8 @@ def _bring(name: Name, scratch: Path) -> Path:
 
 
 def _pom(name: Name) -> Path:
-    return HERE / f"{name}.xml"
+    return HERE / "jars_of" / name / "pom.xml"
 
 
 def _list(name: Name) -> Path:
-    return HERE / f"{name}.sha256"
+    return HERE / "jars_of" / name / "jars.sha256"
