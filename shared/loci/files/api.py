@@ -25,7 +25,7 @@ from loci.files.ports import FileJobs, UploadTicket
 from loci.files.scope import Scope, checked_scope
 from loci.files.stages import Stage, Watch, unwatched
 from loci.files.upkeep import FileUpkeep
-from loci.search.asked import Asked
+from loci.search.question import Asked
 
 SAMPLE = 20
 LINK_SECONDS = 3600

@@ -12,7 +12,7 @@ from loci.files.locators import Locator, place_of
 from loci.files.match import Match, best, match_of
 from loci.files.scope import COLLECTION, Scope, VersionsAt, VersionsThen
 from loci.files.shown import shown
-from loci.search.asked import Asked
+from loci.search.question import Asked
 from loci.search.ranking import Explanation, Hit, Stage, Where
 from loci.search.search import Search
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from loci.search.asked import Asked
+from loci.search.question import Asked
 
 MOST_TERMS = 50
 LONGEST = 2000

@@ -1,32 +1,40 @@
 """The search pipeline: words and vectors, fused, then read ever more closely; and a report on how it went."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
-from loci.search.asked import Asked
-from loci.search.candidates import CANDIDATES, Look
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder, QueryEmbedding, Reranker
 from loci.search.language_stage import LanguageStage
 from loci.search.late_interaction import averages, matches, reorder
-from loci.search.names import documents_named
-from loci.search.question import Question
-from loci.search.ranking import (
-    EVERYTHING,
-    Candidate,
-    Chunk,
-    Hit,
-    Ranking,
-    StageLog,
-    Where,
+from loci.search.names import documents_named, name_word
+from loci.search.question import Asked, QuestionVector
+from loci.search.ranking import EVERYTHING, Candidate, Chunk, Explanation, Hit, Ranking, StageLog, Where
+from loci.search.scoring import (
+    ALPHA,
+    Fused,
+    best_of_each,
+    coverage,
+    fuse,
+    is_about_something_else,
+    never_rising,
+    rarities,
+    relevance,
+    word_weights,
 )
-from loci.search.scored_passage import ScoredPassage, final_scores, judge, named_first, source_of, why_found, words_had
-from loci.search.scoring import ALPHA, Fused, best_of_each, fuse, is_about_something_else, rarities, word_weights
 from loci.search.snippet import snippet
 from loci.search.words import knows_script, query_words
 
+CANDIDATES = 50
+"""Candidates of each leg, whatever the limit: a request for three gets the best three of these."""
+MORE_ROUNDS = 2
+"""Further looks at the index if a few documents have all the candidates."""
+ROUNDS_FOR_ALL = 12
+"""The same for who asks for more than `CANDIDATES`, and so for all that there is."""
 LATE = 32
 """Passages that go through late interaction."""
 NAMED = 10
@@ -36,6 +44,96 @@ NEAREST = 3
 """Documents that the reason names if nothing fits."""
 LONGEST_TITLE = 80
 """Characters of a title there."""
+
+
+@dataclass(slots=True)
+class ScoredPassage:
+    """A passage on its way through the stages, with the scores so far."""
+
+    fused: Fused
+    chunk: Chunk
+    closeness: float | None = None
+    fits: float = 0.0
+    """Its relevance before the cross-encoder has read it."""
+    late: int | None = None
+    relevance: float | None = None
+    rerank: int | None = None
+    named: int | None = None
+    """The degree to which the question is the name of its document; None if it is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One lookup: its words or vector, and the collections it covers."""
+
+    index: DocumentIndex
+    owner: Owner
+    collection: str
+    asked: Asked
+    question: QuestionVector | None
+    """None: the vector leg cannot run."""
+    where: Where
+
+    def candidates(self, limit: int, each: int | None, log: StageLog) -> list[Candidate]:
+        """Candidates from `limit` documents, if that many fit: no document with more than `each` hides the others."""
+        log.start()
+        wants_all = limit > CANDIDATES
+        most = 2 * limit if wants_all else CANDIDATES
+        found = newest = self._first(most, log)
+        for _ in range(ROUNDS_FOR_ALL if wants_all else MORE_ROUNDS):
+            by_words, by_vector = (sum(rank is not None for rank in leg) >= most for leg in _ranks(newest))
+            having = {one.document for one in found if one.lexical_rank is not None}
+            if wants_all and each and by_words and len(having) < limit:
+                hiding = having
+            else:
+                counts = Counter(one.document for one in found)
+                is_enough = len(counts) >= limit or not (by_words or by_vector)
+                hiding = {one for one, count in counts.items() if each and count > each and not is_enough}
+            if not hiding:
+                break
+            others = replace(self.where, no_documents=(*self.where.no_documents, *sorted(hiding)))
+            newest = self._found(others, most)
+            found = _together(found, [_later(one, most) for one in newest])
+        return found
+
+    def _first(self, most: int, log: StageLog) -> list[Candidate]:
+        question = self.question
+        try:
+            found = self._found(self.where, most)
+        except Unavailable:
+            if question is None or question.failure is None:
+                raise
+            log.failed("vector", question.failure)
+            return self._found(self.where, most)
+        if question and question.embedding:
+            log.took("vector", question.ms, question.model.identity)
+        return found
+
+    def _found(self, where: Where, most: int) -> list[Candidate]:
+        vector = self.question.vector if self.question and self.question.failure is None else None
+        name = name_word(self.asked.text)
+        words = [*self.asked.words, name] if name else self.asked.words
+        return self.index.candidates(self.owner, self.collection, words, vector, limit=most, where=where)
+
+
+def _together(found: Sequence[Candidate], later: Sequence[Candidate]) -> list[Candidate]:
+    """All of both. A chunk that the vector found first may have been found by its words since."""
+    every = {one.chunk: one for one in found}
+    for one in later:
+        first = every.setdefault(one.chunk, one)
+        if first.lexical_rank is None and one.lexical_rank is not None:
+            every[one.chunk] = replace(first, bm25=one.bm25, lexical_rank=one.lexical_rank)
+    return list(every.values())
+
+
+def _ranks(found: Sequence[Candidate]) -> tuple[list[int | None], list[int | None]]:
+    return [one.lexical_rank for one in found], [one.vector_rank for one in found]
+
+
+def _later(one: Candidate, most: int) -> Candidate:
+    """The candidate, ranked behind those of the look before."""
+    lexical, nearest = (rank and rank + most for rank in (one.lexical_rank, one.vector_rank))
+    return replace(one, lexical_rank=lexical, vector_rank=nearest)
 
 
 class Search:
@@ -118,7 +216,7 @@ class Search:
         shown = _of_the_best(hits, [hit.chunk.document for hit in hits], limit, each)
         return Ranking(query, tuple(shown), (*log.stages, read.stage), None, read.intent, read.analysis)
 
-    def _question(self, query: str, log: StageLog) -> Question | None:
+    def _question(self, query: str, log: StageLog) -> QuestionVector | None:
         """The question for the vector leg; None, with the reason in the log, if that leg cannot run."""
         try:
             model = self._embedder.model()
@@ -130,13 +228,13 @@ class Search:
         elif not knows_script(model.scripts, query):
             log.skipped("vector", f"{model.identity} was not trained on this script")
         else:
-            return Question(self._embedder, model, query)
+            return QuestionVector(self._embedder, model, query)
         return None
 
     def _late(
         self,
         found: list[ScoredPassage],
-        question: Question | None,
+        question: QuestionVector | None,
         had: Mapping[str, Collection[str]],
         log: StageLog,
     ) -> list[ScoredPassage]:
@@ -254,3 +352,75 @@ def _reason(words: Sequence[str], where: Where, found: Sequence[ScoredPassage]) 
     if not words:
         return "The question has no word to search for"
     return f"No {which} has any of the question's words, or is near it"
+
+
+def named_first(found: Sequence[ScoredPassage]) -> list[ScoredPassage]:
+    """The documents that the question names, then the others in their order."""
+    named = sorted((one for one in found if one.named is not None), key=lambda one: one.named or 0)
+    return [*named, *(one for one in found if one.named is None)]
+
+
+def judge(
+    words: Sequence[str],
+    had: Mapping[str, Collection[str]],
+    found: Sequence[ScoredPassage],
+    embedding: QueryEmbedding | None,
+) -> None:
+    """Set how well each passage fits. `had` says which words it has."""
+    covered = coverage(words, had)
+    for one in found:
+        fits = relevance(one.closeness, embedding and embedding.scale, covered[one.chunk.id])
+        one.fits = fits if one.named is None else 1.0
+
+
+def words_had(words: Sequence[str], found: Sequence[ScoredPassage]) -> dict[str, list[str]]:
+    """Which of the words each passage has, by the id of its chunk."""
+    apart = _apart(words)
+    return {one.chunk.id: _those_in(apart, one.chunk) for one in found}
+
+
+def words_in(words: Sequence[str], chunk: Chunk) -> list[str]:
+    """Those of the words that the passage has, each once."""
+    return _those_in(_apart(words), chunk)
+
+
+def _apart(words: Sequence[str]) -> list[tuple[str, str]]:
+    """Each word once, and as it stands among others."""
+    return [(word, f" {word} ") for word in dict.fromkeys(words)]
+
+
+def _those_in(apart: Sequence[tuple[str, str]], chunk: Chunk) -> list[str]:
+    text = f" {chunk.words} "
+    return [word for word, spaced in apart if spaced in text]
+
+
+def final_scores(found: Sequence[ScoredPassage]) -> list[float]:
+    """The final scores, in order: what the question names, what the reranker read, and the rest, never above that."""
+    named, others = [one.fits for one in found if one.named is not None], [one for one in found if one.named is None]
+    read = [one.relevance for one in others if one.relevance is not None]
+    ceiling = min(read, default=1.0)
+    rest = never_rising([min(one.fits, ceiling) for one in others[len(read) :]])
+    return [round(min(max(score, 0.0), 1.0), 4) for score in (*named, *read, *rest)]
+
+
+def source_of(one: ScoredPassage, *, by_words: bool, by_vector: bool) -> str:
+    legs = "hybrid" if by_words and by_vector else "vector" if by_vector else "bm25"
+    if one.rerank is None:
+        return legs
+    return "vector+rerank" if by_vector else f"{legs}+rerank"
+
+
+def why_found(one: ScoredPassage) -> Explanation:
+    candidate = one.fused.candidate
+    return Explanation(
+        words=candidate.lexical_rank,
+        vector=candidate.vector_rank,
+        fused=one.fused.rank,
+        late=one.late,
+        rerank=one.rerank,
+        bm25=candidate.bm25,
+        cosine=candidate.cosine,
+        closeness=one.closeness,
+        relevance=one.relevance,
+        name=one.named is not None,
+    )

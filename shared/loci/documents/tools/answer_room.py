@@ -10,7 +10,7 @@ from loci.documents.tools.result_views import PassageView, SearchResult, further
 from loci.mcp.tool import BUDGET
 from loci.search.filling import FILLED_UP, filled
 from loci.search.ranking import Chunk, Hit
-from loci.search.scored_passage import words_in
+from loci.search.search import words_in
 
 ROOM = 8 * 1024
 """Bytes of an answer, whatever the limit, so that it need not be read in two."""

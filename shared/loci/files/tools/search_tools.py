@@ -13,7 +13,7 @@ from loci.files.tools.file_views import FetchedView, MetadataAnswer, MissingView
 from loci.files.tools.search_views import MOST_TOKENS, TOKENS, SearchAnswer, search_answer
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
-from loci.search.asked import Asked
+from loci.search.question import Asked
 
 Day = Annotated[str | None, Field(max_length=40, description="such as 2026-05-01; inclusive")]
 
