@@ -77,8 +77,7 @@ def modules(app: App) -> Sequence[Module]:
 
 def examination(app: App, owner: Owner, whole: bool) -> "Iterable[Finding]":
     """The checks of `loci doctor` beside a server: all of this machine, or only those of what concerns one owner."""
-    from loci.doctor.examine import examine_server
-    from loci.doctor.own_checks import check_own
+    from loci.doctor.examine import check_own, examine_server
 
     return examine_server(app, check_database) if whole else check_own(app, owner)
 

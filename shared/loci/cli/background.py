@@ -15,11 +15,13 @@ from loci.core.identity import LOCAL, Owner
 from loci.model_store.manifests import DEFAULTS, Kind, known
 from loci.model_store.models_folder import ModelsFolder
 from loci.model_store.pull import pull
+from loci.workflows.active import ActiveOwners
 
 SECONDS_BETWEEN_CHECKS = 5.0
 CYCLES_BETWEEN_READINGS = 12
 PROGRESS_STEPS = 10
 EXAMPLE_QUESTION = "Why was self-checkout withdrawn?"
+SECONDS_BETWEEN_LOOKS = 3.0
 
 
 class Background(Beside):
@@ -166,3 +168,27 @@ class _StoppedError(LociError):
 
     def __init__(self) -> None:
         super().__init__("The server was stopped", "Start it again")
+
+
+class Resuming(Beside):
+    """A thread that looks for them until the server ends. Where there are none it asks for one small list."""
+
+    def __init__(self, app: App) -> None:
+        super().__init__("resuming")
+        self._app = app
+        self._owners = ActiveOwners(app.records, lambda: 0.0)
+
+    def _work(self) -> None:
+        while True:
+            for owner in self._active():
+                if self._ended.is_set():
+                    return
+                with suppress(LociError):  # the next look tries again
+                    self._app.workflows.resume(owner)
+            if self._ended.wait(SECONDS_BETWEEN_LOOKS):
+                return
+
+    def _active(self) -> list[Owner]:
+        with suppress(LociError):
+            return [*self._owners]
+        return []

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from loci.cli.destination import connected, on_server
 from loci.cli.terminal import ConfigOption, DataOption, KeyOption, command_settings, printable
-from loci.cli.tool_client import connected, on_server
 from loci.core.errors import Refused
 from loci.core.json import JsonObject
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loci.cli.terminal import ConfigOption, DataOption, JsonOption, printable
-from loci.cli.tool_owner import StackOption, SubjectOption, TenantOption, open_tools
+from loci.cli.destination import OwnersTools, for_owner
+from loci.cli.terminal import JsonOption, printable
 from loci.core.finding import counted
 from loci.core.json import iso
 
@@ -22,16 +22,13 @@ IdArgument = Annotated[str, typer.Argument(help="The capability's id, such as ca
 
 
 @cli.command(name="list")
+@for_owner
 def list_capabilities(
-    stack: StackOption = None,
-    tenant: TenantOption = None,
-    subject: SubjectOption = None,
-    data: DataOption = None,
-    config: ConfigOption = None,
+    *,
+    opened: OwnersTools,
     as_json: JsonOption = False,
 ) -> None:
     """List the capabilities, those that were used last first."""
-    opened = open_tools(data, config, stack, tenant, subject)
     known = opened.tools.capabilities.all(opened.owner)
     known.sort(key=lambda one: (-one.best.used_at, one.id))
     if as_json:
@@ -45,17 +42,14 @@ def list_capabilities(
 
 
 @cli.command()
+@for_owner
 def show(
     id: IdArgument,
-    stack: StackOption = None,
-    tenant: TenantOption = None,
-    subject: SubjectOption = None,
-    data: DataOption = None,
-    config: ConfigOption = None,
+    *,
+    opened: OwnersTools,
     as_json: JsonOption = False,
 ) -> None:
     """Show a capability with its code. An id with a number, such as cap_0123456789ab.2, shows that version."""
-    opened = open_tools(data, config, stack, tenant, subject)
     one = opened.tools.capabilities.get(opened.owner, id)
     if as_json:
         from loci.tools.capability_tools import CapabilitiesAnswer, capability_view  # slow to load
@@ -72,16 +66,13 @@ def show(
 
 
 @cli.command()
+@for_owner
 def remove(
     id: IdArgument,
-    stack: StackOption = None,
-    tenant: TenantOption = None,
-    subject: SubjectOption = None,
-    data: DataOption = None,
-    config: ConfigOption = None,
+    *,
+    opened: OwnersTools,
 ) -> None:
     """Remove a capability with all its versions. Searches no longer find it."""
-    opened = open_tools(data, config, stack, tenant, subject)
     gone = opened.tools.capabilities.delete(opened.owner, id)
     typer.echo(printable(f"Removed {gone.id}: {gone.intent}"))
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from loci.cli.destination import StackOption
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, owner_name, printable
-from loci.cli.tool_owner import StackOption
 from loci.core.errors import Refused
 from loci.core.json import iso
 

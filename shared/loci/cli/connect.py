@@ -12,8 +12,7 @@ import typer
 
 from loci.cli.connecting.config_file import Change, connecting, read_entry, write
 from loci.cli.connecting.mcp_clients import McpClient, Reached, Server, Started, mcp_clients
-from loci.cli.remote_address import endpoint_url
-from loci.cli.stack_address import StackOption, url_or_stack
+from loci.cli.destination import EndpointOption, endpoint_url, url_or_stack
 from loci.cli.terminal import ConfigOption, JsonOption, KeyOption, printable
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.json import Json, JsonObject
@@ -46,7 +45,7 @@ def connect(
             show_default=False,
         ),
     ] = None,
-    stack: StackOption = None,
+    stack: EndpointOption = None,
     key: KeyOption = None,
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="The name of the server in that file.")] = "loci",
     remove: Annotated[bool, typer.Option("--remove", help="Take the server out of the file.")] = False,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loci.cli.remote_address import endpoint_url
+from loci.cli.destination import endpoint_url
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, KeyOption, printable, shown_progress
 from loci.core.errors import Refused
 

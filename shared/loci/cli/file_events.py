@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 from loci.documents.ingest.folder_snapshot import folder_identity
 
@@ -10,13 +9,6 @@ STEP_MS, LONGEST_MS, TICK_MS = 50, 400, 250
 """The silence that ends a burst, the longest burst, and how often to check that the folders exist."""
 SECONDS_BETWEEN_SWEEPS = 30.0
 SECONDS_BETWEEN_POLLS = 1.0
-MOUNTS = Path("/proc/self/mountinfo")
-REMOTE = frozenset(
-    {"9p", "afs", "ceph", "cifs", "fuse.s3fs", "fuse.rclone", "fuse.sshfs", "glusterfs", "nfs", "nfs4"}
-    | {"prl_fs", "smb3", "smbfs", "vboxsf", "virtiofs", "vmhgfs"}
-)
-"""File systems of another machine: nothing reports what is written there."""
-
 ChangedPaths = set[str]
 
 
@@ -39,10 +31,7 @@ class FileEvents:
         self._stream: Iterator[ChangedPaths] | None = None
         self._watched: dict[str, tuple[int, int]] = {}
         self._swept = time.monotonic()
-        kind = next((kind for folder in folders if (kind := remote_kind(folder))), None)
-        self._polls = poll or kind is not None
-        if kind and not poll:
-            self._start_polling(f"{kind} does not report changes")
+        self._polls = poll
 
     def wait(self) -> ChangedPaths:
         """Return the paths that changed since the last call; empty if nothing changed for a while."""
@@ -82,27 +71,6 @@ class FileEvents:
         self._say(
             f"Checking the folders every {SECONDS_BETWEEN_POLLS:g} s, as the system cannot report changes ({reason})"
         )
-
-
-def remote_kind(folder: str, mounts: Path = MOUNTS) -> str | None:
-    """Return the kind of file system if the folder is on another machine; None if it is not, or nobody knows."""
-    try:
-        lines = mounts.read_text("utf-8", "surrogateescape").splitlines()
-    except OSError:  # not Linux
-        return None
-    kinds = dict(_point_and_kind(line) for line in lines)
-    for above in (folder, *map(str, Path(folder).parents)):
-        if above in kinds:
-            return kinds[above] if kinds[above] in REMOTE else None
-    return None
-
-
-def _point_and_kind(line: str) -> tuple[str, str]:
-    before, _, after = line.partition(" - ")
-    point = before.split(" ")[4]
-    for code, letter in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
-        point = point.replace(code, letter)
-    return point, after.split(" ")[0]
 
 
 def _system_reports(folders: Sequence[str]) -> Iterator[ChangedPaths]:

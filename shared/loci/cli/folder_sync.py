@@ -4,9 +4,9 @@ import base64
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
 from loci.cli.remote_client import WAITS, Pause, RemoteRoute, TooLargeError
 from loci.cli.terminal import left_out_lines, short_list
@@ -26,8 +26,7 @@ TRIES: Final = 4
 OVERHEAD_BYTES: Final = 100
 """The part of a request that is not a document."""
 
-Done = Callable[[str], None]
-"""Called with the path of each document that the server has as it was sent, or has removed."""
+Verb = Literal["put", "remove"]
 
 
 @dataclass(slots=True)
@@ -51,18 +50,13 @@ class SyncSummary:
 
 def view(summary: SyncSummary) -> dict[str, object]:
     """Return the summary for programs: the counts first, then the lists behind them."""
-    return {
-        "seen": summary.seen,
-        "sent": summary.sent,
-        "unchanged": summary.unchanged,
-        "failed": len(summary.failed),
-        "left": summary.left,
-        "removed": summary.removed,
-        "failures": [asdict(one) for one in summary.failed],
-        "not_removed": [asdict(one) for one in summary.not_removed],
-        "skipped": [asdict(one) for one in summary.skipped],
-        "left_out": asdict(summary.left_out),
+    told = asdict(summary)
+    lists = {
+        "failures": told.pop("failed"),
+        **{name: told.pop(name) for name in ("not_removed", "skipped", "left_out")},
     }
+    removed = told.pop("removed")
+    return {**told, "failed": len(summary.failed), "left": summary.left, "removed": removed, **lists}
 
 
 def text(summary: SyncSummary) -> str:
@@ -116,33 +110,25 @@ class FolderSync:
         self.summary.left_out += found.left_out
         self.summary.failed += found.unread
         paths = {_path_of(file, source): file for file in found.files}
-        batch: dict[str, str] = {}
-        for path, document in self._changed(source, paths, stored):
-            if batch and (len(batch) == BATCH_DOCUMENTS or sum(map(len, batch.values())) + len(document) > BATCH_BYTES):
-                self._deliver("put", batch, self._sent, self.summary.failed)
-                batch = {}
-            batch[path] = document
-        self._deliver("put", batch, self._sent, self.summary.failed)
+        for batch in _batches(self._changed(source, paths, stored), BATCH_DOCUMENTS):
+            self._deliver("put", batch)
         if source.is_folder:
             unread = [_path_of(one.path, source).rstrip("/") for one in found.unread]
             gone = sorted(path for path in stored.keys() - paths.keys() if not is_below(path, unread))
-            for start in range(0, len(gone), BATCH_REMOVALS):
-                names = {path: json.dumps(path) for path in gone[start : start + BATCH_REMOVALS]}
-                self._deliver("remove", names, self._removed, self.summary.not_removed)
+            for batch in _batches(((path, json.dumps(path)) for path in gone), BATCH_REMOVALS):
+                self._deliver("remove", batch)
 
     def stored_hashes(self, under: str) -> dict[str, str]:
         """Return the hashes of the documents that the server has below this name, by path."""
         found: dict[str, str] = {}
-        after: str | None = None
-        while True:
-            page = cast(
-                "dict[str, Any]", self._route.request("GET", {"under": under, **({"after": after} if after else {})})
-            )
+        after: str | None = ""
+        while after is not None:
+            query = {"under": under, **({"after": after} if after else {})}
+            page = cast("dict[str, Any]", self._route.request("GET", query))
             self._largest_body, self._uploads = int(page["largest"]), page["uploads"]
             found |= {one["path"]: one["sha256"] for one in page["documents"]}
             after = page["next"]
-            if after is None:
-                return found
+        return found
 
     def _changed(
         self, source: LocalPath, paths: Mapping[str, str], stored: Mapping[str, str]
@@ -150,25 +136,25 @@ class FolderSync:
         """Yield the path and the JSON of each document that the server does not have."""
         for path, file in paths.items():
             if not is_utf8(path):
-                self._failed(path.encode("utf-8", "backslashreplace").decode(), "Its name is not UTF-8. Rename it.")
+                shown = path.encode("utf-8", "backslashreplace").decode()
+                self._note("put", shown, "Its name is not UTF-8. Rename it.")
                 continue
             try:
                 content = read_file(source.folder, file[len(source.folder) :].lstrip("/"))
             except (NotFound, Refused) as error:
-                self._failed(path, str(error))
+                self._note("put", path, str(error))
                 continue
             document = _json(path, content)
             if stored.get(path) == hashlib.sha256(content).hexdigest():
                 self.summary.unchanged += 1
                 self._show_progress(path)
             elif len(document.encode()) + OVERHEAD_BYTES > self._largest_body:
-                self._failed(
-                    path, self._too_large(f"It has {len(content) / 2**20:.1f} MB, more than a request can hold")
-                )
+                size = f"It has {len(content) / 2**20:.1f} MB, more than a request can hold"
+                self._note("put", path, self._too_large(size))
             else:
                 yield path, document
 
-    def _deliver(self, verb: str, documents: Mapping[str, str], done: Done, failed: list[FileFailure]) -> None:
+    def _deliver(self, verb: Verb, documents: Mapping[str, str]) -> None:
         """Send the documents: each alone if they are too large together, and again while the server says "later"."""
         in_vain = 0
         left: dict[str, str] = {**documents}
@@ -177,15 +163,17 @@ class FolderSync:
             try:
                 results = cast("list[dict[str, Any]]", self._route.request("POST", {}, body)["results"])
             except TooLargeError:
-                self._deliver_alone(verb, left, done, failed)
+                for path, document in left.items():
+                    if len(left) > 1:
+                        self._deliver(verb, {path: document})
+                    else:
+                        self._note(verb, path, self._too_large("It is too large for the server, or takes too long"))
                 return
             later: set[str] = {one["path"] for one in results if not one["done"] and one.get("later")}
             in_vain = in_vain + 1 if len(later) == len(left) else 0
             for one in results:
-                if one["done"]:
-                    done(one["path"])
-                elif one["path"] not in later or in_vain == TRIES:
-                    failed.append(FileFailure(one["path"], one["error"]["message"]))
+                if one["path"] not in later or in_vain == TRIES:
+                    self._note(verb, one["path"], None if one["done"] else one["error"]["message"])
             if in_vain == TRIES:
                 return
             if in_vain:
@@ -193,30 +181,34 @@ class FolderSync:
             for path in left.keys() - later:
                 del left[path]
 
-    def _deliver_alone(self, verb: str, documents: Mapping[str, str], done: Done, failed: list[FileFailure]) -> None:
-        for path, document in documents.items():
-            if len(documents) > 1:
-                self._deliver(verb, {path: document}, done, failed)
-            else:
-                why = self._too_large("It is too large for the server, or takes too long")
-                failed.append(FileFailure(path, why))
-
-    def _sent(self, path: str) -> None:
-        self.summary.sent += 1
-        self._show_progress(path)
-
-    def _removed(self, _: str) -> None:
-        self.summary.removed += 1
-
-    def _failed(self, path: str, reason: str) -> None:
-        self.summary.failed.append(FileFailure(path, reason))
-        self._show_progress(path)
+    def _note(self, verb: Verb, path: str, failure: str | None) -> None:
+        """Count a document that the server has now, or no longer has, or the reason why not."""
+        if failure is not None:
+            (self.summary.failed if verb == "put" else self.summary.not_removed).append(FileFailure(path, failure))
+        elif verb == "put":
+            self.summary.sent += 1
+        else:
+            self.summary.removed += 1
+        if verb == "put":
+            self._show_progress(path)
 
     def _show_progress(self, path: str) -> None:
         self._progress(self.summary.seen - self.summary.left, self.summary.seen, path)
 
     def _too_large(self, what: str) -> str:
         return f"{what}. {f'Upload it below {self._uploads}' if self._uploads else 'Split it'}."
+
+
+def _batches(documents: Iterable[tuple[str, str]], most: int) -> Iterator[dict[str, str]]:
+    """The documents that go into one request, as JSON by their paths."""
+    batch: dict[str, str] = {}
+    for path, document in documents:
+        if len(batch) == most or (batch and sum(map(len, batch.values())) + len(document) > BATCH_BYTES):
+            yield batch
+            batch = {}
+        batch[path] = document
+    if batch:
+        yield batch
 
 
 def _path_of(file: str, source: LocalPath) -> str:

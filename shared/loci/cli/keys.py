@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from loci.cli.destination import StackOption
 from loci.cli.pin import prove_person
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, named_owner, open_app, owner_name
-from loci.cli.tool_owner import StackOption
 from loci.core.errors import Refused
 from loci.mcp.auth.api_keys import ApiKey, ApiKeys
 

@@ -2,12 +2,11 @@
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from hmac import compare_digest
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Empty, SimpleQueue
-from types import TracebackType
 from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
@@ -21,32 +20,40 @@ NOT_DONE = "The login was not granted. You can close this page: the terminal say
 STRANGER = "This page belongs to no login that is going on."
 PAGE = """<!doctype html><meta charset="utf-8"><title>Loci</title>
 <body style="font: 1.1rem system-ui; margin: 4rem auto; max-width: 34rem">{}</body>"""
+HEADERS = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "Connection": "close",
+}
 Answer = Mapping[str, str]
 
 
-class LoginCallback:
+class LoginCallback(ThreadingHTTPServer):
     """Listens on loopback until the answer has come, from the browser or from the keyboard."""
+
+    daemon_threads = True
+    allow_reuse_address = False
 
     def __init__(self, port: int | None) -> None:
         """`port`: the one that the authorization server knows; None: any."""
         self._answers: SimpleQueue[Answer] = SimpleQueue()
         self._state: str | None = None
         try:
-            self._server = _Server(("127.0.0.1", port or 0), self._take, self._answers.put)
+            super().__init__(("127.0.0.1", port or 0), _Page)
         except OSError as error:
             advice = "End what listens there, then log in again"
             raise Refused(f"Port {port} is not free ({error.strerror})", advice, code="PORT_TAKEN") from None
-        self.url = f"http://127.0.0.1:{self._server.server_port}{PATH}"
+        self.url = f"http://127.0.0.1:{self.server_port}{PATH}"
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
 
     def expect(self, address: str) -> None:
         """Take the answer to the question at this address; all others are turned away."""
@@ -64,12 +71,16 @@ class LoginCallback:
             what = f"Nobody has logged in for {seconds / 60:.0f} minutes"
             raise Unavailable(what, "Log in again when you have the time", code="LOGIN_FAILED") from None
 
-    def _take(self, fields: Answer) -> tuple[int, str]:
+    def take(self, fields: Answer) -> tuple[int, str]:
         """Take an answer. Returns the status and the text of the page."""
         if self._state is None or not compare_digest(fields.get("state", "").encode(), self._state.encode()):
             return 400, STRANGER
         self._state = None  # an answer counts once
         return 200, NOT_DONE if "error" in fields else DONE
+
+    def pass_on(self, fields: Answer) -> None:
+        """Give the answer to the command that waits for it."""
+        self._answers.put(fields)
 
     def _read_line(self) -> None:
         # Not `sys.stdin`: a thread that waits in it keeps Python from ending.
@@ -84,31 +95,16 @@ class LoginCallback:
             line += part
         text = line.decode(errors="replace").strip()
         if "?" in text or text.startswith(("http:", "https:")):
-            self._answers.put(answer_fields(urlsplit(text).query))
+            self.pass_on(answer_fields(urlsplit(text).query))
         elif text:
-            self._answers.put({"code": text, "state": self._state or ""})
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    allow_reuse_address = False
-
-    def __init__(
-        self,
-        address: tuple[str, int],
-        take: Callable[[Answer], tuple[int, str]],
-        pass_on: Callable[[Answer], None],
-    ) -> None:
-        super().__init__(address, _Page)
-        self.take = take
-        self.pass_on = pass_on
+            self.pass_on({"code": text, "state": self._state or ""})
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing: a browser that went away is no matter."""
 
 
 class _Page(BaseHTTPRequestHandler):
-    server: _Server  # pyright: ignore[reportIncompatibleVariableOverride]
+    server: LoginCallback  # pyright: ignore[reportIncompatibleVariableOverride]
     timeout = 10
     server_version, sys_version = "Loci", ""
 
@@ -117,26 +113,19 @@ class _Page(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         if self.headers.get("Host") not in here or parts.path != PATH:
             self._say(404, STRANGER)
-        else:
-            fields = answer_fields(parts.query)
-            status, text = self.server.take(fields)
-            try:
-                self._say(status, text)
-            finally:
-                if status == HTTPStatus.OK:  # after the page: what waits for the answer may end the program
-                    self.server.pass_on(fields)
+            return
+        fields = answer_fields(parts.query)
+        status, text = self.server.take(fields)
+        try:
+            self._say(status, text)
+        finally:
+            if status == HTTPStatus.OK:  # after the page: what waits for the answer may end the program
+                self.server.pass_on(fields)
 
     def _say(self, status: int, text: str) -> None:
         body = PAGE.format(text).encode()
         self.send_response(status)
-        for name, value in (
-            ("Content-Type", "text/html; charset=utf-8"),
-            ("Content-Length", str(len(body))),
-            ("Cache-Control", "no-store"),
-            ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
-            ("Referrer-Policy", "no-referrer"),
-            ("Connection", "close"),
-        ):
+        for name, value in (HEADERS | {"Content-Length": str(len(body))}).items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)

@@ -1,19 +1,34 @@
 """`loci export` and `loci import`: everything that an owner has, out of Loci and into it."""
 
+import json
 import os
+import sys
 import tempfile
+from collections import Counter
 from collections.abc import Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from loci.cli.stack_address import StackOption, url_or_stack
-from loci.cli.terminal import ConfigOption, DataOption, JsonOption, KeyOption, open_app
+from loci.cli.destination import EndpointOption, url_or_stack
+from loci.cli.terminal import (
+    ConfigOption,
+    DataOption,
+    JsonOption,
+    KeyOption,
+    open_app,
+    printable,
+    short_list,
+    shown_progress,
+)
 from loci.core.errors import Refused
+from loci.core.finding import counted
 from loci.core.identity import LOCAL
 from loci.core.settings import Settings
+from loci.documents.ingest.index_writer import Progress
 
 if TYPE_CHECKING:
     from loci.app import App
@@ -26,6 +41,20 @@ if TYPE_CHECKING:
     """An archive, and the things that could not come into it."""
 
 WEB: Final = ("http://", "https://")
+WORDS = {
+    "documents": "document",
+    "deleted": "deleted document",
+    "files": "version of a file",
+    "capabilities": "capability",
+    "servers": "tool server",
+    "runs": "finished workflow",
+    "results": "remembered result",
+}
+PLURALS = {"files": "versions of files", "capabilities": "capabilities"}
+SENT = "Sent"
+"""The verb for things that went to another server."""
+FIRST_TOLD = 64
+"""Items after which a line tells how far it is; the next ones come at twice as many."""
 FileArgument = Annotated[
     Path | None, typer.Argument(metavar="FILE", help="The archive to write, a .zip.", show_default=False)
 ]
@@ -45,7 +74,7 @@ def export(
         str | None,
         typer.Option("--to", metavar="URL", help="Send it to the Loci server at URL.", show_default=False),
     ] = None,
-    stack: StackOption = None,
+    stack: EndpointOption = None,
     key: KeyOption = None,
     results: Annotated[bool, typer.Option("--results", help="Also remembered results: the scratchpad.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace FILE if it is there.")] = False,
@@ -69,8 +98,6 @@ def export(
     app = open_app(data, config, _embedded)
     names, key = app.transfer.names(with_results=results), key or os.environ.get("LOCI_KEY")
     own = app.transfer.items(LOCAL, names)
-    from loci.cli.moving_text import SENT, telling
-
     if file is None:
         place = _server(app, str(to), key)
         _end(_brought(app, _made(app, own), place, SENT, dry_run=False, as_json=as_json))
@@ -100,7 +127,7 @@ def import_(
         str | None,
         typer.Option("--to", metavar="URL", help="Import it on the Loci server at URL.", show_default=False),
     ] = None,
-    stack: StackOption = None,
+    stack: EndpointOption = None,
     key: KeyOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be imported. Nothing changes.")] = False,
     into: Annotated[
@@ -149,8 +176,6 @@ def import_(
 def _brought(
     app: "App", given: "AbstractContextManager[Given]", place: "Place", verb: str, *, dry_run: bool, as_json: bool
 ) -> "Report":
-    from loci.cli.moving_text import telling
-
     with given as (archive, failed), telling(verb, as_json=as_json) as shown:
         shown.report.failed += failed
         app.transfer.bring(archive, place, shown.report, shown.told, dry_run=dry_run)
@@ -223,3 +248,80 @@ def _embedded(settings: Settings) -> None:
         raise Refused(
             "These are the settings of a deployment on AWS", "Name it, on your machine: --stack, --from or --to"
         )
+
+
+class Shown:
+    """Tells how a move goes on, and how it ended."""
+
+    def __init__(self, progress: Progress, taken: str, report: "Report") -> None:
+        self._progress = progress
+        self._taken = taken
+        self._next = FIRST_TOLD
+        self.report = report
+        self.file = ""
+
+    def told(self, report: "Report", label: str) -> None:
+        """Tell how far it is: how many there are is known at the end."""
+        if sys.stderr.isatty():
+            self._progress(report.done, report.done, label)
+        elif report.done >= self._next:
+            typer.echo(_so_far(report, self._taken), err=True)
+            self._next = 2 * report.done
+
+
+@contextmanager
+def telling(verb: str, *, as_json: bool) -> Generator[Shown]:
+    """Tell the outcome when it is over."""
+    from loci.transfer.api import Report
+
+    with shown_progress() as progress:
+        shown = Shown(progress, "to move" if verb.startswith("Would") else "moved", Report())
+        yield shown
+    typer.echo(json.dumps(_view(shown.report)) if as_json else _text(verb, shown.report, shown.file))
+
+
+def _view(report: "Report") -> dict[str, object]:
+    """The outcome of a move, for programs."""
+    named = {"conflicts": report.conflicts, "left_out": report.left_out, "failed": report.failed}
+    lists = {name: [asdict(one) for one in some] for name, some in named.items()}
+    return {"taken": dict(report.taken), "same": dict(report.same), **lists, "bytes": report.bytes}
+
+
+def _so_far(report: "Report", taken: str) -> str:
+    counts = {
+        taken: report.taken.total(),
+        "there already": report.same.total(),
+        "in conflict": len(report.conflicts),
+        "left out": len(report.left_out),
+        "failed": len(report.failed),
+    }
+    told = [f"{number:,} {what}" for what, number in counts.items() if number or what == taken]
+    return f"{report.done:,} looked at: {', '.join(told)}"
+
+
+def _text(verb: str, report: "Report", file: str = "") -> str:
+    """The outcome of a move, for people."""
+    where = f" to {file}" if file else ""
+    place = "there" if verb == SENT else "here"
+    were = "was" if report.same.total() == 1 else "were"
+    same = f" {_counts(report.same)} {were} {place} already." if report.same else ""
+    lines = [f"{verb} {_counts(report.taken) if report.taken else 'nothing'}{printable(where)}.{same}"]
+    lines += short_list(f"Conflicts: what is {place} stays as it is", [_line(one) for one in report.conflicts])
+    lines += short_list("Left out", [_line(one) for one in report.left_out])
+    lines += short_list("Failed", [_line(one) for one in report.failed])
+    return "\n".join(lines)
+
+
+def _counts(counts: Counter[str]) -> str:
+    told = [_counted(part, counts[part]) for part in WORDS if counts[part]]
+    return " and ".join([", ".join(told[:-1]), told[-1]]) if len(told) > 1 else "".join(told)
+
+
+def _counted(part: str, number: int) -> str:
+    if number != 1 and part in PLURALS:
+        return f"{number:,} {PLURALS[part]}"
+    return counted(number, WORDS[part])
+
+
+def _line(one: "Named") -> str:
+    return f"{one.name}: {one.why}"

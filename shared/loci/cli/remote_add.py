@@ -5,9 +5,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from loci.cli.added import Added, Stage, add_each, content_of
+from loci.cli.add import Added, Stage, add_each, content_of
+from loci.cli.destination import on_server
 from loci.cli.remote_client import NoAnswerError, repeated
-from loci.cli.tool_client import on_server
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.files.file import checked_name, file_id
 

@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, cast
 
-from loci.cli.remote_address import key_header, server_url
-from loci.core.errors import Misconfigured, Refused, Unavailable
+from loci.cli.destination import key_header, server_url
+from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
 
 if TYPE_CHECKING:
     from httpx2 import Client, Response
@@ -61,7 +62,7 @@ class RemoteRoute:
             if failed.status == 413 or (failed.status in TOO_LARGE and body is not None):
                 raise TooLargeError from None
             if failed.status is not None and failed.status not in TRY_AGAIN:
-                raise _refused(failed, self._url) from None
+                raise refused(failed, self._url) from None
             advice = "Run the same command again later: it continues from here"
             raise Unavailable(f"{self._url} cannot be reached ({failed})", advice) from None
         return _parsed(response, self._fields)
@@ -81,7 +82,7 @@ def repeated(request: "Callable[[], Response]", pause: Pause = time.sleep) -> "R
         else:
             if response.is_success:
                 return response
-            failed = NoAnswerError(response.status_code, *_error_told(response))
+            failed = no_answer(response)
             if response.status_code not in TRY_AGAIN:
                 break
             told = response.headers.get("retry-after", "")
@@ -91,7 +92,8 @@ def repeated(request: "Callable[[], Response]", pause: Pause = time.sleep) -> "R
     raise failed
 
 
-def _refused(failed: NoAnswerError, url: str) -> Exception:
+def refused(failed: NoAnswerError, url: str) -> LociError:
+    """The error for an answer that will be the same at each try."""
     if failed.code not in NO_ADVICE:
         return Refused(f"{url} refuses it: {failed.message}", "", code=failed.code)
     answer = f"{failed.status}{f', {failed.message}' if failed.message else ''}"
@@ -110,13 +112,13 @@ def _parsed(response: "Response", fields: frozenset[str]) -> Mapping[str, object
     return cast("Mapping[str, object]", answer)
 
 
-def _error_told(response: "Response") -> tuple[str, str]:
-    """Return the code and the message of an error that Loci sent, else nothing."""
-    try:
+def no_answer(response: "Response") -> NoAnswerError:
+    """The error for this answer, with the code and the message of Loci if it has them."""
+    code = message = ""
+    with suppress(ValueError):
         match response.json():
             case {"error": {"message": str(message), **rest}}:
-                return str(rest.get("code", "")), message
+                code = str(rest.get("code", ""))
             case _:
-                return "", ""
-    except ValueError:
-        return "", ""
+                pass
+    return NoAnswerError(response.status_code, code, message)

@@ -183,9 +183,8 @@ def _served(app: App, *, example: bool = False) -> contextlib.ExitStack:
 
 
 def _beside(app: App, *, example: bool) -> "list[Beside]":
-    from loci.cli.background import Background
-    from loci.cli.folder_watch import Following
-    from loci.cli.resuming import Resuming
+    from loci.cli.background import Background, Resuming
+    from loci.cli.watch import Following
     from loci.compose import keep_room
 
     keep_room(app.settings)

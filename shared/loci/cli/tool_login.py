@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loci.cli.terminal import ConfigOption, DataOption, JsonOption, printable
-from loci.cli.tool_oauth import ScopeOption, hidden_secret
-from loci.cli.tool_owner import StackOption, SubjectOption, TenantOption, open_tools
+from loci.cli.destination import OwnersTools, for_owner
+from loci.cli.terminal import JsonOption, printable
+from loci.cli.tool_secrets import ScopeOption, hidden_secret
 from loci.cli.tools import NameArgument, show_asked
 from loci.core.errors import Refused
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+@for_owner
 def login(
     name: NameArgument,
     no_browser: Annotated[
@@ -44,11 +45,8 @@ def login(
             show_default=False,
         ),
     ] = None,
-    stack: StackOption = None,
-    tenant: TenantOption = None,
-    subject: SubjectOption = None,
-    data: DataOption = None,
-    config: ConfigOption = None,
+    *,
+    opened: OwnersTools,
     as_json: JsonOption = False,
 ) -> None:
     """Log in at a tool server in the browser, and ask it for its tools.
@@ -60,7 +58,6 @@ def login(
     from loci.cli.login_callback import LoginCallback
     from loci.tools.authorization import Consent
 
-    opened = open_tools(data, config, stack, tenant, subject)
     tools, owner = opened.tools, opened.owner
     oauth = tools.get(owner, name).entry.oauth
     with LoginCallback(port or (oauth.callback_port if oauth else None)) as callback:
@@ -78,17 +75,14 @@ def login(
     show_asked(opened, [name], as_json=as_json)
 
 
+@for_owner
 def logout(
     name: NameArgument,
-    stack: StackOption = None,
-    tenant: TenantOption = None,
-    subject: SubjectOption = None,
-    data: DataOption = None,
-    config: ConfigOption = None,
+    *,
+    opened: OwnersTools,
     as_json: JsonOption = False,
 ) -> None:
     """Forget the login at a tool server, and have its tokens revoked."""
-    opened = open_tools(data, config, stack, tenant, subject)
     login = opened.tools.logins(opened.owner).get(name)
     revoked = opened.tools.log_out(opened.owner, name)
     opened.tools.close()

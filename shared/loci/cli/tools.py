@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from loci.cli.destination import OwnersTools, for_owner
 from loci.cli.pin import prove_person
-from loci.cli.terminal import ConfigOption, DataOption, JsonOption, printable
-from loci.cli.tool_oauth import IssuerOption, MachineOption, ScopeOption, client_credentials
-from loci.cli.tool_owner import OwnersTools, StackOption, SubjectOption, TenantOption, open_tools
-from loci.cli.tool_secrets import secret
+from loci.cli.terminal import JsonOption, printable
+from loci.cli.tool_secrets import IssuerOption, MachineOption, ScopeOption, client_credentials, secret
 from loci.core.errors import LociError, Refused
 from loci.core.finding import counted
 from loci.core.json import iso
@@ -38,6 +37,7 @@ loci tools add notes https://mcp.example.com/mcp --header 'Authorization: Bearer
 
 
 @cli.command(epilog=EXAMPLES)
+@for_owner
 def add(
     name: NameArgument,
     server: Annotated[
@@ -81,11 +81,8 @@ def add(
     client_id: MachineOption = None,
     scope: ScopeOption = None,
     issuer: IssuerOption = None,
-    stack: StackOption = None,
-    tenant: TenantOption = None,
-    subject: SubjectOption = None,
-    data: DataOption = None,
-    config: ConfigOption = None,
+    *,
+    opened: OwnersTools,
     as_json: JsonOption = False,
 ) -> None:
     """Add a tool server, or change one, and ask it for its tools.
@@ -104,22 +101,19 @@ def add(
     if env or "command" in entry:
         entry["env"] = dict(_pair(one, "=", "--env") for one in env or [])
     entry |= client_credentials(client_id, scope, issuer)
-    opened = open_tools(data, config, stack, tenant, subject)
     opened.tools.add(opened.owner, name, entry)
     show_asked(opened, [name], as_json=as_json)
 
 
 @cli.command(name="import")
+@for_owner
 def import_servers(
     files: Annotated[
         list[str] | None,
         typer.Argument(metavar="[FILE]...", help="Files with mcpServers. Default: those of clients on this machine."),
     ] = None,
-    stack: StackOption = None,
-    tenant: TenantOption = None,
-    subject: SubjectOption = None,
-    data: DataOption = None,
-    config: ConfigOption = None,
+    *,
+    opened: OwnersTools,
     as_json: JsonOption = False,
 ) -> None:
     """Import the servers of other clients: Claude, Cursor, VS Code, Windsurf. Those that Loci has already stay.
@@ -128,7 +122,6 @@ def import_servers(
     """
     from loci.tools.client_files import servers_in  # slow to load, and `--help` does not need it
 
-    opened = open_tools(data, config, stack, tenant, subject)
     known = {one.name for one in opened.tools.servers(opened.owner)}
     added: list[str] = []
     for name, entry, source in servers_in(files):
@@ -149,16 +142,13 @@ def import_servers(
 
 
 @cli.command(name="list")
+@for_owner
 def list_servers(
-    stack: StackOption = None,
-    tenant: TenantOption = None,
-    subject: SubjectOption = None,
-    data: DataOption = None,
-    config: ConfigOption = None,
+    *,
+    opened: OwnersTools,
     as_json: JsonOption = False,
 ) -> None:
     """List the servers, with the tools that each listed last."""
-    opened = open_tools(data, config, stack, tenant, subject)
     servers = opened.tools.servers(opened.owner)
     _show(opened, servers, as_json=as_json)
     if as_json:
@@ -168,40 +158,34 @@ def list_servers(
 
 
 @cli.command(name="test")
+@for_owner
 def ask_servers(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="Names of servers. Default: all.")
     ] = None,
-    stack: StackOption = None,
-    tenant: TenantOption = None,
-    subject: SubjectOption = None,
-    data: DataOption = None,
-    config: ConfigOption = None,
+    *,
+    opened: OwnersTools,
     as_json: JsonOption = False,
 ) -> None:
     """Ask servers for their tools now. The exit code is 1 if one of them fails."""
-    opened = open_tools(data, config, stack, tenant, subject)
     show_asked(opened, names or [one.name for one in opened.tools.servers(opened.owner)], as_json=as_json)
 
 
 @cli.command(name="accept")
+@for_owner
 def accept_changes(
     name: NameArgument,
     tools: Annotated[
         list[str] | None, typer.Argument(metavar="[TOOL]...", help="Names of its tools. Default: all.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask again.")] = False,
-    stack: StackOption = None,
-    tenant: TenantOption = None,
-    subject: SubjectOption = None,
-    data: DataOption = None,
-    config: ConfigOption = None,
+    *,
+    opened: OwnersTools,
 ) -> None:
     """Show how a server has changed its tools since they were first seen, and accept that. It asks for your PIN.
 
     Until then, what it says of a changed tool does not spare the tool a question to you.
     """
-    opened = open_tools(data, config, stack, tenant, subject)
     changes = [one for one in opened.tools.changes(opened.owner, name) if not tools or one.name in tools]
     for one in changes:
         for line in (f"{name}:{one.name}", *(f"  {text}" for text in one.difference.split("\n"))):
@@ -211,34 +195,29 @@ def accept_changes(
         return
     if not yes:
         typer.confirm(f"Accept {counted(len(changes), 'change')}?", abort=True)
-    prove_person(stack, data, config, needs_pin=True)
+    prove_person(*opened.place, needs_pin=True)
     opened.tools.accept(opened.owner, name, {one.name: one.version for one in changes})
     typer.echo("Accepted.")
 
 
 @cli.command()
+@for_owner
 def remove(
     name: NameArgument,
-    stack: StackOption = None,
-    tenant: TenantOption = None,
-    subject: SubjectOption = None,
-    data: DataOption = None,
-    config: ConfigOption = None,
+    *,
+    opened: OwnersTools,
 ) -> None:
     """Remove a server. Its tools are no longer found or called."""
-    opened = open_tools(data, config, stack, tenant, subject)
     opened.tools.remove(opened.owner, name)
     typer.echo(printable(f"Removed {name}."))
 
 
 @cli.command(name="log")
+@for_owner
 def show_log(
     limit: Annotated[int, typer.Option(min=1, help="The most calls to show.")] = 20,
-    stack: StackOption = None,
-    tenant: TenantOption = None,
-    subject: SubjectOption = None,
-    data: DataOption = None,
-    config: ConfigOption = None,
+    *,
+    opened: OwnersTools,
     as_json: JsonOption = False,
 ) -> None:
     """Show the last calls of the servers' tools.
@@ -246,7 +225,6 @@ def show_log(
     A line has when it was called, how the call came, the tool, how it ended, how long it took, and how the caller was
     recognised. The last 100 calls are kept, with neither arguments nor results.
     """
-    opened = open_tools(data, config, stack, tenant, subject)
     calls = opened.tools.last_calls(opened.owner, limit)
     if as_json:
         typer.echo(json.dumps({"calls": [asdict(one) | {"at": iso(one.at)} for one in calls]}))

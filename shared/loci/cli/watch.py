@@ -1,20 +1,43 @@
 """`loci watch`: keep the documents of folders up to date."""
 
+import fcntl
+import os
 import signal
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
 from types import FrameType
-from typing import Annotated, NoReturn
+from typing import Annotated, Final, NoReturn
 
 import typer
 
-from loci.cli.folder_watch import FolderWatch
-from loci.cli.terminal import ConfigOption, DataOption, here_only, open_app, printable, shown_progress
-from loci.core.errors import Refused
+from loci.app import App
+from loci.cli.beside import Beside
+from loci.cli.file_events import FileEvents
+from loci.cli.terminal import SHOWN, ConfigOption, DataOption, here_only, kept_line, open_app, printable, shown_progress
+from loci.core.errors import LociError, Refused
 from loci.core.identity import LOCAL
 from loci.core.layout import UPLOADS_OF_LOCAL
-from loci.documents.ingest.local_files import LocalPath, local_path
+from loci.core.whole_files import open_lock
+from loci.documents.ingest.index_writer import Progress, no_progress
+from loci.documents.ingest.local_files import LocalPath, is_below, local_path
+from loci.documents.ingest.outcome import IngestSummary
+from loci.documents.ingest.watched_folder import (
+    FolderEvent,
+    FolderIngested,
+    FolderUnavailable,
+    IngestPostponed,
+    WatchedFolder,
+)
+
+LOCK: Final = "following.lock"
+SECONDS_BEFORE_START: Final = 3.0
+"""The first calls of a client come before."""
+SECONDS_BETWEEN_TRIES: Final = 2.0
+STEPS_BETWEEN_LOOKS: Final = 4
+ShownProgress = Callable[[], AbstractContextManager[Progress]]
 
 
 def watch(
@@ -62,3 +85,181 @@ def _folder(path: str) -> LocalPath:
     if not found.is_folder:
         raise Refused(f"{path} is not a folder", "Name the folder that the file is in", code="NO_FOLDER")
     return found
+
+
+class FolderWatch:
+    """Keeps the documents of the ingested folders current while no other process does."""
+
+    def __init__(
+        self,
+        app: App,
+        say: Callable[[str], None],
+        stopped: threading.Event,
+        progress: ShownProgress = lambda: nullcontext(no_progress),
+        *,
+        poll: bool = False,
+    ) -> None:
+        self.messages = WatchMessages(say)
+        self._app = app
+        self._say = say
+        self._stopped = stopped
+        self._progress = progress
+        self._poll = poll
+        self._watched: list[WatchedFolder] = []
+        self._events = FileEvents([], say, poll=poll)
+
+    def run(self, waiting: str | None = None) -> None:
+        """Work until it is stopped. `waiting` is said while another process does the work."""
+        told: str | None = None
+        while not self._stopped.is_set():
+            line = waiting
+            try:
+                with _only_one(self._app.settings.data / LOCK) as is_ours:
+                    if is_ours:
+                        self._follow()
+            except _StoppedError:
+                return
+            except LociError as error:
+                line = f"Loci cannot follow the folders for now. {error}"
+            if line is not None and line != told:
+                told = line
+                self._say(line)
+            self._stopped.wait(SECONDS_BETWEEN_TRIES)
+
+    def _follow(self) -> None:
+        """Follow all folders, also those that are ingested later, until it is stopped."""
+        while not self._stopped.is_set():
+            if self._begin(self._app.documents.watch(LOCAL)):
+                self._app.documents.upkeep.warm_ingestion()
+                self._step()  # for files written before the system began to report changes
+                self._say(f"Watching {', '.join(one.location.path for one in self._watched)}.")
+            if not self._watched:
+                self._stopped.wait(SECONDS_BETWEEN_TRIES)
+            for _ in range(STEPS_BETWEEN_LOOKS if self._watched else 0):
+                if not self._stopped.is_set():
+                    self._step()
+
+    def _begin(self, wanted: Sequence[WatchedFolder]) -> bool:
+        """Watch these folders from now on, and ingest the new ones. Return False if they are watched already."""
+        before = {(one.location.path, one.excluded): one for one in self._watched}
+        if before.keys() == {(one.location.path, one.excluded) for one in wanted}:
+            return False
+        if not sys.modules.get("watchfiles", sys):  # it was kept from uvicorn
+            del sys.modules["watchfiles"]
+        self._watched = []
+        for one in wanted:
+            known = before.get((one.location.path, one.excluded))
+            if known is None:
+                with self._progress() as shown:
+                    begun = list(one.ingest_all(self._stoppable(shown)))
+                for happening in begun:
+                    self.messages.report(one.location.path, happening)
+            self._watched.append(known or one)
+        self._events = FileEvents([one.location.path for one in wanted], self._say, poll=self._poll)
+        return bool(wanted)
+
+    def _step(self) -> None:
+        """Wait for changes, not for long, and ingest what changed."""
+        touched = self._events.wait()
+        for one in self._watched:
+            for happening in one.check({path for path in touched if is_below(path, [one.location.path])}):
+                self.messages.report(one.location.path, happening)
+
+    def _stoppable(self, progress: Progress) -> Progress:
+        def shown(done: int, total: int, path: str, note: str = "", /) -> None:
+            if self._stopped.is_set():
+                raise _StoppedError
+            progress(done, total, path, note)
+
+        return shown
+
+
+class Following(Beside):
+    """A thread of a server that watches the folders until the server ends."""
+
+    def __init__(self, app: App, say: Callable[[str], None]) -> None:
+        super().__init__("following")
+        self._watch = FolderWatch(app, say, self._ended)
+
+    def _work(self) -> None:
+        if not self._ended.wait(SECONDS_BEFORE_START):
+            self._watch.run()
+
+
+class WatchMessages:
+    """Says what happens to the watched folders, each message once, and counts."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._processed = self._removed = self._failed = 0
+        self._begun = set[str]()
+        self._missing = set[str]()
+        self._postponed: dict[str, str] = {}
+
+    def report(self, folder: str, happening: FolderEvent) -> None:
+        """Say the message of one happening, if it was not said before."""
+        match happening:
+            case FolderIngested(summary):
+                self._tell_summary(folder, summary)
+            case FolderUnavailable(is_empty):
+                if folder in self._missing:  # the message about an outer folder has named it
+                    return
+                self._missing.add(folder)
+                what, back = ("is empty", "the files are back") if is_empty else ("does not exist", "it is back")
+                self._say(
+                    f"{folder} {what} now. Loci keeps its documents until {back} (to remove them: loci forget {folder})"
+                )
+            case IngestPostponed(reason):
+                if self._postponed.get(folder) != reason:
+                    self._postponed[folder] = reason
+                    self._say(f"{folder}: {reason} Loci will try again.")
+
+    def totals(self) -> str:
+        """Return the counts since the start."""
+        return f"{self._processed:,} processed, {self._removed:,} removed, {self._failed:,} failed"
+
+    def _tell_summary(self, folder: str, summary: IngestSummary) -> None:
+        failed = len(summary.failed)
+        self._processed += summary.processed
+        self._removed += summary.removed
+        self._failed += failed
+        self._postponed.pop(folder, None)
+        is_first, is_back = folder not in self._begun, folder in self._missing
+        self._begun.add(folder)
+        self._missing.discard(folder)
+        for kept in summary.kept:
+            if kept.folder not in self._missing:
+                self._missing.add(kept.folder)
+                self._say(kept_line(kept))
+        if is_first or is_back or summary.processed or summary.removed or failed:
+            counts = f"{summary.processed:,} processed, {summary.unchanged:,} unchanged, {failed:,} failed."
+            self._say(f"{folder}{' is back' if is_back else ''}: {counts} {summary.removed:,} removed.")
+        self._list([f"+ {path}" for path in summary.taken])
+        self._list([f"- {path}" for path in summary.gone])
+        self._list([f"{one.path}: {one.reason}" for one in summary.failed])
+
+    def _list(self, lines: Sequence[str]) -> None:
+        for line in lines[:SHOWN]:
+            self._say(f"  {line}")
+        if len(lines) > SHOWN:
+            self._say(f"  and {len(lines) - SHOWN:,} more")
+
+
+@contextmanager
+def _only_one(lock: Path) -> Generator[bool]:
+    """True if no other process has the lock: this one has it until the end of the block."""
+    descriptor = open_lock(lock)
+    is_ours = False
+    try:
+        with suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_ours = True
+        yield is_ours
+    finally:
+        # Closing is not enough: a program that another thread is just starting has it open, too, for a moment.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
+
+
+class _StoppedError(Exception):
+    """The process ends during an ingest; the next start completes it."""

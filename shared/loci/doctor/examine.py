@@ -2,25 +2,30 @@
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from pydantic import SecretStr
 
 from loci.app import App
 from loci.code.module import machine_checks
 from loci.core.errors import LociError
-from loci.core.finding import Finding, run_check, run_checks
+from loci.core.finding import Finding, counted, first_names, run_check, run_checks
+from loci.core.identity import Owner
 from loci.core.settings import Settings, sourced_settings
 from loci.doctor.aws_checks import check_aws
-from loci.doctor.deep_checks import check_contents
 from loci.doctor.machine_checks import check_folder, check_models, check_secret, check_settings, check_space, has_models
-from loci.doctor.record_checks import check_records
-from loci.documents.checks import check_owners
+from loci.doctor.record_checks import check_contents, check_records
+from loci.documents.checks import check_documents, check_index, check_links, check_owners, check_vectors
 from loci.documents.ingest.index_writer import Progress
 from loci.events.notices import NAME as NOTIFY
 from loci.files.checks import check_files
-from loci.tools.checks import check_tool_servers
+from loci.sandbox.wall.probe import Unsafe, offered, strongest
+from loci.tools.checks import NAME as TOOL_SERVERS
+from loci.tools.checks import check_owner, check_tool_servers
+
+OPERATOR: Final = "Tell the operator of this Loci"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +129,48 @@ def _database_finding(what: str | None) -> Finding:
 def _with_throwaway_secret(settings: Settings) -> Settings:
     """Return the settings with a new secret: the checks sign nothing, and must not create the real secret."""
     return settings.model_copy(update={"secrets": (SecretStr(secrets.token_hex(32)),)})
+
+
+def check_own(app: App, owner: Owner) -> Iterator[Finding]:
+    """Yield each finding as soon as it is known."""
+    yield from run_check("meaning", lambda: _check_meaning(app))
+    yield from run_check("sandboxes", lambda: _check_sandboxes(app))
+    yield from _without_advice(run_check("documents", lambda: check_documents(app, owner)))
+    yield from _without_advice(run_checks("index", lambda: check_index(app, owner, fix=False)))
+    yield from run_check("links", lambda: check_links(app, owner))
+    yield from _without_advice(run_check("vectors", lambda: check_vectors(app, owner, fix=False)))
+    yield from run_check("files", lambda: _check_files(app, owner))
+    for one in run_checks(TOOL_SERVERS, lambda: check_owner(app.tools, owner)):
+        yield replace(one, advice=None if one.state == "ok" else "Ask it again on the page of tools")
+
+
+def _check_meaning(app: App) -> Finding:
+    if app.documents.upkeep.model() is None:
+        return Finding("meaning", "warning", "Searches find documents and files by their words only", OPERATOR)
+    return Finding("meaning", "ok", "Searches find documents and files by their meaning, too")
+
+
+def _check_sandboxes(app: App) -> Finding:
+    settings = app.settings
+    if settings.mode == "aws":
+        runs = {"Python": settings.aws.run_python_function, "TypeScript": settings.aws.run_deno_function}
+        missing = [language for language, function in runs.items() if function is None]
+        if missing:
+            return Finding("sandboxes", "warning", f"No {' and no '.join(missing)} can run here", OPERATOR)
+    elif isinstance(strongest(offered()), Unsafe) and not settings.allow_unsandboxed:
+        return Finding("sandboxes", "warning", "No code can run here: there is no wall to put around it", OPERATOR)
+    return Finding("sandboxes", "ok", "Code can run")
+
+
+def _check_files(app: App, owner: Owner) -> Finding:
+    files = app.files.listed(owner)
+    bad = [one.name for one in files if one.newest.status == "error"]
+    if bad:
+        what = f"{counted(len(bad), 'file')} of {len(files):,} could not be read: {first_names(bad)}"
+        return Finding("files", "warning", what, "The page of files says why")
+    return Finding("files", "ok", f"{len(files):,}")
+
+
+def _without_advice(findings: list[Finding]) -> list[Finding]:
+    """Their advice is for whoever has this machine's command line."""
+    return [replace(one, advice=OPERATOR if one.state == "fault" else None) for one in findings]

@@ -1,20 +1,21 @@
-"""The check of the records: Loci skips one that it cannot read, and this names it."""
+"""The checks of what is stored: records that Loci cannot read and skips, and contents that are not as they were."""
 
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from loci.app import App
 from loci.code import detached_runs, python
-from loci.core.errors import LociError
+from loci.core.errors import LociError, Refused
 from loci.core.finding import Finding, counted
-from loci.core.identity import LOCAL, SYSTEM, Owner
+from loci.core.identity import LOCAL, SYSTEM, Owner, UnnamedOwner
 from loci.core.ids import content_id
-from loci.core.stores import Record, every, read_or_none
+from loci.core.stores import CONTENT_DAMAGED, Record, every, read_or_none
 from loci.documents import catalog, recently_read, refused_uploads
 from loci.documents.document import Document
 from loci.documents.ingest import ingested_folders
-from loci.documents.ingest.index_writer import COLLECTION
+from loci.documents.ingest.index_writer import COLLECTION, Progress
 from loci.documents.ingest.local_files import blob_key
 from loci.documents.writing import deletions, history, write_journal
 from loci.files import lake
@@ -101,8 +102,7 @@ def _may_lack(app: App, mended: list[DamagedRecord]) -> bool:
 
 def _damaged(app: App) -> Iterator[DamagedRecord]:
     yield from _of(app, SYSTEM, OF_LOCI)
-    connected = (one.owner for one in grants.grants_of(app).list())  # people who signed in at an issuer have no key
-    for owner in dict.fromkeys([LOCAL, *app.api_keys.owners(), *connected]):
+    for owner in _named_owners(app):
         yield from _of(app, owner, OF_OWNERS)
         for key in app.blobs.list(owner, history.FOLDER):
             if history.read_write(app.blobs.read(owner, key)) is None:
@@ -185,3 +185,58 @@ def _mend_file(app: App, one: DamagedRecord) -> None:
     if held is None or len(contents) > 1:
         raise LociError("Its name or its newest content is not known", "Add the file again: loci add FILE")
     app.files.add(one.owner, held.title, app.blobs.read(one.owner, contents[0]))
+
+
+Part = tuple[str, Callable[[], object]]
+"""The name of a content, and the function that reads it, which raises an error if the content is damaged."""
+
+
+def check_contents(app: App, progress: Progress) -> Finding:
+    """Read every text, every earlier text, and every content of a file."""
+    every = [part for owner in _owners(app) for part in _parts(app, owner)]
+    damaged: list[str] = []
+    advice: str | None = None
+    for done, (name, read) in enumerate(every, 1):
+        try:
+            read()
+        except LociError as error:
+            damaged.append(f"{name} ({error.what})" if error.code != CONTENT_DAMAGED else name)
+            advice = advice or error.resolution
+        progress(done, len(every), name)
+    if not damaged:
+        return Finding("all contents", "ok", f"{counted(len(every), 'content')}, each as it was written")
+    more = f" and {len(damaged) - MOST_NAMED:,} more" if len(damaged) > MOST_NAMED else ""
+    what = f"{len(damaged):,} of {counted(len(every), 'content')} damaged: {', '.join(damaged[:MOST_NAMED])}{more}"
+    return Finding("all contents", "fault", what, advice)
+
+
+def _named_owners(app: App) -> list[Owner]:
+    """The owners with a key, and those who signed in at an issuer, who have none."""
+    connected = (one.owner for one in grants.grants_of(app).list())
+    return [*dict.fromkeys([LOCAL, *app.api_keys.owners(), *connected])]
+
+
+def _owners(app: App) -> list[Owner]:
+    named = _named_owners(app)
+    known = {one.key for one in named}
+    return [*named, *(UnnamedOwner(key) for key in app.blobs.owner_keys() if key not in known)]
+
+
+def _parts(app: App, owner: Owner) -> Iterator[Part]:
+    of = "" if owner == LOCAL else f" of {owner.tenant}/{owner.subject}"
+    documents, files = app.documents.parts, app.files.parts
+    for one in documents.catalog.each(owner):
+        if one.root is None:
+            yield f"{one.path}{of}", partial(documents.library.content, owner, one)
+    for key in app.blobs.list(owner, history.FOLDER):
+        yield f"{key}{of}", partial(_read_history, app, owner, key)
+    for file in files.lake.files(owner):
+        versions = {one.number: one for one in [*files.versions.of(owner, file), file.newest]}
+        for version in versions.values():
+            name = f"{file.name}, version {version.number}{of}"
+            yield name, partial(files.lake.content, owner, file.id, version)
+
+
+def _read_history(app: App, owner: Owner, key: str) -> None:
+    if history.read_write(app.blobs.read(owner, key)) is None:
+        raise Refused("An earlier text is damaged", "To remove it, run: loci doctor --fix", code=CONTENT_DAMAGED)

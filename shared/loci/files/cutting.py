@@ -1,18 +1,28 @@
 """Cuts a reading into passages: running text as documents are cut, tables by rows, each piece under its header."""
 
 import hashlib
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby, islice
 
-from loci.files.locators import Locator, Piece, place_of, sheet_label
+from loci.files.locators import Box, Locator, Piece, cell_range, place_of, sheet_label
 from loci.files.reading import Reading, Section, TableSection, TextSection
-from loci.files.table_cutting import table_pieces
-from loci.files.text_cutting import text_pieces
-from loci.search.passages import LONGEST, Count, embedded_text
+from loci.search.passages import LONGEST, Block, Count, embedded_text, heading_line, passages
 from loci.search.ranking import Chunk
 from loci.search.words import index_words
 
 MOST_PASSAGES = 20_000
+BETWEEN = "\n\n"
+"""Stands between paragraphs of one passage."""
+CELL_CHARACTERS = 300
+"""Of a cell in a line of its row. A longer one is also cut into passages of its own."""
+LEAST_ROOM = 4
+"""A row gets at least this part of a passage, however long the header is."""
+MOST_LINES = 40
+"""Rows of a passage. More than these read badly, and one place would name them all."""
+Row = tuple[int, str, int]
+"""The number of a row, its line, and the tokens of that."""
 
 
 def cut(document: str, name: str, reading: Reading, count: Count, longest: int = LONGEST) -> list[Chunk]:
@@ -76,3 +86,202 @@ def _chunk(document: str, name: str, number: int, piece: Piece) -> Chunk:
         hash=hashlib.sha256(embedded_text(heading, piece.text).encode()).hexdigest(),
         words=" ".join([*index_words(" ".join(above)), *index_words(piece.text), *_labels(piece.where)]),
     )
+
+
+def text_pieces(sections: Sequence[TextSection], count: Count, longest: int, most: int) -> Iterator[Piece]:
+    """The passages of neighbouring paragraphs, which stand on one page or slide. Short paragraphs share a passage."""
+    blocks: list[Block] = []
+    shown = [one for one in sections if one.text.strip()]
+    parts: list[str] = []
+    start = 0
+    for section in shown:
+        parts.append(section.text.rstrip())
+        blocks.append(Block(start + _above(section), start + len(parts[-1]), section.heading))
+        start += len(parts[-1]) + len(BETWEEN)
+    text = BETWEEN.join(parts)
+    del parts
+    starts = [block.start for block in blocks]
+    lines = _Lines(text, starts, shown)
+    for one in passages(text, blocks, count, longest, most):
+        first = max(0, bisect_right(starts, one.start) - 1)
+        last = max(first, bisect_right(starts, one.end - 1) - 1)
+        within = shown[first : last + 1]
+        begin, end = lines.of(first, one.start), lines.of(last, one.end)
+        where = Locator(
+            page=within[0].page,
+            box=_around([section.box for section in within if section.box is not None]),
+            slide=within[0].slide,
+            lines=None if begin is None or end is None else (begin, end),
+        )
+        yield Piece(text[one.start : one.end], one.heading, where)
+
+
+class _Lines:
+    """Counts the lines of the sections up to one place after the other: it never counts the same ones twice."""
+
+    def __init__(self, text: str, starts: Sequence[int], sections: Sequence[TextSection]) -> None:
+        self._text = text
+        self._starts = starts
+        self._sections = sections
+        self._section, self._place, self._line = -1, 0, 0
+
+    def of(self, section: int, place: int) -> int | None:
+        """The line of a character of this section, which is no earlier than the one before; None if it has none."""
+        first = self._sections[section].first_line
+        if first is None:
+            return None
+        if section != self._section:
+            above = self._sections[section].text.count("\n", 0, _above(self._sections[section]))
+            self._section, self._place, self._line = section, self._starts[section], first + above
+        self._line += self._text.count("\n", self._place, place)
+        self._place = max(self._place, place)
+        return self._line
+
+
+def _above(section: TextSection) -> int:
+    """The number of characters above the text that shows."""
+    return len(section.text) - len(section.text.lstrip())
+
+
+def _around(boxes: Sequence[Box]) -> Box | None:
+    if not boxes:
+        return None
+    left, top, right, bottom = zip(*boxes, strict=True)
+    return min(left), min(top), max(right), max(bottom)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Neighbouring columns that passages show together, and their header as a line."""
+
+    first: int
+    end: int
+    header: str
+    key: int | None = None
+    """A column on the left that names the rows of a wide table."""
+
+    def line(self, row: Sequence[str]) -> str:
+        """The row's cells in these columns."""
+        cells = row[self.first : self.end]
+        return row_line([row[self.key], *cells] if self.key is not None and any(cells) else cells)
+
+
+def table_pieces(table: TableSection, count: Count, longest: int) -> Iterator[Piece]:
+    """The passages of a table. The title and the sheet are their headings."""
+    heading = tuple(one for one in dict.fromkeys((table.sheet or "", table.title)) if one)
+    [above, header] = count([heading_line(heading), row_line(table.header)])
+    lines = [row_line(row) for row in table.rows]
+    sizes = count(lines)
+    room = longest - above
+    if not table.rows:
+        yield Piece(row_line(table.header), heading, _where(table, None, 0, len(table.header)))
+    whole = Columns(0, _width(table), row_line(table.header) if table.header else "")
+    for fits, rows in groupby(range(len(lines)), lambda row: header + sizes[row] <= room):
+        numbers = list(rows)
+        if fits:
+            yield from _packed(table, whole, heading, [(one, lines[one], sizes[one]) for one in numbers], room - header)
+            continue
+        for some in _columns(table, numbers, count, room):
+            parts = [some.line(table.rows[one]) for one in numbers]
+            left = max(room // LEAST_ROOM, room - count([some.header])[0])
+            yield from _packed(table, some, heading, [*zip(numbers, parts, count(parts), strict=True)], left)
+    yield from _long_cells(table, heading, count, longest)
+
+
+def row_line(cells: Sequence[str]) -> str:
+    """The cells in one line. Of a long cell it shows the beginning."""
+    shown = [" ".join(one.split()) if len(one) <= CELL_CHARACTERS else _beginning(one) for one in cells]
+    return " | ".join(shown) if any(shown) else ""
+
+
+def _beginning(text: str) -> str:
+    return " ".join(text[: 2 * CELL_CHARACTERS].split())[: CELL_CHARACTERS - 1] + "…"
+
+
+def _packed(
+    table: TableSection, columns: Columns, heading: tuple[str, ...], rows: Sequence[Row], room: int
+) -> Iterator[Piece]:
+    """Passages of rows that fit together. Empty rows are left out."""
+    kept: list[Row] = []
+    used = 0
+    for row in rows:
+        _, line, size = row
+        if not line:
+            continue
+        if kept and (used + size + 1 > room or len(kept) >= MOST_LINES):
+            yield _piece(table, columns, heading, kept)
+            kept, used = [], 0
+        kept.append(row)
+        used += size + 1
+    if kept:
+        yield _piece(table, columns, heading, kept)
+
+
+def _piece(table: TableSection, columns: Columns, heading: tuple[str, ...], rows: Sequence[Row]) -> Piece:
+    shown = [line for _, line, _ in rows]
+    text = "\n".join([columns.header, *shown] if columns.header else shown)
+    where = _where(table, (rows[0][0], rows[-1][0]), columns.first, columns.end)
+    if table.sheet is not None:
+        where = replace(where, rows=tuple(table.below_header + number for number, _, _ in rows))
+    return Piece(text, heading, where)
+
+
+def _where(table: TableSection, rows: tuple[int, int] | None, first: int, end: int) -> Locator:
+    """The cells that a passage shows: with those of the header if it has the table's first row, too."""
+    if table.sheet is None:
+        return Locator(page=table.page, box=table.box, slide=table.slide)
+    if rows is None:
+        top, bottom = table.first_row, table.below_header - 1
+    else:
+        top = table.first_row if rows[0] == 0 else table.below_header + rows[0]
+        bottom = table.below_header + rows[1]
+    last = table.first_column + max(end, first + 1) - 1
+    return Locator(sheet=table.sheet, cells=cell_range(top, bottom, table.first_column + first, last))
+
+
+def _width(table: TableSection) -> int:
+    return max(len(table.header), max(map(len, table.rows), default=0), 1)
+
+
+def _columns(table: TableSection, numbers: Sequence[int], count: Count, room: int) -> list[Columns]:
+    """The columns of wide rows in groups: a row of each fits under its part of the header."""
+    width = _width(table)
+    padded = [*table.header, *[""] * (width - len(table.header))]
+    names = count(padded)
+    widest = [0] * width
+    for number in numbers:
+        for at, cell in enumerate(table.rows[number]):
+            widest[at] = max(widest[at], min(len(cell), CELL_CHARACTERS))
+    # The widest cell of a column has no more tokens than half its characters, but for scripts without spaces.
+    needs = [name + cell // 3 + 2 for name, cell in zip(names, widest, strict=True)]
+    key = needs[0] if width > 1 else 0
+    found: list[Columns] = []
+    first, used = 0, 0
+    for at, need in enumerate(needs):
+        if at > first and used + need > room - (key if first else 0):
+            found.append(_group(table, padded, first, at))
+            first, used = at, 0
+        used += need
+    return [*found, _group(table, padded, first, width)]
+
+
+def _group(table: TableSection, names: list[str], first: int, end: int) -> Columns:
+    key = 0 if first else None
+    shown = [names[0], *names[first:end]] if first else names[first:end]
+    return Columns(first, end, row_line(shown) if table.header else "", key)
+
+
+def _long_cells(table: TableSection, heading: tuple[str, ...], count: Count, longest: int) -> Iterator[Piece]:
+    """The whole text of each cell of which its row shows only the beginning."""
+    for number, row in enumerate(table.rows):
+        for at, text in enumerate(row):
+            if len(text) <= CELL_CHARACTERS:
+                continue
+            name = table.header[at] if at < len(table.header) else ""
+            under = (*heading, name) if name else heading
+            cell = _where(table, (number, number), at, at + 1)
+            if number == 0 and table.sheet is not None:
+                row_of_it, column = table.below_header, table.first_column + at
+                cell = Locator(sheet=table.sheet, cells=cell_range(row_of_it, row_of_it, column, column))
+            for one in passages(text, [Block(0, len(text), under)], count, longest):
+                yield Piece(text[one.start : one.end], under, cell)

@@ -108,24 +108,6 @@ def test_values_are_shown_as_the_sheet_shows_them(read: Read) -> None:
     assert row == ("2026-05-01", "2026-05-01 13:05:00", "30:00:00", "25.6%", "TRUE", "0.3")
 
 
-@each(
-    ("format", "text"),
-    [
-        ("0%", "25.6%"),
-        ("0.00%", "25.6%"),
-        ("0.0%", "25.6%"),
-        ('[Red]0.0" % "', "0.256"),
-        ("0.00", "0.256"),
-        ("$#,##0.00", "0.256"),
-    ],
-)
-def test_a_percentage_of_an_xls_is_shown_as_one(read: Read, format: str, text: str) -> None:
-    rows = [["City", "Share", "Cost"], *([f"Town {at}", 0.256, 7] for at in range(30))]
-    reading = read("a.xls", workbooks.xls("Shares", rows, {(5, 1): format, (5, 2): format}))
-    cost = "700%" if "%" in text else "7"  # a whole number is stored in another way
-    assert [_cell(reading, "Shares", one) for one in ("B5", "B6", "C6", "B7")] == ["0.256", text, cost, "0.256"]
-
-
 def test_a_percent_sign_that_a_format_only_writes_behind_a_number_changes_nothing(read: Read) -> None:
     def share(book: Workbook) -> None:
         sheet = book.create_sheet("Shares")

@@ -5,14 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.cli.file_events import FileEvents, remote_kind
-from tests.support.each import each
-
-MOUNTS = """\
-22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
-40 22 0:35 / /home/ann/My\\040notes rw,relatime - nfs4 server:/notes rw
-41 22 0:36 / /home/ann/here rw,relatime master:1 - tmpfs tmpfs rw
-"""
+from loci.cli.file_events import FileEvents
 
 
 def no_watch_left(_: Sequence[str]) -> Iterator[set[str]]:
@@ -57,21 +50,3 @@ def test_a_folder_that_is_made_again_is_watched_again(tmp_path: Path, said: list
     folder.mkdir()
     assert events.wait() == {str(folder)}
     assert watched == [[str(folder)]] * 2
-
-
-@each(
-    ("folder", "kind"),
-    [
-        ("/home/ann/My notes", "nfs4"),
-        ("/home/ann/My notes/briefs", "nfs4"),
-        ("/home/ann/here", None),
-        ("/home/ann", None),
-    ],
-)
-def test_a_file_system_of_another_machine_is_recognised(tmp_path: Path, folder: str, kind: str | None) -> None:
-    (tmp_path / "mounts").write_text(MOUNTS)
-    assert remote_kind(folder, tmp_path / "mounts") == kind
-
-
-def test_without_a_list_of_mounts_nothing_is_remote(tmp_path: Path) -> None:
-    assert remote_kind("/", tmp_path / "nothing") is None

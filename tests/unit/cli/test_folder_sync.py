@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from loci.cli.destination import server_url
 from loci.cli.folder_sync import FolderSync, SyncSummary
-from loci.cli.remote_address import server_url
 from loci.cli.remote_client import WAITS
 from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
 from loci.documents.ingest.index_writer import no_progress

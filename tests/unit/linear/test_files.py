@@ -4,17 +4,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from loci.files.citations import occurrences
-from loci.files.cutting import cut
+from loci.files.citations import WantedText, occurrences
+from loci.files.cutting import cut, table_pieces, text_pieces
 from loci.files.differences import changes
 from loci.files.lake import packed
 from loci.files.plain_text import read_plain, read_text
 from loci.files.query import parsed
 from loci.files.reading import Reading, TableSection, TextSection
 from loci.files.summaries import extracted
-from loci.files.table_cutting import table_pieces
-from loci.files.text_cutting import text_pieces
-from loci.files.wanted_text import WantedText
 from tests.support.each import each
 from tests.unit.linear.growth import Read, Shape, faulty_growth
 from tests.unit.linear.shapes import LARGE, repeated

@@ -11,7 +11,6 @@ from loci.files.extract import office_package
 from loci.files.extract.cell_texts import kind, shown, shown_percent
 from loci.files.extract.packed_workbook import Package, SheetPart, examine, smaller_copy
 from loci.files.extract.percents_of_ods import percents_of_ods
-from loci.files.extract.percents_of_xls import percents_of_xls
 from loci.files.extract.places import position
 from loci.files.extract.tables import Grid, tables
 from loci.files.extract.unreadable import Limits, Unreadable
@@ -74,7 +73,8 @@ def _read(path: str, package: Package, limits: Limits) -> dict[str, Any]:
     import python_calamine as calamine
 
     book = _opened(path, limits)
-    percents = {} if package.sheets else _percents(path, limits)
+    is_ods = not package.sheets and zipfile.is_zipfile(path)
+    percents = percents_of_ods(office_package.Package(path, limits)) if is_ods else {}
     sections: list[dict[str, Any]] = []
     remarks: list[str] = []
     names: list[str] = []
@@ -100,13 +100,6 @@ def _read(path: str, package: Package, limits: Limits) -> dict[str, Any]:
             "FILE_EMPTY",
         )
     return {"sheets": names, "sections": sections, "figures": package.figures, "remarks": _short(remarks)}
-
-
-def _percents(path: str, limits: Limits) -> dict[str, set[str]]:
-    """The cells that show a percentage, by sheet, of a workbook that is no xlsx."""
-    if zipfile.is_zipfile(path):
-        return percents_of_ods(office_package.Package(path, limits))
-    return percents_of_xls(Path(path).read_bytes())
 
 
 def _grid(sheet: Any, part: SheetPart, rows_left: int) -> Grid:

@@ -4,15 +4,38 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from loci.files.extract.blocks import Block, blocks
-from loci.files.extract.headers import LOOKED_AT, header_rows, joined
-
 GAP = 2
 """Empty rows across which a table may go on, or its title stand."""
 LONGEST_TITLE = 200
 MOST_TITLES = 3
 Merged = Sequence[tuple[tuple[int, int], tuple[int, int]]]
 """Ranges of merged cells: the top left cell and the bottom right one."""
+LOOKED_AT = 20
+LONGEST = 120
+"""Characters of a column's name."""
+Kinds = Sequence[str]
+DATA = frozenset("nyd")
+Cells = Sequence[Sequence[str]]
+MOST = 200
+"""Blocks of a sheet. One with more has cells scattered over it, and is read as a single table."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Cells with a rectangle of their own; `bottom` and `right` are the first row and column behind it."""
+
+    top: int
+    bottom: int
+    left: int
+    right: int
+
+    @property
+    def rows(self) -> int:
+        return self.bottom - self.top
+
+    @property
+    def columns(self) -> int:
+        return self.right - self.left
 
 
 @dataclass(frozen=True)
@@ -178,3 +201,118 @@ def _section(grid: Grid, table: Table) -> dict[str, Any]:
     if table.heading > 1:
         section["header_rows"] = table.heading
     return section
+
+
+def header_rows(kinds: Sequence[Kinds], texts: Sequence[Sequence[str]]) -> int:
+    """0, 1 or 2: how many of the rows are a header. Both arguments hold the table's first rows."""
+    if len(kinds) < 2:
+        return 0
+    if len(kinds) > 2 and _is_group_line(kinds[0], kinds[1]) and _is_header(kinds[1:], texts[1:]):
+        return 2
+    return int(_is_header(kinds, texts))
+
+
+def joined(lines: Sequence[Sequence[str]]) -> list[str]:
+    """The names of the columns, out of one header line or two: "2025 Q1"."""
+    if len(lines) == 1:
+        return [" ".join(one.split()) for one in lines[0]]
+    group, names = "", list[str]()
+    for above, below in zip(*lines, strict=True):
+        group = above or group
+        names.append(" ".join(f"{group if below != group else ''} {below}".split()))
+    return names
+
+
+def _is_group_line(above: Kinds, below: Kinds) -> bool:
+    """True if the upper line names groups of columns: it has gaps, and the lower one fills them."""
+    groups = [one for one in above if one != "e"]
+    if len(groups) < 2 or any(one not in "sy" for one in groups):
+        return False
+    filled = [at for at, one in enumerate(below) if one != "e"]
+    gaps = [at for at, one in enumerate(above) if one == "e" and at and below[at] != "e"]
+    return bool(gaps) and len(filled) > len(groups) and all(below[at] in "sy" for at in filled)
+
+
+def _is_header(kinds: Sequence[Kinds], texts: Sequence[Sequence[str]]) -> bool:
+    first, below = kinds[0], kinds[1 : LOOKED_AT + 1]
+    filled = [at for at, one in enumerate(first) if one != "e"]
+    names = [texts[0][at] for at in filled]
+    if not filled or not below or max(map(len, names)) > LONGEST:
+        return False
+    if any(first[at] != "s" for at in filled):
+        return _is_run_of_periods(first, below, names)
+    contrasts = sum(_is_mostly_data([row[at] for row in below]) for at in filled)
+    if contrasts:
+        return len(filled) > 1 or len(first) == 1
+    if len(filled) < max(2, len(first) - 1) or len(set(names)) < len(names):
+        return False
+    return not any(texts[0][at] in {row[at] for row in texts[1 : LOOKED_AT + 1]} for at in filled)
+
+
+def _is_run_of_periods(first: Kinds, below: Sequence[Kinds], names: Sequence[str]) -> bool:
+    """True for a header such as: Item, 2023, 2024. Its columns hold no years themselves."""
+    periods = [at for at, one in enumerate(first) if one in "yd"]
+    others = [at for at, one in enumerate(first) if one not in "yde"]
+    if len(periods) < 2 or any(first[at] != "s" for at in others) or first[0] not in "se":
+        return False
+    same = sum(row[at] == first[at] for row in below for at in periods)
+    return len(set(names)) == len(names) and same * 2 < len(below) * len(periods)
+
+
+def _is_mostly_data(column: Kinds) -> bool:
+    filled = [one for one in column if one != "e"]
+    return bool(filled) and sum(one in DATA or one == "b" for one in filled) * 2 > len(filled)
+
+
+def blocks(cells: Cells, *, beside: bool = True) -> list[Block]:
+    """The blocks, from top to bottom. Unless `beside`, empty columns separate nothing."""
+    width = max(map(len, cells), default=0)
+    whole = Block(0, len(cells), 0, width)
+    found: list[Block] = []
+    waiting = [whole]
+    while waiting:
+        parts = _apart(cells, waiting.pop(), beside=beside)
+        if len(parts) == 1:
+            found += parts
+        else:
+            waiting += parts
+        if len(found) + len(waiting) > MOST:
+            found, waiting = _apart(cells, whole, beside=False, only_trim=True), []
+    return sorted(found, key=lambda one: (one.top, one.left))
+
+
+def _apart(cells: Cells, block: Block, *, beside: bool, only_trim: bool = False) -> list[Block]:
+    """The block without the empty rows and columns at its edges; several blocks if some are within."""
+    rows = [number for number in range(block.top, block.bottom) if any(cells[number][block.left : block.right])]
+    if not rows:
+        return []
+    runs = [(rows[0], rows[-1] + 1)] if only_trim else _runs(rows)
+    if len(runs) > 1:
+        return [replace(block, top=top, bottom=bottom) for top, bottom in runs]
+    [(top, bottom)] = runs
+    used = _used_columns(cells, replace(block, top=top, bottom=bottom))
+    columns = _runs(used) if beside else [(used[0], used[-1] + 1)]
+    return [Block(top, bottom, left, right) for left, right in columns]
+
+
+def _used_columns(cells: Cells, block: Block) -> list[int]:
+    waiting = set(range(block.left, block.right))
+    used: set[int] = set()
+    for row in cells[block.top : block.bottom]:
+        hits = [one for one in waiting if one < len(row) and row[one]]
+        used.update(hits)
+        waiting.difference_update(hits)
+        if not waiting:
+            break
+    return sorted(used)
+
+
+def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """Neighbouring numbers, as (first, behind the last)."""
+    found: list[tuple[int, int]] = []
+    for one in numbers:
+        if found and found[-1][1] == one:
+            found[-1] = (found[-1][0], one + 1)
+        else:
+            found.append((one, one + 1))
+    return found

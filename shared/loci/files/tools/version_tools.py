@@ -8,15 +8,10 @@ from loci.core.identity import Caller
 from loci.files.differences import Change
 from loci.files.host import FilesHost
 from loci.files.locators import Locator
+from loci.files.tools.file_views import VersionView
 from loci.mcp.tool import LociTool, loci_tool
 
 LONGEST_TEXT = 500
-
-
-class VersionView(BaseModel):
-    version: int
-    added_at: str
-    bytes: int
 
 
 class PlaceView(BaseModel):

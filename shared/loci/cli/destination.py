@@ -1,0 +1,186 @@
+"""Where a command goes: to the data folder of this machine, to a server at a URL, or to a deployment on AWS."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, cast
+from urllib.parse import SplitResult, urlsplit
+
+import typer
+
+from loci.cli.terminal import ConfigOption, DataOption, here_only, named_owner, open_app
+from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
+from loci.core.identity import Owner
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp.server.mcpserver import MCPServer
+
+    from loci.tools.api import Tools
+
+SECONDS: Final = 120.0
+"""For a call of a tool on another server."""
+T = TypeVar("T")
+
+
+def stack_option(help: str, more: str = "") -> Any:
+    """The option `--stack`, for a deployment on AWS."""
+    text = f"{help} NAME is its gateway stack, such as loci-dev-gateway.{more}"
+    return typer.Option("--stack", metavar="NAME", help=text, show_default=False)
+
+
+StackOption = Annotated[str | None, stack_option("Those of a deployment on AWS.")]
+EndpointOption = Annotated[
+    str | None,
+    stack_option("The Loci of a deployment on AWS, instead of its URL.", " It needs a key, as the URL does."),
+]
+OWNERS_OPTIONS: Final = {
+    "stack": StackOption,
+    "tenant": Annotated[
+        str | None, typer.Option(help="The tenant of their owner. Needs --subject.", show_default=False)
+    ],
+    "subject": Annotated[
+        str | None,
+        typer.Option(
+            help="The subject of their owner. Default: you, or who has a key that names no owner.", show_default=False
+        ),
+    ],
+    "data": DataOption,
+    "config": ConfigOption,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OwnersTools:
+    """An owner, and the tools of all."""
+
+    owner: Owner
+    tools: "Tools"
+    place: tuple[str | None, Path | None, Path | None]
+    """The stack, the data folder and the settings file, if they are given."""
+
+
+def for_owner(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say whose tool servers it means, in place of its parameter `opened`.
+
+    They are opened on this machine, or with the operator's credentials on AWS.
+    """
+    options = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=one) for name, one in OWNERS_OPTIONS.items()
+    ]
+    parameters = [
+        each
+        for one in signature(command).parameters.values()
+        for each in (options if one.name == "opened" else [one.replace(kind=Parameter.KEYWORD_ONLY)])
+    ]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        opened = _open_tools(**{name: given.pop(name) for name in OWNERS_OPTIONS})
+        command(opened=opened, **given)
+
+    run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
+
+
+def _open_tools(
+    stack: str | None, tenant: str | None, subject: str | None, data: Path | None, config: Path | None
+) -> OwnersTools:
+    owner = named_owner(tenant, subject)
+    if stack is None:
+        tools = open_app(data, config, here_only("Name it with --stack")).tools
+        return OwnersTools(owner, tools, (stack, data, config))
+    if data or config:
+        raise Refused("The tool servers of a stack are not in a data folder", "Give --stack, or --data and --config")
+    from loci.stacks import tools_of_stack  # slow to load, and `--help` does not need it
+
+    return OwnersTools(owner, tools_of_stack(stack), (stack, data, config))
+
+
+def endpoint_url(url: str) -> str:
+    """The URL of an MCP endpoint: without a path, that of Loci's."""
+    parts = _parts(url)
+    return url if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}/mcp"
+
+
+def server_url(url: str, path: str) -> str:
+    """The URL of a path for the address of a Loci server, or of its MCP endpoint."""
+    parts = _parts(url)
+    base, _, _ = f"{parts.path.rstrip('/')}/".partition("/mcp/")
+    return f"{parts.scheme}://{parts.netloc}{base.rstrip('/')}/{path}"
+
+
+def key_header(key: str | None) -> dict[str, str]:
+    """The header that shows the key; none without a key."""
+    if key and not key.strip().isascii():
+        raise Refused("The key has characters that no key has", "Give the whole key, in --key or LOCI_KEY")
+    return {"Authorization": f"Bearer {key.strip()}"} if key else {}
+
+
+def _parts(url: str) -> SplitResult:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise Refused(f"{url!r} is not a URL", "Give the endpoint's URL, such as https://loci.example.com/mcp")
+    return parts
+
+
+def url_or_stack(url: str | None, stack: str | None) -> str | None:
+    """The URL that is given, or the endpoint of the stack; None without both."""
+    if stack is None:
+        return url
+    if url is not None:
+        raise Refused("A stack has a URL of its own", "Give --stack, or the URL, not both")
+    from loci.stacks import endpoint_of_stack  # slow to load, and `--help` does not need it
+
+    return endpoint_of_stack(stack)
+
+
+def on_server(url: str, key: str | None, work: "Callable[[Client], Awaitable[T]]") -> T:
+    """Run the work with a client of the server at the URL."""
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    endpoint = endpoint_url(url)
+    client = httpx2.AsyncClient(headers=key_header(key), timeout=SECONDS, follow_redirects=True)
+    return connected(streamable_http_client(endpoint, http_client=client), work, endpoint)
+
+
+def connected(server: "MCPServer | Any", work: "Callable[[Client], Awaitable[T]]", where: str = "this machine") -> T:
+    """Run the work with a client of this server."""
+    import asyncio
+    import logging
+
+    import httpx2
+    from mcp import Client
+    from mcp.shared.exceptions import MCPError
+
+    # The SDK warns of tools that are not listed: those of tool servers are called all the same.
+    logging.getLogger("client").setLevel(logging.ERROR)
+
+    async def ask() -> T:
+        async with Client(server, read_timeout_seconds=SECONDS) as client:
+            return await work(client)
+
+    try:
+        return asyncio.run(ask())
+    except* (httpx2.HTTPError, MCPError, OSError, TimeoutError) as errors:
+        raise _explained(errors, where) from None
+
+
+def _explained(error: BaseException, where: str) -> LociError:
+    """The error of the connection as one that somebody can act on."""
+    import httpx2
+    from mcp.shared.exceptions import MCPError
+
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    if isinstance(error, httpx2.HTTPStatusError) and error.response.status_code in (401, 403):
+        what = f"{where} refuses access ({error.response.status_code})"
+        return Misconfigured(what, "Give a valid key, in --key or LOCI_KEY")
+    said = str(error) or type(error).__name__
+    if isinstance(error, MCPError):
+        return Refused(f"{where} refuses: {said}", "Check the URL, and the key in --key or LOCI_KEY")
+    return Unavailable(f"{where} gave no answer ({said})", "Check the URL, and that a server listens there")
