@@ -120,10 +120,10 @@ def build_app(settings: Settings | None = None) -> App:
 
     def files() -> "Files":
         from loci.files.api import Files
-        from loci.files.parts import file_parts
+        from loci.files.parts import FileParts
 
         shared = adapters.files(for_search.get())
-        return Files(file_parts(settings, adapters.records, adapters.blobs, shared, language_model.get(), tell))
+        return Files(FileParts(settings, adapters.records, adapters.blobs, shared, language_model.get(), tell))
 
     lazy_files = Lazy(files)
 
@@ -218,7 +218,7 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     from loci.documents.ingest.uploads import UploadIngest
     from loci.documents.parts import document_parts
     from loci.events.api import Events
-    from loci.files.parts import file_parts
+    from loci.files.parts import FileParts
     from loci.runtimes.aws import aws_stores, for_files, for_search
 
     settings = settings or load_settings()
@@ -231,7 +231,7 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     ingest = UploadIngest(S3Uploads(settings.aws.bucket or "", clients), library, telemetry, events.tell)
     of_files = for_files(settings, blobs, clients, adapters, keyring=None)
     writer = configured_model(settings, records)
-    parts = file_parts(settings, records, blobs, of_files, writer, events.tell)
+    parts = FileParts(settings, records, blobs, of_files, writer, events.tell)
     files = FileArrivals(settings.aws.bucket or "", blobs, clients, parts)
     # The index in the bucket writes in one go what comes at once: all of a call. A domain gains nothing by it.
     at_once = UPLOADS_A_CALL if settings.aws.search == "s3" else 1

@@ -4,7 +4,6 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from loci.adapters.aws.clients import Clients
@@ -58,4 +57,4 @@ def move(app: App, index: DocumentIndex) -> None:
         LanguageStage(None, "", seconds=0),
         rerank_seconds=app.settings.rerank_seconds,
     )
-    app.files.parts = replace(parts, index=index, finder=FileFinder(parts.lake, search, parts.versions.at))
+    parts.index, parts.finder = index, FileFinder(parts.lake, search, parts.versions.at)

@@ -5,7 +5,7 @@ from typing import Any, TypeVar, cast
 
 from loci.app import App
 from loci.files.api import Files
-from loci.files.parts import FileAdapters, file_parts
+from loci.files.parts import FileAdapters, FileParts
 
 T = TypeVar("T")
 WRITES = frozenset({"put", "write", "remove"})
@@ -59,4 +59,4 @@ def dying_files(app: App, life: Life) -> Files:
         app.files.parts.lake._locks,  # pyright: ignore[reportPrivateUsage]
         app.files.parts.ingest._reader,  # pyright: ignore[reportPrivateUsage]
     )
-    return Files(file_parts(app.settings, dying(app.records, life), dying(app.blobs, life), adapters, None))
+    return Files(FileParts(app.settings, dying(app.records, life), dying(app.blobs, life), adapters, None))

@@ -20,6 +20,7 @@ from loci.cli.terminal import (
     open_app,
     printable,
     shown_progress,
+    value,
 )
 from loci.core.errors import LociError, Refused
 from loci.core.finding import counted
@@ -96,14 +97,8 @@ def add(
             "--recursive", "-r", help="Add the files in folders too, if they look readable and are not hidden."
         ),
     ] = False,
-    name: Annotated[
-        str | None,
-        typer.Option("--name", metavar="NAME", help="The name of the file, if there is only one.", show_default=False),
-    ] = None,
-    url: Annotated[
-        str | None,
-        typer.Option("--url", metavar="URL", help="Add them to the Loci server at URL.", show_default=False),
-    ] = None,
+    name: Annotated[str | None, value("The name of the file, if there is only one.", "--name", "NAME")] = None,
+    url: Annotated[str | None, value("Add them to the Loci server at URL.", "--url", "URL")] = None,
     key: KeyOption = None,
     data: DataOption = None,
     config: ConfigOption = None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from loci.cli.pin import asked_pin, check_person
-from loci.cli.terminal import ConfigOption, DataOption, JsonOption, here_only, open_app, printable
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, here_only, open_app, printable, value
 from loci.core.errors import NotFound
 from loci.core.identity import LOCAL
 from loci.core.json import Json, JsonObject
@@ -31,7 +31,7 @@ def approve(
         typer.Argument(help="The workflow or call, such as wf_0123… or ap_0123…. Without it, what waits is listed."),
     ] = None,
     reject: Annotated[bool, typer.Option("--reject", help="Reject the step: it does not run.")] = False,
-    feedback: Annotated[str | None, typer.Option(help="A comment, kept with the decision.", show_default=False)] = None,
+    feedback: Annotated[str | None, value("A comment, kept with the decision.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask again before the step runs.")] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Stay, print each question as it arises, and ring the terminal.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from loci.cli.destination import connected, on_server
-from loci.cli.terminal import ConfigOption, DataOption, KeyOption, command_settings, printable
+from loci.cli.terminal import ConfigOption, DataOption, KeyOption, command_settings, printable, value
 from loci.core.errors import Refused
 from loci.core.json import JsonObject
 
@@ -31,10 +31,7 @@ Examples:
 def call(
     tool: Annotated[str, typer.Argument(metavar="TOOL", help="Its name.")],
     arguments: Annotated[str, typer.Argument(metavar="JSON", help="Its arguments; - reads them from stdin.")] = "{}",
-    url: Annotated[
-        str | None,
-        typer.Option("--url", metavar="URL", help="Call the Loci or other MCP server at URL.", show_default=False),
-    ] = None,
+    url: Annotated[str | None, value("Call the Loci or other MCP server at URL.", "--url", "URL")] = None,
     key: KeyOption = None,
     data: DataOption = None,
     config: ConfigOption = None,

@@ -13,7 +13,7 @@ import typer
 from loci.cli.connecting.config_file import Change, connecting, read_entry, write
 from loci.cli.connecting.mcp_clients import McpClient, Reached, Server, Started, mcp_clients
 from loci.cli.destination import EndpointOption, endpoint_url, url_or_stack
-from loci.cli.terminal import ConfigOption, JsonOption, KeyOption, printable
+from loci.cli.terminal import ConfigOption, JsonOption, KeyOption, printable, value
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.json import Json, JsonObject
 
@@ -38,22 +38,14 @@ def connect(
     ] = None,
     url: Annotated[
         str | None,
-        typer.Option(
-            "--url",
-            metavar="URL",
-            help="Connect to the Loci at URL. Default: the client starts Loci on this machine.",
-            show_default=False,
-        ),
+        value("Connect to the Loci at URL. Default: the client starts Loci on this machine.", "--url", "URL"),
     ] = None,
     stack: EndpointOption = None,
     key: KeyOption = None,
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="The name of the server in that file.")] = "loci",
     remove: Annotated[bool, typer.Option("--remove", help="Take the server out of the file.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the file without asking.")] = False,
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", metavar="DIR", help="The data folder that the started Loci uses.", show_default=False),
-    ] = None,
+    data: Annotated[Path | None, value("The data folder that the started Loci uses.", "--data", "DIR")] = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, cast
 from urllib.parse import SplitResult, urlsplit
 
-import typer
-
-from loci.cli.terminal import ConfigOption, DataOption, here_only, named_owner, open_app
+from loci.cli.terminal import ConfigOption, DataOption, here_only, named_owner, open_app, value
 from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
 from loci.core.identity import Owner
 
@@ -28,7 +26,7 @@ T = TypeVar("T")
 def stack_option(help: str, more: str = "") -> Any:
     """The option `--stack`, for a deployment on AWS."""
     text = f"{help} NAME is its gateway stack, such as loci-dev-gateway.{more}"
-    return typer.Option("--stack", metavar="NAME", help=text, show_default=False)
+    return value(text, "--stack", "NAME")
 
 
 StackOption = Annotated[str | None, stack_option("Those of a deployment on AWS.")]
@@ -38,14 +36,9 @@ EndpointOption = Annotated[
 ]
 OWNERS_OPTIONS: Final = {
     "stack": StackOption,
-    "tenant": Annotated[
-        str | None, typer.Option(help="The tenant of their owner. Needs --subject.", show_default=False)
-    ],
+    "tenant": Annotated[str | None, value("The tenant of their owner. Needs --subject.")],
     "subject": Annotated[
-        str | None,
-        typer.Option(
-            help="The subject of their owner. Default: you, or who has a key that names no owner.", show_default=False
-        ),
+        str | None, value("The subject of their owner. Default: you, or who has a key that names no owner.")
     ],
     "data": DataOption,
     "config": ConfigOption,

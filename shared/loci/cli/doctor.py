@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loci.cli.destination import endpoint_url
-from loci.cli.terminal import ConfigOption, DataOption, JsonOption, KeyOption, printable, shown_progress
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, KeyOption, printable, shown_progress, value
 from loci.core.errors import Refused
 
 if TYPE_CHECKING:
@@ -27,21 +27,15 @@ def doctor(
     fix: Annotated[bool, typer.Option("--fix", help="Repair what can be repaired without data loss.")] = False,
     stack: Annotated[
         str | None,
-        typer.Option(
-            "--stack",
-            metavar="NAME",
-            help="Check a deployment on AWS. NAME is its gateway stack, such as loci-dev-gateway.",
-            show_default=False,
-        ),
+        value("Check a deployment on AWS. NAME is its gateway stack, such as loci-dev-gateway.", "--stack", "NAME"),
     ] = None,
     url: Annotated[
         str | None,
-        typer.Option(
-            "--url",
-            metavar="URL",
-            help="Look at this endpoint, such as https://loci.example.com/mcp, as a client does: what answers, its"
+        value(
+            "Look at this endpoint, such as https://loci.example.com/mcp, as a client does: what answers, its"
             " tools, and who gives tokens for it. Say which step fails, and why.",
-            show_default=False,
+            "--url",
+            "URL",
         ),
     ] = None,
     key: KeyOption = None,

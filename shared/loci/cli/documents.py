@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, printable
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, printable, value
 from loci.core.errors import Refused
 from loci.core.finding import counted, size_shown
 from loci.core.identity import LOCAL
@@ -57,10 +57,7 @@ def search(
 
 
 def graph(
-    html: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="FILE", help="Write a page that works without a network.", show_default=False),
-    ] = None,
+    html: Annotated[Path | None, value("Write a page that works without a network.", "--html", "FILE")] = None,
     gaps: Annotated[
         bool, typer.Option("--gaps/--no-gaps", help="Look for similar documents that no link joins.")
     ] = True,

@@ -12,7 +12,7 @@ import typer
 
 from loci.cli.destination import EndpointOption, key_header, server_url, url_or_stack
 from loci.cli.remote_client import TRY_AGAIN, NoAnswerError, no_answer, refused
-from loci.cli.terminal import ConfigOption, DataOption, KeyOption, open_app, printable
+from loci.cli.terminal import ConfigOption, DataOption, KeyOption, open_app, printable, value
 from loci.core.errors import Refused, Unavailable
 from loci.core.events import EVENT_KINDS
 from loci.core.identity import LOCAL
@@ -32,16 +32,10 @@ MOST_FAILURES: Final = 20
 
 
 def events(
-    url: Annotated[
-        str | None,
-        typer.Option("--url", metavar="URL", help="Follow the Loci server at URL.", show_default=False),
-    ] = None,
+    url: Annotated[str | None, value("Follow the Loci server at URL.", "--url", "URL")] = None,
     stack: EndpointOption = None,
     key: KeyOption = None,
-    kinds: Annotated[
-        str | None,
-        typer.Option("--kinds", metavar="A,B", help=f"Only these: {', '.join(EVENT_KINDS)}.", show_default=False),
-    ] = None,
+    kinds: Annotated[str | None, value(f"Only these: {', '.join(EVENT_KINDS)}.", "--kinds", "A,B")] = None,
     last: Annotated[
         int, typer.Option("--last", metavar="N", min=0, max=1000, help="Begin with the last N of them.")
     ] = 0,

@@ -19,6 +19,7 @@ from loci.cli.terminal import (
     open_app,
     short_list,
     shown_progress,
+    value,
 )
 from loci.core.identity import LOCAL
 from loci.core.layout import UPLOADS_OF_LOCAL
@@ -33,10 +34,7 @@ def ingest(
     paths: Annotated[
         list[str], typer.Argument(metavar="PATH...", help="Folders and files: .md, .markdown, .mdx and .txt.")
     ],
-    to: Annotated[
-        str | None,
-        typer.Option("--to", metavar="URL", help="Send the documents to the Loci server at URL.", show_default=False),
-    ] = None,
+    to: Annotated[str | None, value("Send the documents to the Loci server at URL.", "--to", "URL")] = None,
     key: KeyOption = None,
     data: DataOption = None,
     config: ConfigOption = None,

@@ -9,7 +9,7 @@ import typer
 
 from loci.cli.destination import StackOption
 from loci.cli.pin import prove_person
-from loci.cli.terminal import ConfigOption, DataOption, JsonOption, named_owner, open_app, owner_name
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, named_owner, open_app, owner_name, value
 from loci.core.errors import Refused
 from loci.mcp.auth.api_keys import ApiKey, ApiKeys
 
@@ -25,14 +25,9 @@ cli = typer.Typer(
 @cli.command()
 def create(
     name: Annotated[str, typer.Argument(help="A name that tells you what the key is for, such as laptop.")] = "default",
-    tenant: Annotated[
-        str | None, typer.Option(help="The tenant of the key's owner. Needs --subject.", show_default=False)
-    ] = None,
+    tenant: Annotated[str | None, value("The tenant of the key's owner. Needs --subject.")] = None,
     subject: Annotated[
-        str | None,
-        typer.Option(
-            help="The subject of the key's owner. Default: you, the person who uses this machine.", show_default=False
-        ),
+        str | None, value("The subject of the key's owner. Default: you, the person who uses this machine.")
     ] = None,
     person: Annotated[
         bool,

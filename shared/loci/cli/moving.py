@@ -23,6 +23,7 @@ from loci.cli.terminal import (
     printable,
     short_list,
     shown_progress,
+    value,
 )
 from loci.core.errors import Refused
 from loci.core.finding import counted
@@ -59,21 +60,14 @@ FileArgument = Annotated[
     Path | None, typer.Argument(metavar="FILE", help="The archive to write, a .zip.", show_default=False)
 ]
 PathArgument = Annotated[
-    Path | None,
-    typer.Argument(metavar="PATH", help="An archive, or an export of another program.", show_default=False),
+    Path | None, typer.Argument(metavar="PATH", help="An archive, or an export of another program.", show_default=False)
 ]
 
 
 def export(
     file: FileArgument = None,
-    source: Annotated[
-        str | None,
-        typer.Option("--from", metavar="URL", help="Export what you have on the server at URL.", show_default=False),
-    ] = None,
-    to: Annotated[
-        str | None,
-        typer.Option("--to", metavar="URL", help="Send it to the Loci server at URL.", show_default=False),
-    ] = None,
+    source: Annotated[str | None, value("Export what you have on the server at URL.", "--from", "URL")] = None,
+    to: Annotated[str | None, value("Send it to the Loci server at URL.", "--to", "URL")] = None,
     stack: EndpointOption = None,
     key: KeyOption = None,
     results: Annotated[bool, typer.Option("--results", help="Also remembered results: the scratchpad.")] = False,
@@ -115,28 +109,19 @@ def import_(
     path: PathArgument = None,
     source: Annotated[
         str | None,
-        typer.Option(
+        value(
+            "What PATH is, if it does not show that: memory-server or claude. Without PATH: the URL of a Loci server.",
             "--from",
-            metavar="WHAT",
-            help="What PATH is, if it does not show that: memory-server or claude. Without PATH: the URL of a Loci"
-            " server.",
-            show_default=False,
+            "WHAT",
         ),
     ] = None,
-    to: Annotated[
-        str | None,
-        typer.Option("--to", metavar="URL", help="Import it on the Loci server at URL.", show_default=False),
-    ] = None,
+    to: Annotated[str | None, value("Import it on the Loci server at URL.", "--to", "URL")] = None,
     stack: EndpointOption = None,
     key: KeyOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be imported. Nothing changes.")] = False,
     into: Annotated[
         str | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="The folder for documents of another program. Default: claude or memory-server.",
-            show_default=False,
-        ),
+        value("The folder for documents of another program. Default: claude or memory-server.", metavar="FOLDER"),
     ] = None,
     programs: Annotated[
         bool,

@@ -16,6 +16,7 @@ from loci.cli.terminal import (
     owner_name,
     short_list,
     shown_progress,
+    value,
 )
 from loci.core.errors import Refused
 from loci.core.finding import counted
@@ -31,21 +32,15 @@ INTERRUPTED = 130
 def reindex(
     stack: Annotated[
         str | None,
-        typer.Option(
+        value(
+            "Rebuild the index of a deployment on AWS. NAME is its gateway stack, such as loci-dev-gateway.",
             "--stack",
-            metavar="NAME",
-            help="Rebuild the index of a deployment on AWS. NAME is its gateway stack, such as loci-dev-gateway.",
-            show_default=False,
+            "NAME",
         ),
     ] = None,
-    tenant: Annotated[
-        str | None, typer.Option(help="The tenant of the owner. Needs --subject.", show_default=False)
-    ] = None,
+    tenant: Annotated[str | None, value("The tenant of the owner. Needs --subject.")] = None,
     subject: Annotated[
-        str | None,
-        typer.Option(
-            help="The subject of the owner. Default: you, the person who uses this machine.", show_default=False
-        ),
+        str | None, value("The subject of the owner. Default: you, the person who uses this machine.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All owners who have documents.")] = False,
     data: DataOption = None,

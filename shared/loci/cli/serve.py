@@ -21,7 +21,7 @@ import anyio
 import typer
 
 from loci.app import App
-from loci.cli.terminal import ConfigOption, DataOption, printable
+from loci.cli.terminal import ConfigOption, DataOption, printable, value
 from loci.core.errors import Misconfigured
 from loci.core.settings import Settings, load_settings
 
@@ -38,24 +38,13 @@ FREED_MEMORY = {TRIM_THRESHOLD: 2 << 20, MMAP_THRESHOLD: 1 << 20}
 
 
 def serve(
-    host: Annotated[
-        str | None,
-        typer.Option("--host", metavar="H", help="The address to listen on. [127.0.0.1]", show_default=False),
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option("--port", metavar="P", help="The port to listen on. [8765]", show_default=False)
-    ] = None,
+    host: Annotated[str | None, value("The address to listen on. [127.0.0.1]", "--host", "H")] = None,
+    port: Annotated[int | None, value("The port to listen on. [8765]", "--port", "P")] = None,
     data: DataOption = None,
     config: ConfigOption = None,
     stdio: Annotated[bool, typer.Option("--stdio", help="Serve on standard input and output.")] = False,
-    models: Annotated[
-        bool | None,
-        typer.Option("--models/--no-models", help="Download missing models. [yes]", show_default=False),
-    ] = None,
-    cache: Annotated[
-        bool | None,
-        typer.Option("--cache/--no-cache", help="Answer repeated TypeScript from memory. [yes]", show_default=False),
-    ] = None,
+    models: Annotated[bool | None, value("Download missing models. [yes]", "--models/--no-models")] = None,
+    cache: Annotated[bool | None, value("Answer repeated TypeScript from memory. [yes]", "--cache/--no-cache")] = None,
     example: Annotated[
         bool, typer.Option("--example", help="Load example documents if there are no documents yet.")
     ] = False,

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,23 +21,17 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 
-DataOption = Annotated[
-    Path | None,
-    typer.Option("--data", metavar="DIR", help="The data folder (or set LOCI_DATA).", show_default=False),
-]
+
+def value(help: str, name: str | None = None, metavar: str | None = None) -> Any:
+    """An option that has no value unless one is given."""
+    return typer.Option(*([name] if name else []), metavar=metavar, help=help, show_default=False)
+
+
+DataOption = Annotated[Path | None, value("The data folder (or set LOCI_DATA).", "--data", "DIR")]
 ConfigOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        metavar="FILE",
-        help="The settings file. Default: config.toml in the data folder.",
-        show_default=False,
-    ),
+    Path | None, value("The settings file. Default: config.toml in the data folder.", "--config", "FILE")
 ]
-KeyOption = Annotated[
-    str | None,
-    typer.Option("--key", metavar="KEY", help="The API key for that server (or set LOCI_KEY).", show_default=False),
-]
+KeyOption = Annotated[str | None, value("The API key for that server (or set LOCI_KEY).", "--key", "KEY")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loci.cli.destination import OwnersTools, for_owner
-from loci.cli.terminal import JsonOption, printable
+from loci.cli.terminal import JsonOption, printable, value
 from loci.cli.tool_secrets import ScopeOption, hidden_secret
 from loci.cli.tools import NameArgument, show_asked
 from loci.core.errors import Refused
@@ -27,12 +27,7 @@ def login(
     scope: ScopeOption = None,
     client_id: Annotated[
         str | None,
-        typer.Option(
-            "--client-id",
-            metavar="ID",
-            help="An app that you have registered, such as at GitHub. Its secret is asked for.",
-            show_default=False,
-        ),
+        value("An app that you have registered, such as at GitHub. Its secret is asked for.", "--client-id", "ID"),
     ] = None,
     port: Annotated[
         int | None,

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from loci.cli.destination import OwnersTools, for_owner
-from loci.cli.terminal import owner_name, printable
+from loci.cli.terminal import owner_name, printable, value
 from loci.core.errors import Refused
 
 ScopeOption = Annotated[
@@ -15,21 +15,12 @@ ScopeOption = Annotated[
 ]
 IssuerOption = Annotated[
     str | None,
-    typer.Option(
-        "--issuer",
-        metavar="URL",
-        help="With --client-id: who gives out tokens for the secret, if that is not the server itself.",
-        show_default=False,
+    value(
+        "With --client-id: who gives out tokens for the secret, if that is not the server itself.", "--issuer", "URL"
     ),
 ]
 MachineOption = Annotated[
-    str | None,
-    typer.Option(
-        "--client-id",
-        metavar="ID",
-        help="For OAuth client credentials: the client's id. Its secret is asked for.",
-        show_default=False,
-    ),
+    str | None, value("For OAuth client credentials: the client's id. Its secret is asked for.", "--client-id", "ID")
 ]
 
 

@@ -9,7 +9,7 @@ import typer
 
 from loci.cli.destination import OwnersTools, for_owner
 from loci.cli.pin import prove_person
-from loci.cli.terminal import JsonOption, printable
+from loci.cli.terminal import JsonOption, printable, value
 from loci.cli.tool_secrets import IssuerOption, MachineOption, ScopeOption, client_credentials, secret
 from loci.core.errors import LociError, Refused
 from loci.core.finding import counted
@@ -43,40 +43,19 @@ def add(
     server: Annotated[
         list[str], typer.Argument(metavar="URL | -- COMMAND ARG...", help="Its URL, or the command that starts it.")
     ],
-    header: Annotated[
-        list[str] | None, typer.Option(metavar="NAME:VALUE", help="A header for the URL.", show_default=False)
-    ] = None,
-    env: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A variable for the command.", show_default=False)
-    ] = None,
+    header: Annotated[list[str] | None, value("A header for the URL.", metavar="NAME:VALUE")] = None,
+    env: Annotated[list[str] | None, value("A variable for the command.", metavar="NAME=VALUE")] = None,
     seconds: Annotated[float | None, typer.Option(help="The time that a call may take. Default: 30.")] = None,
     allow: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATTERN", help="Tools that may be called, such as read_*. Default: all.", show_default=False
-        ),
+        list[str] | None, value("Tools that may be called, such as read_*. Default: all.", metavar="PATTERN")
     ] = None,
-    deny: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATTERN", help="Tools that may not be called.", show_default=False),
-    ] = None,
-    approve: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATTERN", help="Tools whose calls a person must approve.", show_default=False),
-    ] = None,
+    deny: Annotated[list[str] | None, value("Tools that may not be called.", metavar="PATTERN")] = None,
+    approve: Annotated[list[str] | None, value("Tools whose calls a person must approve.", metavar="PATTERN")] = None,
     destructive: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATTERN",
-            help="Tools that may destroy something, whatever their server says.",
-            show_default=False,
-        ),
+        list[str] | None, value("Tools that may destroy something, whatever their server says.", metavar="PATTERN")
     ] = None,
     reads: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATTERN", help="Tools that change nothing, whatever their server says.", show_default=False
-        ),
+        list[str] | None, value("Tools that change nothing, whatever their server says.", metavar="PATTERN")
     ] = None,
     client_id: MachineOption = None,
     scope: ScopeOption = None,

@@ -225,11 +225,6 @@ class Lake:
         with _if_gone(file.id):
             return self._blobs.link(owner, content_key(file.id, file.shown.sha256), seconds, file.name)
 
-    def version_link(self, owner: Owner, file: StoredFile, version: FileVersion, seconds: int = 3600) -> str:
-        """A URL that gives the bytes of a version to whoever holds it."""
-        with _if_gone(file.id):
-            return self._blobs.link(owner, content_key(file.id, version.sha256), seconds, file.name)
-
     def keep_reading(self, owner: Owner, id: str, version: FileVersion, packed: bytes) -> None:
         """Keep what was read out of a version, packed."""
         self._blobs.write(owner, reading_key(id, version.sha256), packed)

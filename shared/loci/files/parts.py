@@ -1,4 +1,4 @@
-"""The parts of the files vertical, put together on the adapters of a runtime."""
+"""The parts of the files vertical, and the adapters that a runtime gives it."""
 
 import time
 from collections.abc import Callable
@@ -47,64 +47,33 @@ class FileAdapters:
     """For work that takes long. None: this process serves nobody else meanwhile."""
 
 
-@dataclass(frozen=True, slots=True)
 class FileParts:
-    """Everything that `Files` is made of."""
+    """Everything that `Files` is made of, put together on the adapters of a runtime."""
 
-    lake: Lake
-    versions: Versions
-    citations: Citations
-    ingest: FileIngest
-    summaries: Summaries
-    queue: ReadingQueue | None
-    """Reads files beside the calls that bring them. None: this process may stand still after an answer."""
-    uploads: FileUploads | None
-    local_uploads: LocalUploads | None
-    local_paths: LocalPaths | None
-    """None: there are no files beside the server."""
-    jobs: FileJobs | None
-    finder: FileFinder
-    embedder: Embedder
-    index: DocumentIndex
-    largest: int
-    """Bytes of a file."""
-    reader: Lazy[FileReader]
-    work: LongWork
-
-
-def file_parts(
-    settings: Settings,
-    records: RecordStore,
-    blobs: BlobStore,
-    adapters: FileAdapters,
-    language_model: LanguageModel | None,
-    tell: Tell = untold,
-) -> FileParts:
-    """Put the parts together."""
-    lake = Lake(records, blobs, adapters.locks, time.time)
-    work = LongWork(settings, adapters.workers)
-    versions = Versions(lake, adapters.index, adapters.embedder, settings.file_versions, work)
-    is_local, largest = settings.mode == "embedded", settings.file_mb << 20
-    model_name, seconds = settings.language_model or "", settings.language_model_seconds
-    stage = LanguageStage(language_model, model_name, seconds=seconds)
-    search = Search(adapters.index, adapters.embedder, adapters.reranker, stage, rerank_seconds=settings.rerank_seconds)
-    reader = Lazy(adapters.reader)
-    ingest = FileIngest(lake, versions, adapters.index, adapters.embedder, reader.get, work, tell)
-    return FileParts(
-        lake=lake,
-        versions=versions,
-        citations=Citations(lake, versions, adapters.index, work, reads_contents=is_local),
-        ingest=ingest,
-        summaries=Summaries(lake, ingest.stages, language_model, model_name, seconds=seconds),
-        queue=ReadingQueue(ingest) if is_local else None,
-        uploads=adapters.uploads,
-        local_uploads=adapters.local_uploads,
-        local_paths=LocalPaths(settings.file_roots, largest) if is_local else None,
-        jobs=adapters.jobs,
-        finder=FileFinder(lake, search, versions.at),
-        embedder=adapters.embedder,
-        index=adapters.index,
-        largest=largest,
-        reader=reader,
-        work=work,
-    )
+    def __init__(
+        self,
+        settings: Settings,
+        records: RecordStore,
+        blobs: BlobStore,
+        adapters: FileAdapters,
+        language_model: LanguageModel | None,
+        tell: Tell = untold,
+    ) -> None:
+        is_local, self.largest = settings.mode == "embedded", settings.file_mb << 20
+        name, seconds = settings.language_model or "", settings.language_model_seconds
+        self.index, self.embedder = adapters.index, adapters.embedder
+        self.uploads, self.local_uploads, self.jobs = adapters.uploads, adapters.local_uploads, adapters.jobs
+        self.lake = Lake(records, blobs, adapters.locks, time.time)
+        self.work = LongWork(settings, adapters.workers)
+        self.versions = Versions(self.lake, self.index, self.embedder, settings.file_versions, self.work)
+        self.citations = Citations(self.lake, self.versions, self.index, self.work, reads_contents=is_local)
+        self.reader = Lazy(adapters.reader)
+        self.ingest = FileIngest(self.lake, self.versions, self.index, self.embedder, self.reader.get, self.work, tell)
+        self.summaries = Summaries(self.lake, self.ingest.stages, language_model, name, seconds=seconds)
+        self.queue = ReadingQueue(self.ingest) if is_local else None
+        """Reads files beside the calls that bring them. None: this process may stand still after an answer."""
+        self.local_paths = LocalPaths(settings.file_roots, self.largest) if is_local else None
+        """None: there are no files beside the server."""
+        stage = LanguageStage(language_model, name, seconds=seconds)
+        search = Search(self.index, self.embedder, adapters.reranker, stage, rerank_seconds=settings.rerank_seconds)
+        self.finder = FileFinder(self.lake, search, self.versions.at)

@@ -14,8 +14,6 @@ UNRULED_ROWS = 3
 FEWEST_RULES = 3
 FULLEST_FORM = 0.3
 """Of the cells: a grid with less text in it is a form or a drawing, and is read as running text."""
-Spans = dict[float, list[tuple[float, float]]]
-"""Lines by the place where they stand: from where to where each one runs."""
 
 
 @dataclass
