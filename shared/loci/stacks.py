@@ -3,10 +3,15 @@
 import time
 from typing import TYPE_CHECKING
 
+from loci.adapters.aws.clients import Clients
+from loci.adapters.aws.stack import endpoint_of, gateway_settings, settings_of
 from loci.core.calls import Called, Calls
 from loci.core.settings import Settings
+from loci.core.signing import Keyring, Seal
+from loci.core.stores import RecordStore
 from loci.core.telemetry import Telemetry
 from loci.mcp.auth.api_keys import ApiKeys
+from loci.runtimes.aws import aws_stores, for_search, for_tools
 
 if TYPE_CHECKING:
     from loci.mcp.auth.grants import Grants
@@ -16,17 +21,11 @@ if TYPE_CHECKING:
 
 def settings_of_stack(stack: str) -> Settings:
     """The settings of a deployment's gateway."""
-    from loci.adapters.aws.clients import Clients
-    from loci.adapters.aws.stack import gateway_settings
-
     return Settings.model_validate(gateway_settings(stack, Clients()))
 
 
 def endpoint_of_stack(stack: str) -> str:
     """The URL of a deployment's MCP endpoint."""
-    from loci.adapters.aws.clients import Clients
-    from loci.adapters.aws.stack import endpoint_of
-
     return endpoint_of(stack, Clients())
 
 
@@ -35,11 +34,7 @@ def tools_of_stack(stack: str) -> "Tools":
 
     No tool is called from here, so nobody is asked to approve a call.
     """
-    from loci.adapters.aws.clients import Clients
-    from loci.adapters.aws.stack import gateway_settings
-    from loci.core.signing import Seal
-    from loci.mcp.own_tools import OwnTools
-    from loci.runtimes.aws import aws_stores, for_search, for_tools
+    from loci.mcp.own_tools import OwnTools  # slow to load, and the others do without
     from loci.tools.api import Tools
     from loci.tools.approval_links import ApprovalLinks
     from loci.tools.parts import tool_parts
@@ -59,25 +54,19 @@ def tools_of_stack(stack: str) -> "Tools":
 
 
 def keys_of_stack(stack: str) -> ApiKeys:
-    """The API keys of a deployment on AWS. They need none of its server's secrets."""
-    from loci.adapters.aws.clients import Clients
-    from loci.adapters.aws.stack import settings_of
-    from loci.runtimes.aws import aws_stores
-
-    clients = Clients()
-    records, _ = aws_stores(Settings.model_validate(settings_of(stack, clients)), clients)
-    return ApiKeys(records, time.time)
+    """The API keys of a deployment on AWS."""
+    return ApiKeys(_records(stack)[1], time.time)
 
 
 def grants_of_stack(stack: str) -> "Grants":
-    """The grants of a deployment on AWS, to be listed and revoked without its secrets."""
-    from loci.adapters.aws.clients import Clients
-    from loci.adapters.aws.stack import settings_of
-    from loci.core.signing import Keyring
+    """The grants of a deployment on AWS, to be listed and revoked."""
     from loci.mcp.auth.grants import Grants
-    from loci.runtimes.aws import aws_stores
 
+    settings, records = _records(stack)
+    return Grants(records, Keyring(()), ApiKeys(records, time.time), time.time, issuer=settings.signs_in_at)
+
+
+def _records(stack: str) -> tuple[Settings, RecordStore]:
     clients = Clients()
     settings = Settings.model_validate(settings_of(stack, clients))
-    records, _ = aws_stores(settings, clients)
-    return Grants(records, Keyring(()), ApiKeys(records, time.time), time.time, issuer=settings.signs_in_at)
+    return settings, aws_stores(settings, clients)[0]

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 import typer
 
 from loci.cli.connecting.config_file import Change, connecting, read_entry, write
-from loci.cli.connecting.mcp_clients import McpClient, Reached, Server, Started, mcp_clients
+from loci.cli.connecting.mcp_clients import McpClient, mcp_clients
 from loci.cli.destination import EndpointOption, endpoint_url, url_or_stack
 from loci.cli.terminal import ConfigOption, JsonOption, KeyOption, printable, value
 from loci.core.errors import LociError, NotFound, Refused
@@ -61,7 +61,7 @@ def connect(
         return
     known = _known(client)
     key = key or os.environ.get("LOCI_KEY")
-    entry = None if remove else known.entry(_server(url_or_stack(url, stack), key, data, config))
+    entry = None if remove else _entry(known, url_or_stack(url, stack), key, data, config)
     change = connecting(known, name, entry)
     if change.is_none:
         done = f"{name} is not in {known.file}" if remove else f"{known.title} is connected already: {known.file}"
@@ -86,15 +86,15 @@ def _known(name: str) -> McpClient:
     )
 
 
-def _server(url: str | None, key: str | None, data: Path | None, config: Path | None) -> Server:
+def _entry(client: McpClient, url: str | None, key: str | None, data: Path | None, config: Path | None) -> JsonObject:
     if url is None:
-        return Started(*_command(data, config))
+        return client.started(*_command(data, config))
     if data is not None or config is not None:
         raise Refused("A server at a URL has its own data and settings", "Leave out --data and --config, or the URL")
     endpoint = endpoint_url(url)
     if key and not re.fullmatch(r"[\x21-\x7e]+", key.strip()):
         raise Refused("The key has characters that no key has", "Give the whole key, in --key or LOCI_KEY")
-    return Reached(endpoint, key.strip() if key else None)
+    return client.reached(endpoint, key.strip() if key else None)
 
 
 def _command(data: Path | None, config: Path | None) -> tuple[str, tuple[str, ...]]:

@@ -31,22 +31,20 @@ def servers_in(files: Sequence[str] | None) -> Iterator[tuple[str, object, str]]
 
 def client_files() -> list[Path]:
     """The files of Claude Desktop, Claude Code, Cursor, Windsurf and VS Code: those here, and those of this person."""
-    home, here, programs = Path.home(), Path.cwd(), programs_folder()
-    return [
-        here / ".mcp.json",
-        here / ".cursor" / "mcp.json",
-        here / ".vscode" / "mcp.json",
-        programs / "Claude" / "claude_desktop_config.json",
-        claude_code_file(),
-        home / ".cursor" / "mcp.json",
-        home / ".codeium" / "windsurf" / "mcp_config.json",
-        programs / "Code" / "User" / "mcp.json",
-    ]
+    here = Path.cwd()
+    return [here / ".mcp.json", here / ".cursor" / "mcp.json", here / ".vscode" / "mcp.json", *own_files().values()]
 
 
-def claude_code_file() -> Path:
-    """The file in which Claude Code keeps what belongs to this person: in its own folder, if one is named."""
-    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home()) / ".claude.json"
+def own_files() -> dict[str, Path]:
+    """The file of each client in which it keeps the servers of this person."""
+    home, programs = Path.home(), programs_folder()
+    return {
+        "claude-desktop": programs / "Claude" / "claude_desktop_config.json",
+        "claude-code": Path(os.environ.get("CLAUDE_CONFIG_DIR") or home) / ".claude.json",
+        "cursor": home / ".cursor" / "mcp.json",
+        "windsurf": home / ".codeium" / "windsurf" / "mcp_config.json",
+        "vscode": programs / "Code" / "User" / "mcp.json",
+    }
 
 
 def programs_folder() -> Path:

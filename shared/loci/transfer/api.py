@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import IO, Final, Protocol, assert_never
+from typing import IO, Final, Protocol
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
@@ -51,20 +51,12 @@ class Report:
 
     def note(self, kind: str, label: str, outcome: Outcome) -> None:
         """Count an item."""
-        named = Named(kind, label, outcome.why)
         match outcome.word:
-            case "taken":
-                self.taken[kind] += 1
-            case "same":
-                self.same[kind] += 1
-            case "conflict":
-                self.conflicts.append(named)
-            case "left out":
-                self.left_out.append(named)
-            case "failed" | "later":
-                self.failed.append(named)
-            case _:
-                assert_never(outcome.word)
+            case "taken" | "same" as word:
+                (self.taken if word == "taken" else self.same)[kind] += 1
+            case word:
+                lists = {"conflict": self.conflicts, "left out": self.left_out}
+                lists.get(word, self.failed).append(Named(kind, label, outcome.why))
 
 
 Tell = Callable[[Report, str], None]

@@ -13,6 +13,7 @@ MARKS = (
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
+BYTE_ORDER_MARKS = tuple(mark for mark, _ in MARKS)
 SAMPLE = 1 << 16
 HIGH = re.compile(rb"[\x80-\xff]+")
 COMMON = frozenset(

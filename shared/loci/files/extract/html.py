@@ -1,6 +1,7 @@
 """Reads web pages: headings, paragraphs, lists and tables, with the lines of the file where they begin."""
 
 import re
+from contextlib import suppress
 from typing import Any
 
 from lxml import etree
@@ -16,7 +17,6 @@ BLOCK_NAMES = (
 )
 BLOCKS = frozenset(BLOCK_NAMES.split())
 CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
-MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 LARGEST = 64 << 20
 DEEPEST = 200
 LOOKED_AT = 4096
@@ -52,18 +52,11 @@ def read(path: str, limits: Limits) -> dict[str, Any]:  # noqa: ARG001 (every re
 
 def decoded(content: bytes) -> str:
     """The text of the page: as its byte order mark says, its `meta` element, or its bytes."""
-    for mark, encoding in MARKS:
-        if content.startswith(mark):
-            return content.decode(encoding, "replace")
-    if content[:LOOKED_AT].count(0) * 4 > len(content[:LOOKED_AT]):
-        return encodings.decoded(content)[0]  # UTF-16 without its mark
-    said = CHARSET.search(content[:LOOKED_AT])
-    for encoding in (said[1].decode() if said else "utf-8", "utf-8"):
-        try:
-            return content.decode(encoding)
-        except (UnicodeDecodeError, LookupError):
-            continue
-    return content.decode("cp1252", "replace")
+    said = None if content.startswith(encodings.BYTE_ORDER_MARKS) else CHARSET.search(content[:LOOKED_AT])
+    with suppress(UnicodeDecodeError, LookupError):
+        if said is not None:
+            return content.decode(said[1].decode())
+    return encodings.decoded(content)[0]
 
 
 class Page:

@@ -128,18 +128,9 @@ def _short(summary: str) -> str:
 
 
 def _passage(found: FoundPassage) -> PassageView:
-    where = found.where
     return PassageView(
         text=found.text,
-        locator=LocatorView(
-            label=where.label,
-            page=where.page,
-            box=where.box,
-            sheet=where.sheet,
-            cells=where.cells,
-            slide=where.slide,
-            lines=where.lines,
-        ),
+        locator=LocatorView.model_validate(found.where, from_attributes=True),
         chunk_id=found.chunk_id,
         heading=" > ".join(found.heading) or None,
         columns=found.columns,

@@ -7,7 +7,6 @@ from pydantic import BaseModel, Field
 from loci.core.identity import Caller
 from loci.files.differences import Change
 from loci.files.host import FilesHost
-from loci.files.locators import Locator
 from loci.files.tools.file_views import VersionView
 from loci.mcp.tool import LociTool, loci_tool
 
@@ -110,9 +109,12 @@ def version_tools(app: FilesHost) -> list[LociTool]:
                 name=found.file.name,
                 version=found.version.number,
                 is_current=found.file.current is not None and found.file.current.number == found.version.number,
-                locator=_place(found.cited),
+                locator=PlaceView.model_validate(found.cited, from_attributes=True),
                 actual=found.actual,
-                elsewhere=[OccurrenceView(locator=_place(one.where), text=one.text) for one in found.elsewhere],
+                elsewhere=[
+                    OccurrenceView.model_validate({"locator": one.where, "text": one.text}, from_attributes=True)
+                    for one in found.elsewhere
+                ],
                 other_versions=list(found.other_versions),
             )
         )
@@ -127,7 +129,7 @@ def _change(change: Change) -> ChangeView:
     return ChangeView(
         kind=change.kind,
         what=change.what,
-        locator=_place(change.where),
+        locator=PlaceView.model_validate(change.where, from_attributes=True),
         before=_cut(change.before),
         after=_cut(change.after),
     )
@@ -135,14 +137,3 @@ def _change(change: Change) -> ChangeView:
 
 def _cut(text: str | None) -> str | None:
     return text if text is None or len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
-
-
-def _place(where: Locator) -> PlaceView:
-    return PlaceView(
-        label=where.label,
-        page=where.page,
-        sheet=where.sheet,
-        cells=where.cells,
-        slide=where.slide,
-        lines=where.lines,
-    )
