@@ -1,13 +1,16 @@
 """The work of a local server beside serving: it loads the example, pulls models, reads files and embeds passages."""
 
 import shutil
+import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.resources import as_file, files
 from itertools import count
+from typing import Self
 
 from loci.app import App
-from loci.cli.beside import Beside
+from loci.cli.watch import FolderWatch
 from loci.compose import sweep_data
 from loci.core.errors import LociError
 from loci.core.full_disk import disk_error
@@ -22,6 +25,42 @@ CYCLES_BETWEEN_READINGS = 12
 PROGRESS_STEPS = 10
 EXAMPLE_QUESTION = "Why was self-checkout withdrawn?"
 SECONDS_BETWEEN_LOOKS = 3.0
+PATIENCE = 2.0
+"""Seconds in which it may come to an end."""
+SECONDS_BEFORE_START = 3.0
+"""The first calls of a client come before."""
+
+
+class Beside(ABC):
+    """A thread that works until the server ends."""
+
+    def __init__(self, name: str) -> None:
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """Tell the work to end."""
+        self._ended.set()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        self._thread.join(PATIENCE)
+
+    def _run(self) -> None:
+        try:
+            self._work()
+        except Exception:
+            # A thread that has no time to end loses what it works with, such as the database.
+            if not self._ended.is_set():
+                raise
+
+    @abstractmethod
+    def _work(self) -> None:
+        """Work until `_ended` is set."""
 
 
 class Background(Beside):
@@ -35,41 +74,44 @@ class Background(Beside):
         self._warmed: str | None = None
 
     def _work(self) -> None:
-        with suppress(LociError):  # the next write tries again
-            for owner in self._owners():
-                self._app.documents.upkeep.repair(owner)
-        sweep_data(self._app.settings)
+        app, documents, stop = self._app, self._app.documents.upkeep, self._ended.is_set
+        self._for_owners(documents.repair)
+        sweep_data(app.settings)
         with suppress(LociError):
-            self._app.documents.upkeep.sweep(LOCAL)  # only they have folders here
-        self._drop_left()
+            documents.sweep(LOCAL)  # only they have folders here
+        from loci.transfer.staging import Staging  # only a server at its start needs it
+
+        # Pieces of an import that nobody finished. On AWS a rule of the bucket removes them.
+        self._for_owners(Staging(app.arriving, 0).drop_left)
         self._warm()
         if self._example:
-            add_example(self._app, self._say)
+            add_example(app, self._say)
         self._read_again()
-        self._finish_files()
-        if self._app.settings.pull_models:
+        if app.settings.pull_models:
             self._pull()
         embedded_by: str | None = None
-        for cycle in count():
+        for cycle in count(1):
             self._warm()
-            model = self._app.documents.upkeep.model()
+            model = documents.model()
             if model is not None and model != embedded_by and self._embed():
                 embedded_by = model
-            self._embed_files()
-            if cycle % CYCLES_BETWEEN_READINGS == CYCLES_BETWEEN_READINGS - 1:
+            self._for_owners(lambda owner: app.files.upkeep.embed_missing(owner, stop))
+            self._for_owners(lambda owner: app.files.upkeep.write_summaries(owner, stop))
+            if cycle % CYCLES_BETWEEN_READINGS == 0:
                 self._read_again()
-                self._finish_files()
             if self._ended.wait(SECONDS_BETWEEN_CHECKS):
                 return
 
-    def _drop_left(self) -> None:
-        """Remove pieces of an import that nobody finished. On AWS a rule of the bucket does it."""
-        from loci.transfer.staging import Staging  # only a server at its start needs it
-
-        staging = Staging(self._app.arriving, 0)
-        with suppress(LociError):  # the next start tries again
+    def _for_owners(self, work: Callable[[Owner], object]) -> None:
+        """Do the work for each owner. If it fails, another time tries again."""
+        with suppress(LociError):
             for owner in self._owners():
-                staging.drop_left(owner)
+                work(owner)
+
+    def _read_again(self) -> None:
+        """Read what changed, and the files that a process before this one accepted, or that could not be read."""
+        self._for_owners(lambda owner: self._app.documents.upkeep.read_again(owner, stop=self._ended.is_set))
+        self._for_owners(lambda owner: self._app.files.upkeep.finish(owner, self._ended.is_set))
 
     def _pull(self) -> None:
         """Download the configured models that are missing: the embedder first, as it helps most."""
@@ -121,23 +163,6 @@ class Background(Beside):
             self._say(f"Some documents have no vectors yet. {error}")
             return False
         return not self._ended.is_set()
-
-    def _read_again(self) -> None:
-        with suppress(LociError):  # another time tries again
-            for owner in self._owners():
-                self._app.documents.upkeep.read_again(owner, stop=self._ended.is_set)
-
-    def _finish_files(self) -> None:
-        """Read the files that a process before this one accepted, or that could not be read for a while."""
-        with suppress(LociError):
-            for owner in self._owners():
-                self._app.files.upkeep.finish(owner, stop=self._ended.is_set)
-
-    def _embed_files(self) -> None:
-        with suppress(LociError):
-            for owner in self._owners():
-                self._app.files.upkeep.embed_missing(owner, stop=self._ended.is_set)
-                self._app.files.upkeep.write_summaries(owner, stop=self._ended.is_set)
 
     def _owners(self) -> list[Owner]:
         return list(dict.fromkeys([LOCAL, *self._app.api_keys.owners()]))
@@ -192,3 +217,15 @@ class Resuming(Beside):
         with suppress(LociError):
             return [*self._owners]
         return []
+
+
+class Following(Beside):
+    """A thread of a server that watches the folders until the server ends."""
+
+    def __init__(self, app: App, say: Callable[[str], None]) -> None:
+        super().__init__("following")
+        self._watch = FolderWatch(app, say, self._ended)
+
+    def _work(self) -> None:
+        if not self._ended.wait(SECONDS_BEFORE_START):
+            self._watch.run()

@@ -59,9 +59,13 @@ def doctor(
     if url is not None and (stack or data or config or fix or deep):
         advice = "Give --url without --stack, --data, --config, --fix and --deep"
         raise Refused("An endpoint is checked from outside", advice)
+    if url is not None:
+        from loci.doctor.endpoint import check_endpoint  # slow to load, and `--help` does not need it
+
+        _show(check_endpoint(endpoint_url(url), key or os.environ.get("LOCI_KEY")), as_json=as_json)
+        return
     with shown_progress() if deep else nullcontext() as progress:
-        found = _stored(data, config, stack, progress, fix=fix) if url is None else _from_outside(url, key)
-        _show(found, as_json=as_json)
+        _show(_stored(data, config, stack, progress, fix=fix), as_json=as_json)
 
 
 def _stored(
@@ -76,12 +80,6 @@ def _stored(
     given = {"data": data} if stack is None else settings_of_stack(stack).model_dump(exclude_unset=True)
     for one in examine(given, config, openers, fix=fix, deep=deep):
         yield one if stack is None else _for_stack(one, stack)
-
-
-def _from_outside(url: str, key: str | None) -> "Iterator[Finding]":
-    from loci.doctor.endpoint import check_endpoint
-
-    return check_endpoint(endpoint_url(url), key or os.environ.get("LOCI_KEY"))
 
 
 def _show(found: "Iterable[Finding]", *, as_json: bool) -> None:

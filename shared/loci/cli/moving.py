@@ -19,6 +19,7 @@ from loci.cli.terminal import (
     DataOption,
     JsonOption,
     KeyOption,
+    here_only,
     open_app,
     printable,
     short_list,
@@ -28,7 +29,6 @@ from loci.cli.terminal import (
 from loci.core.errors import Refused
 from loci.core.finding import counted
 from loci.core.identity import LOCAL
-from loci.core.settings import Settings
 from loci.documents.ingest.index_writer import Progress
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ WORDS = {
     "results": "remembered result",
 }
 PLURALS = {"files": "versions of files", "capabilities": "capabilities"}
+ELSEWHERE: Final = "Name it, on your machine: --stack, --from or --to"
 SENT = "Sent"
 """The verb for things that went to another server."""
 FIRST_TOLD = 64
@@ -89,7 +90,7 @@ def export(
     source = url_or_stack(source, stack)
     if (file is None) == (to is None) or (to and source):
         raise Refused("An export goes into a FILE, or to one server", "Give FILE, FILE and --from URL, or --to URL")
-    app = open_app(data, config, _embedded)
+    app = open_app(data, config, here_only(ELSEWHERE))
     names, key = app.transfer.names(with_results=results), key or os.environ.get("LOCI_KEY")
     own = app.transfer.items(LOCAL, names)
     if file is None:
@@ -147,7 +148,7 @@ def import_(
             "An import into a stack comes from a PATH", "Give PATH, or send what is here: loci export --to URL"
         )
     to = url_or_stack(to, stack)
-    app = open_app(data, config, _embedded)
+    app = open_app(data, config, here_only(ELSEWHERE))
     key = key or os.environ.get("LOCI_KEY")
     place = _server(app, to, key) if to else app.transfer.of(Receiver(LOCAL, programs=programs))
     verb = "Would import" if dry_run else "Imported"
@@ -226,13 +227,6 @@ def _end(report: "Report") -> None:
     """The exit code is 1 if something did not come along."""
     if report.failed or report.conflicts:
         raise typer.Exit(1)
-
-
-def _embedded(settings: Settings) -> None:
-    if settings.mode != "embedded":
-        raise Refused(
-            "These are the settings of a deployment on AWS", "Name it, on your machine: --stack, --from or --to"
-        )
 
 
 class Shown:

@@ -26,7 +26,7 @@ from loci.core.errors import Misconfigured
 from loci.core.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from loci.cli.beside import Beside
+    from loci.cli.background import Beside
 
 PATIENCE = 1.6
 """Clients kill a server that is there two seconds after SIGTERM."""
@@ -172,8 +172,7 @@ def _served(app: App, *, example: bool = False) -> contextlib.ExitStack:
 
 
 def _beside(app: App, *, example: bool) -> "list[Beside]":
-    from loci.cli.background import Background, Resuming
-    from loci.cli.watch import Following
+    from loci.cli.background import Background, Following, Resuming
     from loci.compose import keep_room
 
     keep_room(app.settings)

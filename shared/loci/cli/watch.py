@@ -14,7 +14,6 @@ from typing import Annotated, Final, NoReturn
 import typer
 
 from loci.app import App
-from loci.cli.beside import Beside
 from loci.cli.file_events import FileEvents
 from loci.cli.terminal import SHOWN, ConfigOption, DataOption, here_only, kept_line, open_app, printable, shown_progress
 from loci.core.errors import LociError, Refused
@@ -33,8 +32,6 @@ from loci.documents.ingest.watched_folder import (
 )
 
 LOCK: Final = "following.lock"
-SECONDS_BEFORE_START: Final = 3.0
-"""The first calls of a client come before."""
 SECONDS_BETWEEN_TRIES: Final = 2.0
 STEPS_BETWEEN_LOOKS: Final = 4
 ShownProgress = Callable[[], AbstractContextManager[Progress]]
@@ -172,18 +169,6 @@ class FolderWatch:
             progress(done, total, path, note)
 
         return shown
-
-
-class Following(Beside):
-    """A thread of a server that watches the folders until the server ends."""
-
-    def __init__(self, app: App, say: Callable[[str], None]) -> None:
-        super().__init__("following")
-        self._watch = FolderWatch(app, say, self._ended)
-
-    def _work(self) -> None:
-        if not self._ended.wait(SECONDS_BEFORE_START):
-            self._watch.run()
 
 
 class WatchMessages:

@@ -71,7 +71,8 @@ def examine(
     elif settings.aws.inference_function is None and has_models(settings):
         yield from check_models(settings)
     try:
-        app = openers.app(_with_throwaway_secret(settings))
+        # With a new secret: the checks sign nothing, and must not create the real one.
+        app = openers.app(settings.model_copy(update={"secrets": (SecretStr(secrets.token_hex(32)),)}))
     except LociError as error:
         yield Finding("stores", "fault", error.what, error.resolution)
         return
@@ -117,18 +118,13 @@ def _database(settings: Settings, database: Callable[[Settings], str | None]) ->
     """Check the database; no finding if there is no data folder, which another finding reports."""
     if not settings.data.is_dir():
         return []
-    return run_check("database", lambda: _database_finding(database(settings)))
 
-
-def _database_finding(what: str | None) -> Finding:
-    if what is None:
+    def check() -> Finding:
+        if (what := database(settings)) is not None:
+            return Finding("database", "ok", what)
         return Finding("database", "warning", "There is none yet", "Begin with: loci ingest PATH, or loci serve")
-    return Finding("database", "ok", what)
 
-
-def _with_throwaway_secret(settings: Settings) -> Settings:
-    """Return the settings with a new secret: the checks sign nothing, and must not create the real secret."""
-    return settings.model_copy(update={"secrets": (SecretStr(secrets.token_hex(32)),)})
+    return run_check("database", check)
 
 
 def check_own(app: App, owner: Owner) -> Iterator[Finding]:

@@ -5,17 +5,12 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Literal
 
 from loci.files.locators import Locator, cell_range
 from loci.files.reading import Reading, TableSection, TextSection
 
-MOST_ALIGNED = 100
-"""Rows or paragraphs that are aligned in every way, which takes the cube of their number. More are split before."""
-DEEPEST = 20
-"""So often a stretch between parts is split again."""
 PARAGRAPHS = re.compile(r"\n[^\S\n]*\n")
 Kind = Literal["changed", "added", "removed"]
 Pair = tuple["Part | None", "Part | None"]
@@ -162,18 +157,11 @@ class TextPlaces:
 
 def _pairs(older: Sequence[Part], newer: Sequence[Part]) -> Iterator[Pair]:
     """Pair the parts that replace each other. Equal parts are left out, and those that moved with their neighbours."""
-    stretches = [(older, newer, 0)]
-    while stretches:
-        older, newer, depth = stretches.pop()
-        older, newer = _without_equal_ends(older, newer)
-        if max(len(older), len(newer)) <= MOST_ALIGNED:
-            yield from _aligned(older, newer)
-        elif depth < DEEPEST and (anchors := _anchors(older, newer)):
-            ends = [(-1, -1), *anchors, (len(older), len(newer))]
-            between = [(older[a + 1 : c], newer[b + 1 : d]) for (a, b), (c, d) in pairwise(ends)]
-            stretches += [(*one, depth + 1) for one in reversed(between)]
-        else:
-            yield from (pair for pair in _side_by_side(older, newer) if _differs(pair))
+    ends = [(-1, -1), *_anchors(older, newer), (len(older), len(newer))]
+    for (a, b), (c, d) in pairwise(ends):
+        for before, after in zip_longest(*_without_equal_ends(older[a + 1 : c], newer[b + 1 : d])):
+            if before is None or after is None or before.cells != after.cells:
+                yield before, after
 
 
 def _without_equal_ends(older: Sequence[Part], newer: Sequence[Part]) -> tuple[Sequence[Part], Sequence[Part]]:
@@ -185,13 +173,6 @@ def _without_equal_ends(older: Sequence[Part], newer: Sequence[Part]) -> tuple[S
     while cut < min(len(older), len(newer)) and older[-1 - cut].cells == newer[-1 - cut].cells:
         cut += 1
     return older[: len(older) - cut], newer[: len(newer) - cut]
-
-
-def _aligned(older: Sequence[Part], newer: Sequence[Part]) -> Iterator[Pair]:
-    matcher = SequenceMatcher(None, [one.cells for one in older], [one.cells for one in newer], autojunk=False)
-    for tag, a, b, c, d in matcher.get_opcodes():
-        if tag != "equal":
-            yield from _side_by_side(older[a:b], newer[c:d])
 
 
 def _anchors(older: Sequence[Part], newer: Sequence[Part]) -> list[tuple[int, int]]:
@@ -213,13 +194,3 @@ def _anchors(older: Sequence[Part], newer: Sequence[Part]) -> list[tuple[int, in
         found.append(matches[at])
         at = above[at]
     return found[::-1]
-
-
-def _side_by_side(older: Sequence[Part], newer: Sequence[Part]) -> Iterator[Pair]:
-    for at in range(max(len(older), len(newer))):
-        yield older[at] if at < len(older) else None, newer[at] if at < len(newer) else None
-
-
-def _differs(pair: Pair) -> bool:
-    before, after = pair
-    return before is None or after is None or before.cells != after.cells

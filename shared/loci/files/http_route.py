@@ -6,7 +6,6 @@ from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from loci.core.errors import NotFound
-from loci.files.file import StoredFile
 from loci.files.host import FilesHost
 from loci.mcp.http.address import Addresses, is_own_page, without_origin
 from loci.mcp.http.body import read_body
@@ -44,9 +43,5 @@ class UploadRoute:
         content = await read_body(receive, headers.get("content-length"), expected.bytes)
         add = self._app.files.add
         file = await on_thread_of(WRITES, add, expected.owner, expected.name, content, wait=WAIT)
-        return _view(file)
-
-
-def _view(file: StoredFile) -> Answer:
-    newest = file.newest
-    return {"id": file.id, "name": file.name, "status": newest.status, "reason": newest.reason}
+        newest = file.newest
+        return {"id": file.id, "name": file.name, "status": newest.status, "reason": newest.reason}

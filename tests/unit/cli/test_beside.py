@@ -5,7 +5,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from loci.cli.beside import Beside
+from loci.cli.background import Beside
 from tests.support.polling import until
 
 
