@@ -6,14 +6,6 @@ from typing import Literal, Protocol
 
 from loci.core.identity import Owner
 
-GivenUp = Callable[[], bool]
-
-
-def never() -> bool:
-    """The `given_up` of a caller who waits."""
-    return False
-
-
 PagesRead = Callable[[int, int], None]
 """Told how many pages are read, and of how many."""
 
@@ -25,10 +17,8 @@ def untold(page: int, pages: int) -> None:
 class FileReader(Protocol):
     """Reads files where a broken or hostile one can reach nothing."""
 
-    def read(
-        self, owner: Owner, blob: str, name: str, given_up: GivenUp = never, pages_read: PagesRead = untold
-    ) -> bytes:
-        """Read the file that lies in the blob store under this key, unless `given_up` says that nobody waits for it.
+    def read(self, owner: Owner, blob: str, name: str, pages_read: PagesRead = untold) -> bytes:
+        """Read the file that lies in the blob store under this key.
 
         `pages_read` is told now and then, if the reader can say. Returns what the program said, for `reading.checked`.
         Raises `Refused` if the program was ended; `Unavailable` if files cannot be read safely now.

@@ -26,50 +26,37 @@ class ReadingQueue:
         """By owner, the one first whose turn is next: nobody waits for all files of another."""
         self._reading = Counter[Owner]()
         """By owner, how many readers have a file of theirs now."""
-        self._workers = 0
 
     def begin(self, owner: Owner, id: str) -> Future[StoredFile]:
         """Read the file as soon as the owner's files before it are read. The future has the file then."""
         future: Future[StoredFile] = Future()
         with self._turn:
             self._waiting.setdefault(owner, deque()).append((id, future))
-            if self._workers == AT_ONCE:
-                return future
-            self._workers += 1
-        DAEMON_THREADS.start(self._work)
+        self._start()
         return future
 
-    def _work(self) -> None:
-        try:
-            while (one := self._next()) is not None:
-                owner, id, future = one
-                try:
-                    future.set_result(self._ingest.run(owner, id))
-                except LociError as error:
-                    future.set_exception(error)
-                except BaseException as error:
-                    future.set_exception(error)
-                    raise
-                finally:
-                    self._end(owner)
-        finally:
-            with self._turn:
-                self._workers -= 1
-
-    def _next(self) -> tuple[Owner, str, Future[StoredFile]] | None:
+    def _start(self) -> None:
+        """Begin with the next file, if there is one and a reader is free."""
         with self._turn:
             owner = min(self._waiting, key=self._reading.__getitem__, default=None)
-            if owner is None:
-                return None
+            if owner is None or self._reading.total() == AT_ONCE:
+                return
             files = self._waiting.pop(owner)
             id, future = files.popleft()
             if files:
                 self._waiting[owner] = files
             self._reading[owner] += 1
-            return owner, id, future
+        DAEMON_THREADS.start(lambda: self._read(owner, id, future))
 
-    def _end(self, owner: Owner) -> None:
-        with self._turn:
-            self._reading[owner] -= 1
-            if not self._reading[owner]:
-                del self._reading[owner]
+    def _read(self, owner: Owner, id: str, future: Future[StoredFile]) -> None:
+        try:
+            future.set_result(self._ingest.run(owner, id))
+        except LociError as error:
+            future.set_exception(error)
+        except BaseException as error:
+            future.set_exception(error)
+            raise
+        finally:
+            with self._turn:
+                self._reading -= Counter([owner])
+            self._start()

@@ -100,13 +100,6 @@ def test_nothing_is_left_of_a_file_that_was_read(reader: ConfinedReader, folder:
     assert not [*(folder / "readers").glob("executor-*")]
 
 
-def test_a_reading_that_nobody_waits_for_is_given_up(reader: ConfinedReader, monkeypatch: pytest.MonkeyPatch) -> None:
-    _taken_over(monkeypatch, "while True: pass")
-    with pytest.raises(Unavailable) as caught:
-        reader.read(LOCAL, "one", "a.csv", lambda: True)
-    assert caught.value.code == "GIVEN_UP"
-
-
 def test_without_the_runners_packages_it_says_how_to_install_them(tmp_path: Path) -> None:
     blobs = in_folder(tmp_path).blobs
     with pytest.raises(Unavailable, match="loci runner install"):

@@ -11,7 +11,7 @@ from loci.core.errors import Unavailable
 from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore
-from loci.files.ports import GivenUp, PagesRead, never, untold
+from loci.files.ports import PagesRead, untold
 from loci.files.reading import stopped
 from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded
 from loci.sandbox.supervisor.executor_files import plain_file
@@ -29,7 +29,6 @@ AT_ONCE = 2
 ATTEMPTS = 2
 """Processes for a file, if the first one just ends: something else may have ended it, and not what is in the file."""
 WAIT_SECONDS = 600.0
-LOOK_SECONDS = 0.1
 OUT_OF_MEMORY = (b"memory allocation of", b"MemoryError", b"out of memory", b"bad_alloc")
 """The last words of parsers in Rust, Python and C before they end."""
 
@@ -55,19 +54,18 @@ class ConfinedReader:
         self._free = threading.BoundedSemaphore(at_once)
         self._swept = threading.Event()
 
-    def read(
-        self, owner: Owner, blob: str, name: str, given_up: GivenUp = never, pages_read: PagesRead = untold
-    ) -> bytes:
+    def read(self, owner: Owner, blob: str, name: str, pages_read: PagesRead = untold) -> bytes:
         """Read the file that lies in the blob store under this key."""
         self._starter.check()
-        self._wait(given_up)
+        if not self._free.acquire(timeout=WAIT_SECONDS):  # each process may take a lot of memory
+            raise Unavailable("Other files are still being read", "Try again when they are done", code="READERS_BUSY")
         try:
             self._sweep()
             for left in reversed(range(ATTEMPTS)):
                 folder = self._starter.new_folder()
                 try:
                     folder.take()
-                    return self._read(folder, self._blobs.read(owner, blob), name, given_up, pages_read)
+                    return self._read(folder, self._blobs.read(owner, blob), name, pages_read)
                 except ExecutorEnded as ended:
                     if not left or ended.why != "ended":
                         raise stopped(ended.why) from None
@@ -83,9 +81,7 @@ class ConfinedReader:
         """End all processes."""
         self._starter.close()
 
-    def _read(
-        self, folder: ExecutorFolder, content: bytes, name: str, given_up: GivenUp, pages_read: PagesRead
-    ) -> bytes:
+    def _read(self, folder: ExecutorFolder, content: bytes, name: str, pages_read: PagesRead) -> bytes:
         path = folder.work_folders.memory / "file"
         path.write_bytes(content)
         del content
@@ -97,7 +93,7 @@ class ConfinedReader:
         def look() -> bool:
             if (told := PAGES_READ.fullmatch(plain_file(pages, LONGEST_PAGES))) is not None:
                 pages_read(int(told[1]), int(told[2]))
-            return given_up()
+            return False
 
         try:
             process = self._starter.spawn(folder)
@@ -107,8 +103,6 @@ class ConfinedReader:
             raise Unavailable(what, "Try again; if it keeps failing, run: loci doctor", code="READER_FAILED") from None
         try:
             reply = process.run(f"{PROGRAM} {asked}", lambda _id, _name: {"missing": ""}, look)
-            if given_up():
-                raise Unavailable(f"The reading of {name} was given up", "Start it again", code="GIVEN_UP")
             if reply.interrupted:
                 raise stopped("time")
             said = plain_file(answer, LARGEST_ANSWER)
@@ -116,22 +110,11 @@ class ConfinedReader:
                 raise stopped("memory")
             return said
         except ExecutorEnded as ended:
-            if ended.why == "given up":
-                raise Unavailable(f"The reading of {name} was given up", "Start it again", code="GIVEN_UP") from None
             if any(one in ended.output.stderr for one in OUT_OF_MEMORY):
                 raise stopped("memory") from None
             raise
         finally:
             process.end()
-
-    def _wait(self, given_up: GivenUp) -> None:
-        """Wait for a turn: each process may take a lot of memory."""
-        for _ in range(round(WAIT_SECONDS / LOOK_SECONDS)):
-            if self._free.acquire(timeout=LOOK_SECONDS):
-                return
-            if given_up():
-                break
-        raise Unavailable("Other files are still being read", "Try again when they are done", code="READERS_BUSY")
 
     def _sweep(self) -> None:
         """Remove what readers left behind whose server was killed."""

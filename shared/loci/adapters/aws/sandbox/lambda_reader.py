@@ -14,7 +14,7 @@ from loci.core.errors import NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.layout import READS
-from loci.files.ports import GivenUp, PagesRead, never, untold
+from loci.files.ports import PagesRead, untold
 from loci.files.reading import stopped
 from loci.sandbox.supervisor.exchange import MB, Bounds
 
@@ -47,7 +47,6 @@ class LambdaReader:
         owner: Owner,
         blob: str,
         name: str,
-        given_up: GivenUp = never,  # noqa: ARG002
         pages_read: PagesRead = untold,  # noqa: ARG002
     ) -> bytes:
         """Read the file that lies in the blob store under this key."""
@@ -131,7 +130,6 @@ class NoReader:
         owner: Owner,  # noqa: ARG002
         blob: str,  # noqa: ARG002
         name: str,
-        given_up: GivenUp = never,  # noqa: ARG002
         pages_read: PagesRead = untold,  # noqa: ARG002
     ) -> bytes:
         """Refuse it."""
