@@ -7,7 +7,6 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from loci.core.errors import Misconfigured
 from loci.core.notify_setting import Recipient, recipients
-from loci.core.oauth_setting import with_issuer
 from loci.core.settings import PREFIX, settings_by_name
 
 Positive = Annotated[int, Field(gt=0)]
@@ -211,11 +210,10 @@ class Stage(Part):
 
     @field_validator("settings")
     @classmethod
-    def _takes_an_issuer_as_oauth(cls, settings: dict[str, str]) -> dict[str, str]:
-        try:
-            return with_issuer(settings)
-        except Misconfigured as error:
-            raise ValueError(str(error)) from None
+    def _names_a_known_way_in(cls, settings: dict[str, str]) -> dict[str, str]:
+        if settings.get("oauth", "off") not in ("off", "built-in"):
+            raise ValueError("settings has oauth, which is off or built-in; name an issuer as oidc_issuer")
+        return settings
 
     @model_validator(mode="after")
     def _outlasts_its_runs(self) -> Self:

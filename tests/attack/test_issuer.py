@@ -160,11 +160,6 @@ def test_a_symmetric_key_among_the_issuers_is_of_no_use(own: Issuer, tokens: Tok
         tokens.caller_of(signed(own.claims(), secret, {"kid": "mac"}, "HS256"), "/mcp")
 
 
-def test_keys_at_an_address_that_is_set_need_no_discovery(own: Issuer, clock: Clock, tmp_path: Path) -> None:
-    tokens_of(own, tmp_path, clock, oidc_jwks_url=f"{own.url}{KEYS}").caller_of(own.token(), "/mcp")
-    assert own.asked == [KEYS]
-
-
 NONSENSE: dict[str, tuple[str, object]] = {
     "a page for people": (DISCOVERY, b"<html>"),
     "a list": (DISCOVERY, []),
@@ -230,12 +225,6 @@ def test_without_its_issuer_a_token_is_asked_to_come_again(gone: Issuer, tmp_pat
 def test_without_its_issuer_a_key_works(gone: Issuer, tmp_path: Path) -> None:
     with accepting(gone, tmp_path) as (app, door):
         assert door.ask(legacy(PING, app.api_keys.create(ANN, "ann")[1])).status == 200
-
-
-@each("algorithm", ["HS256", "none", "RS256,HS512"])
-def test_only_algorithms_with_public_keys_can_be_set(own: Issuer, clock: Clock, tmp_path: Path, algorithm: str) -> None:
-    with pytest.raises(Misconfigured, match="oidc_algorithms"):
-        tokens_of(own, tmp_path, clock, oidc_algorithms=algorithm)
 
 
 def test_without_any_audience_no_token_is_accepted(own: Issuer, clock: Clock, tmp_path: Path) -> None:

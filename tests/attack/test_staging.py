@@ -31,7 +31,7 @@ def test_nobody_sends_pieces_without_end(server: Server) -> None:
         staging.put(ANN, HASH, at, b"x")
     told = refusal(server.put(ann, HASH, ROOM, b"x"))
     assert told["code"] == FULL
-    for said in ("More than 20 MB", "7 days", "arriving_mb"):
+    for said in ("More than 20 MB", "7 days", "try again then"):
         assert said in told["message"]
     assert len(server.pieces()) == ROOM
     # What is here already can be sent again, and nobody else has less room.

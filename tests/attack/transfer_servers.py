@@ -14,6 +14,7 @@ from loci.compose import build_app
 from loci.core.identity import Owner
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
+from loci.transfer import http_route
 from loci.transfer.runs import RunKind
 from tests.attack.conftest import ANN
 from tests.attack.doors import UvicornDoor, uvicorn_door
@@ -52,9 +53,10 @@ class Server:
 @contextmanager
 def served(settings: dict[str, object]) -> Generator[Server]:
     """A server with small limits."""
-    common = {"auth": "required", "allowed_hosts": "loci.test", "log_level": "ERROR", "arriving_mb": 1, "file_mb": 4}
+    common = {"auth": "required", "allowed_hosts": "loci.test", "log_level": "ERROR", "file_mb": 4}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RunKind, "largest", LARGEST)
+        patch.setattr(http_route, "ARRIVING_BYTES", 1 << 20)
         app = build_app(load_settings({**settings, **common}))
         with uvicorn_door(asgi(app)) as door:
             yield Server(app, door)

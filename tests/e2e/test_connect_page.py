@@ -150,6 +150,6 @@ def test_every_settings_and_command_in_the_text_exists() -> None:
     reference = (DOCS / "command-line.md").read_text("utf-8")
     assert [one for one in commands if f"## loci {one}\n" not in reference] == []
     configuration = (DOCS / "configuration.md").read_text("utf-8")
-    for name in ("oauth", "public_url", "oidc_issuer", "oidc_client_id", "oidc_scopes", "search_and_fetch"):
+    for name in ("oauth", "public_url", "oidc_issuer", "oidc_client_id", "oidc_scopes"):
         assert f"`{name}" in page or name in page
         assert f"| `{name}` |" in configuration

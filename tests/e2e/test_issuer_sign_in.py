@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
 import boto3
 import httpx2
@@ -15,7 +14,7 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.errors import Misconfigured
 from loci.core.identity import Owner
-from loci.core.settings import load_settings, sourced_settings
+from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from tests.attack.doors import lambda_doors, uvicorn_door
 from tests.attack.issuer import issuing
@@ -136,8 +135,7 @@ async def test_another_person_is_another_owner(deployed: Deployed) -> None:
     ("told", "advice"),
     [
         ({"oidc_client_id": CLIENT, "public_url": "https://loci.test"}, "oidc_issuer"),
-        ({"oauth": "https://a.example.com", "oidc_issuer": "https://b.example.com"}, "Remove one of them"),
-        ({"oauth": "yes"}, "neither off, nor built-in, nor the URL of an issuer"),
+        ({"oauth": "yes"}, "Input should be 'off' or 'built-in'"),
         (
             {
                 "oidc_client_id": CLIENT,
@@ -153,35 +151,3 @@ def test_a_sign_in_that_nobody_could_use_safely_is_refused_at_the_start(
 ) -> None:
     with pytest.raises(Misconfigured, match=advice):
         asgi(build_app(load_settings({"data": tmp_path_factory.mktemp("none"), **told})))
-
-
-@each(
-    ("written", "environment", "issuer"),
-    [
-        ("oauth", "oidc_issuer", "https://new.example.com"),
-        ("oidc_issuer", "oauth", "https://new.example.com"),
-        ("oauth", "oauth", "HTTPS://NEW.example.com"),
-    ],
-)
-def test_the_stronger_source_names_the_issuer_under_either_name(
-    tmp_path: Path, written: str, environment: str, issuer: str
-) -> None:
-    (tmp_path / "config.toml").write_text(f'{written} = "https://old.example.com"')
-    with pytest.MonkeyPatch.context() as variables:
-        variables.setenv(f"LOCI_{environment.upper()}", issuer)
-        found = sourced_settings({"data": tmp_path})
-    assert (found.settings.oauth, found.settings.oidc_issuer) == ("off", issuer)
-    assert found.sources["oidc_issuer"] == f"LOCI_{environment.upper()}"
-    assert "oauth" not in found.sources
-
-
-def test_an_issuer_in_capitals_is_the_same_one_as_its_own_setting_spells_it(tmp_path: Path) -> None:
-    both = {"oauth": "HTTPS://ID.example.com/Path", "oidc_issuer": "https://id.example.com/Path"}
-    assert load_settings({"data": tmp_path, **both}).oidc_issuer == both["oidc_issuer"]
-    with pytest.raises(Misconfigured, match="Remove one of them"):
-        load_settings({"data": tmp_path, **both, "oauth": "https://id.example.com/path"})
-
-
-def test_an_issuer_of_the_file_can_be_turned_off(tmp_path: Path) -> None:
-    (tmp_path / "config.toml").write_text('oauth = "https://old.example.com"')
-    assert load_settings({"data": tmp_path, "oauth": "off"}).oidc_issuer is None

@@ -13,7 +13,6 @@ from tests.infra.conftest import CERTIFICATE
 from tests.infra.synthesis import STAGES
 from tests.support.each import each
 
-ID = "https://id.example.com"
 MODEL = "all-MiniLM-L6-v2"
 
 
@@ -60,8 +59,7 @@ def test_a_stage_like_another_may_say_more() -> None:
         ({"gateway": {"memory_mb": "1024", "timeout_s": 29}}, "gateway.memory_mb: Input should be a valid integer"),
         ({"edge": True, "firewall": None}, "edge needs the firewall"),
         ({"edge": False, "settings": {"oauth": "built-in"}}, "settings has oauth, which needs edge"),
-        ({"settings": {"oauth": "yes"}}, "neither off, nor built-in, nor the URL of an issuer"),
-        ({"settings": {"oauth": ID, "oidc_issuer": "https://b.example.com"}}, "Remove one of them"),
+        ({"settings": {"oauth": "yes"}}, "settings has oauth, which is off or built-in"),
         ({"settings": {"address_header": "x-mine"}}, "the stacks set LOCI_ADDRESS_HEADER themselves"),
         ({"firewall": True}, "firewall: Input should be a valid dictionary"),
         ({"alarms": "none"}, "alarms: Input should be 'all' or 'few'"),
@@ -101,11 +99,6 @@ def test_a_stage_that_is_wrong_is_refused_with_what_is_wrong(changes: dict[str, 
         read_stage("dev", changed(**changes))
     assert str(refused.value).startswith("Stage 'dev' in cdk.json: ")
     assert complaint in str(refused.value)
-
-
-def test_an_issuer_as_oauth_is_the_issuer() -> None:
-    stage = read_stage("dev", changed(edge=True, firewall=STAGES["prod"]["firewall"], settings={"oauth": ID}))
-    assert stage.settings == {"oauth": "off", "oidc_issuer": ID}
 
 
 def test_the_readme_explains_every_key() -> None:

@@ -3,18 +3,13 @@
 import json
 from collections.abc import AsyncGenerator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from mcp import Client
 
 from loci.app import App
-from loci.compose import build_app
 from loci.core.identity import LOCAL
-from loci.core.settings import load_settings
-from loci.mcp.server import build_server
 from tests.support.each import each
 from tests.support.vault.write import vault_notes
 from tests.surface.conftest import Connect
@@ -120,12 +115,9 @@ async def test_an_id_past_the_end_says_where_to_begin(app: App, connect: Connect
         assert f"Fetch '{start}'" in texts(result)[0]
 
 
-async def test_they_are_beside_all_tools_only_if_a_setting_says_so(connect: Connect, tmp_path: Path) -> None:
+async def test_they_are_not_beside_all_tools(connect: Connect) -> None:
     async with connect() as client:
         assert not {"search", "fetch"} & {tool.name for tool in (await client.list_tools()).tools}
-    app = build_app(load_settings({"data": tmp_path / "other", "search_and_fetch": True}))
-    async with Client(build_server(app)) as client:
-        assert {"search", "fetch", "search_documents"} <= {tool.name for tool in (await client.list_tools()).tools}
 
 
 async def _parts(connect: Connect, id: str | None) -> AsyncGenerator[dict[str, Any]]:

@@ -281,15 +281,6 @@ async def test_the_tools_are_offered_with_the_files(python: App) -> None:
     assert "Python 3" in (tools["run_memory_code"].description or "")
 
 
-async def test_matplotlib_can_be_refused_by_a_setting(tmp_path: Path) -> None:
-    runner_packages()
-    app = build_app(load_settings({"data": tmp_path, "runner_matplotlib": False, "log_level": "ERROR"}))
-    async with client(app) as one:
-        answer = await refused(one, await created(one), "import matplotlib")
-    app.close()
-    assert "ModuleNotFoundError" in texts(answer)[0]
-
-
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 async def test_a_call_that_is_cancelled_ends_its_run_and_the_state_stays(python: App, mode: str) -> None:
     async with Client(build_server(python, "files"), mode=mode) as one:

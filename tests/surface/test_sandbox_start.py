@@ -132,7 +132,7 @@ class Gateway:
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Generator[Gateway]:
     with invoke_api() as api, loopback_aws():
-        app = build_app(hosted(tmp_path_factory.mktemp("models"), runner_matplotlib=False))
+        app = build_app(hosted(tmp_path_factory.mktemp("models")))
         api.functions[ERRAND] = job_handler(app)
         yield Gateway(app, api)
 

@@ -13,7 +13,6 @@ from pydantic.fields import FieldInfo
 
 from loci.core.errors import Misconfigured
 from loci.core.notify_setting import recipients, signing_key
-from loci.core.oauth_setting import VALUES, merged, with_issuer
 
 PREFIX = "LOCI_"
 INSIDE = "LOCI_INSIDE"
@@ -65,6 +64,12 @@ class AwsSettings(BaseModel):
     secret_key: str | None = Field(None, description="the ARN of the KMS key that closes the secrets of tool servers")
     runs_at_once: int = Field(8, ge=1, le=999, description="how many runs of code an owner may have under way")
     ingest_queue: str | None = Field(None, description="the queue of what is to be ingested")
+    address_header: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9-]+$",
+        description="the header in which a proxy passes on who asks it; the last address in it counts, for the limits"
+        " of registrations",
+    )
     aside_queue: str | None = Field(None, description="the queue for uploads that cannot be ingested")
     secrets_from: str | None = Field(
         None, description="the secret in Secrets Manager with the signing secrets, if they are not set directly"
@@ -121,20 +126,10 @@ class Settings(BaseModel):
     oauth: Literal["off", "built-in"] = Field(
         "off",
         description="built-in: clients without a key send the person to a page of Loci, where they sign in with a key"
-        " and allow it; needs public_url. The URL of an issuer: the same as oidc_issuer",
-    )
-    address_header: str | None = Field(
-        None,
-        pattern=r"^[A-Za-z0-9-]+$",
-        description="the header in which your proxy passes on who asks it, such as X-Forwarded-For; the last address in"
-        " it counts, for the limits of registrations",
+        " and allow it; needs public_url",
     )
     oidc_issuer: str | None = Field(None, description="accept access tokens of this OpenID Connect issuer")
     oidc_audience: str | None = Field(None, description="the audience that tokens must name; default: the public URL")
-    oidc_jwks_url: str | None = Field(
-        None, description="the URL of the issuer's keys; default: found through discovery"
-    )
-    oidc_algorithms: Words = Field(("RS256", "ES256"), description="accepted signature algorithms")
     oidc_tenant_claim: str | None = Field(
         None, description="the claim that names the tenant; default: the issuer is the tenant"
     )
@@ -147,9 +142,6 @@ class Settings(BaseModel):
     oidc_client_secret: SecretStr | None = Field(None, description="the secret of that client, if it has one")
     tool_names: Literal["wire", "colon"] = Field(
         "wire", description="wire: list tools as pml_search_tools; colon: as pml:search_tools"
-    )
-    search_and_fetch: bool = Field(
-        False, description="offer `search` and `fetch`, which ChatGPT asks for, at /mcp, too, not only at /mcp/search"
     )
     tools_read_only: bool = Field(
         False,
@@ -225,23 +217,11 @@ class Settings(BaseModel):
     runner: Folder | None = Field(None, description="the Python environment of run_memory_code")
     runner_seconds: float = Field(60, gt=0, le=900, description="the longest time of one Python run")
     runner_memory_mb: int = Field(1024, ge=64, description="the most memory that an executor's variables may take")
-    runner_idle_minutes: float = Field(
-        15, gt=0, description="an executor that is idle for this long is saved and ended"
-    )
-    runner_matplotlib: bool = Field(True, description="allow Python code to draw with matplotlib")
-    files_seconds: float = Field(120, gt=0, le=900, description="how long the reading of one file may take")
-    files_memory_mb: int = Field(1536, ge=128, description="the most memory that reading a file may take")
     file_roots: Annotated[tuple[Folder, ...], BeforeValidator(_split)] = Field(
         (), description="folders from which add_memory may take files of this machine; on AWS always none"
     )
     file_versions: int = Field(20, ge=0, le=500, description="how many older versions of a file Loci keeps")
     file_mb: int = Field(100, ge=1, le=5000, description="the largest file that Loci accepts")
-    arriving_mb: int = Field(
-        1024,
-        ge=1,
-        description="the most that an owner may have on its way through /transfer: large archives, in pieces; at least"
-        " the largest one always has room",
-    )
     allow_unsandboxed: bool = Field(
         False, description="run callers' code even if this machine cannot sandbox it: a risk"
     )
@@ -255,11 +235,6 @@ class Settings(BaseModel):
         on_aws = {name: given[name] for name in given.keys() & AwsSettings.model_fields.keys()}
         chosen = {name: value for name, value in given.items() if name not in on_aws}
         return {**chosen, "aws": {**chosen.get("aws", {}), **on_aws}} if on_aws else chosen
-
-    @model_validator(mode="before")
-    @classmethod
-    def _takes_an_issuer_as_oauth(cls, given: dict[str, Any]) -> dict[str, Any]:
-        return with_issuer(given)
 
     @model_validator(mode="after")
     def _can_notify(self) -> Self:
@@ -340,9 +315,8 @@ def sourced_settings(given: Mapping[str, object] | None = None, config: Path | N
     environment = {name: os.environ[key] for name, key in names.items() if os.environ.get(key)}
     file = _file(said, environment, config)
     written = _read(file) if file else {}
-    given_all = merged(written, environment, said)
     try:
-        settings = Settings.model_validate(given_all)
+        settings = Settings.model_validate({**written, **environment, **said})
     except ValidationError as error:
         fault = error.errors()[0]
         name = str(fault["loc"][-1] if fault["loc"][0] == "aws" else fault["loc"][0])
@@ -356,9 +330,6 @@ def sourced_settings(given: Mapping[str, object] | None = None, config: Path | N
         **{name: names[name] for name in environment},
         **dict.fromkeys(said, "the command line"),
     }
-    sources = {name: source for name, source in sources.items() if name in given_all}
-    if given_all.get("oauth", "off") not in VALUES:
-        sources["oidc_issuer"] = sources.pop("oauth")
     return Sourced(settings, sources)
 
 

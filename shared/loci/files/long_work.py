@@ -9,7 +9,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 from loci.core.errors import Unavailable
-from loci.core.settings import Settings
 from loci.files.cutting import cut, cut_with_remark
 from loci.files.differences import Change, changes
 from loci.files.file import RULES, FileVersion
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
 
 QUICK_BYTES = 65_536
 """Up to this size this process does the work itself: to ask another one would take longer."""
+SECONDS = 120.0
+"""Of the processor, for the reading of one file."""
+MEMORY_BYTES = 1536 << 20
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
@@ -32,11 +34,9 @@ Result = TypeVar("Result")
 class LongWork:
     """Calls the functions of this module, in worker processes if there are any."""
 
-    def __init__(self, settings: Settings, workers: "Workers | None") -> None:
+    def __init__(self, workers: "Workers | None") -> None:
         self.workers = workers
         """None: this process serves nobody else meanwhile."""
-        self._seconds = settings.files_seconds
-        self._memory_bytes = settings.files_memory_mb << 20
 
     def call(self, size: int, function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
         """Call the function, which reads a content of `size` bytes, and return its result.
@@ -48,7 +48,7 @@ class LongWork:
         from loci.core.worker_process import EndedError  # a function on AWS does without
 
         try:
-            return self.workers.call(function, *arguments, seconds=self._seconds, memory_bytes=self._memory_bytes)
+            return self.workers.call(function, *arguments, seconds=SECONDS, memory_bytes=MEMORY_BYTES)
         except EndedError as ended:
             if ended.why in ("busy", "killed"):
                 what = "This machine was too busy to read it" if ended.why == "busy" else "Its reading was ended"

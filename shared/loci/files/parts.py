@@ -64,7 +64,7 @@ class FileParts:
         self.index, self.embedder = adapters.index, adapters.embedder
         self.uploads, self.local_uploads, self.jobs = adapters.uploads, adapters.local_uploads, adapters.jobs
         self.lake = Lake(records, blobs, adapters.locks, time.time)
-        self.work = LongWork(settings, adapters.workers)
+        self.work = LongWork(adapters.workers)
         self.versions = Versions(self.lake, self.index, self.embedder, settings.file_versions, self.work)
         self.citations = Citations(self.lake, self.versions, self.index, self.work, reads_contents=is_local)
         self.reader = Lazy(adapters.reader)

@@ -1,4 +1,4 @@
-"""`search` and `fetch`, as the server offers them: at /mcp/search, and at /mcp if a setting says so."""
+"""`search` and `fetch`, as the server offers them: at /mcp/search."""
 
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,5 @@ def lookup_module(app: "LookupHost") -> Module:
 
         return lookup_tools(app)
 
-    everywhere = app.settings.search_and_fetch
-    parts = (DOCUMENTS, FILES)
-    family = tool_family(tools, "search", "fetch", surfaces=("search",), everywhere=everywhere, one_of=parts)
+    family = tool_family(tools, "search", "fetch", surfaces=("search",), everywhere=False, one_of=(DOCUMENTS, FILES))
     return Module(name="lookup", surfaces=frozenset({"search"}), tools=[family])

@@ -197,7 +197,7 @@ def _executors(settings: Settings, records: RecordStore, keyring: Keyring, clien
         S3Blobs(settings.aws.executor_bucket or "", clients),
         _lender(settings, clients),
         replace(executor_bounds(settings), output_bytes=MAX_OUTPUT_BYTES),
-        drawing=settings.runner_matplotlib,
+        drawing=True,
         lake=S3Blobs(settings.aws.bucket or "", clients),
     )
 

@@ -2,7 +2,6 @@
 
 import os
 import time
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from loci.workflows.parts import WorkflowAdapters
 
 DATABASE = "loci.db"
+EXECUTOR_IDLE_SECONDS = 900.0
+"""An executor that is idle for so long is saved and ended."""
 
 
 def local_adapters(settings: Settings) -> "Adapters":
@@ -112,18 +113,11 @@ def _for_files(settings: Settings, blobs: BlobStore, keyring: Keyring, shared: "
 
 def _file_reader(settings: Settings, blobs: BlobStore) -> "FileReader":
     """Reads files in confined processes of this machine, with the runner's packages."""
-    from loci.adapters.local.confined_reader import BOUNDS, ConfinedReader
+    from loci.adapters.local.confined_reader import ConfinedReader
     from loci.adapters.local.executors.executor_starter import strongest_wall
 
     layers = partial(strongest_wall, allow_none=settings.allow_unsandboxed)
-    bounds = replace(BOUNDS, seconds=settings.files_seconds, memory_bytes=settings.files_memory_mb << 20)
-    return ConfinedReader(
-        settings.data.absolute() / "readers",
-        settings.runner_folder,
-        blobs,
-        layers,
-        bounds,
-    )
+    return ConfinedReader(settings.data.absolute() / "readers", settings.runner_folder, blobs, layers)
 
 
 def _for_code(settings: Settings) -> "CodeAdapters":
@@ -145,10 +139,10 @@ def local_executors(settings: Settings) -> "Executors":
     layers = partial(strongest_wall, allow_none=settings.allow_unsandboxed)
     return ConfinedExecutors(
         folder,
-        ExecutorStarter(folder, settings.runner_folder, bounds, layers=layers, drawing=settings.runner_matplotlib),
+        ExecutorStarter(folder, settings.runner_folder, bounds, layers=layers, drawing=True),
         bounds,
         time.time,
-        idle_seconds=settings.runner_idle_minutes * 60,
+        idle_seconds=EXECUTOR_IDLE_SECONDS,
         kept_seconds=KEPT_SECONDS,
         ages=Ages(time.time),
     )

@@ -30,7 +30,7 @@ from loci.transfer.api import OwnPlace
 from loci.transfer.archive import Archive, ArchiveWriter
 from loci.transfer.items import Loaded, Outcome, Receiver, Unreadable
 from loci.transfer.module import TransferHost
-from loci.transfer.staging import LEAST, PIECE, Staging
+from loci.transfer.staging import ARRIVING_BYTES, LEAST, PIECE, Staging
 
 ITEMS, PAGE_BYTES = 200, 1 << 20
 """An answer has no more items, and ends with the one that reaches these bytes."""
@@ -85,7 +85,7 @@ class TransferRoute:
         self._gate = Gate(app, is_open=is_open)
         self._addresses = Addresses(app.settings, is_open=is_open)
         self._largest = app.transfer.largest + LEAST
-        self._staging = Staging(app.arriving, max(app.settings.arriving_mb << 20, self._largest))
+        self._staging = Staging(app.arriving, max(ARRIVING_BYTES, self._largest))
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -19,6 +19,8 @@ PIECE_KEY: Final = re.compile(r"([0-9a-f]{64})/(\d{1,12})-(\d{1,12})-(\d{1,12})"
 FULL: Final = "ARRIVING_FULL"
 """The code of the error if there is no room for more."""
 NOT_WHOLE: Final = "NOT_WHOLE"
+ARRIVING_BYTES: Final = 1 << 30
+"""What an owner may have on its way; the largest archive always has room."""
 LEAST: Final = 1 << 18
 """A piece counts for at least so many bytes, so that one list of all is short."""
 
@@ -52,7 +54,7 @@ class Staging:
             return
         if sum(max(one.bytes, LEAST) for one in here) + max(len(content), LEAST) > self._most_bytes:
             advice = (
-                "Let another import end first, or raise the setting arriving_mb. Pieces that nobody goes on with are"
+                "Let another import end first, and try again then. Pieces that nobody goes on with are"
                 f" removed {LEFT_DAYS} days after they came"
             )
             what = f"More than {self._most_bytes >> 20:,} MB would be on their way at once"

@@ -31,7 +31,8 @@ def test_an_address_cannot_register_without_end(flow: Flow) -> None:
 
 
 def test_behind_a_proxy_each_viewer_is_counted(flow: Flow) -> None:
-    settings = flow.app.settings.model_copy(update={"address_header": "x-viewer-ip"})
+    aws = flow.app.settings.aws.model_copy(update={"address_header": "x-viewer-ip"})
+    settings = flow.app.settings.model_copy(update={"aws": aws})
     body = json.dumps({"redirect_uris": [REDIRECT]}).encode()
     headers = (("Host", HOST), ("Content-Type", "application/json"))
     with lambda_doors(asgi(replace(flow.app, settings=settings))) as (rest, _):

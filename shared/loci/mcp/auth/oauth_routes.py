@@ -150,7 +150,7 @@ class OAuthEndpoints:
 
     def _address(self, request: Request) -> str:
         """The address that is counted: the caller's own, also behind a proxy."""
-        name = self._host.settings.address_header
+        name = self._host.settings.aws.address_header
         passed = request.headers.getlist(name) if name else []
         # What comes before the last comma, the caller may have sent.
         return passed[-1].rpartition(",")[2].strip() if passed else request.client.host if request.client else ""
