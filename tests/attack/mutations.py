@@ -49,7 +49,7 @@ MEMBERS = (
     " requestState inputResponses progressToken io.modelcontextprotocol/protocolVersion __proto__"
 )
 METHOD_NAMES = (
-    "initialize ping tools/list tools/call resources/list resources/read prompts/list completion/complete"
+    "initialize ping tools/list tools/call resources/list resources/read prompts/list"
     " logging/setLevel server/discover subscriptions/listen tasks/get notifications/cancelled notifications/progress"
 )
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from mcp import Client, MCPError
-from mcp_types import PromptReference, TextContent
+from mcp_types import TextContent
 
 from loci.app import App
 from loci.mcp.module import tool_families
@@ -89,12 +89,6 @@ async def test_an_unknown_prompt_is_an_invalid_parameter(connect: Connect) -> No
     async with connect() as client:
         with pytest.raises(MCPError, match="prompts/list"):
             await client.get_prompt("nothing")
-
-
-async def test_arguments_of_unknown_prompts_have_no_completions(connect: Connect) -> None:
-    async with connect() as client:
-        found = await client.complete(PromptReference(name="nothing"), {"name": "topic", "value": ""})
-    assert found.completion.values == []
 
 
 @each(

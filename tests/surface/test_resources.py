@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 from mcp import MCPError
-from mcp_types import PromptReference, ResourceTemplateReference, TextResourceContents
+from mcp_types import TextResourceContents
 
 from loci.app import App
 from loci.core.identity import Owner
@@ -18,8 +18,6 @@ from tests.surface.results import call, written
 from tests.surface.runtimes import WITHOUT_SEARCH, take_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", WITHOUT_SEARCH, indirect=True)]
-TEMPLATE = ResourceTemplateReference(uri="loci://documents/{id}")
-TAG_TEMPLATE = ResourceTemplateReference(uri="loci://tags/{tag}")
 
 
 @pytest.fixture(autouse=True)
@@ -36,13 +34,6 @@ async def read(connect: Connect, uri: str) -> str:
     assert isinstance(content, TextResourceContents)
     assert content.uri == uri
     return content.text
-
-
-async def completed(
-    connect: Connect, ref: ResourceTemplateReference | PromptReference, name: str, said: str
-) -> list[str]:
-    async with connect("documents") as client:
-        return (await client.complete(ref, {"name": name, "value": said})).completion.values
 
 
 async def test_the_newest_documents_are_listed(connect: Connect) -> None:
@@ -107,31 +98,6 @@ async def test_nobody_sees_another_owner_s_documents(connect: Connect) -> None:
         for uri in ("documents/secret", "tags/hidden"):
             with pytest.raises(MCPError):
                 await client.read_resource(f"loci://{uri}")
-    assert await completed(connect, TEMPLATE, "id", "secret") == []
-    assert await completed(connect, TAG_TEMPLATE, "tag", "hid") == []
-
-
-async def test_ids_are_completed_by_their_beginning_and_by_any_part(connect: Connect) -> None:
-    assert await completed(connect, TEMPLATE, "id", "notes-b") == ["notes-bread", BRIEF]
-    assert await completed(connect, TEMPLATE, "id", "Harb") == [HARBOUR]
-    assert await completed(connect, TEMPLATE, "id", "timetable") == [BRIEF, DEBRIEF]
-    assert await completed(connect, TEMPLATE, "other", "notes") == []
-
-
-async def test_tags_and_titles_are_completed(connect: Connect) -> None:
-    assert await completed(connect, TAG_TEMPLATE, "tag", "") == ["ferry", "map", "oven"]
-    assert await completed(connect, PromptReference(name="discovery"), "topic", "ma") == ["map"]
-    assert await completed(connect, PromptReference(name="debrief"), "topic", "time") == [
-        "A new timetable",
-        "The timetable",
-    ]
-
-
-async def test_completions_are_bounded_and_counted(app: App, connect: Connect, folder: Path) -> None:
-    take_in(app, written(folder, {f"{number}.md": f"# {number}\n" for number in range(120)}))
-    async with connect("documents") as client:
-        completion = (await client.complete(TEMPLATE, {"name": "id", "value": "notes"})).completion
-    assert (len(completion.values), completion.total, completion.has_more) == (100, 126, True)
 
 
 async def test_other_endpoints_have_none(connect: Connect) -> None:

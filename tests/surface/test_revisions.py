@@ -153,13 +153,6 @@ REQUESTS: dict[str, Request] = {
     "prompts": Request("prompts/list"),
     "a prompt": Request("prompts/get", {"name": "research", "arguments": {"question": "When does it leave?"}}),
     "no prompt": Request("prompts/get", {"name": "sail"}),
-    "a completion": Request(
-        "completion/complete",
-        {
-            "ref": {"type": "ref/resource", "uri": "loci://tags/{tag}"},
-            "argument": {"name": "tag", "value": "f"},
-        },
-    ),
     "no method": Request("harbour/list"),
 }
 FAILING = {

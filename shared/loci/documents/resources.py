@@ -52,27 +52,13 @@ class DocumentResources:
         text = self._documents.read(owner, unquote(uri.removeprefix(DOCUMENTS)))
         return TextResourceContents(uri=uri, mime_type=MARKDOWN, text=text.text)
 
-    def values(self, owner: Owner, uri: str, argument: str) -> set[str]:
-        """All ids, or all tags."""
-        documents = self._documents.newest(owner)
-        if argument == "id" and uri.startswith(DOCUMENTS):
-            return {one.id for one in documents}
-        if argument == "tag" and uri.startswith(TAGS):
-            return {tag for one in documents for tag in one.tags}
-        return set()
-
-    def prompt_values(self, owner: Owner) -> set[str]:
-        """Tags and titles: topics that a prompt can be about."""
-        documents = self._documents.newest(owner)
-        return {tag for one in documents for tag in one.tags} | {one.title for one in documents}
-
     def _tagged(self, owner: Owner, uri: str) -> TextResourceContents:
         from loci.documents.content.tags_and_dates import normal_tag  # its patterns cost time at a cold start
 
         tag = normal_tag(unquote(uri.removeprefix(TAGS)))
         found = [one for one in self._documents.newest(owner) if tag in one.tags]
         if not found:
-            raise NotFound("No document has this tag", "Tags are completed: completion/complete", code="TAG_NOT_FOUND")
+            raise NotFound("No document has this tag", "Find documents with: search_documents", code="TAG_NOT_FOUND")
         rows = [{"uri": _uri(one), "title": one.title, **_dated(one)} for one in found[:LISTED]]
         text = json.dumps({"tag": tag, "total": len(found), "documents": rows}, ensure_ascii=False)
         return TextResourceContents(uri=uri, mime_type="application/json", text=text)

@@ -43,14 +43,6 @@ class FileResources:
         facts = fetched(file, self._files.versions(owner, file.id), None)
         return TextResourceContents(uri=uri, mime_type=JSON, text=facts.model_dump_json(exclude={"presigned_url"}))
 
-    def values(self, owner: Owner, uri: str, argument: str) -> set[str]:
-        """All ids."""
-        return {one.id for one in self._files.listed(owner)} if (uri, argument) == (f"{FILES}{{id}}", "id") else set()
-
-    def prompt_values(self, owner: Owner) -> set[str]:  # noqa: ARG002 (the port's name)
-        """No prompt is about files."""
-        return set()
-
 
 def _resource(file: "StoredFile") -> Resource:
     return Resource(

@@ -1,8 +1,8 @@
-"""Resources: listed, read by address, and completed while the user types."""
+"""Resources: listed, and read by address."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
@@ -10,12 +10,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
-    CompleteRequestParams,
-    CompleteResult,
-    Completion,
     ListResourcesResult,
     PaginatedRequestParams,
-    PromptReference,
     ReadResourceRequestParams,
     ReadResourceResult,
     Resource,
@@ -28,10 +24,8 @@ from loci.core.identity import Owner
 from loci.core.lazy import Lazy
 from loci.core.scopes import check_scopes
 from loci.mcp.caller import caller_of
-from loci.mcp.prompts import PromptTemplate
 from loci.mcp.threads import on_thread
 
-MOST_COMPLETIONS: Final = 100
 Asked = ServerRequestContext[Any, Any]
 T = TypeVar("T")
 
@@ -47,14 +41,6 @@ class Resources(Protocol):
         """The content behind an address; `NotFound` if it names nothing."""
         ...
 
-    def values(self, owner: Owner, uri: str, argument: str) -> set[str]:
-        """All values of an argument in a template's address."""
-        ...
-
-    def prompt_values(self, owner: Owner) -> set[str]:
-        """All values that complete the argument of a prompt."""
-        ...
-
 
 @dataclass(frozen=True, slots=True)
 class ModuleResources:
@@ -67,9 +53,7 @@ class ModuleResources:
     """A client that a person allowed needs it to see them."""
 
 
-def serve_resources(
-    server: Server[Any], modules: Sequence[ModuleResources], prompts: Mapping[str, PromptTemplate]
-) -> None:
+def serve_resources(server: Server[Any], modules: Sequence[ModuleResources]) -> None:
     """Let the server answer for these resources. It keeps the resources that it has."""
     listing, reading = server.get_request_handler("resources/list"), server.get_request_handler("resources/read")
 
@@ -96,47 +80,8 @@ def serve_resources(
 
         return ReadResourceResult(contents=[await _answered(content, uri=params.uri)])
 
-    async def complete(ctx: Asked, params: CompleteRequestParams) -> CompleteResult:
-        caller = caller_of(ctx)
-        allowed = [one for one in modules if caller.may(one.scope)]
-
-        def completions() -> list[str]:
-            options = _options(allowed, prompts, caller.owner, params)
-            return _completing(params.argument.value, options)
-
-        values = await _answered(completions)
-        shown = values[:MOST_COMPLETIONS]
-        completion = Completion(values=shown, total=len(values), has_more=len(values) > len(shown))
-        return CompleteResult(completion=completion)
-
     server.add_request_handler("resources/list", PaginatedRequestParams, list_resources)
     server.add_request_handler("resources/read", ReadResourceRequestParams, read_resource)
-    server.add_request_handler("completion/complete", CompleteRequestParams, complete)
-
-
-def _options(
-    modules: Sequence[ModuleResources],
-    prompts: Mapping[str, PromptTemplate],
-    owner: Owner,
-    params: CompleteRequestParams,
-) -> set[str]:
-    """Every value that the argument can have."""
-    name = params.argument.name
-    match params.ref:
-        case PromptReference(name=prompt):
-            if prompt not in prompts or prompts[prompt].argument.name != name:
-                return set()
-            return {value for one in modules for value in one.resources.get().prompt_values(owner)}
-        case ref:
-            module = next((one for one in modules if ref.uri.startswith(one.prefixes)), None)
-            return module.resources.get().values(owner, ref.uri, name) if module else set()
-
-
-def _completing(typed: str, options: set[str]) -> list[str]:
-    """The options that contain the text, each in alphabetical order: first those that begin with it."""
-    text = typed.strip().lower()
-    containing = [one for one in options if text in one.lower()]
-    return sorted(containing, key=lambda one: (not one.lower().startswith(text), one))
 
 
 async def _answered(work: Callable[[], T], **about: str) -> T:

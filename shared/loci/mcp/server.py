@@ -66,7 +66,6 @@ METHODS = (
     "resources/list",
     "resources/read",
     "resources/templates/list",
-    "completion/complete",
 )
 NEEDED = {
     "tools/call": "Give the `name` of a tool; tools/list lists them",
@@ -122,7 +121,7 @@ class LociServer(SdkServer):
         )
         self.low_level.middleware.append(ProtocolErrors(lambda name: catalog.find(name) is not None))
         if self._resources:
-            serve_resources(self.low_level, self._resources, self._prompts)
+            serve_resources(self.low_level, self._resources)
         self.low_level.add_request_handler("tools/list", PaginatedRequestParams, self._list_for)
 
     def is_quick(self, name: str) -> bool:

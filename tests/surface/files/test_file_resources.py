@@ -4,7 +4,7 @@ import json
 
 import pytest
 from mcp import MCPError
-from mcp_types import ResourceTemplateReference, TextResourceContents
+from mcp_types import TextResourceContents
 
 from loci.app import App
 from loci.core.identity import LOCAL, Owner
@@ -14,7 +14,6 @@ from tests.surface.conftest import Connect
 from tests.surface.files.searches import add
 
 pytestmark = pytest.mark.anyio
-TEMPLATE = ResourceTemplateReference(uri="loci://files/{id}")
 
 
 async def test_files_are_listed_with_their_names_and_summaries(connect: Connect, app: App) -> None:
@@ -60,13 +59,6 @@ async def test_nobody_sees_another_owner_s_files(connect: Connect, app: App) -> 
         assert (await client.list_resources()).resources == []
         with pytest.raises(MCPError):
             await client.read_resource(f"loci://files/{id}")
-        assert (await client.complete(TEMPLATE, {"name": "id", "value": "ds"})).completion.values == []
-
-
-async def test_ids_of_files_are_completed(connect: Connect, app: App) -> None:
-    id = add(app, "boat.txt", "The boat")
-    async with connect("files") as client:
-        assert (await client.complete(TEMPLATE, {"name": "id", "value": id[:6]})).completion.values == [id]
 
 
 async def test_the_endpoint_of_everything_has_files_beside_documents(connect: Connect, app: App) -> None:
