@@ -16,9 +16,7 @@ from loci.documents.ingest.uploads import Applied, NotApplied, SentDocument, upl
 from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import LARGEST, parsed_body, read_body
-from loci.mcp.http.gatekeeper import check_single
-from loci.mcp.http.problem import answer_json, error_body
-from loci.mcp.http.refusal import Refusal
+from loci.mcp.http.refusal import Refusal, answer_json, check_single, error_body
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
 
 MOST = 500

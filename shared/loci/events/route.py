@@ -6,7 +6,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Final
 
-from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -18,10 +17,8 @@ from loci.events.event import Place
 from loci.events.module import EventsHost, Visitors
 from loci.events.stream import Asked, Stream
 from loci.events.streams import TOO_MANY
-from loci.mcp.http.address import Addresses, is_own_page, without_origin
-from loci.mcp.http.gatekeeper import check_single, closing
-from loci.mcp.http.problem import problem_of
-from loci.mcp.http.refusal import Refusal
+from loci.mcp.http.address import Addresses
+from loci.mcp.http.refusal import Refusal, check_single, closing, problem_of
 from loci.mcp.threads import on_thread
 
 HEADERS: Final = {
@@ -47,7 +44,7 @@ class EventsRoute:
         request, origin = Request(scope, receive), None
         try:
             check_single(scope)
-            origin = self._origin(request.headers)
+            origin = self._addresses.check(request.headers, has_pages=True)
             answer = await self._answer(request, origin, opened)
         except (Refusal, LociError) as error:
             answer = self._refused(error)
@@ -57,13 +54,6 @@ class EventsRoute:
             for name, value in closing(scope):
                 answer.headers[name.decode()] = value.decode()
         await answer(scope, receive, send)
-
-    def _origin(self, headers: Headers) -> str | None:
-        """The origin of a page that may read the answer, if it is another one's."""
-        if is_own_page(self._app.settings, headers):
-            self._addresses.check(without_origin(headers))
-            return None
-        return self._addresses.check(headers)
 
     async def _answer(self, request: Request, origin: str | None, opened: ExitStack) -> Response:
         if request.method == "OPTIONS" and origin is not None:

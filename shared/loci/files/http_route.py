@@ -7,11 +7,9 @@ from starlette.types import Receive, Scope, Send
 
 from loci.core.errors import NotFound
 from loci.files.host import FilesHost
-from loci.mcp.http.address import Addresses, is_own_page, without_origin
+from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import read_body
-from loci.mcp.http.gatekeeper import check_single
-from loci.mcp.http.problem import answer_json
-from loci.mcp.http.refusal import Refusal
+from loci.mcp.http.refusal import Refusal, answer_json, check_single
 from loci.mcp.threads import WRITES, on_thread_of
 
 WAIT = 5.0
@@ -31,9 +29,7 @@ class UploadRoute:
     async def _serve(self, scope: Scope, receive: Receive) -> Answer:
         headers = Headers(scope=scope)
         check_single(scope)
-        # The page of files sends them from the address that its browser knows.
-        own = is_own_page(self._app.settings, headers)
-        self._addresses.check(without_origin(headers) if own else headers)
+        self._addresses.check(headers, has_pages=True)
         if scope["method"] != "PUT":
             raise Refusal(405, "Send the file with PUT", headers={"Allow": "PUT"})
         uploads = self._app.files.parts.local_uploads

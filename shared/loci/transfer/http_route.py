@@ -22,9 +22,7 @@ from loci.core.scopes import READS, SCOPES, check_scopes
 from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import parsed_body, read_body
-from loci.mcp.http.gatekeeper import check_single
-from loci.mcp.http.problem import answer_json
-from loci.mcp.http.refusal import Refusal
+from loci.mcp.http.refusal import Refusal, answer_json, check_single
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
 from loci.transfer.api import OwnPlace
 from loci.transfer.archive import Archive, ArchiveWriter

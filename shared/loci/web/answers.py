@@ -7,7 +7,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
-from loci.mcp.http.problem import Problem
+from loci.mcp.http.refusal import Problem
 from loci.web.facts import encodable
 from loci.web.page import HtmlPage
 

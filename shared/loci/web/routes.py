@@ -7,9 +7,7 @@ from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from loci.core.errors import LociError, NotFound
-from loci.mcp.http.gatekeeper import check_single, closing
-from loci.mcp.http.problem import problem_of
-from loci.mcp.http.refusal import Refusal
+from loci.mcp.http.refusal import Refusal, check_single, closing, problem_of
 from loci.web import answers
 from loci.web.consent_routes import ConsentRoutes
 from loci.web.file_routes import FileRoutes

@@ -15,7 +15,7 @@ from starlette.types import Scope
 from loci.core.identity import Caller, Owner
 from loci.mcp.auth.gate import Gate, KeyNeeded
 from loci.mcp.auth.grants import SignedInBy
-from loci.mcp.http.address import Addresses, comes_from_elsewhere, is_own_page, public_base, without_origin
+from loci.mcp.http.address import Addresses, comes_from_elsewhere, public_base
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import THREADS, WRITES, on_thread, on_thread_of
 from loci.web import answers
@@ -48,12 +48,9 @@ class Visitors:
 
     def check_address(self, headers: Headers, *, writes: bool) -> None:
         """Refuse a change that no page of Loci sent: a foreign page could sign somebody in, or add a file."""
-        if is_own_page(self._app.settings, headers):
-            self._addresses.check(without_origin(headers))
-            return
-        if writes:
+        if writes and not self._addresses.is_own_page(headers):
             raise Refusal(403, "This form was not sent by a page of Loci")
-        self._addresses.check(headers, is_page=True)
+        self._addresses.check(headers, has_pages=True, is_page=True)
 
     async def caller(self, request: Request) -> tuple[Caller, bool]:
         """The caller, and True if a cookie named it. A credential in the request counts before the cookie."""

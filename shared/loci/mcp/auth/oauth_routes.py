@@ -30,8 +30,7 @@ from loci.mcp.auth.authorization_server import AuthorizationServer, Wrong
 from loci.mcp.auth.oauth_client import spelled
 from loci.mcp.auth.oauth_clients import TooManyPrograms
 from loci.mcp.http.body import check_shape, read_body, replayed
-from loci.mcp.http.gatekeeper import check_single, closing
-from loci.mcp.http.refusal import Refusal
+from loci.mcp.http.refusal import Refusal, check_single, closing
 from loci.mcp.module import Host
 
 LARGEST: Final = 64 * 1024

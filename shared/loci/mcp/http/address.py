@@ -34,41 +34,40 @@ def is_open(settings: Settings, *, on_loopback: bool) -> bool:
     return settings.auth == "open" or (settings.auth == "auto" and on_loopback and at_home and not signs_in)
 
 
-def is_own_page(settings: Settings, headers: Headers) -> bool:
-    """True if no page of another origin sent this: the browser says so, or names no origin but ours."""
-    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-    if site == "same-origin":
-        return True
-    if site not in (None, "none"):  # none: no page did. But what an extension sends may name the extension
-        return False
-    ours = {headers.get("host"), urlsplit(settings.public_url or "").netloc} - {None, ""}
-    # An origin is a scheme and a host. `urlsplit` would raise for what is none.
-    return origin is None or origin.partition("://")[2] in ours
-
-
-def without_origin(headers: Headers) -> Headers:
-    """The headers, for a check of the host alone."""
-    return Headers(raw=[pair for pair in headers.raw if pair[0] != b"origin"])
-
-
 class Addresses:
     """Refuses requests that a web page could send behind its user's back (DNS rebinding, foreign origins)."""
 
     def __init__(self, settings: Settings, *, is_open: bool) -> None:
-        public = urlsplit(settings.public_url or "")
+        self._public = public = urlsplit(settings.public_url or "")
         self._hosts = {*settings.allowed_hosts, public.netloc, f"{settings.host}:*"} - {""}
         self._origins = {*settings.allowed_origins, *([f"{public.scheme}://{public.netloc}"] if public.netloc else [])}
         # If callers must show a key, rebinding gains nothing: then any host will do, unless some are set.
         self._any_host = not is_open and not settings.allowed_hosts
 
-    def check(self, headers: Headers, *, is_page: bool = False) -> str | None:
-        """Check host and origin. Return the origin, if there is one. `is_page`: links of other sites may lead here."""
+    def is_own_page(self, headers: Headers) -> bool:
+        """True if no page of another origin sent this: the browser says so, or names no origin but ours."""
+        site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+        if site == "same-origin":
+            return True
+        if site not in (None, "none"):  # none: no page did. But what an extension sends may name the extension
+            return False
+        # An origin is a scheme and a host. `urlsplit` would raise for what is none.
+        return origin is None or origin.partition("://")[2] in {headers.get("host"), self._public.netloc} - {None, ""}
+
+    def check(self, headers: Headers, *, has_pages: bool = False, is_page: bool = False) -> str | None:
+        """Check host and origin. Return the origin, if it is another one's.
+
+        `has_pages`: Loci's own pages come here, from the address that their browser knows. `is_page`: links of other
+        sites may lead here, too.
+        """
         host = headers.get("host", "")
         # It goes into links and into the challenge of a 401, between quotes.
         if host and not HOST.fullmatch(host):
             raise Refusal(400, "The Host header names no host")
         if not self._any_host and not self._is_known(host):
             raise Refusal(421, f"This server does not answer to the host {host[:100]!r}: see the setting allowed_hosts")
+        if has_pages and self.is_own_page(headers):
+            return None
         origin = headers.get("origin")
         if origin is None and comes_from_elsewhere(headers) and not (is_page and _is_link(headers)):
             raise Refusal(403, "A page of another site asked for this behind its user's back")

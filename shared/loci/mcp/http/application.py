@@ -20,7 +20,7 @@ from loci.core.version import version
 from loci.mcp.auth.gate import METADATA, asked_scopes
 from loci.mcp.http.address import is_open, public_base
 from loci.mcp.http.gatekeeper import Gatekeeper
-from loci.mcp.http.problem import problem_of
+from loci.mcp.http.refusal import problem_of
 from loci.mcp.http.transport import RequestsUnderWay, Transport
 from loci.mcp.module import Host, tool_families
 from loci.mcp.server import LociServer, build_server

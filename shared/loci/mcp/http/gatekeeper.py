@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import mcp_types
 from mcp.shared.inbound import unsupported_protocol_version_rejection
-from mcp_types import HEADER_MISMATCH, INTERNAL_ERROR, INVALID_REQUEST
+from mcp_types import HEADER_MISMATCH, INTERNAL_ERROR
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
@@ -21,20 +21,13 @@ from loci.mcp.auth.gate import Gate
 from loci.mcp.caller import PAGES_KEY, SCOPE_KEY
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import Batch, Body, parse_body, read_body
-from loci.mcp.http.refusal import Refusal, respond
+from loci.mcp.http.refusal import SESSION, Refusal, check_single, closing, respond
 from loci.mcp.http.transport import SESSION_KEY, Form, Transport
 from loci.mcp.module import Host
 from loci.mcp.threads import on_thread
 
-SESSION = b"mcp-session-id"
 ENDED_SESSION: Final = "ended_session"
 SESSION_SECONDS: Final = 30 * 24 * 3600.0
-# If one of these came twice, a proxy could read the first and Loci the second.
-SINGLE = frozenset(
-    {b"authorization", b"x-api-key", b"content-type", b"content-length", b"host", b"origin"}
-    | {SESSION, b"mcp-protocol-version", b"mcp-method", b"mcp-name"}
-)
-LONGEST_UNREAD = 64 * 1024
 # The revisions whose clients may send several messages at once.
 BATCHED = (None, "2024-11-05", "2025-03-26")
 # The form of the answer is decided here. The SDK asks for both types, even if it answers with one.
@@ -160,17 +153,6 @@ class Gatekeeper:
         await respond(send, 204, b"", _cross_origin(origin))
 
 
-def check_single(scope: Scope) -> None:
-    """Refuse a request that has one of the headers twice that matter here."""
-    seen: set[bytes] = set()
-    for name, _ in scope["headers"]:
-        if name in seen:
-            code = HEADER_MISMATCH if name.startswith(b"mcp-") else INVALID_REQUEST
-            raise Refusal(400, f"The header {name.decode('latin-1')} came twice", code=code)
-        if name in SINGLE:
-            seen.add(name)
-
-
 def _form(accept: str | None) -> Form:
     """A stream if the client names it, JSON if it takes anything."""
     wanted = {one.split(";")[0].strip().lower() for one in (accept or "*/*").split(",")}
@@ -208,14 +190,6 @@ def _checked(part: Body | Refusal, version: str | None) -> Body | Refusal:
         except Refusal as refusal:
             return refusal
     return part
-
-
-def closing(scope: Scope) -> list[tuple[bytes, bytes]]:
-    """Close the connection after a refusal if the body is long or endless: else it would be read to its end."""
-    headers = dict(scope["headers"])
-    length = headers.get(b"content-length", b"0")
-    is_long = b"transfer-encoding" in headers or not length.isdigit() or int(length[:20]) > LONGEST_UNREAD
-    return [(b"connection", b"close")] if is_long else []
 
 
 def _declares_pages(initialize: Mapping[str, Any]) -> bool:

@@ -1,14 +1,36 @@
-"""The refusal of a request that never becomes a call: an HTTP status and a JSON-RPC error."""
+"""Refusals of requests that never become calls: JSON-RPC at the endpoints, `{"error": …}` at the routes beside them."""
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
 
-from mcp_types import INVALID_REQUEST, PARSE_ERROR
-from starlette.types import Send
+from mcp_types import HEADER_MISMATCH, INVALID_REQUEST, PARSE_ERROR
+from starlette.types import Scope, Send
+
+from loci.core.errors import LociError, NoSpace, NotFound, Refused
+from loci.core.json import JsonObject
+from loci.core.scopes import INSUFFICIENT
+from loci.core.telemetry import Telemetry
 
 JSON_TYPE = (b"content-type", b"application/json")
 CHECK_JSON = "Check the format of the request: it must be one JSON text in UTF-8"
+SESSION = b"mcp-session-id"
+# If one of these came twice, a proxy could read the first and Loci the second.
+SINGLE = frozenset(
+    {b"authorization", b"x-api-key", b"content-type", b"content-length", b"host", b"origin"}
+    | {SESSION, b"mcp-protocol-version", b"mcp-method", b"mcp-name"}
+)
+LONGEST_UNREAD = 64 * 1024
+CODES: Final = {
+    401: "UNAUTHORISED",
+    403: "FORBIDDEN",
+    405: "METHOD_NOT_ALLOWED",
+    408: "TOO_SLOW",
+    413: "TOO_LARGE",
+    503: "UNAVAILABLE",
+}
+"""Of refusals, by their status. All others are `BAD_REQUEST`."""
 
 
 class Refusal(Exception):
@@ -61,3 +83,79 @@ async def respond(send: Send, status: int, body: bytes, headers: list[tuple[byte
     length = [] if status == 204 else [(b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": [*headers, *length]})
     await send({"type": "http.response.body", "body": body})
+
+
+def check_single(scope: Scope) -> None:
+    """Refuse a request that has one of the headers twice that matter here."""
+    seen: set[bytes] = set()
+    for name, _ in scope["headers"]:
+        if name in seen:
+            code = HEADER_MISMATCH if name.startswith(b"mcp-") else INVALID_REQUEST
+            raise Refusal(400, f"The header {name.decode('latin-1')} came twice", code=code)
+        if name in SINGLE:
+            seen.add(name)
+
+
+def closing(scope: Scope) -> list[tuple[bytes, bytes]]:
+    """Close the connection after a refusal if the body is long or endless: else it would be read to its end."""
+    headers = dict(scope["headers"])
+    length = headers.get(b"content-length", b"0")
+    is_long = b"transfer-encoding" in headers or not length.isdigit() or int(length[:20]) > LONGEST_UNREAD
+    return [(b"connection", b"close")] if is_long else []
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A failure, as the sender of the request learns of it."""
+
+    status: int
+    code: str
+    message: str
+    reason: str | None = None
+    """For the log, which says more than who is perhaps not yet known. None: there is nothing to log."""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def body(self) -> JsonObject:
+        """The answer."""
+        return error_body(self.code, self.message)
+
+
+def problem_of(error: Refusal | LociError) -> Problem:
+    """The problem that the error is to the sender."""
+    match error:
+        case Refusal():
+            code = CODES.get(error.status, "BAD_REQUEST")
+            return Problem(error.status, code, error.message, error.message, error.headers)
+        case NotFound():
+            return Problem(404, error.code, str(error))
+        case Refused():
+            return Problem(403 if error.code == INSUFFICIENT else 400, error.code, str(error))
+        case NoSpace():
+            message = "The disk of this Loci is full. Free some space there, then try again"
+            return Problem(507, error.code, message, str(error))
+        case _:
+            message = "Loci cannot answer now. Try again in a minute"
+            return Problem(503, error.code, message, str(error), {"Retry-After": "5"})
+
+
+def error_body(code: str, message: str) -> JsonObject:
+    """An error on the wire."""
+    return {"error": {"code": code, "message": message}}
+
+
+async def answer_json(
+    scope: Scope, send: Send, work: Awaitable[Mapping[str, object]], telemetry: Telemetry, path: str
+) -> None:
+    """Send what the work gives, or its problem. `path`: the route, as the log names it."""
+    status, headers, more = 200, dict[str, str](), list[tuple[bytes, bytes]]()
+    try:
+        body = await work
+    except (Refusal, LociError) as error:
+        problem = problem_of(error)
+        status, body, more = problem.status, problem.body, closing(scope)
+        headers.update(problem.headers)
+        if problem.reason is not None:
+            telemetry.refused(path=path, status=status, reason=problem.reason)
+    own = [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in headers.items()]
+    await respond(send, status, json.dumps(body).encode(), [JSON_TYPE, (b"cache-control", b"no-store"), *own, *more])
