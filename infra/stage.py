@@ -6,8 +6,7 @@ from typing import Annotated, Literal, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from loci.core.errors import Misconfigured
-from loci.core.notify_setting import Recipient, recipients
-from loci.core.settings import PREFIX, settings_by_name
+from loci.core.settings import PREFIX, Recipient, recipients, settings_by_name
 
 Positive = Annotated[int, Field(gt=0)]
 Days = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653]

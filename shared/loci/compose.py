@@ -128,7 +128,7 @@ def build_app(settings: Settings | None = None) -> App:
     lazy_files = Lazy(files)
 
     def tools() -> "Tools":
-        from loci.mcp.own_tools import OwnTools
+        from loci.mcp.tool_catalog import OwnTools
         from loci.tools.api import Tools
         from loci.tools.parts import tool_parts
 

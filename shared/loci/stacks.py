@@ -34,7 +34,7 @@ def tools_of_stack(stack: str) -> "Tools":
 
     No tool is called from here, so nobody is asked to approve a call.
     """
-    from loci.mcp.own_tools import OwnTools  # slow to load, and the others do without
+    from loci.mcp.tool_catalog import OwnTools  # slow to load, and the others do without
     from loci.tools.api import Tools
     from loci.tools.approval_links import ApprovalLinks
     from loci.tools.parts import tool_parts

@@ -18,7 +18,7 @@ from loci.compose import build_app
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.settings import load_settings
-from loci.events import stream as stream_module
+from loci.events import route as stream_module
 from loci.events import streams as streams_module
 from loci.events.api import Events
 from loci.events.event import Event, Place, Read

@@ -13,10 +13,10 @@ from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from loci.web import visit
-from loci.web.browser_sessions import COOKIE, SECONDS
-from loci.web.places import MOVED
+from loci.web.page import MOVED
 from loci.web.routes import Pages
 from loci.web.visit import LARGEST_FORM
+from loci.web.visitors import COOKIE, SECONDS
 from tests.attack.conftest import ANN, BOB, Doors
 from tests.attack.doors import Door, UvicornDoor, uvicorn_door
 from tests.attack.guarded import accepting

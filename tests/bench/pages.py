@@ -12,7 +12,7 @@ from typing import Final, cast
 
 from loci.app import App
 from loci.core.identity import LOCAL, LOCAL_CALLER
-from loci.web.places import PLACES
+from loci.web.page import PLACES
 from loci.workflows.parts import MOST_ACTIVE
 from tests.bench.figures import Figure, time_figure, verdict
 from tests.bench.servers import Servers

@@ -5,7 +5,7 @@ from collections.abc import Generator
 import pytest
 
 from loci.core.identity import LOCAL
-from loci.web.places import PLACES
+from loci.web.page import PLACES
 from tests.browser.flows import GATED, Flows, flows
 from tests.support.browser import Browser
 from tests.support.much import learn_many

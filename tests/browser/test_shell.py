@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from loci.core.identity import LOCAL
-from loci.web.places import PLACES
+from loci.web.page import PLACES
 from tests.browser.flows import GATED, Flows, flows
 from tests.support.axe import barriers
 from tests.support.browser import Browser

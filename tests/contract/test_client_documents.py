@@ -8,13 +8,13 @@ import pytest
 
 from loci.core.errors import Refused, Unavailable
 from loci.core.stores import RecordStore
-from loci.mcp.auth.oauth_client import OAuthClient
 from loci.mcp.auth.oauth_clients import (
     DOCUMENT_SECONDS,
     FRESH_SECONDS,
     HOUR,
     LARGEST,
     MOST_OF_ADDRESS,
+    OAuthClient,
     OAuthClients,
     TooManyPrograms,
     check_id,

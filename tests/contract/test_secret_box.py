@@ -8,8 +8,8 @@ from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.kms_box import KEPT_SECONDS, KmsBox
 from loci.adapters.local.secret_box import KeyringBox
 from loci.core.errors import Misconfigured, Unavailable
-from loci.core.secret_box import SecretBox, Unreadable
 from loci.core.signing import Keyring
+from loci.core.stores import SecretBox, Unreadable
 from tests.contract.stores import ANN, BOB
 from tests.support.each import each
 

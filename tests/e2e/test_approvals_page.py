@@ -5,7 +5,7 @@ import re
 import shlex
 from pathlib import Path
 
-from loci.web.places import PLACES
+from loci.web.page import PLACES
 from tests.e2e.in_process import loci
 from tests.support.docs import DOCS
 

@@ -9,7 +9,7 @@ import pytest
 
 from layers import interpreter
 from layers.build import LAMBDAS_LARGEST, LARGEST, SERVICES, Arch, Layers, build
-from loci.web.places import PLACES
+from loci.web.page import PLACES
 
 pytestmark = pytest.mark.aws  # it downloads the dependencies
 

@@ -31,7 +31,7 @@ LOADED = (
     "loci.code.api",
     "loci.code.parts",
     "loci.tools.parts",
-    "loci.mcp.own_tools",
+    "loci.mcp.tool_catalog",
     "loci.workflows.parts",
     "loci.adapters.tool_servers.connection",
 )

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 from loci.core.json import JsonObject
-from loci.core.notify_setting import Recipient, RecipientKind
+from loci.core.settings import Recipient, RecipientKind
 from loci.events.notice import Notice, as_json, as_slack, as_teams
 from loci.events.notices import Delivered, Delivery, Undelivered
 

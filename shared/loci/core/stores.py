@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar, cast
 
-from loci.core.errors import Conflict, Refused
+from loci.core.errors import Conflict, LociError, Refused
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 
@@ -243,4 +243,22 @@ class LocalLinks(Protocol):
 
     def follow(self, token: str) -> Linked:
         """Return the content; raise `NotFound` if the link expired, was tampered with, or leads nowhere."""
+        ...
+
+
+class Unreadable(LociError):
+    """A stored secret cannot be opened: it is another owner's, or its key is gone."""
+
+    default_code = "SECRET_UNREADABLE"
+
+
+class SecretBox(Protocol):
+    """Closes texts. What was closed for one owner does not open for another."""
+
+    def close(self, owner: Owner, text: str) -> str:
+        """Return the text, encrypted, in letters that JSON can hold."""
+        ...
+
+    def open(self, owner: Owner, closed: str) -> str:
+        """Return the text. Raises `Unreadable` if it was not closed for this owner with a key that is still known."""
         ...

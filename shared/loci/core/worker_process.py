@@ -1,4 +1,4 @@
-"""Processes beside this one that answer requests, each one after the other, and calls of functions in them.
+"""Calls of functions in processes beside this one: what holds the interpreter there holds up nobody here.
 
 Both sides are Loci's own programs, so their messages are pickled.
 """
@@ -6,24 +6,21 @@ Both sides are Loci's own programs, so their messages are pickled.
 import os
 import pickle
 import resource
+import select
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
-from select import select
-from typing import Any, BinaryIO, Literal, TypeVar, TypeVarTuple, cast
-from weakref import WeakSet, finalize
+from collections.abc import Callable
+from contextlib import suppress
+from typing import BinaryIO, Literal, TypeVar, TypeVarTuple, cast
 
 from loci.core.errors import LociError, Unavailable
 
-READY = "ready"
 PROGRAM = "loci.core.worker_process"
 AT_ONCE = 2
 PATIENCE = 20
 """Multiple of its processor time that a call may last: other programs may keep the machine busy."""
-START_SECONDS = 30.0
 IDLE_SECONDS = 60.0
 """After this time a worker without work ends, and gives its memory back."""
 OUT_OF_MEMORY = "memory"
@@ -32,46 +29,7 @@ FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 Why = Literal["time", "busy", "memory", "killed", "crash"]
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
-
-
-class WorkerProcess:
-    """The process, as the one that asks it sees it."""
-
-    end: Callable[[], object]
-    """Ends the process; this happens by itself when nobody holds this object."""
-
-    def __init__(self, program: str) -> None:
-        """Start a module of Loci that calls `answer_requests`. Raises `OSError` if no process starts."""
-        self._process = subprocess.Popen(  # noqa: S603 (this interpreter, and a module of this program)
-            [sys.executable, "-P", "-m", program],  # -P: never with modules of the folder that it is called in
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
-        self._requests = cast("BinaryIO", self._process.stdin)
-        self._answers = cast("BinaryIO", self._process.stdout)
-        self.end = finalize(self, _end, self._process)
-
-    def is_ready(self) -> bool:
-        """Wait until a process that says so is ready; False if it ended before."""
-        return _received(self._answers) == READY
-
-    def ask(self, request: object) -> object:
-        """The answer; None if the process ended before it. Raises `OSError` if it had ended before it was asked."""
-        _send(self._requests, request)
-        return _received(self._answers)
-
-    def kill(self) -> None:
-        """Kill the process: a caller that waits for its answer gets None."""
-        self._process.kill()
-
-    def is_running(self) -> bool:
-        """False if the process has ended."""
-        return self._process.poll() is None
-
-    def wait(self) -> int:
-        """Wait until the process has ended; return its exit code, or the negative number of its signal."""
-        return self._process.wait()
+Process = subprocess.Popen[bytes]
 
 
 class EndedError(Exception):
@@ -87,14 +45,11 @@ class EndedError(Exception):
 
 
 class Workers:
-    """Calls functions in processes beside this one: what holds the interpreter there holds up nobody here.
-
-    A few calls run at the same time, others wait.
-    """
+    """Calls functions in processes. A few calls run at the same time, others wait. The processes end with this one."""
 
     def __init__(self, at_once: int = AT_ONCE) -> None:
-        self._idle: list[WorkerProcess] = []
-        self._every = WeakSet[WorkerProcess]()
+        self._idle: list[Process] = []
+        self._every: set[Process] = set()
         self._room = threading.BoundedSemaphore(at_once)
 
     def call(
@@ -109,9 +64,13 @@ class Workers:
         Raises the `LociError` of the function; `EndedError` if its process ended; `Unavailable` if no process starts.
         """
         request = (function, arguments, seconds, memory_bytes)
+        answer: tuple[object] | None = None
         with self._room:
-            while (answer := self._asked(self._worker(), request, seconds)) is None:
-                pass  # the worker had just ended, because it was idle
+            while answer is None and (worker := self._idle_one()):
+                answer = self._asked(worker, request, seconds)
+            answer = answer or self._asked(self._started(), request, seconds)
+        if answer is None:
+            raise _not_started("it ended at once")
         [result] = answer
         if isinstance(result, LociError):
             raise result
@@ -121,58 +80,53 @@ class Workers:
         """End all processes. A call that waits for one raises `EndedError`."""
         self._idle.clear()
         for worker in [*self._every]:
-            worker.end()
+            self._end(worker)
 
-    def _worker(self) -> WorkerProcess:
-        """A worker that is ready, so that its start takes nothing of the time of its first call."""
-        while self._idle:
-            with suppress(IndexError):
-                worker = self._idle.pop()
-                if worker.is_running():
-                    return worker
-                worker.end()
+    def _idle_one(self) -> Process | None:
+        with suppress(IndexError):
+            return self._idle.pop()
+        return None
+
+    def _started(self) -> Process:
         try:
-            worker = WorkerProcess(PROGRAM)
+            worker = subprocess.Popen(  # noqa: S603 (this interpreter, and a module of this program)
+                [sys.executable, "-P", "-m", PROGRAM],  # -P: never with modules of the folder that it is called in
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            )
         except OSError as error:
             raise _not_started(error.strerror) from error
         self._every.add(worker)
-        with _killed_after(worker, START_SECONDS):
-            is_ready = worker.is_ready()
-        if not is_ready:
-            raise _not_started("it ended at once")
         return worker
 
-    def _asked(self, worker: WorkerProcess, request: object, seconds: float) -> tuple[object] | None:
-        """The answer; None if the worker had ended before."""
+    def _asked(self, worker: Process, request: object, seconds: float) -> tuple[object] | None:
+        """The answer; None if the worker ended by itself before, because it was idle."""
+        requests, answers = cast("BinaryIO", worker.stdin), cast("BinaryIO", worker.stdout)
         answer: object = None
-        with _killed_after(worker, seconds * PATIENCE) as is_late, suppress(OSError, ValueError):  # it has ended
-            answer = worker.ask(request)
+        with suppress(OSError, ValueError, EOFError, pickle.UnpicklingError):  # it has ended
+            _send(requests, request)
+            if not _can_be_read(answers, seconds * PATIENCE):
+                self._end(worker)
+                raise EndedError("busy")
+            answer = pickle.load(answers)  # noqa: S301 (of our own program)
         if isinstance(answer, tuple):
             self._idle.append(worker)
             return cast("tuple[object]", answer)
         ended = answer or worker.wait()
-        worker.end()
+        self._end(worker)
         if ended == 0:
             return None
-        raise EndedError("busy" if is_late.is_set() else _why(ended))
+        raise EndedError(_why(ended))
 
-
-@contextmanager
-def _killed_after(worker: WorkerProcess, seconds: float) -> Generator[threading.Event]:
-    """End the worker, and set the event, if the block takes longer."""
-    is_late = threading.Event()
-
-    def end() -> None:
-        is_late.set()
+    def _end(self, worker: Process) -> None:
+        self._every.discard(worker)
         worker.kill()
-
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield is_late
-    finally:
-        timer.cancel()
+        worker.wait()
+        for pipe in (worker.stdin, worker.stdout):
+            with suppress(OSError):  # what it did not read is still in the buffer
+                if pipe:
+                    pipe.close()
 
 
 def _why(ended: object) -> Why:
@@ -194,7 +148,12 @@ def answer_calls() -> None:
     """Answer the calls of `Workers`, as the main function of their processes. What serves callers goes first."""
     os.nice(5)
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # threads take much room, and what serves callers wants the cores
-    answer_requests(_called, says_ready=True, idle_seconds=IDLE_SECONDS)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
+    source, answers = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr  # nothing else may write where the answers go
+    with suppress(BrokenPipeError, EOFError, pickle.UnpicklingError):  # the parent has ended
+        while _can_be_read(source, IDLE_SECONDS):
+            _send(answers, _called(pickle.load(source)))  # noqa: S301 (of our own program)
 
 
 def _called(request: tuple[Callable[..., object], tuple[object, ...], float, int | None]) -> object:
@@ -215,40 +174,16 @@ def _called(request: tuple[Callable[..., object], tuple[object, ...], float, int
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def answer_requests(
-    answer: Callable[[Any], object], *, says_ready: bool = False, idle_seconds: float | None = None
-) -> None:
-    """Answer requests, in the process, until its parent has ended or has asked nothing for `idle_seconds`."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
-    source, answers = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr  # nothing else may write where the answers go
-    with suppress(BrokenPipeError):
-        if says_ready:
-            _send(answers, READY)
-        while select([source], [], [], idle_seconds)[0] and (request := _received(source)) is not None:
-            _send(answers, answer(request))
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    process.kill()
-    process.wait()
-    for pipe in (process.stdin, process.stdout):
-        with suppress(OSError):  # what it did not read is still in the buffer
-            if pipe:
-                pipe.close()
-
-
 def _send(to: BinaryIO, message: object) -> None:
     pickle.dump(message, to, pickle.HIGHEST_PROTOCOL)  # a file: a large content is then not copied
     to.flush()
 
 
-def _received(source: BinaryIO) -> object:
-    """The next message; None if the other side ended before its end."""
-    try:
-        return pickle.load(source)  # noqa: S301 (of our own program)
-    except (EOFError, pickle.UnpicklingError):
-        return None
+def _can_be_read(source: BinaryIO, seconds: float) -> bool:
+    """Wait until something comes, or the other side has ended; False if the time is over before."""
+    poll = select.poll()
+    poll.register(source, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
 
 
 if __name__ == "__main__":

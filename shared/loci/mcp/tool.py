@@ -20,8 +20,7 @@ from loci.core.identity import Caller
 from loci.core.scopes import check_one_scope, check_scopes
 from loci.mcp.approval import APPROVAL_NEEDED, Person, asked, was_approved
 from loci.mcp.arguments import Arguments
-from loci.mcp.caller import caller_of
-from loci.mcp.report import Report, report_to
+from loci.mcp.caller import Report, caller_of, report_to
 from loci.mcp.threads import THREADS, WRITES, on_thread_of
 
 Surface = Literal["all", "documents", "files", "tools", "search"]

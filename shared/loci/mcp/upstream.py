@@ -17,9 +17,8 @@ from loci.core.json import JsonObject
 from loci.core.seen import seen
 from loci.mcp.answer_budget import ToolOfServer
 from loci.mcp.approval import APPROVAL_NEEDED, APPROVAL_PENDING, asked, asking, shown_page, was_approved
-from loci.mcp.caller import caller_of
+from loci.mcp.caller import Report, caller_of, report_to
 from loci.mcp.errors import ToolAnswer
-from loci.mcp.report import Report, report_to
 from loci.mcp.threads import UPSTREAM, while_wanted
 
 LONGEST_SHOWN: Final = 4000

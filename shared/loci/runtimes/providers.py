@@ -42,7 +42,7 @@ def issuer_secret(settings: Settings) -> str | None:
 def messengers(settings: Settings) -> "list[Messenger]":
     """What takes notices to those whom `notify` names. It may read secrets."""
     from loci.adapters.webhook import Webhook
-    from loci.core.notify_setting import recipients, signing_key
+    from loci.core.settings import recipients, signing_key
 
     stored = (_read(_stored(settings, "notify")) or "").split(",")
     words = [*(one.get_secret_value() for one in settings.notify), *(one.strip() for one in stored if one.strip())]

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from loci.core.errors import Conflict, Damaged, LociError, Misconfigured, NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
-from loci.core.secret_box import Unreadable
+from loci.core.stores import Unreadable
 from loci.tools.ports import ToolServerError
 
 ERRORS: Mapping[str, type[LociError]] = {

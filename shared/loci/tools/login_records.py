@@ -6,8 +6,7 @@ from typing import Any, cast
 
 from loci.core.identity import Owner
 from loci.core.json import JsonObject, iso
-from loci.core.secret_box import SecretBox, Unreadable
-from loci.core.stores import Record, RecordStore, every, read_or_none, readable
+from loci.core.stores import Record, RecordStore, SecretBox, Unreadable, every, read_or_none, readable
 from loci.tools.authorization import Access
 from loci.tools.configuration import Grant, shown_url
 

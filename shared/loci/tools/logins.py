@@ -12,8 +12,7 @@ from loci.core.errors import Conflict, NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject
-from loci.core.secret_box import SecretBox
-from loci.core.stores import ABSENT, RecordStore
+from loci.core.stores import ABSENT, RecordStore, SecretBox
 from loci.tools.authorization import Access, Consent, Wanted
 from loci.tools.login_records import Login, LoginRecords, LoginState
 from loci.tools.ports import AuthorizationServers, ToolServerError

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from loci.core.background import Background
 from loci.core.calls import Calls
 from loci.core.events import Tell, untold
-from loci.core.secret_box import SecretBox
 from loci.core.settings import Settings
-from loci.core.stores import RecordStore
+from loci.core.stores import RecordStore, SecretBox
 from loci.search.inference import Embedder
 from loci.tools.api import ToolParts
 from loci.tools.approval_links import ApprovalLinks

@@ -4,8 +4,7 @@ import re
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
-from loci.core.secret_box import SecretBox
-from loci.core.stores import RecordStore, every
+from loci.core.stores import RecordStore, SecretBox, every
 
 KIND = "tool_secret"
 """The kind of records. The key is the name."""

@@ -14,7 +14,7 @@ from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
 from loci.core.settings import Settings
 from loci.mcp.answer_budget import ToolOfServer
-from loci.mcp.report import Report
+from loci.mcp.caller import Report
 from loci.search.language_stage import remark
 from loci.tools.api import Tools
 from loci.tools.gateway import wire_spelling

@@ -13,17 +13,15 @@ from starlette.routing import Route
 from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.core.scopes import SCOPES
-from loci.mcp.auth.consents import Wish, consents_of
-from loci.mcp.auth.grants import SignedInBy
+from loci.mcp.auth.grants import SignedInBy, Wish, consents_of
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import on_thread
 from loci.web import answers
-from loci.web.browser_sessions import COOKIE
-from loci.web.host import PagesHost
+from loci.web.module import PagesHost
 from loci.web.page import HtmlPage
 from loci.web.sign_in import onward_page, told_page
 from loci.web.visit import FIELD, Visit
-from loci.web.visitors import CONSENT, Visitors
+from loci.web.visitors import CONSENT, COOKIE, Visitors
 
 MOST_FIELDS: Final = len(SCOPES) + 2
 

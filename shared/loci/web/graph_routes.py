@@ -15,7 +15,7 @@ from loci.documents.document import Document
 from loci.documents.graph.picture import MAX_DOCUMENTS, Picture
 from loci.mcp.threads import SEARCHES
 from loci.web.facts import drawn
-from loci.web.host import PagesHost
+from loci.web.module import PagesHost
 from loci.web.page import HtmlPage, PageKind, embedded, shell_page
 from loci.web.visit import Visit
 from loci.web.visitors import Visitors

@@ -15,10 +15,9 @@ from loci.core.lazy import Lazy
 from loci.mcp.auth.grants import SignedInBy
 from loci.mcp.auth.issuer import REDIRECT, SIGN_IN_SECONDS, IssuerSignIn
 from loci.web import answers
-from loci.web.browser_sessions import set_cookie
-from loci.web.host import PagesHost
+from loci.web.module import PagesHost
 from loci.web.sign_in import ISSUER, onward_page
-from loci.web.visitors import PAGES, Visitors, wanted_page
+from loci.web.visitors import PAGES, Visitors, set_cookie, wanted_page
 
 COOKIE: Final = "loci_sign_in"
 MOST_FIELDS: Final = 20

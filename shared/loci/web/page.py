@@ -13,8 +13,28 @@ from typing import Final
 
 from loci.core.json import JsonObject
 from loci.web.facts import encodable
-from loci.web.places import PLACES
 from loci.web.visit import FIELD, Visit
+
+PLACES: Final = {
+    "search": "Search",
+    "graph": "Graph",
+    "files": "Files",
+    "runs": "Runs",
+    "tools": "Tools",
+    "settings": "Settings",
+}
+"""The name of each page in its address, and the name that people read."""
+USUAL: Final = "graph"
+"""The page to which `/ui` leads."""
+MOVED: Final = {
+    "approvals": "runs",
+    "learned": "tools",
+    "executors": "settings",
+    "connections": "settings",
+    "health": "settings",
+}
+"""Pages that there were once, each with the page that shows the same now."""
+
 
 SHARED: Final = ("dom", "ask", "formats", "shell")
 """The programs that every page of the shell begins with."""

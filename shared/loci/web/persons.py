@@ -5,7 +5,7 @@ from typing import Final
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Caller, asked_by
 from loci.mcp.auth.pins import no_pin, pins_of
-from loci.web.host import PagesHost
+from loci.web.module import PagesHost
 from loci.workflows.run import WITH_PIN, Answerer
 
 PIN_NEEDED: Final = "PIN_NEEDED"

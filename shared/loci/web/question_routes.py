@@ -18,11 +18,10 @@ from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
 from loci.tools.waiting_calls import LARGEST, MARK
 from loci.web import answers
-from loci.web.host import PagesHost
+from loci.web.module import PagesHost
 from loci.web.page import HtmlPage
 from loci.web.persons import Persons
-from loci.web.question_page import LONGEST_FEEDBACK, over_page, question_page, what_of
-from loci.web.tool_words import tool_words
+from loci.web.question_page import LONGEST_FEEDBACK, over_page, question_page, tool_words, what_of
 from loci.web.visit import Visit
 from loci.web.visitors import APPROVE, Visitors
 from loci.workflows.run_facts import CODE

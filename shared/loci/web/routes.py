@@ -12,9 +12,9 @@ from loci.web import answers
 from loci.web.consent_routes import ConsentRoutes
 from loci.web.file_routes import FileRoutes
 from loci.web.graph_routes import GraphRoutes
-from loci.web.host import PagesHost
+from loci.web.module import PagesHost
+from loci.web.page import MOVED, USUAL
 from loci.web.persons import Persons
-from loci.web.places import MOVED, USUAL
 from loci.web.question_routes import QuestionRoutes
 from loci.web.run_routes import RunRoutes
 from loci.web.search_routes import SearchRoutes

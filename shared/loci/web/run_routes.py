@@ -14,8 +14,8 @@ from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.core.seen import seen
-from loci.web.host import PagesHost
 from loci.web.lists import first_rows, list_route, live, live_answer
+from loci.web.module import PagesHost
 from loci.web.page import OWN, HtmlPage, PageKind, filled, shell_page
 from loci.web.question_page import LONGEST_FEEDBACK
 from loci.web.question_routes import QuestionRoutes

@@ -17,10 +17,10 @@ from loci.core.scopes import SCOPES
 from loci.core.seen import seen
 from loci.core.settings import Settings
 from loci.mcp.auth.grants import Grant, grants_of
-from loci.mcp.auth.oauth_client import home_of
+from loci.mcp.auth.oauth_clients import home_of
 from loci.mcp.threads import SEARCHES, WRITES
-from loci.web.host import PagesHost
 from loci.web.lists import first_rows, list_route
+from loci.web.module import PagesHost
 from loci.web.page import HtmlPage, PageKind, shell_page
 from loci.web.visit import Nothing, Visit
 from loci.web.visitors import Visitors

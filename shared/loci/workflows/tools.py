@@ -11,7 +11,7 @@ from loci.core.errors import Refused
 from loci.core.identity import Caller, asked_by
 from loci.core.json import JsonObject
 from loci.mcp.approval import Person
-from loci.mcp.report import Report
+from loci.mcp.caller import Report
 from loci.mcp.tool import LociTool, as_text, loci_tool
 from loci.workflows.api import Told, Workflows
 from loci.workflows.media_blocks import media_blocks

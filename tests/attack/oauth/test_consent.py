@@ -7,8 +7,7 @@ from urllib.parse import urlencode
 
 from loci.core.identity import SYSTEM
 from loci.core.scopes import SCOPES
-from loci.mcp.auth.consents import Consents, consents_of
-from loci.mcp.auth.grants import grants_of
+from loci.mcp.auth.grants import Consents, consents_of, grants_of
 from loci.mcp.auth.oauth_clients import KIND, clients_of
 from tests.attack.oauth.flow import (
     FORM_TYPE,

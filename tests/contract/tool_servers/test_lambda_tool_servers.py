@@ -11,7 +11,7 @@ from loci.adapters.aws.lambda_tool_servers import AGAIN_SECONDS, LambdaToolServe
 from loci.core.deadline import within
 from loci.core.errors import LociError, Misconfigured, NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
-from loci.core.secret_box import Unreadable
+from loci.core.stores import Unreadable
 from loci.sandbox.lambda_host.function_answer import packed_answer
 from loci.tools.asks import error_to_json
 from loci.tools.configuration import Configured, Entry

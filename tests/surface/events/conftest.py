@@ -8,7 +8,7 @@ import pytest
 from loci.adapters.aws import event_log as event_log_module
 from loci.app import App
 from loci.core.identity import LOCAL, Owner
-from loci.events import stream as stream_module
+from loci.events import route as stream_module
 from loci.mcp.http.application import asgi
 from tests.attack.doors import Door, lambda_doors, uvicorn_door
 from tests.attack.wire import Headers

@@ -10,8 +10,7 @@ from loci.app import App
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
-from loci.core.secret_box import Unreadable
-from loci.core.stores import every
+from loci.core.stores import Unreadable, every
 from loci.tools.configuration import shown
 from loci.tools.reaching import CLOSED
 from loci.tools.secrets import KIND

@@ -11,7 +11,7 @@ from loci.adapters.aws.clients import Clients, code_of, explained
 from loci.core.errors import Misconfigured
 from loci.core.identity import Owner
 from loci.core.layout import KMS_PURPOSE
-from loci.core.secret_box import Unreadable
+from loci.core.stores import Unreadable
 
 NONCE = 12
 """Bytes, as AES-GCM has them. A data key closes one text, so no nonce comes twice."""

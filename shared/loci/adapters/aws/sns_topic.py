@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from loci.adapters.aws.clients import Clients, explained
 from loci.core.errors import LociError
-from loci.core.notify_setting import Recipient
+from loci.core.settings import Recipient
 from loci.events.notice import Notice, as_text
 from loci.events.notices import Delivered, Delivery, Undelivered
 

@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 
+from loci.core.background import FairQueues
 from loci.core.deadline import time_left
 from loci.core.errors import Conflict
-from loci.core.fair_queue import FairQueues
 from loci.core.identity import Owner
 from loci.core.stores import ABSENT, Record, RecordStore
 

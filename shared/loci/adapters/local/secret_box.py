@@ -4,8 +4,8 @@ import base64
 import os
 
 from loci.core.identity import Owner
-from loci.core.secret_box import Unreadable
 from loci.core.signing import Keyring
+from loci.core.stores import Unreadable
 
 NONCE = 12
 """Bytes, as AES-GCM has them."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from loci.core.fair_queue import FairQueues
+from loci.core.background import FairQueues
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.whole_files import open_lock

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from loci.adapters.s3_index.changes import Change
 from loci.adapters.s3_index.copies import Copies
 from loci.adapters.s3_index.owner_copy import OwnerCopy, busy
+from loci.core.background import FairQueues
 from loci.core.errors import Refused
-from loci.core.fair_queue import FairQueues
 from loci.core.identity import Owner
 from loci.core.stores import WriteLocks
 from loci.search.document_index import IndexRoom

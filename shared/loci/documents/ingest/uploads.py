@@ -9,10 +9,9 @@ from loci.core.errors import Conflict, LociError, Refused, Unavailable
 from loci.core.events import Tell, untold
 from loci.core.identity import Owner
 from loci.core.json import JsonObject, iso
-from loci.core.layout import UPLOADS
+from loci.core.layout import UPLOADS, owner_and_rest, owner_prefix
 from loci.core.stores import ABSENT
 from loci.core.telemetry import Telemetry
-from loci.core.upload_keys import owner_and_rest, owner_prefix
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, SKIPPED_FOLDERS, is_document

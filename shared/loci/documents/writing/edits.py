@@ -7,8 +7,8 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from loci.core.background import FairQueues
 from loci.core.errors import Conflict, LociError, NotFound, Refused
-from loci.core.fair_queue import FairQueues
 from loci.core.identity import Owner
 from loci.core.json import iso
 from loci.core.lazy import Lazy

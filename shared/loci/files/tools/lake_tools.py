@@ -12,7 +12,7 @@ from loci.files.host import FilesHost
 from loci.files.ports import UploadPart, UploadTicket
 from loci.files.stages import Stage
 from loci.files.tools.file_views import is_none
-from loci.mcp.report import Report
+from loci.mcp.caller import Report
 from loci.mcp.tool import LociTool, loci_tool
 
 WAIT = 5.0

@@ -153,43 +153,39 @@ class IssuerTokens:
         return Unavailable(f"The keys of {self._issuer} {why}", "Try again in a minute")
 
 
-class AccessTokens:
+class AccessTokens(IssuerTokens):
     """Recognises callers by the tokens of one issuer."""
 
     def __init__(self, settings: Settings, clock: Callable[[], float]) -> None:
-        """The clock tells how old the issuer's keys are, so nobody may set it."""
+        super().__init__(settings, clock)
         self._audience = settings.oidc_audience
         self._base = (settings.public_url or "").rstrip("/")
         if not self._audience and not self._base:
             raise Misconfigured("Tokens need an audience", "Set oidc_audience, or public_url")
-        self._tokens = IssuerTokens(settings, clock)
 
     async def caller_of(self, token: str, path: str) -> Caller:
         """The caller that the token names, once everything about it is right at this endpoint."""
-        key = await self._tokens.key_of(token)
-        return await on_thread(self._checked, token, key, path)
+        return await on_thread(self._checked, token, await self.key_of(token), path)
 
     def _checked(self, token: str, key: jwt.PyJWK, path: str) -> Caller:
         # A client asks for a token for its endpoint. A token for `/mcp` is good for its parts too.
-        claims = self._tokens.claims_of(token, key, self._audience or {f"{self._base}/mcp", f"{self._base}{path}"})
+        claims = self.claims_of(token, key, self._audience or {f"{self._base}/mcp", f"{self._base}{path}"})
         if claims.get("token_use", "access") != "access":
             raise BadToken("it is not an access token")
         client = str(claims.get("azp") or claims.get("client_id") or "")
-        return Caller(self._tokens.owner_of(claims), "token", _scopes(claims), float(claims["exp"]), name=client)
+        return Caller(self.owner_of(claims), "token", _scopes(claims), float(claims["exp"]), name=client)
 
 
-class IssuerSignIn:
+class IssuerSignIn(IssuerTokens):
     """Sends people to the issuer, and recognises them when they come back."""
 
     def __init__(self, settings: Settings, secret: Callable[[], str | None]) -> None:
         """`secret` returns that of Loci at the issuer; None: it has none there."""
-        self._issuer = str(settings.oidc_issuer)
+        super().__init__(settings, time.monotonic)
         self._client = str(settings.oidc_client_id)
         self._redirect = settings.base_url + REDIRECT
         self._scopes = settings.oidc_scopes
         self._secret = secret
-        self._tokens = IssuerTokens(settings, time.monotonic)
-        self._turn = threading.Lock()
         self._known: tuple[float, dict[str, Any]] | None = None
 
     @property
@@ -236,13 +232,12 @@ class IssuerSignIn:
 
     async def _person(self, token: str, nonce: str) -> Caller:
         try:
-            key = await self._tokens.key_of(token)
-            return await on_thread(self._checked, token, key, nonce)
+            return await on_thread(self._checked, token, await self.key_of(token), nonce)
         except BadToken as error:
             raise _refused(f"{self.host} names nobody: of its ID token, {error}") from None
 
     def _checked(self, token: str, key: jwt.PyJWK, nonce: str) -> Caller:
-        claims = self._tokens.claims_of(token, key, self._client)
+        claims = self.claims_of(token, key, self._client)
         if not secrets.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
             raise BadToken("it belongs to another sign-in")
         party, audience = claims.get("azp"), claims["aud"]
@@ -250,7 +245,7 @@ class IssuerSignIn:
             raise BadToken("it is for another client")
         if claims.get("token_use", "id") != "id":
             raise BadToken("it is no ID token")
-        return Caller(self._tokens.owner_of(claims), "token")
+        return Caller(self.owner_of(claims), "token")
 
     def _exchange(self, document: dict[str, Any], code: str, verifier: str) -> dict[str, Any]:
         """The issuer's answer to the code."""
@@ -272,17 +267,14 @@ class IssuerSignIn:
             return document_at(self._endpoint(document, "token_endpoint"), urlencode(form).encode(), headers)
         except HTTPError as error:
             with error:
-                raise self._no(error) from None
+                if error.code not in (400, 401, 403):
+                    raise Unavailable(f"{self.host} cannot be asked now", LATER) from None
+                # Its own words stay out of the page: a forged code could choose them.
+                is_unknown = _error_in(error) == "invalid_client"
+                why = ": it does not know Loci by oidc_client_id and its secret" if is_unknown else ""
+                raise _refused(f"{self.host} does not accept this sign-in{why}") from None
         except NOT_ASKED:
             raise Unavailable(f"{self.host} cannot be asked now", LATER) from None
-
-    def _no(self, error: HTTPError) -> Exception:
-        if error.code in (400, 401, 403):
-            # Its own words stay out of the page: a forged code could choose them.
-            known = _error_in(error) == "invalid_client"
-            why = ": it does not know Loci by oidc_client_id and its secret" if known else ""
-            return _refused(f"{self.host} does not accept this sign-in{why}")
-        return Unavailable(f"{self.host} cannot be asked now", LATER)
 
     def _endpoint(self, document: dict[str, Any], name: str) -> str:
         where = document.get(name)
@@ -291,21 +283,14 @@ class IssuerSignIn:
         return where
 
     def _document(self) -> dict[str, Any]:
-        """The issuer's discovery document: one thread asks for it, and it stays good while nobody answers."""
+        """The issuer's discovery document. It stays good while nobody answers."""
         known = self._known
-        if known is not None and time.monotonic() - known[0] < FRESH:
-            return known[1]
-        if self._turn.acquire(blocking=False):
+        if known is None or time.monotonic() - known[0] >= FRESH:
             try:
-                document = discovered(self._issuer)
-                self._known = (time.monotonic(), document)
-                return document
+                self._known = known = (time.monotonic(), discovered(self._issuer))
             except NOT_ASKED:
-                pass
-            finally:
-                self._turn.release()
-        if known is None:
-            raise Unavailable(f"{self.host} cannot be asked now", LATER)
+                if known is None:
+                    raise Unavailable(f"{self.host} cannot be asked now", LATER) from None
         return known[1]
 
 
