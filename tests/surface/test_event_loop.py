@@ -14,7 +14,7 @@ from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
 from loci.app import App
 from loci.compose import build_app
-from loci.core.cores import cores
+from loci.core.background import cores
 from loci.core.identity import LOCAL_CALLER, SYSTEM, Owner
 from loci.core.settings import load_settings
 from loci.documents.api import Documents

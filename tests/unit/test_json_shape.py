@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loci.core import json_shape
-from loci.core.json_shape import shape_fault
+from loci.core import json as json_shape
+from loci.core.json import shape_fault
 
 MOST = 10**9
 texts = st.text(st.sampled_from('\\"[]{},:a∀😀')) | st.text()

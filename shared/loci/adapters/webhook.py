@@ -13,8 +13,7 @@ from typing import Final
 
 from loci.core.json import JsonObject
 from loci.core.settings import Recipient, RecipientKind
-from loci.events.notice import Notice, as_json, as_slack, as_teams
-from loci.events.notices import Delivered, Delivery, Undelivered
+from loci.events.notices import Delivered, Delivery, Notice, Undelivered, as_json, as_slack, as_teams
 
 CONNECT_SECONDS: Final = 5.0
 SECONDS: Final = 10.0

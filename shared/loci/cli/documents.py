@@ -72,8 +72,7 @@ def graph(
     """
     if html is None and not as_json:
         raise Refused("No output was asked for", "Add --html FILE, --json, or both", code="NOTHING_TO_MAKE")
-    from loci.web.facts import facts  # slow to load, and `--help` does not need them
-    from loci.web.graph_routes import page_of
+    from loci.web.graph_routes import facts, page_of  # slow to load, and `--help` does not need them
 
     documents = open_app(data, config).documents
     shown = documents.picture(LOCAL, with_gaps=gaps).picture()

@@ -13,8 +13,7 @@ from loci.core.errors import Conflict, LociError, Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.ids import random_id
 from loci.core.json import JsonObject, string
-from loci.core.slots import Slots
-from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
+from loci.core.stores import ABSENT, Record, RecordStore, Slots, read_or_none
 from loci.scratchpad.api import Scratchpad
 
 KIND = "run"

@@ -15,8 +15,7 @@ from loci.code.typescript import TypeScript
 from loci.core.errors import Unavailable
 from loci.core.lazy import Lazy
 from loci.core.settings import Settings
-from loci.core.slots import Slots
-from loci.core.stores import RecordStore
+from loci.core.stores import RecordStore, Slots
 from loci.core.telemetry import Telemetry
 from loci.documents.api import Documents
 from loci.files.api import Files

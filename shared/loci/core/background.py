@@ -1,5 +1,6 @@
 """Work that no call waits for: a thread does it in order, and ends when there has been none for a while."""
 
+import os
 import sys
 import threading
 import time
@@ -9,6 +10,12 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from loci.core.errors import LociError
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
 
 MOST_WAITING: Final = 10_000
 IDLE_SECONDS: Final = 1.0

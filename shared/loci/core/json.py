@@ -1,9 +1,10 @@
-"""JSON values, and points in time as clients read them."""
+"""JSON values, points in time as clients read them, and the shape of JSON before anything parses it."""
 
 import json
 import re
 from datetime import UTC, datetime
-from typing import Final
+from itertools import accumulate
+from typing import Final, Literal
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 JsonObject = dict[str, Json]
@@ -20,10 +21,15 @@ def read_whole(text: str) -> Json:
     try:
         value = json.loads(text)
         if _ESCAPED.search(text):
-            value = json.loads(_HALF.sub("\ufffd", json.dumps(value, ensure_ascii=False)))
+            value = json.loads(encodable(json.dumps(value, ensure_ascii=False)))
     except RecursionError:
         raise ValueError("too deep") from None
     return value
+
+
+def encodable(text: str) -> str:
+    """Replace what UTF-8 cannot encode: a file name may hold any bytes."""
+    return _HALF.sub("\ufffd", text)
 
 
 def string(value: Json) -> str:
@@ -40,3 +46,39 @@ LAST_SECOND: Final = 253_402_300_799.0
 def iso(seconds: float) -> str:
     """Return the time in UTC, to the second, such as 2026-01-17T12:34:56Z."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+AT_ONCE: Final = 1 << 16
+"""Bytes: what is counted takes no room beside them, however much it is."""
+STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+NO_BRACKETS: Final = bytes(set(range(256)) - STEPS.keys())
+
+Fault = Literal["too many", "too deep"]
+
+
+def shape_fault(raw: bytes, most: int, deepest: int) -> Fault | None:
+    """Tell if this UTF-8 would take long to parse, or much memory. None: it does not, or it is no JSON at all.
+
+    `most` members of all objects and elements of all arrays together; `deepest` of them inside each other.
+    """
+    members, depth, is_inside, carried = 0, 0, 0, b""
+    for start in range(0, len(raw), AT_ONCE):
+        piece = carried + raw[start : start + AT_ONCE]
+        ended = piece.rstrip(b"\\")
+        carried = b"\\" * ((len(piece) - len(ended)) % 2)
+        # Pairs of backslashes first, so that a backslash that is left before a quote escapes it.
+        between_quotes = ended.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
+        outside = b"".join(between_quotes[is_inside::2])
+        is_inside = (is_inside + len(between_quotes) - 1) % 2
+        brackets = outside.translate(None, NO_BRACKETS)
+        opened = brackets.count(b"[") + brackets.count(b"{")
+        if depth + opened > deepest:
+            steps = accumulate(map(STEPS.__getitem__, brackets), initial=depth)
+            if any(now > deepest for now in steps):
+                return "too deep"
+        depth += 2 * opened - len(brackets)
+        # A comma stands before each member but the first of its container.
+        members += opened + outside.count(b",")
+        if members > most:
+            return "too many"
+    return None

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import BinaryIO, Literal, TypeVar, TypeVarTuple, cast
+from weakref import finalize
 
 from loci.core.errors import LociError, Unavailable
 
@@ -51,6 +52,7 @@ class Workers:
         self._idle: list[Process] = []
         self._every: set[Process] = set()
         self._room = threading.BoundedSemaphore(at_once)
+        finalize(self, _end_all, self._every)
 
     def call(
         self,
@@ -79,8 +81,7 @@ class Workers:
     def close(self) -> None:
         """End all processes. A call that waits for one raises `EndedError`."""
         self._idle.clear()
-        for worker in [*self._every]:
-            self._end(worker)
+        _end_all(self._every)
 
     def _idle_one(self) -> Process | None:
         with suppress(IndexError):
@@ -121,6 +122,12 @@ class Workers:
 
     def _end(self, worker: Process) -> None:
         self._every.discard(worker)
+        _end_all({worker})
+
+
+def _end_all(workers: set[Process]) -> None:
+    while workers:
+        worker = workers.pop()
         worker.kill()
         worker.wait()
         for pipe in (worker.stdin, worker.stdout):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loci.core.errors import NotFound, Refused
-from loci.core.opening import open_file
+from loci.core.whole_files import open_file
 
 
 class LocalPaths:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from loci.core.errors import LociError, NotFound, Refused, Unavailable
 from loci.core.full_disk import disk_error
 from loci.core.json import Json
-from loci.mcp.arguments import unfit_arguments
+from loci.mcp.tool import unfit_arguments
 
 INTERNAL_ERROR = "INTERNAL_ERROR"
 UNKNOWN_TOOL = "TOOL_NOT_FOUND"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from loci.core.cores import cores
+from loci.core.background import cores
 from loci.core.giving_up import GivingUp
 
 AT_ONCE = 64

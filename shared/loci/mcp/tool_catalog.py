@@ -13,9 +13,8 @@ from loci.core.json import Json, JsonObject
 from loci.core.lazy import Lazy
 from loci.core.scopes import Area, scope_of
 from loci.mcp.answer_budget import ShortenedResult
-from loci.mcp.arguments import Arguments
 from loci.mcp.caller import Report
-from loci.mcp.tool import OWN_TOOLS, SERVER, LociTool, Surface, full_id, wire_name
+from loci.mcp.tool import OWN_TOOLS, SERVER, Arguments, LociTool, Surface, full_id, wire_name
 
 PREFIX = "mcp__"
 

@@ -9,8 +9,7 @@ from typing import Any, Final, Literal, cast
 
 from loci.core.errors import Conflict, LociError, Refused, Unavailable
 from loci.core.identity import Owner
-from loci.core.json import JsonObject, string
-from loci.core.json_shape import shape_fault
+from loci.core.json import JsonObject, shape_fault, string
 from loci.core.stores import Record, RecordStore
 
 LONGEST_KEY: Final = 2000

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from loci.core.errors import Refused, Unavailable
 from loci.core.identity import Owner
-from loci.core.json import JsonObject
-from loci.core.json_shape import shape_fault
+from loci.core.json import JsonObject, shape_fault
 from loci.transfer.items import (
     DAMAGED,
     DEEPEST,

@@ -7,8 +7,8 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
+from loci.core.json import encodable
 from loci.mcp.http.refusal import Problem
-from loci.web.facts import encodable
 from loci.web.page import HtmlPage
 
 SAFE: Final = {

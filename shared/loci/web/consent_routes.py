@@ -18,8 +18,7 @@ from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import on_thread
 from loci.web import answers
 from loci.web.module import PagesHost
-from loci.web.page import HtmlPage
-from loci.web.sign_in import onward_page, told_page
+from loci.web.page import HtmlPage, onward_page, told_page
 from loci.web.visit import FIELD, Visit
 from loci.web.visitors import CONSENT, COOKIE, Visitors
 

@@ -16,7 +16,7 @@ from loci.mcp.auth.grants import SignedInBy
 from loci.mcp.auth.issuer import REDIRECT, SIGN_IN_SECONDS, IssuerSignIn
 from loci.web import answers
 from loci.web.module import PagesHost
-from loci.web.sign_in import ISSUER, onward_page
+from loci.web.page import ISSUER, onward_page
 from loci.web.visitors import PAGES, Visitors, set_cookie, wanted_page
 
 COOKIE: Final = "loci_sign_in"

@@ -6,14 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
 
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import Json, JsonObject
-from loci.mcp.threads import THREADS, on_thread_of
-from loci.web import answers
+from loci.mcp.threads import THREADS
 from loci.web.page import embedded
 from loci.web.visitors import Visitors
 
@@ -38,32 +36,10 @@ def first_rows(rows: Rows, owner: Owner, lists: int = 1) -> JsonObject:
 def list_route(visitors: Visitors, path: str, rows: Rows, what: str, threads: ThreadPoolExecutor = THREADS) -> Route:
     """The route at which the program of a page asks for rows, as often as it likes."""
 
-    async def answer(request: Request) -> Response:
-        most = min(number_in(request, "most") or FIRST, MOST)
-        return await live_answer(
-            visitors, request, lambda owner: _listed(rows(owner), most, LARGEST), what=what, threads=threads
-        )
+    def listed(owner: Owner, request: Request) -> JsonObject:
+        return live(_listed(rows(owner), min(number_in(request, "most") or FIRST, MOST), LARGEST))
 
-    return Route(path, answer, methods=["GET"])
-
-
-async def live_answer(
-    visitors: Visitors,
-    request: Request,
-    work: Callable[[Owner], JsonObject],
-    *,
-    what: str,
-    threads: ThreadPoolExecutor = THREADS,
-) -> Response:
-    """Answer a page that asks again and again. If it has these facts, only that is said, and nothing is logged."""
-    caller, _ = await visitors.caller(request)
-    began = time.perf_counter()
-    facts = live(await on_thread_of(threads, work, caller.owner))
-    if facts["tag"] == request.query_params.get("seen"):
-        return answers.json({"same": True, "now": facts["now"]})
-    answer = answers.json(facts)
-    visitors.tell(what, caller, began, len(answer.body))
-    return answer
+    return Route(path, visitors.facts(listed, what, threads), methods=["GET"])
 
 
 def live(facts: JsonObject) -> JsonObject:

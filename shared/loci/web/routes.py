@@ -14,8 +14,7 @@ from loci.web.file_routes import FileRoutes
 from loci.web.graph_routes import GraphRoutes
 from loci.web.module import PagesHost
 from loci.web.page import MOVED, USUAL
-from loci.web.persons import Persons
-from loci.web.question_routes import QuestionRoutes
+from loci.web.question_routes import Persons, QuestionRoutes
 from loci.web.run_routes import RunRoutes
 from loci.web.search_routes import SearchRoutes
 from loci.web.settings_routes import SettingsRoutes

@@ -7,19 +7,16 @@ from typing import Final, cast
 
 from pydantic import BaseModel, Field
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
 
 from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.core.seen import seen
-from loci.web.lists import first_rows, list_route, live, live_answer
+from loci.web.lists import first_rows, list_route, live
 from loci.web.module import PagesHost
-from loci.web.page import OWN, HtmlPage, PageKind, filled, shell_page
-from loci.web.question_page import LONGEST_FEEDBACK
-from loci.web.question_routes import QuestionRoutes
-from loci.web.sign_in import SIGN_IN
+from loci.web.page import OWN, SIGN_IN, HtmlPage, PageKind, filled, shell_page
+from loci.web.question_routes import LONGEST_FEEDBACK, QuestionRoutes
 from loci.web.visit import Visit
 from loci.web.visitors import RUN, Visitors
 
@@ -53,7 +50,7 @@ class RunRoutes:
             list_route(visitors, "/ui/runs/list", self._runs, "ui_runs"),
             list_route(visitors, "/ui/runs/waiting", self._questions.waiting, "ui_waiting"),
             Route("/ui/runs/{id}", visitors.html_page(RUN, self._page, "ui_run"), methods=["GET"]),
-            Route("/ui/runs/{id}/state", self._state, methods=["GET"]),
+            Route("/ui/runs/{id}/state", visitors.facts(self._state, "ui_run"), methods=["GET"]),
             Route("/ui/runs/{id}/abort", visitors.change(Aborted, self._abort, "ui_abort"), methods=["POST"]),
             Route("/ui/runs/{id}/tasks/{task}", visitors.facts(self._task, "ui_task"), methods=["GET"]),
         ]
@@ -82,9 +79,8 @@ class RunRoutes:
         asked = cast("JsonObject | None", run["checkpoint"])
         return {**run, "checkpoint": self._questions.row(owner, asked) if asked else None}
 
-    async def _state(self, request: Request) -> Response:
-        id = str(request.path_params["id"])
-        return await live_answer(self._visitors, request, lambda owner: self._run(owner, id), what="ui_run")
+    def _state(self, owner: Owner, request: Request) -> JsonObject:
+        return live(self._run(owner, str(request.path_params["id"])))
 
     def _task(self, owner: Owner, request: Request) -> JsonObject:
         most = LONGEST_WHOLE if "whole" in request.query_params else LONGEST_SHOWN

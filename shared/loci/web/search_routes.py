@@ -1,7 +1,7 @@
 """`/ui/search`: the page that searches documents and files, and the JSON that it asks for."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, cast
 
 from starlette.requests import Request
 from starlette.routing import Route
@@ -47,12 +47,12 @@ class SearchRoutes:
     def _page(self, visit: Visit) -> HtmlPage:
         return shell_page(PAGE, visit, {})
 
-    def _search(self, owner: Owner, request: Request) -> object:
+    def _search(self, owner: Owner, request: Request) -> JsonObject:
         question = request.query_params.get("q", "")
         if not question.strip() or len(question) > LONGEST_QUESTION:
             raise Refused("The question is empty, or too long", "Write some words", code="EMPTY_QUERY")
         answer = self._app.documents.search(owner, question, limit=FOUND, room=PASSAGE)
-        return results_json(answer, question, explain=True)
+        return cast("JsonObject", results_json(answer, question, explain=True))
 
     def _document(self, owner: Owner, request: Request) -> JsonObject:
         first = number_in(request, "from") or 0

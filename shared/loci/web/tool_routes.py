@@ -11,24 +11,32 @@ from starlette.routing import Route
 
 from loci.core.errors import LociError
 from loci.core.identity import Owner
-from loci.core.json import Json, JsonObject, iso
+from loci.core.json import JsonObject, iso
 from loci.mcp.threads import THREADS, UPSTREAM
 from loci.web.lists import first_rows, list_route
 from loci.web.module import PagesHost
 from loci.web.page import HtmlPage, PageKind, shell_page
-from loci.web.persons import PIN_NEEDED, Persons
-from loci.web.question_page import tool_words
+from loci.web.question_routes import PIN_NEEDED, Persons, tool_words
 from loci.web.visit import Nothing, Visit
 from loci.web.visitors import Visitors
 
 if TYPE_CHECKING:
-    from loci.tools.api import Overview, Tools
+    from loci.tools.api import Overview
     from loci.tools.capabilities.capability import Capability, Version
     from loci.tools.capabilities.matching import FoundCapability
     from loci.tools.configuration import Configured
     from loci.tools.policy import AnyTool
 
 
+OWN: Final = "loci"
+"""Stands for Loci's own tools where a server is named."""
+CALLS: Final = 40
+MOST_TOOLS: Final = 1_000
+"""In one answer."""
+TOOLS_IN_LIST: Final = 3
+LONGEST_LINE: Final = 160
+LONGEST_FAILURE: Final = 1_000
+MOST_PATTERNS: Final = 50
 PAGE: Final = PageKind("tools", ("/list", "/detail", "/form", "servers", "learned", "main"))
 
 
@@ -83,20 +91,43 @@ class ToolRoutes:
         return shell_page(PAGE, visit, {**facts, "asksPin": lacks is not None and lacks.code == PIN_NEEDED})
 
     def _servers(self, owner: Owner) -> tuple[Iterable[JsonObject], int]:
-        return servers(self._app.tools, owner)
+        """The servers with their health, Loci itself as the first."""
+        seen = self._app.tools.overview(owner)
+        own: JsonObject = {"name": OWN, "server": "Loci itself", **_counts(seen, seen.own)}
+        return chain([own], (_server(seen, one) for one in seen.servers)), len(seen.servers) + 1
 
     def _calls(self, owner: Owner) -> tuple[Iterable[JsonObject], int]:
-        return calls(self._app.tools, owner)
+        """The last calls, the newest first. They have neither arguments nor results."""
+        found = self._app.tools.last_calls(owner, CALLS)
+        rows: Iterable[JsonObject] = (
+            {
+                "id": f"{one.at}",
+                "at": iso(one.at),
+                "tool": one.tool,
+                "door": one.door,
+                "who": one.who,
+                "outcome": one.outcome,
+                "ms": round(one.ms),
+            }
+            for one in found
+        )
+        return rows, len(found)
 
     def _learned(self, owner: Owner) -> tuple[Iterable[JsonObject], int]:
         known = sorted(self._app.tools.capabilities.all(owner), key=lambda one: (-one.best.used_at, one.id))
-        return map(capability_row, known), len(known)
+        return map(_capability_row, known), len(known)
 
     def _tools(self, owner: Owner, request: Request) -> JsonObject:
-        return tools_facts(self._app.tools, owner, request.path_params["name"])
+        """The tools of a server, or Loci's own."""
+        seen, server = self._app.tools.overview(owner), request.path_params["name"]
+        found = seen.own if server == OWN else self._app.tools.get(owner, server).tools
+        return {"tools": [_row(seen, one) for one in found[:MOST_TOOLS]], "total": len(found)}
 
     def _tool(self, owner: Owner, request: Request) -> JsonObject:
-        return tool_facts(self._app.tools, owner, request.query_params.get("id", ""))
+        """One tool with what it says about itself."""
+        tools, spelling = self._app.tools, request.query_params.get("id", "")
+        tool, seen = tools.gateway.described(owner, spelling), tools.overview(owner)
+        return {**_row(seen, tool), "says": tool_words(tools, owner, tool.id), "schema": tool.input_schema}
 
     def _ask(self, visit: Visit, sent: Asked) -> JsonObject:
         """Ask a server for its tools now; its record says how that ended."""
@@ -117,59 +148,10 @@ class ToolRoutes:
         return {"accepted": sent.tool}
 
     def _capability(self, owner: Owner, request: Request) -> JsonObject:
-        return capability_facts(self._app.tools.capabilities.get(owner, request.path_params["id"]))
+        return _capability_facts(self._app.tools.capabilities.get(owner, request.path_params["id"]))
 
     def _delete(self, visit: Visit, _: Nothing) -> JsonObject:
         return {"deleted": self._app.tools.capabilities.delete(visit.caller.owner, visit.request.path_params["id"]).id}
-
-
-OWN: Final = "loci"
-"""Stands for Loci's own tools where a server is named."""
-CALLS: Final = 40
-MOST_TOOLS: Final = 1_000
-"""In one answer."""
-TOOLS_IN_LIST: Final = 3
-LONGEST_LINE: Final = 160
-LONGEST_FAILURE: Final = 1_000
-MOST_PATTERNS: Final = 50
-
-
-def servers(tools: "Tools", owner: Owner) -> tuple[Iterable[JsonObject], int]:
-    """The servers with their health as rows of a list, Loci itself as the first, and how many there are."""
-    seen = tools.overview(owner)
-    own: JsonObject = {"name": OWN, "server": "Loci itself", **_counts(seen, seen.own)}
-    return chain([own], (_server(seen, one) for one in seen.servers)), len(seen.servers) + 1
-
-
-def calls(tools: "Tools", owner: Owner) -> tuple[Iterable[JsonObject], int]:
-    """The last calls as rows of a list, the newest first. They have neither arguments nor results."""
-    found = tools.last_calls(owner, CALLS)
-    rows: Iterable[JsonObject] = (
-        {
-            "id": f"{one.at}",
-            "at": iso(one.at),
-            "tool": one.tool,
-            "door": one.door,
-            "who": one.who,
-            "outcome": one.outcome,
-            "ms": round(one.ms),
-        }
-        for one in found
-    )
-    return rows, len(found)
-
-
-def tools_facts(tools: "Tools", owner: Owner, server: str) -> JsonObject:
-    """The tools of a server, or Loci's own. Raises `NotFound` if there is no such server."""
-    seen = tools.overview(owner)
-    found = seen.own if server == OWN else tools.get(owner, server).tools
-    return {"tools": [_row(seen, one) for one in found[:MOST_TOOLS]], "total": len(found)}
-
-
-def tool_facts(tools: "Tools", owner: Owner, spelling: str) -> JsonObject:
-    """One tool with what it says about itself. Raises `LociError` if there is none."""
-    tool, seen = tools.gateway.described(owner, spelling), tools.overview(owner)
-    return {**_row(seen, tool), "says": tool_words(tools, owner, tool.id), "schema": tool.input_schema}
 
 
 def _server(seen: "Overview", server: "Configured") -> JsonObject:
@@ -185,15 +167,11 @@ def _server(seen: "Overview", server: "Configured") -> JsonObject:
         "listed": None if server.listed_at is None else iso(server.listed_at),
         "is_new": server.is_new,
         "login": of_it and of_it.told(server.name, time.time()),
-        "allow": _texts(entry.allow),
-        "deny": _texts(entry.deny),
-        "approve": _texts(entry.approve),
+        "allow": [*entry.allow[:MOST_PATTERNS]],
+        "deny": [*entry.deny[:MOST_PATTERNS]],
+        "approve": [*entry.approve[:MOST_PATTERNS]],
         **_counts(seen, server.tools),
     }
-
-
-def _texts(patterns: Sequence[str]) -> list[Json]:
-    return [*patterns[:MOST_PATTERNS]]
 
 
 def _counts(seen: "Overview", tools: "Sequence[AnyTool]") -> JsonObject:
@@ -220,11 +198,11 @@ def _row(seen: "Overview", tool: "AnyTool") -> JsonObject:
     }
 
 
-def capability_facts(found: "FoundCapability") -> JsonObject:
+def _capability_facts(found: "FoundCapability") -> JsonObject:
     """One capability with the code of a version, and what is known of all versions."""
     capability, shown = found.capability, found.version
     return {
-        **capability_row(capability),
+        **_capability_row(capability),
         "other_intents": [*capability.other_intents],
         "code": found.stored.code,
         "needs": [*found.stored.needs],
@@ -243,7 +221,7 @@ def capability_facts(found: "FoundCapability") -> JsonObject:
     }
 
 
-def capability_row(one: "Capability") -> JsonObject:
+def _capability_row(one: "Capability") -> JsonObject:
     """One capability as a row of a list."""
     return {
         "id": one.id,

@@ -22,8 +22,7 @@ from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import THREADS, WRITES, on_thread, on_thread_of
 from loci.web import answers
 from loci.web.module import PagesHost
-from loci.web.page import PLACES, USUAL, HtmlPage
-from loci.web.sign_in import sign_in_page
+from loci.web.page import PLACES, USUAL, HtmlPage, sign_in_page
 from loci.web.visit import FIELD, FormTokens, T, Visit, posted_form
 
 COOKIE: Final = "loci_visit"
@@ -233,18 +232,22 @@ class Visitors:
         return self.page(name, show)
 
     def facts(
-        self, work: Callable[[Owner, Request], object], what: str, threads: ThreadPoolExecutor = THREADS
+        self, work: Callable[[Owner, Request], JsonObject], what: str, threads: ThreadPoolExecutor = THREADS
     ) -> Endpoint:
-        """An endpoint that answers with facts of the caller, as JSON."""
+        """An endpoint that answers with facts of the caller, as JSON.
+
+        If the page has seen facts with this tag already, only that is said, and nothing is logged.
+        """
 
         async def answer(request: Request) -> Response:
             caller, _ = await self.caller(request)
-            return await self._told(what, caller, threads, lambda: work(caller.owner, request))
+            seen = request.query_params.get("seen")
+            return await self._told(what, caller, threads, lambda: work(caller.owner, request), seen)
 
         return answer
 
     def change(
-        self, kind: type[T], work: Callable[[Visit, T], object], what: str, threads: ThreadPoolExecutor = WRITES
+        self, kind: type[T], work: Callable[[Visit, T], JsonObject], what: str, threads: ThreadPoolExecutor = WRITES
     ) -> Endpoint:
         """An endpoint that makes a change which the program of a page sends, and answers as JSON."""
 
@@ -256,10 +259,18 @@ class Visitors:
         return answer
 
     async def _told(
-        self, what: str, caller: Caller, threads: ThreadPoolExecutor, work: Callable[[], object]
+        self,
+        what: str,
+        caller: Caller,
+        threads: ThreadPoolExecutor,
+        work: Callable[[], JsonObject],
+        seen: str | None = None,
     ) -> Response:
         began = time.perf_counter()
-        answer = answers.json(await on_thread_of(threads, work))
+        facts = await on_thread_of(threads, work)
+        if seen is not None and facts.get("tag") == seen:
+            return answers.json({"same": True, "now": facts["now"]})
+        answer = answers.json(facts)
         self.tell(what, caller, began, len(answer.body))
         return answer
 

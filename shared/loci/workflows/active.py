@@ -6,8 +6,7 @@ from typing import Final, cast
 from loci.core.errors import LociError
 from loci.core.identity import SYSTEM, Owner
 from loci.core.json import JsonObject, string
-from loci.core.slots import Slots
-from loci.core.stores import Record, RecordStore, every, readable
+from loci.core.stores import Record, RecordStore, Slots, every, readable
 from loci.workflows.run import ENDED, Lease, Run
 from loci.workflows.runs import ALIVE, Runs
 

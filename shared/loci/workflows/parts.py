@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from loci.core.errors import Unavailable
 from loci.core.events import Tell, untold
 from loci.core.settings import Settings
-from loci.core.slots import Slots
-from loci.core.stores import RecordStore
+from loci.core.stores import RecordStore, Slots
 from loci.scratchpad.api import Scratchpad
 from loci.tools.approval_links import ApprovalLinks
 from loci.workflows.active import ASIDE, SLOT, ActiveOwners, ActiveRuns

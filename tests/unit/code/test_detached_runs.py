@@ -18,7 +18,7 @@ from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import LOCAL, LOCAL_CALLER, Caller, Owner
 from loci.core.json import JsonObject
 from loci.core.settings import load_settings
-from loci.core.slots import Slots
+from loci.core.stores import Slots
 from tests.support.damage import damage
 from tests.support.polling import until
 

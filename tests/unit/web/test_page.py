@@ -9,8 +9,7 @@ from html.parser import HTMLParser
 from loci.core.identity import LOCAL
 from loci.core.json import Json, JsonObject
 from loci.web.graph_routes import graph_file
-from loci.web.page import HtmlPage, embedded
-from loci.web.sign_in import sign_in_page
+from loci.web.page import HtmlPage, embedded, sign_in_page
 from tests.support.each import each
 from tests.unit.documents.conftest import Desk, desk
 

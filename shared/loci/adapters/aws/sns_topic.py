@@ -6,8 +6,7 @@ from typing import Any, Final
 from loci.adapters.aws.clients import Clients, explained
 from loci.core.errors import LociError
 from loci.core.settings import Recipient
-from loci.events.notice import Notice, as_text
-from loci.events.notices import Delivered, Delivery, Undelivered
+from loci.events.notices import Delivered, Delivery, Notice, Undelivered, as_text
 
 SUBJECT: Final = "Loci waits for your answer"
 RESOLUTIONS: Final = {

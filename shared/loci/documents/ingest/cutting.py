@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
-from loci.core.cores import cores
+from loci.core.background import cores
 from loci.core.errors import Refused, Unavailable
 from loci.core.worker_process import EndedError, Workers
 from loci.documents.content.markdown import ParsedDocument, parse

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from loci.core.errors import Refused
-from loci.core.opening import open_folder
+from loci.core.whole_files import open_folder
 from loci.documents.ingest.gitignore import Ignored, ignored_above
 from loci.documents.ingest.local_files import SKIPPED_FOLDERS, is_document
 from loci.documents.ingest.outcome import NOTHING_LEFT_OUT, FileFailure, LeftOut

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath
 
 from loci.core.errors import NotFound, Refused
-from loci.core.opening import open_file
+from loci.core.whole_files import open_file
 from loci.documents.document import Root
 from loci.documents.ingest.outcome import MissingFolder
 

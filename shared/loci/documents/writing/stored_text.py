@@ -11,9 +11,8 @@ from loci.core.errors import Conflict, NotFound, Refused
 from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
-from loci.core.opening import FILE, FOLDER, open_folder
 from loci.core.stores import BlobStore
-from loci.core.whole_files import hold
+from loci.core.whole_files import FILE, FOLDER, hold, open_folder
 from loci.documents.document import Root
 from loci.documents.ingest import local_files
 from loci.documents.ingest.local_files import blob_key

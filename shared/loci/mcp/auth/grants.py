@@ -24,7 +24,7 @@ from loci.core.identity import SYSTEM, Caller, Owner
 from loci.core.ids import content_id, random_id
 from loci.core.json import JsonObject, iso
 from loci.core.signing import Keyring
-from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
+from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable, update
 from loci.mcp.auth.api_keys import ACCESS, ApiKeys
 from loci.mcp.auth.oauth_clients import OAuthClient, OAuthClients, clients_of, host_of
 
@@ -290,22 +290,16 @@ class Grants:
         return self._without_key if by.issuer is None else by.issuer == self._issuer
 
     def _put(self, grant: Grant, version: str) -> None:
-        value = asdict(grant)
-        del value["id"]
-        ends = grant.until if grant.revoked is None else self._clock() + REMEMBERED_SECONDS
-        self._records.put(SYSTEM, KIND, grant.id, value, expect_version=version, expires_at=ends)
+        self._records.put(SYSTEM, KIND, grant.id, _stored(grant), expect_version=version, expires_at=grant.until)
 
     def _end(self, id: str) -> None:
         """Revoke the grant, whatever else happens to it at this moment."""
-        while found := self._read(id):
-            grant, version = found
-            if grant.revoked is not None:
-                return
-            try:
-                self._put(replace(grant, revoked=iso(self._clock())), version)
-            except Conflict:
-                continue
-            return
+
+        def ended(record: Record | None) -> JsonObject | None:
+            grant = read_or_none(record, grant_of)
+            return None if grant is None or grant.revoked else _stored(replace(grant, revoked=iso(self._clock())))
+
+        update(self._records, SYSTEM, KIND, id, ended, expires_at=self._clock() + REMEMBERED_SECONDS)
 
 
 def grants_of(host: "Host") -> Grants:
@@ -322,6 +316,10 @@ def granting_owners(records: RecordStore) -> list[Owner]:
 def grant_of(record: Record) -> Grant:
     """The grant of a record."""
     return _GRANT.validate_python({"id": record.key, **record.value})
+
+
+def _stored(grant: Grant) -> JsonObject:
+    return {name: value for name, value in asdict(grant).items() if name != "id"}
 
 
 def _prefix(owner: Owner) -> str:

@@ -21,7 +21,7 @@ from loci.core.errors import Conflict, LociError, Refused, Unavailable
 from loci.core.identity import SYSTEM
 from loci.core.ids import content_id, random_id
 from loci.core.json import JsonObject
-from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
+from loci.core.stores import ABSENT, Record, RecordStore, read_or_none, update
 
 if TYPE_CHECKING:
     from loci.mcp.module import Host
@@ -156,7 +156,6 @@ COUNTS: Final = "oauth_registrations"
 HOUR: Final = 3600.0
 MOST_OF_ADDRESS, MOST_IN_ALL = 20, 200
 """Programs that an address, and all addresses together, may bring in an hour."""
-TRIES: Final = 5
 SITE: Final = 48
 """Bits of the largest network of IPv6 that one home or firm gets (RFC 6177)."""
 _CLIENT: Final = TypeAdapter(OAuthClient)
@@ -249,20 +248,15 @@ class OAuthClients:
         """Count one more in this hour, for the network of the address. Raises `TooManyPrograms` after enough."""
         key = f"{what}.{int(self._clock() // HOUR)}"
         sender = hashlib.sha256(_network(address).encode("utf-8", "replace")).hexdigest()[:16]
-        for _ in range(TRIES):
-            record = self._records.get(SYSTEM, COUNTS, key)
+
+        def counted(record: Record | None) -> JsonObject:
             told = record.value if record else {}
             counts = {name: number for name, number in told.items() if isinstance(number, int)}
             if counts.get(sender, 0) >= MOST_OF_ADDRESS or sum(counts.values()) >= MOST_IN_ALL:
-                break
-            more: JsonObject = {**counts, sender: counts.get(sender, 0) + 1}
-            version, until = record.version if record else ABSENT, self._clock() + 2 * HOUR
-            try:
-                self._records.put(SYSTEM, COUNTS, key, more, expect_version=version, expires_at=until, durable=False)
-            except Conflict:
-                continue
-            return
-        raise TooManyPrograms("Too many programs have come in this hour", "Try again in an hour")
+                raise TooManyPrograms("Too many programs have come in this hour", "Try again in an hour")
+            return {**counts, sender: counts.get(sender, 0) + 1}
+
+        update(self._records, SYSTEM, COUNTS, key, counted, expires_at=self._clock() + 2 * HOUR, durable=False)
 
 
 def clients_of(host: "Host") -> OAuthClients:

@@ -12,7 +12,7 @@ from loci.core.errors import Conflict, Misconfigured, Refused
 from loci.core.identity import SYSTEM
 from loci.core.json import JsonObject, string
 from loci.core.settings import Settings
-from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
+from loci.core.stores import ABSENT, Record, RecordStore, read_or_none, update
 
 KIND: Final = "pin"
 TRIES: Final = "pin_tries"
@@ -66,21 +66,17 @@ class Pins:
 
     def _count_try(self) -> None:
         """Count a try before it is judged: tries at the same moment are no more than those one after another."""
-        while True:
-            record, now = self._records.get(SYSTEM, TRIES, TRIES), self._clock()
-            number, until = _tries(record) or (0, 0.0)
+
+        def counted(record: Record | None) -> JsonObject:
+            number, until = read_or_none(record, _tries) or (0, 0.0)
+            now = self._clock()
             if until > now:
                 what = f"Too many wrong PINs: wait {max(1, round(until - now))} s"
                 raise Refused(what, "Then try again", code="PIN_WAIT")
-            number += 1
-            is_last = number >= MOST_WRONG
-            value: JsonObject = {"number": 0 if is_last else number, "until": now + WAIT_SECONDS if is_last else 0.0}
-            try:
-                version = record.version if record else ABSENT
-                self._records.put(SYSTEM, TRIES, TRIES, value, expect_version=version, durable=False)
-            except Conflict:
-                continue
-            return
+            is_last = number + 1 >= MOST_WRONG
+            return {"number": 0 if is_last else number + 1, "until": now + WAIT_SECONDS if is_last else 0.0}
+
+        update(self._records, SYSTEM, TRIES, TRIES, counted, durable=False)
 
     def _hash(self) -> str | None:
         record = self._records.get(SYSTEM, KIND, KIND)
@@ -116,9 +112,9 @@ def pin_hash(pin: str) -> str:
     return "$".join(("scrypt", base64.b64encode(salt).decode(), base64.b64encode(_scrypt(pin, salt)).decode()))
 
 
-def _tries(record: Record | None) -> tuple[int, float] | None:
+def _tries(record: Record) -> tuple[int, float]:
     """How many wrong PINs came one after another, and until when the next one waits."""
-    return read_or_none(record, lambda one: (cast("int", one.value["number"]), cast("float", one.value["until"])))
+    return cast("int", record.value["number"]), cast("float", record.value["until"])
 
 
 def _is_hash(text: str) -> bool:

@@ -8,7 +8,7 @@ import anyio
 from pydantic import BaseModel, ValidationError
 from starlette.types import Message, Receive
 
-from loci.core.json_shape import shape_fault
+from loci.core.json import shape_fault
 from loci.mcp.http.refusal import Refusal, not_json
 
 LARGEST = 4 * 1024 * 1024

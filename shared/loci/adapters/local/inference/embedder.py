@@ -9,7 +9,7 @@ from loci.adapters.local.inference.current_model import CurrentModel, LoadedMode
 from loci.adapters.local.inference.model_session import give_memory_back
 from loci.adapters.local.inference.native_calls import NATIVE_CALLS
 from loci.adapters.local.inference.tokenizer import Encoded, by_length
-from loci.core.cores import cores
+from loci.core.background import cores
 from loci.core.errors import Unavailable
 from loci.model_store.manifests import Embeds, Manifest
 from loci.search.inference import Embedding, EmbeddingModel, QueryEmbedding, Scale, estimated_tokens

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from loci.adapters.local.inference.native_calls import NATIVE_CALLS
 from loci.adapters.local.inference.tokenizer import Encoded
-from loci.core.cores import cores
+from loci.core.background import cores
 from loci.core.errors import Unavailable
 
 if TYPE_CHECKING:
