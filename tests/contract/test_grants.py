@@ -107,7 +107,6 @@ def test_a_second_exchange_of_a_code_ends_the_tokens_of_the_first(parts: Parts) 
     assert parts.is_good(tokens)
     assert parts.grants.with_code(code, "client-1") is None
     assert not parts.is_good(tokens)
-    assert parts.grants.allowed(ANN, "client-1", REDIRECT) is None  # the person is asked again
 
 
 @on_moto_too
@@ -184,7 +183,6 @@ def test_a_grant_that_nobody_renews_ends(parts: Parts, clock: Clock) -> None:
     clock.now += UNUSED_SECONDS + 1
     assert parts.grants.renewable(tokens.renews, "client-1") is None
     assert parts.grants.list() == []
-    assert parts.grants.allowed(ANN, "client-1", REDIRECT) is None
 
 
 def end_by_key(parts: Parts) -> None:
@@ -205,12 +203,10 @@ def test_what_is_revoked_ends_all(parts: Parts, end: Callable[[Parts], None], cl
     clock.now += 1  # the times of consents and of their ends have seconds
     parts = replace(parts, key=parts.keys.create(ANN, "phone")[0].id)
     tokens = parts.tokens()
-    assert parts.grants.allowed(ANN, "client-1", REDIRECT) is not None
     end(parts)
     assert not parts.is_good(tokens)
     assert parts.grants.renewable(tokens.renews, "client-1") is None
     assert parts.grants.list() == parts.grants.of(ANN) == []
-    assert parts.grants.allowed(ANN, "client-1", REDIRECT) is None
 
 
 @on_moto_too
@@ -225,7 +221,6 @@ def test_an_owner_sees_each_grant_of_a_client_newest_first_also_after_renewals(p
     assert parts.grants.of(BOB) == []
     parts.grants.revoke(held[1].id, ANN)
     assert (parts.is_good(parts.renewed(second)), parts.grants.renewable(first.renews, "client-1")) == (True, None)
-    assert parts.grants.allowed(ANN, "client-1", REDIRECT) is None  # who ends any of a client's is asked again
     assert [one.id for one in parts.grants.of(ANN)] == [held[0].id]
 
 
@@ -235,30 +230,6 @@ def test_nobody_ends_a_grant_of_another_owner(parts: Parts) -> None:
     with pytest.raises(NotFound, match="/ui/settings"):
         parts.grants.revoke(grant.id, BOB)
     assert parts.is_good(tokens)
-    assert parts.grants.allowed(ANN, "client-1", REDIRECT) == grant
-
-
-def test_a_consent_is_its_owners_and_remembered_with_a_connection_only(parts: Parts) -> None:
-    code = parts.code(replace(ASKED, scopes=("files:read",)))
-    assert parts.grants.allowed(ANN, "client-1", REDIRECT) is None
-    assert parts.grants.exchange(code, "client-1")
-    allowed = parts.grants.allowed(ANN, "client-1", REDIRECT)
-    assert allowed is not None
-    assert allowed == parts.grants.list()[0]
-    assert (allowed.scopes, allowed.resource) == (("files:read",), MCP)
-    assert parts.grants.allowed(BOB, "client-1", REDIRECT) is None
-    assert parts.grants.allowed(ANN, "client-2", REDIRECT) is None
-    assert parts.grants.allowed(ANN, "client-1", f"{REDIRECT}/other") is None
-
-
-def test_who_ended_a_connection_is_asked_once_more_and_remembered_again(parts: Parts, clock: Clock) -> None:
-    parts.tokens()
-    clock.now += 1
-    parts.grants.revoke(parts.grants.of(ANN)[0].id, ANN)
-    clock.now += 1
-    assert parts.grants.allowed(ANN, "client-1", REDIRECT) is None
-    parts.tokens()
-    assert parts.grants.allowed(ANN, "client-1", REDIRECT) == parts.grants.of(ANN)[0]
 
 
 def test_a_consent_whose_code_was_not_exchanged_is_no_connection(parts: Parts, clock: Clock) -> None:
@@ -381,7 +352,6 @@ def test_it_ends_after_thirty_days_however_often_it_is_renewed(
     assert not parts.is_good(tokens)
     assert parts.grants.renewable(tokens.renews, "client-1") is None
     assert parts.grants.list() == []
-    assert parts.grants.allowed(ANN, "client-1", REDIRECT) is None
 
 
 @each("issuer", [None, "https://another.example.com"])
@@ -393,5 +363,3 @@ def test_it_ends_where_nobody_signs_in_there_any_more(
     later = of_issuer(issuer)
     assert not later.is_good(tokens)
     assert later.grants.renewable(tokens.renews, "client-1") is None
-    assert later.grants.allowed(ANN, "client-1", REDIRECT) is None
-    assert parts.grants.allowed(ANN, "client-1", REDIRECT) is not None

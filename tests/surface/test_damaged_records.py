@@ -280,7 +280,6 @@ def test_what_clients_were_allowed_is_gone_with_its_record(app: App, spoil: Dama
     resource = f"{app.settings.base_url}/mcp"
     assert grants_of(app).list() == []
     assert grants_of(app).caller_of(given.access, [resource]) is None
-    assert grants_of(app).allowed(ANN, CLIENT, "https://client.test/callback") is None
     assert clients_of(app).get(CLIENT) is None
     damaged = {
         f"oauth_grant {grant.id}",

@@ -395,27 +395,9 @@ class _Head:
 
     def _floor(self, value: Any, schema: Schema) -> int:
         """The size of the smallest form. Each value is measured once: they nest."""
-        known = self._floors.get(id(value))
-        if known is None:
-            known = self._floors[id(value)] = self._smallest(value, schema)
-        return known
-
-    def _smallest(self, value: Any, schema: Schema) -> int:
-        schema = self._plain(schema, value)
-        match value:
-            case str():
-                return _size(value if UNCUTTABLE & schema.keys() else _cut(value, 0))
-            case list():
-                items = cast("list[Any]", value)[: schema.get("minItems", 0)]
-                return 2 + sum(self._floor(item, schema.get("items", EMPTY)) + 1 for item in items)
-            case dict():
-                fields: Schema = schema.get("properties", {})
-                parts = cast("dict[str, Any]", value)
-                return 2 + sum(
-                    _size(name) + 2 + self._floor(parts[name], below) for name, below in fields.items() if name in parts
-                )
-            case _:
-                return _size(value)
+        if id(value) not in self._floors:
+            self._floors[id(value)] = _size(self.of(value, schema, 0))
+        return self._floors[id(value)]
 
     def _plain(self, schema: Schema, value: Any) -> Schema:
         """Follow references, and pick the alternative that fits the value."""

@@ -22,10 +22,10 @@ SAFE: Final = {
 }
 
 
-def html(page: HtmlPage, status: int = 200) -> Response:
+def html(page: HtmlPage) -> Response:
     """Send the page with its security policy."""
     return HTMLResponse(
-        page.html, status, {**SAFE, "Content-Security-Policy": f"{page.policy}; frame-ancestors 'none'"}
+        page.html, page.status, {**SAFE, "Content-Security-Policy": f"{page.policy}; frame-ancestors 'none'"}
     )
 
 

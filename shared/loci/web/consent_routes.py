@@ -47,9 +47,7 @@ class ConsentRoutes:
 
         async def show(visit: Visit) -> Response:
             caller = visit.caller
-            by = await self._by(request, caller)
-            if await on_thread(self._consents.is_known, wish, caller.owner):
-                return _away(await on_thread(self._consents.allow, wish, caller.owner, by, wish.asked.scopes))
+            await self._by(request, caller)
             page = _page(wish, sealed, visit.form(sealed))
             self._visitors.tell("ui_consent", caller, time.perf_counter(), len(page.html))
             return answers.html(page)

@@ -52,7 +52,7 @@ class HtmlPage:
 
     html: str
     policy: str
-    status: int = 200
+    status: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +110,7 @@ def filled(
     programs: Sequence[str] = (),
     connects: Sequence[str] = (),
     leads: Sequence[str] = (),
+    status: int = 200,
 ) -> HtmlPage:
     """Fill a template. Only its own styles and programs take effect, and it asks these origins only.
 
@@ -136,7 +137,7 @@ def filled(
     if body is not None:
         whole = whole.replace("{{body}}", _static(body))
     # In one go: what is put in is never looked through for places.
-    return HtmlPage(PLACE.sub(lambda found: places[found[1]], whole), policy)
+    return HtmlPage(PLACE.sub(lambda found: places[found[1]], whole), policy, status)
 
 
 def embedded(value: JsonObject) -> str:
@@ -184,7 +185,7 @@ ISSUER: Final = "issuer"
 """The address, beside the other pages, that leads to the issuer."""
 
 
-def sign_in_page(to: str, problem: str = "", issuer: str | None = None) -> HtmlPage:
+def sign_in_page(to: str, problem: str, issuer: str | None, status: int) -> HtmlPage:
     """The form. It says what was wrong the last time, and leads to the page that the visitor came for."""
     said = f'<p class="problem" role="alert">{html.escape(problem)}</p>' if problem else ""
     places = {"problem": said, "to": html.escape(to), "issuer": _leads_to(issuer, to) if issuer else ""}
@@ -196,6 +197,7 @@ def sign_in_page(to: str, problem: str = "", issuer: str | None = None) -> HtmlP
         styles=SIGN_IN,
         programs=["sign_in"],
         connects=[OWN],
+        status=status,
     )
 
 

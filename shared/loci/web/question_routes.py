@@ -4,7 +4,6 @@ import html
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote
 
@@ -213,8 +212,7 @@ def _text(text: str) -> str:
 
 
 def _filled(title: str, told: str, status: int = 200) -> HtmlPage:
-    page = filled("words.html", {"body": told}, title=title, styles=STYLES, connects=[OWN])
-    return replace(page, status=status)
+    return filled("words.html", {"body": told}, title=title, styles=STYLES, connects=[OWN], status=status)
 
 
 LONGEST_SHOWN: Final = 20_000
@@ -279,7 +277,7 @@ class QuestionRoutes:
         began = time.perf_counter()
         page = await on_thread_of(WRITES, self._answered, visit, token, given)
         self._visitors.tell("ui_approve", visit.caller, began, len(page.html))
-        return answers.html(page, page.status)
+        return answers.html(page)
 
     def _answered(self, visit: Visit, token: str, given: dict[str, str]) -> HtmlPage:
         owner, caller, approved = visit.caller.owner, visit.caller, given["answer"] == "approve"

@@ -107,5 +107,4 @@ def _gone(error: NotFound) -> HtmlPage:
     told = (
         f'<p>{html.escape(error.what)}.</p><p>{html.escape(error.resolution)}.</p><p><a href="../runs">All runs</a></p>'
     )
-    page = filled("words.html", {"body": told}, title="No such run", styles=SIGN_IN, connects=[OWN])
-    return HtmlPage(page.html, page.policy, 404)
+    return filled("words.html", {"body": told}, title="No such run", styles=SIGN_IN, connects=[OWN], status=404)

@@ -23,7 +23,7 @@ from loci.mcp.threads import THREADS, WRITES, on_thread, on_thread_of
 from loci.web import answers
 from loci.web.module import PagesHost
 from loci.web.page import PLACES, USUAL, HtmlPage, sign_in_page
-from loci.web.visit import FIELD, FormTokens, T, Visit, posted_form
+from loci.web.visit import T, Visit, posted_form
 
 COOKIE: Final = "loci_visit"
 SECONDS: Final = 3600
@@ -56,42 +56,29 @@ class BrowserSessions:
             case _:
                 pass
 
-    def caller_of(self, kept: str) -> Caller | None:
-        """The caller who signed in; None if the cookie is forged or too old, or the key was revoked."""
-        claims = self._seal.open(kept) or {}
-        match claims:
+    def visitor(self, kept: str) -> tuple[Caller, SignedInBy] | None:
+        """Who signed in, and how; None if the cookie is forged, ended or too old, or the key was revoked."""
+        match self._seal.open(kept):
             case {
                 "n": str(name),
                 "t": str(tenant),
                 "s": str(subject),
-                "k": key,
+                "k": str() | None as key,
                 "e": float() | int() as ends,
-            } if ends > self._clock():
-                owner = Owner(tenant, subject)
-                issuer = claims.get("i")
-                if self._is_ended(name) or (issuer is not None and issuer != self._issuer):
+                **more,
+            } if ends > self._clock() and self._records.get(SYSTEM, KIND, name) is None:
+                owner, issuer = Owner(tenant, subject), more.get("i")
+                by = SignedInBy(key, str(issuer) if issuer is not None else None)
+                if by.issuer not in (None, self._issuer):
                     return None
                 if key is None:
-                    return Caller(owner, "token", is_person=issuer is not None)
-                known = self._keys.by_id(str(key))
+                    return Caller(owner, "token", is_person=by.issuer is not None), by
+                known = self._keys.by_id(key)
                 if known is None or known.owner != owner:
                     return None
-                return Caller(owner, "key", is_person=known.is_person, name=known.name, credential=known.id)
+                return Caller(owner, "key", is_person=known.is_person, name=known.name, credential=known.id), by
             case _:
                 return None
-
-    def way_of(self, kept: str) -> SignedInBy | None:
-        """How the browser signed in, if it was with a key or at the issuer, and the cookie is good."""
-        match self._seal.open(kept) if self.caller_of(kept) else None:
-            case {"k": str(key)}:
-                return SignedInBy(key)
-            case {"i": str(issuer)}:
-                return SignedInBy(issuer=issuer)
-            case _:
-                return None
-
-    def _is_ended(self, name: str) -> bool:
-        return self._records.get(SYSTEM, KIND, name) is not None
 
 
 def set_cookie(value: str, *, seconds: int, secure: bool, name: str = COOKIE, site: str = "Strict") -> str:
@@ -117,7 +104,7 @@ class Visitors:
         self._gate = Gate(app, is_open=is_open)
         self._addresses = Addresses(app.settings, is_open=is_open)
         self._sessions = BrowserSessions(app, clock)
-        self._tokens = FormTokens(app.keyring)
+        self._forms = app.keyring.seal("form")
 
     def check_address(self, headers: Headers, *, writes: bool) -> None:
         """Refuse a change that no page of Loci sent: a foreign page could sign somebody in, or add a file."""
@@ -130,16 +117,17 @@ class Visitors:
         if "apikey" in request.query_params and _is_led_here(request.headers):
             raise Refusal(403, "A link of another site must not say who you are. Open Loci yourself")
         kept = request.cookies.get(COOKIE)
-        if kept and not _shows(request) and (caller := await on_thread(self._sessions.caller_of, kept)):
-            return caller, True
+        if kept and not _shows(request) and (visitor := await on_thread(self._sessions.visitor, kept)):
+            return visitor[0], True
         # A token is for the endpoint. A challenge says where to get one for it.
         return await self._recognised(request.scope, request.headers), False
 
     async def way_of(self, request: Request) -> SignedInBy | None:
         """The API key with which the visitor came or signed in, or the issuer; None if it was neither."""
         kept = request.cookies.get(COOKIE)
-        if kept and not _shows(request) and (way := await on_thread(self._sessions.way_of, kept)):
-            return way
+        if kept and not _shows(request) and (visitor := await on_thread(self._sessions.visitor, kept)):
+            by = visitor[1]
+            return by if by.key or by.issuer else None
         shown = request.headers.get("authorization", "").partition(" ")[2] or request.headers.get("x-api-key", "")
         key = self._app.api_keys.id_in(shown.strip())
         return SignedInBy(key) if key else None
@@ -147,7 +135,7 @@ class Visitors:
     async def visit(self, request: Request) -> Visit:
         """The visit that the request is."""
         caller, is_kept = await self.caller(request)
-        return Visit(request, caller, request.cookies.get(COOKIE, "") if is_kept else "", self._tokens)
+        return Visit(request, caller, request.cookies.get(COOKIE, "") if is_kept else "", self._forms)
 
     def page(self, name: str, show: Callable[[Visit], Awaitable[Response]]) -> Endpoint:
         """An endpoint that shows a page; its name is its address below `/ui`.
@@ -181,7 +169,7 @@ class Visitors:
 
     def asked(self, to: str, problem: str = "", status: int = 200) -> Response:
         """The form, and what was wrong the last time."""
-        return answers.html(sign_in_page(to, problem, issuer=self._app.settings.signs_in_at), status)
+        return answers.html(sign_in_page(to, problem, self._app.settings.signs_in_at, status))
 
     async def sign_in(self, request: Request) -> Response:
         """Take the form: set the cookie, or say what is wrong."""
@@ -206,9 +194,9 @@ class Visitors:
 
     async def sign_out(self, request: Request) -> Response:
         """Take the cookie back. A page of the very sign-in asks for it, or there is none to end."""
-        kept, fields = request.cookies.get(COOKIE, ""), await posted_form(request)
-        if kept and (caller := await on_thread(self._sessions.caller_of, kept)):
-            self._tokens.check(fields.get(FIELD, [""])[0], caller.owner, kept)
+        kept = request.cookies.get(COOKIE, "")
+        if kept and (visitor := await on_thread(self._sessions.visitor, kept)):
+            await Visit(request, visitor[0], kept, self._forms).posted()
             await on_thread(self._sessions.end, kept)
         answer = answers.away("sign-in")
         answer.headers["Set-Cookie"] = set_cookie("", seconds=0, secure=self.is_secure(request))
@@ -227,7 +215,7 @@ class Visitors:
             began = time.perf_counter()
             made = await on_thread_of(THREADS, make, visit)
             self.tell(what or f"ui_{name}", visit.caller, began, len(made.html))
-            return answers.html(made, made.status)
+            return answers.html(made)
 
         return self.page(name, show)
 

@@ -89,7 +89,7 @@ def test_the_page_names_no_address() -> None:
 
 
 def test_what_was_wrong_at_the_sign_in_is_text() -> None:
-    assert "<b>" not in sign_in_page("graph", "<b>bold</b>").html
+    assert "<b>" not in sign_in_page("graph", "<b>bold</b>", None, 401).html
 
 
 def test_what_a_document_says_reaches_the_page_from_its_file(desk: Desk) -> None:

@@ -10,7 +10,7 @@ import hmac
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -24,7 +24,7 @@ from loci.core.identity import SYSTEM, Caller, Owner
 from loci.core.ids import content_id, random_id
 from loci.core.json import JsonObject, iso
 from loci.core.signing import Keyring
-from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable, update
+from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
 from loci.mcp.auth.api_keys import ACCESS, ApiKeys
 from loci.mcp.auth.oauth_clients import OAuthClient, OAuthClients, clients_of, host_of
 
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 KIND: Final = "oauth_grant"
 CODE_SECONDS: Final = 60.0
-REMEMBERED_SECONDS: Final = 365 * 24 * 3600.0
-"""A consent is forgotten so long after it was given, even if its grant goes on; and so is that a grant was revoked."""
 ACCESS_SECONDS: Final = 3600
 UNUSED_SECONDS: Final = 30 * 24 * 3600.0
 """A grant ends if its client has not renewed its token for so long: on AWS, the secret that seals it lives as long."""
@@ -85,7 +83,6 @@ class Grant(AskedGrant):
     """The time at which the client got its newest tokens."""
     generation: int | None = None
     """The number of renewals of its token. None: the client has not exchanged the code yet."""
-    revoked: str | None = None
 
     @property
     def place(self) -> str:
@@ -209,12 +206,13 @@ class Grants:
 
     def of(self, owner: Owner) -> Sequence[Grant]:
         """The owner's grants that hold, newest first."""
-        mine = [one for one in self._each_of(owner) if self._is_connected(one)]
+        found = readable(every(self._records, SYSTEM, KIND, _prefix(owner)), grant_of)
+        mine = [one for one in found if one.owner == owner and self._is_connected(one)]
         return sorted(mine, key=lambda one: (one.created, one.id), reverse=True)
 
     @freeing()
     def revoke(self, id: str, owner: Owner | None = None) -> Grant:
-        """End a grant, of this owner if one is named. The next time, its client asks them again."""
+        """End a grant, of this owner if one is named."""
         found = self._read(id)
         grant = found and found[0]
         if grant is None or owner not in (None, grant.owner):
@@ -228,14 +226,6 @@ class Grants:
         found = self._named(token, ACCESS if token.startswith(ACCESS) else RENEWS)
         if found and found[0].client == client:
             self._end(found[0].id)
-
-    def allowed(self, owner: Owner, client: str, redirect: str) -> Grant | None:
-        """Return the newest grant of the client at this redirect, if it holds and is no older than the last revoked."""
-        mine = [one for one in self._each_of(owner) if one.client == client]
-        revoked = max((one.revoked for one in mine if one.revoked), default="")
-        held = [one for one in mine if self._is_connected(one) and one.redirect == redirect and one.created > revoked]
-        grant = max(held, key=lambda one: one.created, default=None)
-        return grant if grant and self._clock() < _began(grant) + REMEMBERED_SECONDS else None
 
     def _with_code(self, code: str, client: str) -> tuple[Grant, str] | None:
         found = self._read(code.partition(".")[0])
@@ -262,7 +252,7 @@ class Grants:
         """The grant that a token with this beginning names, the version of its record, and what else the token says."""
         claims = self._seals[begin].open(token.removeprefix(begin)) or {}
         found = self._read(str(claims.get("g", "")))
-        return (*found, claims) if found and found[0].revoked is None else None
+        return (*found, claims) if found else None
 
     def _read(self, id: str) -> tuple[Grant, str] | None:
         """The grant and the version of its record."""
@@ -270,17 +260,12 @@ class Grants:
         grant = read_or_none(record, grant_of)
         return (grant, record.version) if record and grant else None
 
-    def _each_of(self, owner: Owner) -> Iterator[Grant]:
-        """Each grant of the owner, also those that have ended."""
-        found = readable(every(self._records, SYSTEM, KIND, _prefix(owner)), grant_of)
-        return (one for one in found if one.owner == owner)
-
     def _is_connected(self, grant: Grant) -> bool:
         return grant.generation is not None and self._holds(grant)
 
     def _holds(self, grant: Grant) -> bool:
-        """True if nobody has revoked it, nor the key with which the person signed in."""
-        return grant.revoked is None and self._signs_in(grant.owner, grant.by) and self._clock() < grant.until
+        """True if it has not ended by itself, and nobody has revoked the key with which the person signed in."""
+        return self._signs_in(grant.owner, grant.by) and self._clock() < grant.until
 
     def _signs_in(self, owner: Owner, by: SignedInBy) -> bool:
         """True if the person could still sign in so."""
@@ -290,16 +275,12 @@ class Grants:
         return self._without_key if by.issuer is None else by.issuer == self._issuer
 
     def _put(self, grant: Grant, version: str) -> None:
-        self._records.put(SYSTEM, KIND, grant.id, _stored(grant), expect_version=version, expires_at=grant.until)
+        value = {name: one for name, one in asdict(grant).items() if name != "id"}
+        self._records.put(SYSTEM, KIND, grant.id, value, expect_version=version, expires_at=grant.until)
 
     def _end(self, id: str) -> None:
-        """Revoke the grant, whatever else happens to it at this moment."""
-
-        def ended(record: Record | None) -> JsonObject | None:
-            grant = read_or_none(record, grant_of)
-            return None if grant is None or grant.revoked else _stored(replace(grant, revoked=iso(self._clock())))
-
-        update(self._records, SYSTEM, KIND, id, ended, expires_at=self._clock() + REMEMBERED_SECONDS)
+        """End the grant, whatever else happens to it at this moment: no renewal writes over what is gone."""
+        self._records.remove(SYSTEM, KIND, id)
 
 
 def grants_of(host: "Host") -> Grants:
@@ -316,10 +297,6 @@ def granting_owners(records: RecordStore) -> list[Owner]:
 def grant_of(record: Record) -> Grant:
     """The grant of a record."""
     return _GRANT.validate_python({"id": record.key, **record.value})
-
-
-def _stored(grant: Grant) -> JsonObject:
-    return {name: value for name, value in asdict(grant).items() if name != "id"}
 
 
 def _prefix(owner: Owner) -> str:
@@ -383,18 +360,6 @@ class Consents:
             case _:
                 pass
         raise NotFound("This question is too old, or nobody asked it", "Connect again in your client")
-
-    def is_known(self, wish: Wish, owner: Owner) -> bool:
-        """True if the person need not be asked again.
-
-        A redirect to a program on the person's machine is no proof of who gets the code, so there Loci always asks.
-        """
-        if not wish.asked.redirect.startswith("https://"):
-            return False
-        grant = self._grants.allowed(owner, wish.client.id, wish.asked.redirect)
-        if grant is None or grant.resource != wish.asked.resource:
-            return False
-        return set(wish.asked.scopes) <= set(grant.scopes)
 
     def allow(self, wish: Wish, owner: Owner, by: SignedInBy, scopes: Sequence[str]) -> str:
         """The address to which the browser goes with the code."""

@@ -6,7 +6,6 @@ import os
 import socket
 import struct
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
@@ -18,6 +17,10 @@ Peer = Literal["own", "other", "unseen", "untold"]
 own: the server's own user, or root. other: another user. unseen: the kernel shows nobody, as it does for a socket that
 is closed already and for one outside the container. untold: Loci cannot ask this system.
 """
+End = tuple[bytes, int]
+"""The address and the port of an end of a connection."""
+MAPPED: Final = bytes(10) + b"\xff\xff"
+"""Before an IPv4 address that is written as one of IPv6."""
 STATE: Final = "loci.peer"
 SOCK_DIAG_BY_FAMILY: Final = 20
 """The kind of a question to the kernel about one socket, and of its answer (linux/sock_diag.h)."""
@@ -35,7 +38,7 @@ def peer_at(connection: socket.socket) -> Peer:
     if sys.platform != "linux":
         return "untold"
     try:
-        user = user_of(End.of(connection.getpeername()), End.of(connection.getsockname()))
+        user = user_of(_end(connection.getpeername()), _end(connection.getsockname()))
         # If the peer has ended the connection with a reset, somebody else may have its port by now: then this raises.
         connection.getpeername()
     except OSError:
@@ -43,37 +46,6 @@ def peer_at(connection: socket.socket) -> Peer:
     if user is None:
         return "unseen"
     return "own" if user in (0, os.geteuid()) else "other"
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """An end of a connection. An IPv4 address that is written as one of IPv6 is IPv4."""
-
-    address: bytes
-    port: int
-
-    @staticmethod
-    def of(name: tuple[str, int]) -> "End":
-        """The end with the name that a socket gives it."""
-        address = ipaddress.ip_address(name[0].partition("%")[0])
-        if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
-            address = address.ipv4_mapped
-        return End(address.packed, name[1])
-
-    @property
-    def is_ipv4(self) -> bool:
-        """True if the address is IPv4."""
-        return len(self.address) == 4
-
-    @property
-    def mapped(self) -> "End":
-        """The same end, with its IPv4 address written as one of IPv6."""
-        return End(bytes(10) + b"\xff\xff" + self.address, self.port)
-
-    def in_table(self) -> str:
-        """The end as `/proc/net/tcp` and `tcp6` write it."""
-        words = struct.unpack(f"={len(self.address) // 4}I", self.address)
-        return "".join(f"{word:08X}" for word in words) + f":{self.port:04X}"
 
 
 def user_of(there: End, here: End) -> int | None:
@@ -84,27 +56,35 @@ def user_of(there: End, here: End) -> int | None:
         if error.errno not in (errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT, errno.EPERM, errno.EACCES):
             raise
     # Some kernels and containers let nobody ask about one socket. The tables of all sockets take milliseconds.
-    if there.is_ipv4 and (user := user_in(Path("/proc/net/tcp").read_text("ascii"), there, here)) is not None:
-        return user
-    ends = (there.mapped, here.mapped) if there.is_ipv4 else (there, here)
-    return user_in(Path("/proc/net/tcp6").read_text("ascii"), *ends)
+    mapped = [(MAPPED + address if len(address) == 4 else address, port) for address, port in (there, here)]
+    for table, ends in (("tcp", (there, here)), ("tcp6", mapped)):
+        found = Path(f"/proc/net/{table}").read_text("ascii").partition(f": {' '.join(map(_in_table, ends))} ")[2]
+        if found:
+            # Behind the ends: the state, queues, timers and retries; then the user, a timeout, and the inode of the
+            # socket, which is 0 if no program holds it any more.
+            row = found.split("\n", 1)[0].split()
+            return int(row[4]) if int(row[6]) else None
+    return None
 
 
-def user_in(table: str, there: End, here: End) -> int | None:
-    """The user in the row of a socket; None if there is no such row, or if no program holds the socket."""
-    begin = table.find(f": {there.in_table()} {here.in_table()} ")
-    if begin < 0:
-        return None
-    row = table[begin:].split("\n", 1)[0].split()
-    user, inode = int(row[7]), int(row[9])
-    return user if inode else None
+def _end(name: tuple[str, int]) -> End:
+    """The end with the name that a socket gives it. An IPv4 address that is written as one of IPv6 is IPv4."""
+    address = ipaddress.ip_address(name[0].partition("%")[0])
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).packed, name[1]
+
+
+def _in_table(end: End) -> str:
+    """The end as `/proc/net/tcp` and `tcp6` write it."""
+    words = struct.unpack(f"={len(end[0]) // 4}I", end[0])
+    return "".join(f"{word:08X}" for word in words) + f":{end[1]:04X}"
 
 
 def _user_by_netlink(there: End, here: End) -> int | None:
     """Ask the kernel about the one socket: that takes microseconds, however many there are."""
-    family = socket.AF_INET if there.is_ipv4 else socket.AF_INET6
-    ports = struct.pack("!HH", there.port, here.port)
-    ends = ports + there.address.ljust(16, b"\0") + here.address.ljust(16, b"\0")
+    family = socket.AF_INET if len(there[0]) == 4 else socket.AF_INET6
+    ports = struct.pack("!HH", there[1], here[1])
+    ends = ports + there[0].ljust(16, b"\0") + here[0].ljust(16, b"\0")
     of_any_state, of_any_cookie = 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF_FFFF
     asked = struct.pack("=BBBxI36sIQ", family, socket.IPPROTO_TCP, 0, of_any_state, ends, 0, of_any_cookie)
     header = struct.pack("=IHHII", HEADER + len(asked), SOCK_DIAG_BY_FAMILY, 1, 0, 0)
