@@ -13,7 +13,6 @@ from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from loci.web import visit
-from loci.web.page import MOVED
 from loci.web.routes import Pages
 from loci.web.visit import LARGEST_FORM
 from loci.web.visitors import COOKIE, SECONDS
@@ -74,7 +73,7 @@ def test_the_host_alone_leads_to_the_pages_and_an_unknown_page_says_where_to_beg
 
 
 def test_without_a_credential_a_program_is_refused(door: Door, app: App) -> None:
-    open_to_all = {"/", "/ui", "/ui/", "/ui/sign-in", "/ui/sign-out", *(f"/ui/{old}" for old in MOVED)}
+    open_to_all = {"/", "/ui", "/ui/", "/ui/sign-in", "/ui/sign-out"}
     asks = [(method, one) for method in ("GET", "POST") for one in paths(app, method) if one not in open_to_all]
     assert {"/ui/graph", "/ui/files", "/ui/files/list", "/ui/tools/ask"} <= {target for _, target in asks}
     for method, target in (*asks, ("GET", "/ui/search/documents/ann")):

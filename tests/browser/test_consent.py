@@ -141,7 +141,7 @@ def test_a_connection_is_ended_by_keyboard_and_its_page_fits_in_light_and_dark(
     _asked_for_consent(browser, served)
     browser.run(CLICK, "button[value=allow]")
     token = served.token(served.answer()["code"])["access_token"]
-    browser.go(f"{served.url}/ui/connections")
+    browser.go(f"{served.url}/ui/settings")
     browser.until("location.pathname === '/ui/settings' && document.querySelector('#connections h3')")
     assert "A notebook" in browser.run("return document.querySelector('#connections h3').innerText")
     browser.run(CLICK, "#connections .gone")
@@ -151,7 +151,7 @@ def test_a_connection_is_ended_by_keyboard_and_its_page_fits_in_light_and_dark(
             browser.resize(width, 800)
             assert browser.run("return document.documentElement.scrollWidth") <= width, (width, scheme)
             assert barriers(browser) == [], (width, scheme)
-    browser.go(f"{served.url}/ui/connections")
+    browser.go(f"{served.url}/ui/settings")
     browser.run("document.getElementById('content').focus()")
     tab_to(browser, "#connections .gone")
     browser.press("Enter")

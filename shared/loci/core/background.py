@@ -11,14 +11,13 @@ from typing import Final
 
 from loci.core.errors import LociError
 
+MOST_WAITING: Final = 10_000
+IDLE_SECONDS: Final = 1.0
+
 
 def cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-MOST_WAITING: Final = 10_000
-IDLE_SECONDS: Final = 1.0
 
 
 class Background:

@@ -11,6 +11,13 @@ JsonObject = dict[str, Json]
 _HALF: Final = re.compile(r"[\ud800-\udfff]")
 """Half of a surrogate pair: JSON can write it, UTF-8 cannot."""
 _ESCAPED: Final = re.compile(r"\\u[dD]")
+LAST_SECOND: Final = 253_402_300_799.0
+"""The end of the year 9999: no calendar goes further."""
+AT_ONCE: Final = 1 << 16
+"""Bytes: what is counted takes no room beside them, however much it is."""
+STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+NO_BRACKETS: Final = bytes(set(range(256)) - STEPS.keys())
+Fault = Literal["too many", "too deep"]
 
 
 def read_whole(text: str) -> Json:
@@ -39,21 +46,9 @@ def string(value: Json) -> str:
     return value
 
 
-LAST_SECOND: Final = 253_402_300_799.0
-"""The end of the year 9999: no calendar goes further."""
-
-
 def iso(seconds: float) -> str:
     """Return the time in UTC, to the second, such as 2026-01-17T12:34:56Z."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-AT_ONCE: Final = 1 << 16
-"""Bytes: what is counted takes no room beside them, however much it is."""
-STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
-NO_BRACKETS: Final = bytes(set(range(256)) - STEPS.keys())
-
-Fault = Literal["too many", "too deep"]
 
 
 def shape_fault(raw: bytes, most: int, deepest: int) -> Fault | None:

@@ -20,6 +20,16 @@ from loci.core.ids import content_id
 PREFIX = "LOCI_"
 INSIDE = "LOCI_INSIDE"
 """The variable of each tool server that Loci starts: no program that the server starts in turn has a person."""
+RecipientKind = Literal["json", "slack", "teams", "sns"]
+_RECIPIENT: Final = re.compile(
+    r"(?:(?P<kind>slack|teams):)?(?P<url>https?://(?:[^\s/?#@]*@)?(?P<host>[^\s/?#@]+)\S*)"
+    r"|sns:(?P<topic>arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]{1,256})",
+    re.ASCII,
+)
+WEBHOOK_PREFIX: Final = "whsec_"
+SHORTEST_KEY, LONGEST_KEY = 24, 64
+"""Bytes, as Standard Webhooks has it."""
+ADVICE: Final = "Name https://…, slack:https://…, teams:https://… or, on AWS, sns:arn:…, with commas between them"
 
 
 def _split(value: object) -> object:
@@ -364,18 +374,6 @@ def _read(file: Path) -> dict[str, Any]:
         raise Misconfigured(f"{file} is not valid TOML: {error}", "Correct that line, or remove the file") from None
     except OSError as error:
         raise Misconfigured(f"Cannot read {file} ({error.strerror})", "Correct its permissions") from None
-
-
-RecipientKind = Literal["json", "slack", "teams", "sns"]
-_RECIPIENT: Final = re.compile(
-    r"(?:(?P<kind>slack|teams):)?(?P<url>https?://(?:[^\s/?#@]*@)?(?P<host>[^\s/?#@]+)\S*)"
-    r"|sns:(?P<topic>arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]{1,256})",
-    re.ASCII,
-)
-WEBHOOK_PREFIX: Final = "whsec_"
-SHORTEST_KEY, LONGEST_KEY = 24, 64
-"""Bytes, as Standard Webhooks has it."""
-ADVICE: Final = "Name https://…, slack:https://…, teams:https://… or, on AWS, sns:arn:…, with commas between them"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,11 @@ ABSENT: Final = ""
 """As an expected version: no such record may exist yet."""
 ATTEMPTS: Final = 50
 """Whenever one writer loses the race, another has won it. So this is the most that may change a record at once."""
+NAMED_BY_HASH: Final = re.compile(r"files/[^/]+/([0-9a-f]{64})")
+"""The keys of the contents of files."""
+CONTENT_DAMAGED: Final = "CONTENT_DAMAGED"
+OWNER_KEY: Final = re.compile(r"[0-9a-f]{32}")
+"""The key of an owner, as a store's folder has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +176,6 @@ def update(
     raise lost_race(kind)
 
 
-NAMED_BY_HASH: Final = re.compile(r"files/[^/]+/([0-9a-f]{64})")
-"""The keys of the contents of files."""
-CONTENT_DAMAGED: Final = "CONTENT_DAMAGED"
-
-
 def whole(key: str, content: bytes) -> bytes:
     """Return the content of the blob. Raises `Refused` if its key names the hash of another one."""
     named = NAMED_BY_HASH.fullmatch(key)
@@ -183,10 +183,6 @@ def whole(key: str, content: bytes) -> bytes:
         what = f"The stored content {key} is damaged: it is not what was written"
         raise Refused(what, "Add the file again, or restore it from a backup", code=CONTENT_DAMAGED)
     return content
-
-
-OWNER_KEY: Final = re.compile(r"[0-9a-f]{32}")
-"""The key of an owner, as a store's folder has it."""
 
 
 class BlobStore(Protocol):

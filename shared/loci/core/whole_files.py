@@ -16,6 +16,15 @@ from loci.core.ids import random_id
 PRIVATE = 0o600
 OLD = 3600.0
 """Seconds. On a disk without locks a younger temp file may belong to a write that goes on."""
+NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | NO_LINK
+# The system need not let us read the folders on the way, if it can open them without reading.
+CAN_PASS = hasattr(os, "O_PATH")
+ON_THE_WAY = (os.O_PATH if CAN_PASS else os.O_RDONLY) | os.O_DIRECTORY | NO_LINK
+# It does not wait for the writer of a pipe.
+FILE = os.O_RDONLY | os.O_NONBLOCK | NO_LINK
+WHAT_A_LINK_GIVES = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
+"""The errors of systems that are asked to open a link with `O_NOFOLLOW`."""
 
 
 def replace_file(file: Path, content: bytes, *, mode: int | None = PRIVATE, synced: bool = True) -> None:
@@ -91,17 +100,6 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | NO_LINK
-# The system need not let us read the folders on the way, if it can open them without reading.
-CAN_PASS = hasattr(os, "O_PATH")
-ON_THE_WAY = (os.O_PATH if CAN_PASS else os.O_RDONLY) | os.O_DIRECTORY | NO_LINK
-# It does not wait for the writer of a pipe.
-FILE = os.O_RDONLY | os.O_NONBLOCK | NO_LINK
-WHAT_A_LINK_GIVES = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
-"""The errors of systems that are asked to open a link with `O_NOFOLLOW`."""
 
 
 def open_file(root: str, below: str) -> int:

@@ -26,6 +26,19 @@ from loci.events.event import iso_time
 LONGEST_TITLE: Final = 100
 PAGE: Final = "/ui/runs"
 _ODD: Final = re.compile(r"[^A-Za-z0-9_:-]")
+PAUSES: Final = (2.0, 10.0, 60.0, 240.0)
+"""Seconds between the tries."""
+LONGEST_PAUSE: Final = 900.0
+"""Even if a recipient asks for more."""
+MOST_WAITING: Final = 100
+"""Notices for one recipient."""
+NAME: Final = "notify"
+SENT: Final = "notice_sent"
+"""The kind of the records that say how the last notice to a recipient ended."""
+KEPT_SECONDS: Final = 30 * 24 * 3600.0
+PAGES: Final = "pages"
+"""The key of the record with the address of the pages, which only one of a deployment's functions knows."""
+NO_TIME: Final = "it was not there in time, and this process ends or stands still now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,21 +143,6 @@ def as_text(notice: Notice) -> str:
     """The notice for a mail."""
     lines = [notice.what, "", *(f"{name}: {value}" for name, value in notice.facts)]
     return "\n".join([*lines, "", f"Answer at {notice.page}"] if notice.page else lines)
-
-
-PAUSES: Final = (2.0, 10.0, 60.0, 240.0)
-"""Seconds between the tries."""
-LONGEST_PAUSE: Final = 900.0
-"""Even if a recipient asks for more."""
-MOST_WAITING: Final = 100
-"""Notices for one recipient."""
-NAME: Final = "notify"
-SENT: Final = "notice_sent"
-"""The kind of the records that say how the last notice to a recipient ended."""
-KEPT_SECONDS: Final = 30 * 24 * 3600.0
-PAGES: Final = "pages"
-"""The key of the record with the address of the pages, which only one of a deployment's functions knows."""
-NO_TIME: Final = "it was not there in time, and this process ends or stands still now"
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,11 @@ BEAT_SECONDS: Final = 15.0
 """Between two signs of life, and two looks if the credential is still good."""
 BRIEF_SECONDS: Final = 5.0
 """Of an answer that must end."""
+HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",  # nginx would keep events until it has many
+    "X-Content-Type-Options": "nosniff",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +106,6 @@ def as_text(place: Place | None, event: Event) -> str:
     """The event on the wire. JSON in ASCII has no line break, so nothing in it can begin another field."""
     id = "" if place is None else f"id: {place.id}\n"
     return f"{id}event: {event.kind}\ndata: {json.dumps(event.as_json(), separators=(',', ':'))}\n\n"
-
-
-HEADERS: Final = {
-    "Cache-Control": "no-store",
-    "X-Accel-Buffering": "no",  # nginx would keep events until it has many
-    "X-Content-Type-Options": "nosniff",
-}
 
 
 class EventsRoute:

@@ -19,6 +19,10 @@ SCOPE_KEY = "loci.caller"
 
 PAGES_KEY = "loci.pages"
 """The key under which it leaves if the client of an older revision can show pages: those declare it once a session."""
+PAUSE = 0.25
+"""Seconds between two reports: more of them help nobody."""
+PATIENCE = 5.0
+"""Seconds that a client may take to take one."""
 
 
 def caller_of(context: ServerRequestContext[Any, Any]) -> Caller:
@@ -44,12 +48,6 @@ def is_persons_client(context: ServerRequestContext[Any, Any]) -> bool:
 def principal(context: ServerRequestContext[Any, Any]) -> str:
     """The owner of a `requestState`."""
     return caller_of(context).owner.key
-
-
-PAUSE = 0.25
-"""Seconds between two reports: more of them help nobody."""
-PATIENCE = 5.0
-"""Seconds that a client may take to take one."""
 
 
 class Report:

@@ -18,6 +18,7 @@ INTERNAL_ERROR = "INTERNAL_ERROR"
 UNKNOWN_TOOL = "TOOL_NOT_FOUND"
 ERROR = "loci/error"
 """The name in the `_meta` of a failed result: its code, message, resolution and further details, for programs."""
+ToolAnswer = CallToolResult | InputRequiredResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,6 @@ class FailedCall:
     code: str
     result: CallToolResult
     bug: BaseException | None = None
-
-
-ToolAnswer = CallToolResult | InputRequiredResult
 
 
 async def attempt(call: Callable[[], Awaitable[ToolAnswer]]) -> ToolAnswer | FailedCall:

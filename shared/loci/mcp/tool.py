@@ -49,6 +49,28 @@ MOST_FAULTS = 1000
 """Faults that pydantic tells one by one. That takes a second, in which the event loop waits."""
 MOST_VALUES, DEEPEST_JSON = 10_000, 100
 """In an argument that is a text with JSON in it."""
+Surface = Literal["all", "documents", "files", "tools", "search"]
+"""An endpoint: `/mcp` has all tools, `/mcp/documents` and the others a part of them."""
+SURFACES: tuple[Surface, ...] = get_args(Surface)
+OWN_TOOLS: tuple[Surface, ...] = tuple(one for one in SURFACES if one != "search")
+"""The endpoints for clients that know Loci's tools. `/mcp/search` has only the two that some clients ask for."""
+BUDGET = 16 * 1024
+WIRE = re.compile(r"[a-z][a-z0-9_]{0,47}")
+SERVER = "loci"
+"""Stands for the server in the full ids of tools whose own ids name none."""
+CALL_TOOL = "pml:call_tool"
+"""The tool whose calls stand for calls of another: for clients that refuse names which were not listed."""
+Schema = dict[str, Any]
+NULL = {"type": "null"}
+DEEPEST = 12
+"""Levels of an input. Deeper ones accept anything here; the call itself is checked against all of them."""
+OUTLINE = 2
+"""Levels of an output that are told."""
+CHECKED_ONLY = frozenset({"title", "maxLength", "minLength", "maxItems", "minItems"})
+"""A call that breaks these is told so: nobody has to know them before."""
+UNLESS_NULL = frozenset({"minimum", "pattern"})
+"""Not told of an argument that may be null: a client in OpenAI's strict mode has to send one, and sends 0 or ""."""
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 class Arguments(FuncMetadata):
@@ -164,30 +186,6 @@ def unfit_arguments(error: ValidationError, told: Mapping[str, str] | None = Non
 
 def _listed(expected: Sequence[str]) -> str:
     return ", ".join(expected).replace(" or ", ", ").replace("'", "")
-
-
-Surface = Literal["all", "documents", "files", "tools", "search"]
-"""An endpoint: `/mcp` has all tools, `/mcp/documents` and the others a part of them."""
-SURFACES: tuple[Surface, ...] = get_args(Surface)
-OWN_TOOLS: tuple[Surface, ...] = tuple(one for one in SURFACES if one != "search")
-"""The endpoints for clients that know Loci's tools. `/mcp/search` has only the two that some clients ask for."""
-BUDGET = 16 * 1024
-WIRE = re.compile(r"[a-z][a-z0-9_]{0,47}")
-SERVER = "loci"
-"""Stands for the server in the full ids of tools whose own ids name none."""
-CALL_TOOL = "pml:call_tool"
-"""The tool whose calls stand for calls of another: for clients that refuse names which were not listed."""
-Schema = dict[str, Any]
-NULL = {"type": "null"}
-DEEPEST = 12
-"""Levels of an input. Deeper ones accept anything here; the call itself is checked against all of them."""
-OUTLINE = 2
-"""Levels of an output that are told."""
-CHECKED_ONLY = frozenset({"title", "maxLength", "minLength", "maxItems", "minItems"})
-"""A call that breaks these is told so: nobody has to know them before."""
-UNLESS_NULL = frozenset({"minimum", "pattern"})
-"""Not told of an argument that may be null: a client in OpenAI's strict mode has to send one, and sends 0 or ""."""
-_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 class ToolFunction:

@@ -17,6 +17,7 @@ from loci.mcp.caller import Report
 from loci.mcp.tool import OWN_TOOLS, SERVER, Arguments, LociTool, Surface, full_id, wire_name
 
 PREFIX = "mcp__"
+Progress = Callable[[float, float | None, str | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +119,6 @@ class ToolCatalog:
         """Every tool, in the order of the names, so that every listing is the same."""
         tools = (tool for family in self._families for tool in family.tools.get())
         return sorted(tools, key=lambda tool: tool.sdk_tool.name)
-
-
-Progress = Callable[[float, float | None, str | None], None]
 
 
 class OwnTool:

@@ -24,6 +24,18 @@ from loci.web.visitors import Visitors
 LONGEST_NAME: Final = 200
 MOST_TAGS: Final = 12
 LONGEST_TAG: Final = 40
+PROGRAMS: Final = ("data", "forces", "camera", "labels", "draw", "panel", "search", "legend", "pointer", "keys", "main")
+PAGE: Final = PageKind("graph", ("/elements", *PROGRAMS))
+MOST_IN_PAGE: Final = 50
+"""Documents. The picture of more comes when the page is painted."""
+SMALL_PAGE: Final = 60_000
+"""Bytes of a page with its documents."""
+LARGEST_PICTURE: Final = 4_000_000
+"""Bytes. The answer of a Lambda function may have 6 MB, and each quotation mark counts twice in it."""
+LONGEST_EXCERPT: Final = 6_000
+"""Characters of a document's elements in a page that is a file."""
+LONGEST_EXCERPTS: Final = 12_000_000
+"""Characters of those of all documents."""
 
 
 def facts(picture: Picture, explained: Sequence[ExplainedGap]) -> JsonObject:
@@ -125,20 +137,6 @@ def drawn(picture: Picture, texts: Mapping[str, Sequence[Json]] | None) -> JsonO
 def cut(name: str) -> str:
     """Return the name, or its beginning if it is too long."""
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-
-
-PROGRAMS: Final = ("data", "forces", "camera", "labels", "draw", "panel", "search", "legend", "pointer", "keys", "main")
-PAGE: Final = PageKind("graph", ("/elements", *PROGRAMS))
-MOST_IN_PAGE: Final = 50
-"""Documents. The picture of more comes when the page is painted."""
-SMALL_PAGE: Final = 60_000
-"""Bytes of a page with its documents."""
-LARGEST_PICTURE: Final = 4_000_000
-"""Bytes. The answer of a Lambda function may have 6 MB, and each quotation mark counts twice in it."""
-LONGEST_EXCERPT: Final = 6_000
-"""Characters of a document's elements in a page that is a file."""
-LONGEST_EXCERPTS: Final = 12_000_000
-"""Characters of those of all documents."""
 
 
 class GraphRoutes:

@@ -26,14 +26,6 @@ PLACES: Final = {
 """The name of each page in its address, and the name that people read."""
 USUAL: Final = "graph"
 """The page to which `/ui` leads."""
-MOVED: Final = {
-    "approvals": "runs",
-    "learned": "tools",
-    "executors": "settings",
-    "connections": "settings",
-    "health": "settings",
-}
-"""Pages that there were once, each with the page that shows the same now."""
 
 
 SHARED: Final = ("dom", "ask", "formats", "shell")
@@ -44,6 +36,9 @@ UNSENT = re.compile(r"^ *(?://.*\n)?", re.MULTILINE)
 PLACE = re.compile(r"\{\{(\w+)\}\}")
 # JSON allows these escapes. Unescaped, the characters could end the element, or be an entity or a line end.
 ESCAPED = {ord(one): f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"}
+SIGN_IN: Final = ("base.css", "sign_in.css")
+ISSUER: Final = "issuer"
+"""The address, beside the other pages, that leads to the issuer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,11 +173,6 @@ def _static(name: str) -> str:
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-SIGN_IN: Final = ("base.css", "sign_in.css")
-ISSUER: Final = "issuer"
-"""The address, beside the other pages, that leads to the issuer."""
 
 
 def sign_in_page(to: str, problem: str, issuer: str | None, status: int) -> HtmlPage:

@@ -33,6 +33,26 @@ if TYPE_CHECKING:
 
 
 PIN_NEEDED: Final = "PIN_NEEDED"
+LONGEST: Final = 4000
+HINTS: Final = {
+    ("readOnlyHint", True): "It only reads",
+    ("readOnlyHint", False): "It changes something",
+    ("destructiveHint", True): "It may destroy something",
+    ("destructiveHint", False): "It destroys nothing",
+    ("idempotentHint", True): "A repetition changes nothing more",
+    ("idempotentHint", False): "Each repetition changes something again",
+    ("openWorldHint", True): "It reaches the world outside",
+    ("openWorldHint", False): "It stays in its own world",
+}
+LONGEST_FEEDBACK: Final = 2000
+STYLES: Final = (*SIGN_IN, "approve.css")
+WARNING: Final = "These are the tool&rsquo;s own words: nobody has checked them."
+PIN: Final = """<label for="pin">Your PIN, to approve</label>
+    <input id="pin" name="pin" type="password" maxlength="200" autocomplete="off">"""
+ALL: Final = '<a href="runs">All that waits</a>'
+LONGEST_SHOWN: Final = 20_000
+"""Characters of a task's arguments, or of its code, on the page of its question. The page of the run has the rest."""
+IN_ROW: Final = ("kind", "workflow_id", "checkpoint_id", "task", "tool", "reason", "asked_by", "since", "next")
 
 
 class Persons:
@@ -73,19 +93,6 @@ def _check_way(caller: Caller) -> None:
         raise Refused(what, advice, code="NOT_A_PERSON")
 
 
-LONGEST: Final = 4000
-HINTS: Final = {
-    ("readOnlyHint", True): "It only reads",
-    ("readOnlyHint", False): "It changes something",
-    ("destructiveHint", True): "It may destroy something",
-    ("destructiveHint", False): "It destroys nothing",
-    ("idempotentHint", True): "A repetition changes nothing more",
-    ("idempotentHint", False): "Each repetition changes something again",
-    ("openWorldHint", True): "It reaches the world outside",
-    ("openWorldHint", False): "It stays in its own world",
-}
-
-
 def tool_words(tools: "Tools", owner: Owner, tool: str) -> JsonObject | None:
     """The title, description, hints and change of a tool; None if nobody knows the tool any more."""
     from loci.tools.policy import hints as hints_of
@@ -102,14 +109,6 @@ def tool_words(tools: "Tools", owner: Owner, tool: str) -> JsonObject | None:
     changed = change_of(known) if isinstance(known, UpstreamTool) and known.seen else None
     change: JsonObject | None = changed and {"difference": changed.difference, "version": changed.version}
     return {"title": title, "description": seen(known.description[:LONGEST]), "hints": hints, "change": change}
-
-
-LONGEST_FEEDBACK: Final = 2000
-STYLES: Final = (*SIGN_IN, "approve.css")
-WARNING: Final = "These are the tool&rsquo;s own words: nobody has checked them."
-PIN: Final = """<label for="pin">Your PIN, to approve</label>
-    <input id="pin" name="pin" type="password" maxlength="200" autocomplete="off">"""
-ALL: Final = '<a href="runs">All that waits</a>'
 
 
 def question_page(
@@ -213,11 +212,6 @@ def _text(text: str) -> str:
 
 def _filled(title: str, told: str, status: int = 200) -> HtmlPage:
     return filled("words.html", {"body": told}, title=title, styles=STYLES, connects=[OWN], status=status)
-
-
-LONGEST_SHOWN: Final = 20_000
-"""Characters of a task's arguments, or of its code, on the page of its question. The page of the run has the rest."""
-IN_ROW: Final = ("kind", "workflow_id", "checkpoint_id", "task", "tool", "reason", "asked_by", "since", "next")
 
 
 class QuestionRoutes:

@@ -13,7 +13,7 @@ from loci.web.consent_routes import ConsentRoutes
 from loci.web.file_routes import FileRoutes
 from loci.web.graph_routes import GraphRoutes
 from loci.web.module import PagesHost
-from loci.web.page import MOVED, USUAL
+from loci.web.page import USUAL
 from loci.web.question_routes import Persons, QuestionRoutes
 from loci.web.run_routes import RunRoutes
 from loci.web.search_routes import SearchRoutes
@@ -36,7 +36,6 @@ class Pages:
             Route("/", answers.to(f"ui/{USUAL}")),
             Route("/ui", answers.to(f"ui/{USUAL}")),
             Route("/ui/", answers.to(USUAL)),
-            *(Route(f"/ui/{old}", answers.to(now), methods=["GET"]) for old, now in MOVED.items()),
             *GraphRoutes(app, self._visitors).routes(),
             *SearchRoutes(app, self._visitors).routes(),
             *FileRoutes(app, self._visitors).routes(),

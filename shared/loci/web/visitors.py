@@ -29,6 +29,14 @@ COOKIE: Final = "loci_visit"
 SECONDS: Final = 3600
 KIND: Final = "ended_visit"
 """Of the records of sign-ins that a person has ended, each until its cookie would have ended anyway."""
+PAGES: Final = (USUAL, *(name for name in PLACES if name != USUAL))
+"""The pages to which a sign-in leads. The first one is the usual."""
+APPROVE: Final = "approve"
+CONSENT: Final = "consent"
+RUN: Final = "runs/{id}"
+ASKED: Final = re.compile(rf"(?:{APPROVE}\?link|{CONSENT}\?wish)=[\w.=-]+|runs/[\w-]{{1,64}}", re.ASCII)
+"""Pages with a question, and those of runs, to which it leads, too."""
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class BrowserSessions:
@@ -84,16 +92,6 @@ class BrowserSessions:
 def set_cookie(value: str, *, seconds: int, secure: bool, name: str = COOKIE, site: str = "Strict") -> str:
     """The value of the header. Without a path the cookie is valid below the page's folder, wherever Loci is mounted."""
     return f"{name}={value}; Max-Age={seconds}; HttpOnly; SameSite={site}{'; Secure' if secure else ''}"
-
-
-PAGES: Final = (USUAL, *(name for name in PLACES if name != USUAL))
-"""The pages to which a sign-in leads. The first one is the usual."""
-APPROVE: Final = "approve"
-CONSENT: Final = "consent"
-RUN: Final = "runs/{id}"
-ASKED: Final = re.compile(rf"(?:{APPROVE}\?link|{CONSENT}\?wish)=[\w.=-]+|runs/[\w-]{{1,64}}", re.ASCII)
-"""Pages with a question, and those of runs, to which it leads, too."""
-Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Visitors:

@@ -43,6 +43,9 @@ REPEATED_SECONDS: Final = 30.0
 """A renewal may be repeated for so long, by a client that never got its answer: it gets the same token again."""
 RENEWS: Final = "loci-renew-"
 ID: Final = re.compile(r"[0-9a-f]{24}")
+PAGE: Final = "/ui/consent"
+WISH_SECONDS: Final = 600.0
+"""The time for which the page with the question is good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,9 +316,6 @@ def _hash(code: str) -> str:
     return hashlib.sha256(code.encode("utf-8", "replace")).hexdigest()
 
 
-PAGE: Final = "/ui/consent"
-WISH_SECONDS: Final = 600.0
-"""The time for which the page with the question is good."""
 _ASKED: Final = TypeAdapter(AskedGrant)
 
 

@@ -47,6 +47,23 @@ RUNS_CODE: Final = frozenset(
 NOT_FOR_PROGRAMS: Final = frozenset(
     {"http", "ws", "wss", "ftp", "mailto", "tel", "sms", "ms-msdt", "ms-officecmd", "search-ms", "shell", "localhost"}
 )
+KIND: Final = "oauth_client"
+UNUSED_SECONDS: Final = 24 * 3600.0
+"""A client whom nobody has allowed anything by then is forgotten."""
+KEPT_SECONDS: Final = 365 * 24 * 3600.0
+"""A client is forgotten so long after it last got a token."""
+DOCUMENT: Final = "oauth_client_document"
+FRESH_SECONDS: Final = 3600.0
+"""A document is read again when it is older, and once in this time at most."""
+DOCUMENT_SECONDS: Final = 24 * 3600.0
+"""An older one is good for so long while its host does not answer."""
+LONGEST_ID, LARGEST = 500, 64 * 1024
+COUNTS: Final = "oauth_registrations"
+HOUR: Final = 3600.0
+MOST_OF_ADDRESS, MOST_IN_ALL = 20, 200
+"""Programs that an address, and all addresses together, may bring in an hour."""
+SITE: Final = 48
+"""Bits of the largest network of IPv6 that one home or firm gets (RFC 6177)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,23 +158,6 @@ def _same_but_port(asked: str, registered: str) -> bool:
     return one is not None and other is not None and one.groups() == other.groups()
 
 
-KIND: Final = "oauth_client"
-UNUSED_SECONDS: Final = 24 * 3600.0
-"""A client whom nobody has allowed anything by then is forgotten."""
-KEPT_SECONDS: Final = 365 * 24 * 3600.0
-"""A client is forgotten so long after it last got a token."""
-DOCUMENT: Final = "oauth_client_document"
-FRESH_SECONDS: Final = 3600.0
-"""A document is read again when it is older, and once in this time at most."""
-DOCUMENT_SECONDS: Final = 24 * 3600.0
-"""An older one is good for so long while its host does not answer."""
-LONGEST_ID, LARGEST = 500, 64 * 1024
-COUNTS: Final = "oauth_registrations"
-HOUR: Final = 3600.0
-MOST_OF_ADDRESS, MOST_IN_ALL = 20, 200
-"""Programs that an address, and all addresses together, may bring in an hour."""
-SITE: Final = 48
-"""Bits of the largest network of IPv6 that one home or firm gets (RFC 6177)."""
 _CLIENT: Final = TypeAdapter(OAuthClient)
 
 

@@ -48,6 +48,19 @@ from loci.mcp.tool import SURFACES
 
 CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 LONGEST_STATE: Final = 2048
+LARGEST: Final = 64 * 1024
+METADATA: Final = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
+VERIFIER: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}")
+"""RFC 7636, 4.1."""
+RETRY_SECONDS: Final = {429: 3600, 503: 60}
+NOT_KEPT: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+FOR_ALL: Final = {"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Headers": "MCP-Protocol-Version"}
+PREFLIGHT: Final = {
+    "Access-Control-Allow-Methods": "POST",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, MCP-Protocol-Version",
+    "Access-Control-Max-Age": "600",
+}
+Answer = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class Wrong(Exception):
@@ -211,21 +224,6 @@ def _given(tokens: Tokens | None) -> OAuthToken:
         scope=" ".join(tokens.scopes),
         refresh_token=tokens.renews,
     )
-
-
-LARGEST: Final = 64 * 1024
-METADATA: Final = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
-VERIFIER: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}")
-"""RFC 7636, 4.1."""
-RETRY_SECONDS: Final = {429: 3600, 503: 60}
-NOT_KEPT: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
-FOR_ALL: Final = {"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Headers": "MCP-Protocol-Version"}
-PREFLIGHT: Final = {
-    "Access-Control-Allow-Methods": "POST",
-    "Access-Control-Allow-Headers": "Authorization, Content-Type, MCP-Protocol-Version",
-    "Access-Control-Max-Age": "600",
-}
-Answer = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class OAuthEndpoints:
