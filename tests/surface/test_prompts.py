@@ -8,7 +8,7 @@ from mcp_types import TextContent
 
 from loci.app import App
 from loci.mcp.module import tool_families
-from loci.mcp.prompts import CALLED_TOOL
+from loci.mcp.resources import CALLED_TOOL
 from loci.mcp.server import build_server
 from loci.mcp.tool import SURFACES
 from loci.mcp.tool_catalog import ToolCatalog

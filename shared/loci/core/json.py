@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Final, Literal
@@ -18,6 +19,8 @@ AT_ONCE: Final = 1 << 16
 STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 NO_BRACKETS: Final = bytes(set(range(256)) - STEPS.keys())
 Fault = Literal["too many", "too deep"]
+DEEPEST: Final = 100
+"""Lists and objects inside each other. Further down nothing is looked for."""
 
 
 def read_whole(text: str) -> Json:
@@ -77,3 +80,47 @@ def shape_fault(raw: bytes, most: int, deepest: int) -> Fault | None:
         if members > most:
             return "too many"
     return None
+
+
+def content_of(value: Json) -> str:
+    """The bytes of an image, a sound or a file in base64; empty if the value is no content block of one."""
+    match value:
+        case {"type": "image" | "audio", "data": str(data), "mimeType": str()}:
+            return data
+        case {"type": "resource", "resource": {"uri": str(), "blob": str(blob)}}:
+            return blob
+        case _:
+            return ""
+
+
+def bytes_in(data: str) -> int:
+    """The number of bytes that this base64 stands for."""
+    return len(data) * 3 // 4 - data[-2:].count("=")
+
+
+def media_in(value: Json, depth: int = DEEPEST) -> Iterator[JsonObject]:
+    """The content blocks of images, sounds and files in a value, wherever they are."""
+    match value:
+        case dict() if content_of(value):
+            yield value
+        case dict() | list() if depth:
+            for one in value.values() if isinstance(value, dict) else value:
+                yield from media_in(one, depth - 1)
+        case _:
+            return
+
+
+def without_media(value: Json, depth: int = DEEPEST) -> Json:
+    """The value with the size of each image, sound and file in the place of its bytes."""
+    match value:
+        case dict() if data := content_of(value):
+            inner = value.get("resource")
+            told = inner if isinstance(inner, dict) else value
+            named = {name: told[name] for name in ("uri", "mimeType") if name in told}
+            return {"type": value["type"], **named, "bytes": bytes_in(data)}
+        case dict() if depth:
+            return {name: without_media(one, depth - 1) for name, one in value.items()}
+        case list() if depth:
+            return [without_media(one, depth - 1) for one in value]
+        case _:
+            return value

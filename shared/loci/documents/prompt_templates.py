@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from loci.mcp.prompts import Argument, PromptTemplate
+from loci.mcp.resources import Argument, PromptTemplate
 
 PROMPTS: Final = (
     PromptTemplate(

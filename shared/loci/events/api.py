@@ -16,8 +16,7 @@ from loci.core.events import EVENT_KINDS, EventKind
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.secrets_in_text import fit_to_show
-from loci.events.argument_sizes import argument_sizes
-from loci.events.event import MISSED, START, Event, EventLog, Place, Read
+from loci.events.event import MISSED, START, Event, EventLog, Place, Read, argument_sizes
 from loci.events.streams import Streams
 
 if TYPE_CHECKING:

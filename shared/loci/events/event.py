@@ -1,17 +1,23 @@
 """An event, its place in the log of its owner, and the log itself."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol, cast
 
 from loci.core.identity import Owner
-from loci.core.json import JsonObject
+from loci.core.json import Json, JsonObject
+from loci.core.secrets_in_text import STARS, has_secret
 
 MISSED: Final = "missed"
 """The kind of the event that says that others are missing. No filter leaves it out."""
 _ID: Final = re.compile(r"(\d{1,16})\.(\d{1,9})", re.ASCII)
+MOST: Final = 20
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,31}", re.ASCII)
+_SECRET_NAME: Final = re.compile(
+    r"pass|secret|token|key|auth|credential|cookie|signature|bearer|\bpin\b|\botp\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +100,31 @@ class EventLog(Protocol):
     def after(self, owner: Owner, place: Place) -> Read:
         """Return the next events behind the place, or behind a gap if the place is not kept any more."""
         ...
+
+
+def argument_sizes(arguments: Mapping[str, object]) -> JsonObject:
+    """The size of each argument by its name. That of a secret is blank, and so is a name that may be a text."""
+    shown: dict[str, Json] = {}
+    for name, value in arguments.items():
+        if len(shown) >= MOST:
+            shown["…"] = f"{len(arguments) - MOST} more"
+            break
+        is_plain = _PLAIN_NAME.fullmatch(name) is not None and not has_secret(name)
+        shown[name if is_plain else STARS] = _size(value) if is_plain and not _SECRET_NAME.search(name) else STARS
+    return shown
+
+
+def _size(value: object) -> str:
+    match value:
+        case str():
+            return f"{len(value)} characters"
+        case list():
+            return f"{len(cast('list[object]', value))} items"
+        case dict():
+            return f"{len(cast('dict[str, object]', value))} fields"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case _:
+            return "null"

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Caller, Owner
 from loci.events.api import Events, parsed_kinds, shown
-from loci.events.event import START, Event, Place, Read
+from loci.events.event import Event, Place, Read
 from loci.events.module import EventsHost, Visitors
 from loci.events.streams import TOO_MANY, Waker
 from loci.mcp.http.address import Addresses
@@ -49,57 +49,40 @@ class Asked:
     """True: end as soon as there was an event, or after some seconds. The next request goes on."""
 
 
-class Stream:
-    """Begin it, then send its texts."""
-
-    def __init__(self, events: Events, asked: Asked, waker: Waker, is_allowed: Callable[[], Awaitable[bool]]) -> None:
-        self._events = events
-        self._asked = asked
-        self._waker = waker
-        self._is_allowed = is_allowed
-        self._place = asked.after or START
-
-    async def begin(self) -> None:
-        """Look where it begins. Raises `LociError` if the store cannot say so."""
-        asked = self._asked
-        if asked.after is None:
-            self._place = await on_thread_of(FOLLOWED, self._events.begin, asked.owner, asked.last, asked.kinds)
-
-    async def texts(self) -> AsyncGenerator[str]:
-        """The parts of the answer, each of whole events."""
-        # Before older events no id is known yet: with one, a reader who comes back would miss them.
-        is_late = self._asked.after is None and self._asked.last > 0
-        yield f"retry: {RETRY_MS}\n\n" if is_late else f"retry: {RETRY_MS}\nid: {self._place.id}\n\n"
-        end = time.monotonic() + BRIEF_SECONDS if self._asked.is_brief else inf
-        beat = time.monotonic() + BEAT_SECONDS
-        told_place = self._place
-        while not self._events.streams.is_over:
-            # Before anything is read: a slow reader may have taken long for what came before.
-            if time.monotonic() >= beat:
-                if not await self._is_allowed():
-                    return
-                beat = time.monotonic() + BEAT_SECONDS
-                yield ":\n\n" if told_place == self._place else f"id: {self._place.id}\n\n"
-                told_place = self._place
-                continue
-            read = await self._read()
-            self._place = read.place
-            if events := shown(read, self._asked.kinds, time.time()):
-                yield "".join(as_text(place, event) for place, event in events)
-                told_place = events[-1][0] or told_place
-            now = time.monotonic()
-            if self._asked.is_brief and (events or now >= end):
-                break
-            if not read.is_more:
-                await self._waker.wait(max(0.0, min(LOOK_SECONDS, beat - now, end - now)))
-        if told_place != self._place:  # those behind the last one that was told are of other kinds
-            yield f"id: {self._place.id}\n\n"
-
-    async def _read(self) -> Read:
+async def texts(
+    events: Events, asked: Asked, place: Place, waker: Waker, is_allowed: Callable[[], Awaitable[bool]]
+) -> AsyncGenerator[str]:
+    """The parts of the answer from this place on, each of whole events."""
+    # Before older events no id is known yet: with one, a reader who comes back would miss them.
+    is_late = asked.after is None and asked.last > 0
+    yield f"retry: {RETRY_MS}\n\n" if is_late else f"retry: {RETRY_MS}\nid: {place.id}\n\n"
+    end = time.monotonic() + BRIEF_SECONDS if asked.is_brief else inf
+    beat = time.monotonic() + BEAT_SECONDS
+    told_place = place
+    while not events.streams.is_over:
+        # Before anything is read: a slow reader may have taken long for what came before.
+        if time.monotonic() >= beat:
+            if not await is_allowed():
+                return
+            beat = time.monotonic() + BEAT_SECONDS
+            yield ":\n\n" if told_place == place else f"id: {place.id}\n\n"
+            told_place = place
+            continue
         try:
-            return await on_thread_of(FOLLOWED, self._events.log.after, self._asked.owner, self._place)
+            read = await on_thread_of(FOLLOWED, events.log.after, asked.owner, place)
         except LociError:  # the store fails just now: the next look may succeed
-            return Read((), self._place)
+            read = Read((), place)
+        place = read.place
+        if found := shown(read, asked.kinds, time.time()):
+            yield "".join(as_text(at, event) for at, event in found)
+            told_place = found[-1][0] or told_place
+        now = time.monotonic()
+        if asked.is_brief and (found or now >= end):
+            break
+        if not read.is_more:
+            await waker.wait(max(0.0, min(LOOK_SECONDS, beat - now, end - now)))
+    if told_place != place:  # those behind the last one that was told are of other kinds
+        yield f"id: {place.id}\n\n"
 
 
 def as_text(place: Place | None, event: Event) -> str:
@@ -145,14 +128,16 @@ class EventsRoute:
         caller, _ = await self._visitors.caller(request)
         asked, events = _asked(request, caller), await on_thread(lambda: self._app.events)
         waker = opened.enter_context(events.streams.opened(caller.owner))
-        stream = Stream(events, asked, waker, lambda: self._is_still(request, caller))
-        await stream.begin()
-        return StreamingResponse(self._told(stream, caller), headers=HEADERS, media_type="text/event-stream")
+        place = asked.after
+        if place is None:
+            place = await on_thread_of(FOLLOWED, events.begin, asked.owner, asked.last, asked.kinds)
+        parts = texts(events, asked, place, waker, lambda: self._is_still(request, caller))
+        return StreamingResponse(self._told(parts, caller), headers=HEADERS, media_type="text/event-stream")
 
-    async def _told(self, stream: Stream, caller: Caller) -> AsyncGenerator[str]:
+    async def _told(self, parts: AsyncGenerator[str], caller: Caller) -> AsyncGenerator[str]:
         began, size = time.perf_counter(), 0
         try:
-            async for text in stream.texts():
+            async for text in parts:
                 size += len(text)
                 yield text
         finally:

@@ -23,8 +23,7 @@ from pydantic import Field
 
 from loci.core.errors import LociError
 from loci.core.identity import Caller, Owner
-from loci.core.json import Json
-from loci.core.media import bytes_in, content_of, media_in, without_media
+from loci.core.json import Json, bytes_in, content_of, media_in, without_media
 from loci.core.scopes import READS, scope_of
 from loci.mcp.threads import on_thread
 from loci.mcp.tool import BUDGET, LociTool, as_text

@@ -18,8 +18,7 @@ from loci.core.stores import LocalLinks, RecordStore
 from loci.core.telemetry import Telemetry
 from loci.mcp.answer_budget import ResultStore
 from loci.mcp.auth.api_keys import ApiKeys
-from loci.mcp.prompts import PromptTemplate
-from loci.mcp.resources import ModuleResources
+from loci.mcp.resources import ModuleResources, PromptTemplate
 from loci.mcp.tasks import LongWork
 from loci.mcp.tool import Surface
 from loci.mcp.tool_catalog import ToolFamily

@@ -38,8 +38,7 @@ from loci.mcp.answer_budget import server_result_within_budget, within_budget
 from loci.mcp.caller import caller_of, principal
 from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, ToolAnswer, attempt, unknown_tool
 from loci.mcp.module import Host, Module, tool_families
-from loci.mcp.prompts import filled_prompt, listed_prompt
-from loci.mcp.resources import serve_resources
+from loci.mcp.resources import filled_prompt, listed_prompt, serve_resources
 from loci.mcp.sdk import SdkServer
 from loci.mcp.tasks import Tasks
 from loci.mcp.threads import on_thread

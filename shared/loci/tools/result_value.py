@@ -3,8 +3,7 @@
 from typing import Any, cast
 
 from loci.core.errors import Refused
-from loci.core.json import Json, JsonObject, read_whole
-from loci.core.media import content_of, media_in
+from loci.core.json import Json, JsonObject, content_of, media_in, read_whole
 from loci.tools.policy import AnyTool
 
 LONGEST_ERROR = 2000

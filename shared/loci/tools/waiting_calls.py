@@ -16,7 +16,7 @@ from loci.core.identity import Caller, Owner, asked_by
 from loci.core.ids import content_id, random_id
 from loci.core.json import Json, JsonObject
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
-from loci.events.argument_sizes import argument_sizes
+from loci.events.event import argument_sizes
 from loci.tools.approval_links import ApprovalLinks
 from loci.tools.call_log import CallLog
 

@@ -24,11 +24,10 @@ from loci.files.tools.file_views import fetched
 from loci.files.tools.search_views import MOST_TOKENS, search_answer
 from loci.mcp.threads import SEARCHES, THREADS, on_thread_of
 from loci.web import answers
-from loci.web.lists import first_rows, list_route, number_in
 from loci.web.module import PagesHost
 from loci.web.page import OWN, HtmlPage, PageKind, shell_page
 from loci.web.visit import Visit
-from loci.web.visitors import Visitors
+from loci.web.visitors import Visitors, first_rows, list_route, number_in
 
 PAGE: Final = PageKind("files", ("/list", "/detail", "passage", "reader", "upload", "main"))
 FOUND: Final = 20

@@ -13,12 +13,11 @@ from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.core.seen import seen
-from loci.web.lists import first_rows, list_route, live
 from loci.web.module import PagesHost
 from loci.web.page import OWN, SIGN_IN, HtmlPage, PageKind, filled, shell_page
 from loci.web.question_routes import LONGEST_FEEDBACK, QuestionRoutes
 from loci.web.visit import Visit
-from loci.web.visitors import RUN, Visitors
+from loci.web.visitors import RUN, Visitors, first_rows, list_route, live
 
 LIST: Final = PageKind("runs", ("/live", "/list", "main"))
 ONE: Final = PageKind("run", ("/live", "/detail", "/form", "/list", "picture", "main"), place="runs")

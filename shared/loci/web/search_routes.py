@@ -14,11 +14,10 @@ from loci.documents.reader import ReadableDocument
 from loci.documents.tools.answer_room import PASSAGE
 from loci.documents.tools.search_results import results_json
 from loci.mcp.threads import SEARCHES
-from loci.web.lists import number_in
 from loci.web.module import PagesHost
 from loci.web.page import HtmlPage, PageKind, shell_page
 from loci.web.visit import Visit
-from loci.web.visitors import Visitors
+from loci.web.visitors import Visitors, number_in
 
 PAGE: Final = PageKind(
     "search", ("/list", "/detail", "/files/passage", "/files/reader", "/elements", "document", "why", "results", "main")

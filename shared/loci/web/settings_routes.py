@@ -19,11 +19,10 @@ from loci.core.settings import Settings
 from loci.mcp.auth.grants import Grant, grants_of
 from loci.mcp.auth.oauth_clients import home_of
 from loci.mcp.threads import SEARCHES, WRITES
-from loci.web.lists import first_rows, list_route
 from loci.web.module import PagesHost
 from loci.web.page import HtmlPage, PageKind, shell_page
 from loci.web.visit import Nothing, Visit
-from loci.web.visitors import Visitors
+from loci.web.visitors import Visitors, first_rows, list_route
 
 if TYPE_CHECKING:
     from loci.code.python import LivingExecutor

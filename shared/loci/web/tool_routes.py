@@ -13,12 +13,11 @@ from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.json import JsonObject, iso
 from loci.mcp.threads import THREADS, UPSTREAM
-from loci.web.lists import first_rows, list_route
 from loci.web.module import PagesHost
 from loci.web.page import HtmlPage, PageKind, shell_page
 from loci.web.question_routes import PIN_NEEDED, Persons, tool_words
 from loci.web.visit import Nothing, Visit
-from loci.web.visitors import Visitors
+from loci.web.visitors import Visitors, first_rows, list_route
 
 if TYPE_CHECKING:
     from loci.tools.api import Overview

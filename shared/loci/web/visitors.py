@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 from urllib.parse import quote
@@ -10,11 +10,12 @@ from urllib.parse import quote
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import Scope
 
 from loci.core.identity import SYSTEM, Caller, Owner
-from loci.core.ids import random_id
-from loci.core.json import JsonObject
+from loci.core.ids import content_id, random_id
+from loci.core.json import Json, JsonObject
 from loci.mcp.auth.gate import Gate, KeyNeeded
 from loci.mcp.auth.grants import SignedInBy
 from loci.mcp.http.address import Addresses, comes_from_elsewhere, public_base
@@ -22,7 +23,7 @@ from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import THREADS, WRITES, on_thread, on_thread_of
 from loci.web import answers
 from loci.web.module import PagesHost
-from loci.web.page import PLACES, USUAL, HtmlPage, sign_in_page
+from loci.web.page import PLACES, USUAL, HtmlPage, embedded, sign_in_page
 from loci.web.visit import T, Visit, posted_form
 
 COOKIE: Final = "loci_visit"
@@ -37,6 +38,16 @@ RUN: Final = "runs/{id}"
 ASKED: Final = re.compile(rf"(?:{APPROVE}\?link|{CONSENT}\?wish)=[\w.=-]+|runs/[\w-]{{1,64}}", re.ASCII)
 """Pages with a question, and those of runs, to which it leads, too."""
 Endpoint = Callable[[Request], Awaitable[Response]]
+FIRST: Final = 50
+"""Rows that come with a page at most."""
+MOST: Final = 2_000
+"""Rows of an answer."""
+ROOM: Final = 14_000
+"""Bytes of rows in a page. With its program and its style a page stays below 60 KB."""
+LARGEST: Final = 2_000_000
+"""Bytes of rows in an answer. One of a Lambda function may have 6 MB, and each quotation mark counts twice in it."""
+Rows = Callable[[Owner], tuple[Iterable[JsonObject], int]]
+"""Reads the rows of an owner's list, and how many there are. A row is made only if there is room for it."""
 
 
 class BrowserSessions:
@@ -289,3 +300,43 @@ def _is_led_here(headers: Headers) -> bool:
 
 def _is_page_load(request: Request) -> bool:
     return not _shows(request) and "text/html" in request.headers.get("accept", "")
+
+
+def first_rows(rows: Rows, owner: Owner, lists: int = 1) -> JsonObject:
+    """The beginning of the list, as it comes with a page that has so many `lists`."""
+    return _tagged(_listed(rows(owner), FIRST, ROOM // lists))
+
+
+def list_route(visitors: Visitors, path: str, rows: Rows, what: str, threads: ThreadPoolExecutor = THREADS) -> Route:
+    """The route at which the program of a page asks for rows, as often as it likes."""
+
+    def listed(owner: Owner, request: Request) -> JsonObject:
+        return live(_listed(rows(owner), min(number_in(request, "most") or FIRST, MOST), LARGEST))
+
+    return Route(path, visitors.facts(listed, what, threads), methods=["GET"])
+
+
+def live(facts: JsonObject) -> JsonObject:
+    """Add a tag, which the page shows when it asks again, and the time by the server's clock."""
+    return {**_tagged(facts), "now": time.time()}
+
+
+def number_in(request: Request, name: str) -> int | None:
+    """A number in the query; None if there is none."""
+    given = request.query_params.get(name, "")
+    return int(given) if given.isascii() and given.isdecimal() and len(given) < 10 else None
+
+
+def _tagged(facts: JsonObject) -> JsonObject:
+    return {**facts, "tag": content_id(embedded(facts))}
+
+
+def _listed(found: tuple[Iterable[JsonObject], int], most: int, room: int) -> JsonObject:
+    rows, total = found
+    shown: list[Json] = []
+    for one in rows:
+        room -= len(embedded(one).encode()) + 1
+        if room < 0 or len(shown) == most:
+            break
+        shown.append(one)
+    return {"rows": shown, "total": total}

@@ -8,8 +8,7 @@ from typing import Final, cast
 
 from loci.core.errors import LociError, NotFound
 from loci.core.identity import Owner
-from loci.core.json import Json, JsonObject, iso
-from loci.core.media import without_media
+from loci.core.json import Json, JsonObject, iso, without_media
 from loci.core.scopes import scope_of
 from loci.scratchpad.api import Scratchpad
 from loci.tools.approval_links import ApprovalLinks

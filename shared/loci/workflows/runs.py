@@ -6,8 +6,7 @@ from typing import Final, TypeVar, cast
 from loci.core.errors import Conflict, NotFound
 from loci.core.events import Tell, untold
 from loci.core.identity import Owner
-from loci.core.json import Json, JsonObject, string
-from loci.core.media import media_in
+from loci.core.json import Json, JsonObject, media_in, string
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
 from loci.workflows.plan import Task
 from loci.workflows.run import ENDED, Lease, Run, TaskState, weighs

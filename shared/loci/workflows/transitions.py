@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from loci.core.events import EventKind
 from loci.core.identity import asked_by
 from loci.core.json import JsonObject
-from loci.events.argument_sizes import argument_sizes
+from loci.events.event import argument_sizes
 from loci.workflows.run import SETTLED, Checkpoint, Run
 
 
