@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 
 import boto3
 import httpx2
@@ -14,7 +15,7 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.errors import Misconfigured
 from loci.core.identity import Owner
-from loci.core.settings import load_settings
+from loci.core.settings import load_settings, sourced_settings
 from loci.mcp.http.application import asgi
 from tests.attack.doors import lambda_doors, uvicorn_door
 from tests.attack.issuer import issuing
@@ -151,3 +152,11 @@ def test_a_sign_in_that_nobody_could_use_safely_is_refused_at_the_start(
 ) -> None:
     with pytest.raises(Misconfigured, match=advice):
         asgi(build_app(load_settings({"data": tmp_path_factory.mktemp("none"), **told})))
+
+
+def test_the_stronger_source_names_the_issuer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config.toml").write_text('oidc_issuer = "https://old.example.com"')
+    monkeypatch.setenv("LOCI_OIDC_ISSUER", "https://new.example.com")
+    found = sourced_settings({"data": tmp_path})
+    assert (found.settings.oauth, found.settings.oidc_issuer) == ("off", "https://new.example.com")
+    assert found.sources["oidc_issuer"] == "LOCI_OIDC_ISSUER"
