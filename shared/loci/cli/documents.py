@@ -18,7 +18,7 @@ from loci.search.ranking import Ranking
 
 if TYPE_CHECKING:
     from loci.documents.api import Documents
-    from loci.documents.graph.gaps import ExplainedGap
+    from loci.documents.graph.gaps import Gap
     from loci.documents.graph.picture import Picture
     from loci.documents.tools.result_views import SearchResult
 
@@ -111,7 +111,7 @@ def forget(
         typer.echo(f"Forgot {counted(len(documents), 'document')}.")
 
 
-def _explained(documents: "Documents", shown: "Picture") -> "list[ExplainedGap]":
+def _explained(documents: "Documents", shown: "Picture") -> "list[Gap]":
     """The gaps of the picture, with the reasons for them."""
     from loci.documents.graph.picture import MAX_GAPS, gap_threshold  # slow to load, and `--help` does not need it
 
@@ -119,7 +119,7 @@ def _explained(documents: "Documents", shown: "Picture") -> "list[ExplainedGap]"
         return []
     found = documents.gaps(LOCAL, limit=MAX_GAPS, threshold=gap_threshold(shown.compared_by))
     pairs = {(one.source.id, one.target.id) for one in shown.gaps}
-    return [one for one in found.gaps if (one.gap.source.id, one.gap.target.id) in pairs]
+    return [one for one in found if (one.source.id, one.target.id) in pairs]
 
 
 def _lines(lines: str) -> str:

@@ -18,11 +18,11 @@ from loci.documents.document_links import Relation
 from loci.documents.filtering import EVERY_PART, Part
 from loci.documents.finding import DocumentFinder, FoundDocuments
 from loci.documents.graph.clusters import Method as TopicMethod
-from loci.documents.graph.clusters import TopicFinder, Topics
-from loci.documents.graph.gaps import FoundGaps, GapFinder
-from loci.documents.graph.neighbourhood import Direction, DocumentLink, LinkExplorer, Surroundings
-from loci.documents.graph.picture import Pictures, PictureSource
-from loci.documents.graph.reading_list import ReadingAdvisor, SuggestedReading
+from loci.documents.graph.clusters import Topics, topics
+from loci.documents.graph.gaps import Gap, explained_gaps
+from loci.documents.graph.neighbourhood import Direction, DocumentLink, Surroundings, links_of, surroundings
+from loci.documents.graph.picture import PictureSource, picture_source
+from loci.documents.graph.reading_list import SuggestedReading, suggest_reading
 from loci.documents.ingest.index_writer import COLLECTION, Progress, no_progress
 from loci.documents.ingest.local_files import LocalPath, is_below
 from loci.documents.ingest.outcome import IngestSummary
@@ -53,7 +53,6 @@ class Documents:
 
     def __init__(self, parts: DocumentParts) -> None:
         self.parts = parts
-        self._links = LinkExplorer(parts.graphs, parts.similar_links)
 
     @property
     def sync(self) -> ClientSync:
@@ -153,44 +152,31 @@ class Documents:
     ) -> list[DocumentLink]:
         """The links of a document, with those to similar documents; `with_open` adds links that lead nowhere yet."""
         id = self.parts.library.get(owner, name).id
-        return self._links.links(owner, id, direction=direction, relation=relation, with_open=with_open)
+        return links_of(self.parts.graphs, owner, id, direction=direction, relation=relation, with_open=with_open)
 
     def surroundings(self, owner: Owner, name: str, *, depth: int, limit: int, over_similar: bool) -> Surroundings:
         """The documents within some links of one, nearest first, each with the shortest way to it."""
-        id = self.parts.library.get(owner, name).id
-        return self._links.around(owner, id, depth=depth, limit=limit, over_similar=over_similar)
+        id, graphs = self.parts.library.get(owner, name).id, self.parts.graphs
+        return surroundings(graphs.with_similar(owner) if over_similar else graphs.of(owner), id, depth, limit)
 
-    def gaps(self, owner: Owner, *, limit: int, threshold: float) -> FoundGaps:
+    def gaps(self, owner: Owner, *, limit: int, threshold: float) -> list[Gap]:
         """Pairs of similar documents that no link joins, the most similar first."""
-        parts = self.parts
-        finder = GapFinder(parts.index, parts.graphs, parts.similarities, parts.remarks)
-        return finder.find(owner, limit=limit, threshold=threshold)
+        return explained_gaps(self.parts.graphs, self.parts.remarks, owner, limit=limit, threshold=threshold)
 
     def topics(self, owner: Owner, method: TopicMethod, *, limit: int, min_size: int) -> Topics:
         """The documents in groups that belong together, the largest first."""
-        parts = self.parts
-        finder = TopicFinder(parts.index, parts.graphs, parts.clusters, parts.remarks)
-        return finder.find(owner, method, limit=limit, min_size=min_size)
+        found = self.parts.graphs.clusters(owner, method)
+        return topics(self.parts.index, self.parts.remarks, owner, found, limit=limit, min_size=min_size)
 
     def suggest_reading(self, owner: Owner, context: str, *, limit: int, max_tokens: int) -> SuggestedReading:
         """Documents to read before a task, in an order, each with the reason for it."""
         ranking = self.search(owner, context, limit=READING_SEEDS, room=REASON_CHARACTERS).ranking
-        parts = self.parts
-        advisor = ReadingAdvisor(
-            parts.index,
-            parts.embedder,
-            parts.graphs,
-            parts.similarities,
-            parts.similar_links,
-            parts.recently_read,
-        )
-        return advisor.suggest(owner, ranking, limit=limit, max_tokens=max_tokens)
+        graphs, embedder, read = self.parts.graphs, self.parts.embedder, self.parts.recently_read
+        return suggest_reading(graphs, embedder, read, owner, ranking, limit=limit, max_tokens=max_tokens)
 
     def picture(self, owner: Owner, *, with_gaps: bool = True) -> PictureSource:
         """The graph of the documents, to be drawn with any number of them."""
-        parts = self.parts
-        pictures = Pictures(parts.index, parts.graphs, parts.similarities, parts.clusters)
-        return pictures.source(owner, with_gaps=with_gaps)
+        return picture_source(self.parts.graphs, owner, with_gaps=with_gaps)
 
     def ingest(self, owner: Owner, paths: Sequence[str], progress: Progress = no_progress) -> IngestSummary:
         """Ingest files and folders of this machine: what is new, changed or gone since the last time."""

@@ -8,12 +8,9 @@ from loci.core.settings import Settings
 from loci.core.stores import BlobStore, RecordStore
 from loci.documents.archive import DocumentArchive
 from loci.documents.catalog import Catalog
-from loci.documents.graph.clusters import Clusters
-from loci.documents.graph.graph import Graphs
-from loci.documents.graph.neighbours_index import SimilarLinks
+from loci.documents.graph.graphs import Graphs
 from loci.documents.graph.own_links import OwnLinks
 from loci.documents.graph.remarks import Remarks
-from loci.documents.graph.similarity import Similarities
 from loci.documents.ingest.folder_ingest import FolderIngest
 from loci.documents.ingest.folder_scan import FolderScan
 from loci.documents.ingest.index_writer import IndexWriter
@@ -48,11 +45,7 @@ class DocumentParts:
     sync: ClientSync
     archive: DocumentArchive
     catalog: Catalog
-    own_links: OwnLinks
     graphs: Graphs
-    similarities: Similarities
-    similar_links: SimilarLinks
-    clusters: Clusters
     recently_read: RecentlyRead
     remarks: Remarks
 
@@ -77,7 +70,7 @@ def document_parts(
     model_name, seconds = settings.language_model or "", settings.language_model_seconds
     language_stage = LanguageStage(language_model, model_name, seconds=seconds)
     own_links = OwnLinks(catalog, index)
-    graphs, similarities = Graphs(catalog, index), Similarities(index, embedder)
+    graphs = Graphs(catalog, index, embedder)
     write_roots = settings.write_roots if is_local else ()  # there are no folders on AWS
     edits = Edits(catalog, writer, records, blobs, adapters.locks, time.time, write_roots, own_links, graphs, scan)
     return DocumentParts(
@@ -92,11 +85,7 @@ def document_parts(
         sync=ClientSync(catalog, library, tell),
         archive=DocumentArchive(catalog, library, writer, blobs, adapters.locks, deletions),
         catalog=catalog,
-        own_links=own_links,
         graphs=graphs,
-        similarities=similarities,
-        similar_links=SimilarLinks(similarities),
-        clusters=Clusters(graphs, similarities),
         recently_read=RecentlyRead(records, time.time),
         remarks=Remarks(language_model, model_name, seconds=seconds),
     )

@@ -12,7 +12,7 @@ from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.documents.api import Documents
 from loci.documents.document import Document
-from loci.documents.graph.gaps import ExplainedGap
+from loci.documents.graph.gaps import Gap
 from loci.documents.graph.link_resolution import normal_name
 from loci.documents.graph.picture import MAX_DOCUMENTS, Picture
 from loci.mcp.threads import SEARCHES
@@ -38,7 +38,7 @@ LONGEST_EXCERPTS: Final = 12_000_000
 """Characters of those of all documents."""
 
 
-def facts(picture: Picture, explained: Sequence[ExplainedGap]) -> JsonObject:
+def facts(picture: Picture, explained: Sequence[Gap]) -> JsonObject:
     """Return the documents, links, open links, gaps and clusters, with the fields that the tools give them.
 
     `explained` are the picture's gaps, with the reasons for them.
@@ -82,14 +82,14 @@ def facts(picture: Picture, explained: Sequence[ExplainedGap]) -> JsonObject:
         ],
         "gaps": [
             {
-                "source_id": one.gap.source.id,
-                "target_id": one.gap.target.id,
-                "similarity": one.gap.similarity,
+                "source_id": one.source.id,
+                "target_id": one.target.id,
+                "similarity": one.similarity,
                 "reason": one.reason,
                 "suggested_link_type": one.relation,
-                "kind": one.gap.kind,
-                "source_title": one.gap.source.title,
-                "target_title": one.gap.target.title,
+                "kind": one.kind,
+                "source_title": one.source.title,
+                "target_title": one.target.title,
                 "compared_by": picture.compared_by,
                 "written_by": one.written_by,
             }

@@ -42,6 +42,7 @@ class Desk:
     records: RecordedRecords
     blobs: FolderBlobs
     index: SqliteIndex
+    embedder: OnnxEmbedder
     catalog: Catalog
     writer: IndexWriter
     library: Library
@@ -102,6 +103,7 @@ def open_desk(folder: Path) -> Desk:
         records,
         blobs,
         index,
+        embedder,
         catalog,
         writer,
         library,

@@ -6,7 +6,8 @@ from pathlib import Path
 from loci.core.identity import LOCAL
 from loci.documents.document import Document
 from loci.documents.document_links import Form, Mention, Relation, WrittenLinks
-from loci.documents.graph.graph import MAX_AGE_SECONDS, Graph, Graphs, build_graph
+from loci.documents.graph.graph import Graph, build_graph
+from loci.documents.graph.graphs import MAX_AGE_SECONDS, Graphs
 from tests.support.each import each
 
 from .conftest import Desk, open_desk
@@ -127,7 +128,7 @@ def test_to_look_at_the_links_of_one_takes_as_many_steps_among_many_as_among_few
         for number in range(count):
             desk.write(f"{number}.md", f"[[{(number + 1) % count}]]")
         desk.run()
-        graphs = Graphs(desk.catalog, desk.index, lambda: 0.0)
+        graphs = Graphs(desk.catalog, desk.index, desk.embedder, lambda: 0.0)
         graphs.of(LOCAL)
         done = 0
 
@@ -149,7 +150,7 @@ def test_if_nothing_has_changed_the_graph_is_the_same_object(desk: Desk) -> None
     desk.write("b.md", "text")
     desk.run()
     now = [0.0]
-    graphs = Graphs(desk.catalog, desk.index, lambda: now[0])
+    graphs = Graphs(desk.catalog, desk.index, desk.embedder, lambda: now[0])
     before = graphs.of(LOCAL)
     now[0] += MAX_AGE_SECONDS
     assert graphs.of(LOCAL) is before
@@ -159,7 +160,7 @@ def test_a_document_without_a_passage_is_seen_within_a_minute(desk: Desk) -> Non
     desk.write("a.md", "text")
     desk.run()
     now = [0.0]
-    graphs = Graphs(desk.catalog, desk.index, lambda: now[0])
+    graphs = Graphs(desk.catalog, desk.index, desk.embedder, lambda: now[0])
     assert set(graphs.of(LOCAL).documents) == {"notes-a"}
     desk.write("empty.md", "")
     desk.run()

@@ -5,17 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from loci.documents.graph.neighbours_index import (
+from loci.documents.graph.similarity import (
     AT_ONCE,
+    BY_WORDS,
     MINIMUM_BY_MODEL,
     MINIMUM_BY_WORDS,
     NeighboursIndex,
-    average_similarity,
+    Similarity,
     minimum_similarity,
     nearest_neighbours,
-    similar_to,
 )
-from loci.documents.graph.similarity import BY_WORDS, Similarity
 from tests.support.each import each
 from tests.unit.documents.test_gaps import random_similarity
 
@@ -50,7 +49,7 @@ def test_what_one_document_resembles_is_what_all_pairs_say() -> None:
     assert pairs
     asked = NeighboursIndex(one, 3, 0.5)
     for at, id in enumerate(one.ids):
-        others = {one.ids.index(other) for other, _ in similar_to(asked, id)}
+        others = {one.ids.index(other) for other, _ in asked.similar_to(id)}
         assert others == {b for a, b in pairs if a == at} | {a for a, b in pairs if b == at}
 
 
@@ -61,9 +60,9 @@ def test_of_equally_near_ones_the_first_by_id_are_taken() -> None:
 
 
 def test_a_library_of_none_or_one_has_no_similar_documents() -> None:
-    assert similar_to(NeighboursIndex(random_similarity(0), 3, 0.0), "a") == []
-    assert similar_to(NeighboursIndex(random_similarity(1), 3, 0.0), "d00000") == []
-    assert similar_to(NeighboursIndex(random_similarity(5), 3, 0.0), "d9") == []
+    assert NeighboursIndex(random_similarity(0), 3, 0.0).similar_to("a") == []
+    assert NeighboursIndex(random_similarity(1), 3, 0.0).similar_to("d00000") == []
+    assert NeighboursIndex(random_similarity(5), 3, 0.0).similar_to("d9") == []
     assert list(NeighboursIndex(random_similarity(0), 3, 0.0).mutual_pairs()) == []
     assert list(NeighboursIndex(random_similarity(1), 3, 0.0).mutual_pairs()) == []
 
@@ -73,7 +72,7 @@ def test_the_average_is_the_mean_of_all_pairs() -> None:
     rows = np.abs(one.vectors)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     near = (rows @ rows.T)[np.triu_indices(50, 1)]
-    assert average_similarity(replace(one, vectors=rows)) == pytest.approx(float(near.mean()), abs=1e-5)
+    assert replace(one, vectors=rows).average() == pytest.approx(float(near.mean()), abs=1e-5)
 
 
 def test_a_model_that_puts_all_texts_close_together_needs_more() -> None:

@@ -4,13 +4,11 @@ from collections import Counter
 
 import pytest
 
-from loci.adapters.local.inference.current_model import CurrentModel
-from loci.adapters.local.inference.embedder import OnnxEmbedder
 from loci.core.identity import LOCAL
 from loci.documents.graph import similarity as module
-from loci.documents.graph.similarity import BY_WORDS, Similarities, TfIdf
+from loci.documents.graph.graphs import Graphs
+from loci.documents.graph.similarity import BY_WORDS, TfIdf
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.model_store.models_folder import ModelsFolder
 from loci.search.names import words_of_text
 
 from .conftest import Desk
@@ -22,11 +20,11 @@ NOTES = {
 }
 
 
-def similarities(desk: Desk) -> Similarities:
+def graphs(desk: Desk) -> Graphs:
     for path, text in NOTES.items():
         desk.write(path, text)
     desk.run()
-    return Similarities(desk.index, OnnxEmbedder(CurrentModel(ModelsFolder(desk.models), "embedder")))
+    return Graphs(desk.catalog, desk.index, desk.embedder)
 
 
 def tf_idf(desk: Desk) -> TfIdf:
@@ -39,7 +37,7 @@ def tf_idf(desk: Desk) -> TfIdf:
 @pytest.mark.parametrize("library", ["desk", "modelled"])
 def test_the_terms_are_those_of_the_documents_that_were_compared(request: pytest.FixtureRequest, library: str) -> None:
     desk: Desk = request.getfixturevalue(library)
-    similarity = similarities(desk).of(LOCAL)
+    similarity = graphs(desk).similarity(LOCAL)
     before = tf_idf(desk).terms()
     desk.write("bread.md", "# Bread\n\nRye.\n")
     desk.run()
@@ -59,7 +57,7 @@ def test_if_a_model_compares_terms_are_computed_only_when_somebody_asks(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "TfIdf", weigh)
-        similarity = similarities(modelled).of(LOCAL)
+        similarity = graphs(modelled).similarity(LOCAL)
         assert (similarity.vectors.shape[0], weighed) == (3, [])
         for _ in range(2):
             assert "ferri" in similarity.terms["notes-ferry"]

@@ -1,17 +1,18 @@
 """Gaps: pairs of documents that say much the same, but do not link to each other."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from loci.core.identity import Owner
 from loci.documents.document import Document
 from loci.documents.document_links import Relation
-from loci.documents.graph.graph import Graph, Graphs, kind_of
-from loci.documents.graph.remarks import RULES, PairRemark, Remarks
-from loci.documents.graph.similarity import Similarities, Similarity, first_passages, written_forms
-from loci.documents.graph.telling_words import tells, whole_words
-from loci.search.document_index import DocumentIndex
+from loci.documents.graph.graph import Graph
+from loci.documents.graph.graphs import Graphs
+from loci.documents.graph.link_resolution import kind_of
+from loci.documents.graph.remarks import RULES, Remarks
+from loci.documents.graph.similarity import Similarity
+from loci.documents.graph.telling_words import first_passages, tells, written_words
 from loci.search.ranking import Chunk
 
 DUPLICATE: Final = 0.98
@@ -30,90 +31,55 @@ class Gap:
     stems: tuple[str, ...]
     """The topics that both share, the most important first."""
     relation: Relation
-    """The suggested relation of the link, as far as the names of the documents tell."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExplainedGap:
-    """A gap, with the reason why the two should be linked."""
-
-    gap: Gap
-    reason: str
-    relation: Relation
     """The suggested relation of the link."""
-    written_by: str
+    compared_by: str
+    reason: str = ""
+    """Why the two should be linked. Only explained gaps have one."""
+    written_by: str = RULES
     """The author of the reason and the relation: `rules`, or the name of a language model."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundGaps:
-    """The most similar pairs that are not linked, most similar first."""
+def explained_gaps(graphs: Graphs, remarks: Remarks, owner: Owner, *, limit: int, threshold: float) -> list[Gap]:
+    """Return the pairs that are at least this similar. The language model explains them, otherwise rules do."""
+    gaps = find_gaps(graphs.of(owner), graphs.similarity(owner), limit, threshold)
+    documents = [gap.source for gap in gaps]
+    if remarks.is_available:
+        documents += [gap.target for gap in gaps]
+    passages = first_passages(graphs.index, owner, documents)
 
-    compared_by: str
-    gaps: tuple[ExplainedGap, ...]
+    def text(document: Document) -> str:
+        return "\n\n".join([document.title, *(passage.text for passage in passages.get(document.id, [])[:1])])
 
-
-@dataclass(frozen=True, slots=True)
-class GapFinder:
-    """Finds gaps, and says why each should be closed."""
-
-    index: DocumentIndex
-    graphs: Graphs
-    similarities: Similarities
-    remarks: Remarks
-
-    def find(self, owner: Owner, *, limit: int, threshold: float) -> FoundGaps:
-        """Return the pairs that are at least this similar. The language model explains them, otherwise rules do."""
-        graph, similarity = self.graphs.of(owner), self.similarities.of(owner)
-        gaps = find_gaps(graph, similarity, limit, threshold)
-        passages = first_passages(self.index, owner, [gap.source for gap in gaps])
-        remarks = self._remarks(owner, gaps, passages)
-        return FoundGaps(
-            similarity.compared_by,
-            tuple(
-                ExplainedGap(gap, said.reason, said.relation, self.remarks.name)
-                if (said := remarks.get(at))
-                else ExplainedGap(gap, _reason(gap, passages.get(gap.source.id, [])), gap.relation, RULES)
-                for at, gap in enumerate(gaps)
-            ),
-        )
-
-    def _remarks(
-        self, owner: Owner, gaps: Sequence[Gap], sources: Mapping[str, Sequence[Chunk]]
-    ) -> Mapping[int, PairRemark]:
-        """Ask the language model about these gaps, if there is one."""
-        if not self.remarks.is_available:
-            return {}
-        targets = first_passages(self.index, owner, [gap.target for gap in gaps])
-        first = {id: chunks[0] for id, chunks in (*sources.items(), *targets.items()) if chunks}
-
-        def text(document: Document) -> str:
-            passage = first.get(document.id)
-            return f"{document.title}\n\n{passage.text}" if passage else document.title
-
-        return self.remarks.pairs([(text(gap.source), text(gap.target)) for gap in gaps])
+    said = remarks.pairs([(text(gap.source), text(gap.target)) for gap in gaps])
+    return [
+        replace(gap, reason=said[at][0], relation=said[at][1], written_by=remarks.name)
+        if at in said
+        else replace(gap, reason=_reason(gap, passages[gap.source.id]))
+        for at, gap in enumerate(gaps)
+    ]
 
 
 def find_gaps(graph: Graph, similarity: Similarity, limit: int, threshold: float) -> list[Gap]:
     """Return the most similar of all pairs that no written link joins, in either direction."""
-    linked = frozenset(
+    linked = [
         (link.source, link.target) for links in graph.outgoing.values() for link in links if link.relation != "similar"
-    )
+    ]
     return [
-        _gap(graph.documents[one], graph.documents[other], value, similarity.terms)
+        _gap(graph.documents[one], graph.documents[other], value, similarity)
         for value, one, other in similarity.most_similar_pairs(threshold, limit, linked)
         if one in graph.documents and other in graph.documents
     ]
 
 
-def _gap(one: Document, other: Document, similarity: float, terms: Mapping[str, Mapping[str, float]]) -> Gap:
+def _gap(one: Document, other: Document, value: float, similarity: Similarity) -> Gap:
     older, newer = sorted((one, other), key=lambda document: (document.date or "", document.path))
-    mine, theirs = terms.get(newer.id, {}), terms.get(older.id, {})
+    no_terms: Mapping[str, float] = {}
+    mine, theirs = similarity.terms.get(newer.id, no_terms), similarity.terms.get(older.id, no_terms)
     both = filter(tells, mine.keys() & theirs.keys())
     shared = sorted(both, key=lambda stem: (-min(mine[stem], theirs[stem]), stem))
-    kind: GapKind = "duplicate" if similarity >= DUPLICATE else "gap"
+    kind: GapKind = "duplicate" if value >= DUPLICATE else "gap"
     stems = tuple(shared[:MAX_SHARED_STEMS])
-    return Gap(newer, older, similarity, kind, stems, _suggested_relation(newer, older, kind))
+    return Gap(newer, older, value, kind, stems, _suggested_relation(newer, older, kind), similarity.compared_by)
 
 
 def _suggested_relation(newer: Document, older: Document, kind: GapKind) -> Relation:
@@ -129,7 +95,7 @@ def _suggested_relation(newer: Document, older: Document, kind: GapKind) -> Rela
 
 
 def _reason(gap: Gap, passages: Sequence[Chunk]) -> str:
-    shared = whole_words(written_forms(passages, gap.stems), [passage.text for passage in passages])
+    shared = written_words(gap.stems, passages)
     about = f"Both are about {', '.join(shared)}" if shared else "Both are worded alike"
     why = "they may be one document" if gap.kind == "duplicate" else "neither links to the other"
     return f"{about}, and {why}."

@@ -1,10 +1,11 @@
-"""Finds the document that a link names."""
+"""Finds the document that a link names, and the brief that a debrief follows."""
 
 import posixpath
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from loci.documents.document import Document
 from loci.documents.document_links import Mention
@@ -20,6 +21,15 @@ ATTACHMENTS = frozenset(f".{one}" for one in ENDINGS.split())
 """The endings of files that notes show or link to, and that are no notes. `[[v1.2]]` and `[[Node.io]]` are names."""
 OTHER_SUFFIX = re.compile(r"\.[a-z][a-z0-9]{0,4}")
 SEPARATORS = re.compile(r"[\W_]+")
+DIGITS = re.compile(r"\d+")
+# Found in the words of a path. `debrief` comes before `brief`: a debrief is often kept in its brief's folder.
+KINDS: Final = {
+    "debrief": re.compile(r"\bdebriefs?\b"),
+    "brief": re.compile(r"\bbriefs?\b"),
+    "playbook": re.compile(r"\bplaybooks?\b"),
+    "how-to": re.compile(r"\bhow to\b"),
+    "decision": re.compile(r"\b(?:decisions?|adrs?|specs?|specifications?)\b"),
+}
 BY_PATH, BY_FILE, BY_TITLE, BY_ALIAS, BY_ID = range(5)
 """The reasons why a name is a document's, best first."""
 
@@ -46,51 +56,62 @@ class DocumentNames:
     """All names of all documents: paths, file names, titles, aliases and ids."""
 
     def __init__(self, documents: Iterable[Document], aliases: Mapping[str, Sequence[str]]) -> None:
+        self.documents: dict[str, Document] = {}
+        self._aliases: dict[str, Sequence[str]] = {}
         self._by_path: dict[str, list[_Named]] = {}
         self._by_name: dict[str, list[_Named]] = {}
         self._by_end: dict[str, list[_Named]] = {}
+        self._briefs: dict[tuple[str, str], dict[str, Document]] = {}
         for one in documents:
-            self.add(one, aliases.get(one.id, ()))
+            self.replace(one.id, one, aliases.get(one.id, ()))
 
-    def add(self, document: Document, aliases: Sequence[str]) -> None:
-        """Add the names of a document."""
+    def replace(self, id: str, document: Document | None, aliases: Sequence[str] = ()) -> None:
+        """Give the document of this id the names that it has now. None: it is gone."""
+        if before := self.documents.pop(id, None):
+            for names, name, named in self._names_of(before, self._aliases.pop(id, ())):
+                names[name].remove(named)
+                if not names[name]:
+                    del names[name]
+            self._briefs.get(_topic_of(before), {}).pop(id, None)
+        if document is None:
+            return
+        self.documents[id] = document
+        if aliases:
+            self._aliases[id] = aliases
         for names, name, named in self._names_of(document, aliases):
             names.setdefault(name, []).append(named)
+        if kind_of(document) == "brief":
+            self._briefs.setdefault(_topic_of(document), {})[id] = document
 
-    def remove(self, document: Document, aliases: Sequence[str]) -> None:
-        """Remove the names that were added for a document with these aliases."""
-        for names, name, named in self._names_of(document, aliases):
-            names[name].remove(named)
-            if not names[name]:
-                del names[name]
+    def brief_of(self, document: Document) -> Document | None:
+        """Return the last brief with the name of this debrief that is not newer than the debrief."""
+        if kind_of(document) != "debrief" or not (topic := _topic_of(document))[1]:
+            return None
+        briefs = self._briefs.get(topic, {}).values()
+        before = [brief for brief in briefs if (brief.date or "") <= (document.date or "9")]
+        return max(before, key=lambda brief: (brief.date or "", brief.path), default=None)
 
     def _names_of(
         self, document: Document, aliases: Sequence[str]
     ) -> Iterator[tuple[dict[str, list[_Named]], str, _Named]]:
         """Yield each name of the document, with the names among which it is."""
         id, path = document.id, document.path
-        yield from self._names_of_path(id, path)
+        for number, one in enumerate((path, *document.former)):
+            is_former = number > 0
+            at_path = _Named(id, one, BY_PATH, is_former)
+            yield self._by_path, normal_path(one), at_path
+            stem = without_suffix(one)
+            name, folder = posixpath.basename(stem), posixpath.basename(posixpath.dirname(one))
+            yield self._by_name, normal_name(name), _Named(id, one, BY_FILE, is_former)
+            if name.lower() in INDEX_FILES and folder:
+                yield self._by_name, normal_name(folder), _Named(id, one, BY_ALIAS, is_former)
+            parts = stem.split("/")
+            for at in range(len(parts) - 1):
+                yield self._by_end, normal_path("/".join(parts[at:])), at_path
         yield self._by_name, normal_name(document.title), _Named(id, path, BY_TITLE)
         for alias in aliases:
             yield self._by_name, normal_name(alias), _Named(id, path, BY_ALIAS)
         yield self._by_name, normal_name(id), _Named(id, path, BY_ID)
-        for former in document.former:
-            yield from self._names_of_path(id, former, is_former=True)
-
-    def _names_of_path(
-        self, id: str, path: str, *, is_former: bool = False
-    ) -> Iterator[tuple[dict[str, list[_Named]], str, _Named]]:
-        """Yield the path and the names that it gives: its file name, its folder's name if it is an index, its ends."""
-        at_path = _Named(id, path, BY_PATH, is_former)
-        yield self._by_path, normal_path(path), at_path
-        stem = without_suffix(path)
-        name, folder = posixpath.basename(stem), posixpath.basename(posixpath.dirname(path))
-        yield self._by_name, normal_name(name), _Named(id, path, BY_FILE, is_former)
-        if name.lower() in INDEX_FILES and folder:
-            yield self._by_name, normal_name(folder), _Named(id, path, BY_ALIAS, is_former)
-        parts = stem.split("/")
-        for at in range(len(parts) - 1):
-            yield self._by_end, normal_path("/".join(parts[at:])), at_path
 
     def resolve(self, source: str, mention: Mention) -> ResolvedTarget | None:
         """Return the document that the link names, seen from the document with the path `source`; None if none does."""
@@ -123,6 +144,19 @@ class DocumentNames:
         return None
 
 
+def kind_of(document: Document) -> str | None:
+    """Return the kind of document that the path names: a brief, a debrief, …"""
+    words = normal_name(document.path)
+    return next((kind for kind, pattern in KINDS.items() if pattern.search(words)), None)
+
+
+def _topic_of(document: Document) -> tuple[str, str]:
+    """Return its root and the words of its file name, without dates and without `brief` or `debrief`."""
+    root, _, _ = document.path.partition("/")
+    words = DIGITS.sub(" ", normal_name(document.path.rpartition("/")[2].rpartition(".")[0])).split()
+    return root, " ".join(word for word in words if word not in ("brief", "briefs", "debrief", "debriefs"))
+
+
 def normal_name(name: str) -> str:
     """Return one spelling for all spellings of a name: `Auth-Guide` and `auth guide` are the same."""
     return SEPARATORS.sub(" ", unicodedata.normalize("NFKC", name).casefold()).strip()
@@ -131,28 +165,21 @@ def normal_name(name: str) -> str:
 def _nearest(source: str, named: Sequence[_Named]) -> ResolvedTarget | None:
     if not named:
         return None
-    order = sorted(
-        named,
-        key=lambda one: (
-            *(one.rank, -_shared_folders(source, one.path), one.path.count("/"), one.is_former, one.path),
-            one.id,
-        ),
-    )
+    folders = posixpath.dirname(source).split("/")
+
+    def order(one: _Named) -> tuple[object, ...]:
+        shared = 0
+        for mine, its in zip(folders, posixpath.dirname(one.path).split("/"), strict=False):
+            if mine != its:
+                break
+            shared += 1
+        return one.rank, -shared, one.path.count("/"), one.is_former, one.path, one.id
+
     by_id: dict[str, _Named] = {}
-    for one in order:
+    for one in sorted(named, key=order):
         by_id.setdefault(one.id, one)
     best, *others = by_id.values()
     return ResolvedTarget(best.id, tuple(one.id for one in others if one.rank == best.rank))
-
-
-def _shared_folders(one: str, other: str) -> int:
-    """Count the folders that both paths begin with."""
-    count = 0
-    for left, right in zip(one.split("/")[:-1], other.split("/")[:-1], strict=False):
-        if left != right:
-            break
-        count += 1
-    return count
 
 
 def normal_path(path: str) -> str:

@@ -1,14 +1,15 @@
 """The links of one document, and the documents around it."""
 
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from loci.core.identity import Owner
 from loci.documents.document import Document
 from loci.documents.document_links import Link, OpenLink, Relation
-from loci.documents.graph.graph import Graph, Graphs
-from loci.documents.graph.neighbours_index import SimilarLinks
+from loci.documents.graph.graph import Graph
+from loci.documents.graph.graphs import Graphs
 
 Direction = Literal["outgoing", "incoming"]
 
@@ -28,7 +29,6 @@ class DocumentLink:
     evidence: str
     """The text of that line, or the reason why the link was inferred."""
     anchor: str | None
-    is_inferred: bool
     similarity: float | None = None
     other_targets: tuple[str, ...] = ()
     """Documents with the same name that are farther away."""
@@ -48,80 +48,57 @@ class PathStep:
 
 
 @dataclass(frozen=True, slots=True)
-class NearbyDocument:
-    """A document, and the shortest path to it."""
-
-    document: Document
-    path: tuple[PathStep, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The documents around one, nearest first."""
+    """The documents around one, nearest first, each with the shortest path to it."""
 
     id: str
-    documents: tuple[NearbyDocument, ...]
+    documents: tuple[tuple[Document, tuple[PathStep, ...]], ...]
     is_cut: bool
     """True if there are more than were asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkExplorer:
-    """Follows the links of a document, which must exist."""
-
-    graphs: Graphs
-    similar_links: SimilarLinks
-
-    def links(
-        self,
-        owner: Owner,
-        id: str,
-        *,
-        direction: Direction | Literal["both"],
-        relation: Relation | None = None,
-        with_open: bool = False,
-    ) -> list[DocumentLink]:
-        """Return the links of this relation, or all; `with_open` adds links to documents that do not exist."""
-        graph = self.graphs.of(owner)
-        found: list[DocumentLink] = []
-        if direction != "incoming":
-            found += [seen_from(graph.documents, link, "outgoing", link.target) for link in graph.outgoing.get(id, ())]
-        if direction != "outgoing":
-            found += [seen_from(graph.documents, link, "incoming", link.source) for link in graph.incoming.get(id, ())]
-        if relation in (None, "similar"):  # comparing documents takes time: only those who want to know wait for it
-            way = "incoming" if direction == "incoming" else "outgoing"
-            similar = self.similar_links.of(owner, [id])[id]
-            known = graph.documents
-            found += [seen_from(known, link, way, link.target) for link in similar if link.target in known]
-        if with_open:
-            found += [open_link(one) for one in graph.open.get(id, ())]
-        return [one for one in found if relation is None or one.relation == relation]
-
-    def around(self, owner: Owner, id: str, *, depth: int, limit: int, over_similar: bool) -> Surroundings:
-        """Return the nearest `limit` documents that are at most `depth` links away, in either direction."""
-        graph = self.graphs.of(owner)
-        return surroundings(self.similar_links.added_to(owner, graph) if over_similar else graph, id, depth, limit)
+def links_of(
+    graphs: Graphs,
+    owner: Owner,
+    id: str,
+    *,
+    direction: Direction | Literal["both"],
+    relation: Relation | None,
+    with_open: bool,
+) -> list[DocumentLink]:
+    """Return the links of this relation, or all; `with_open` adds links to documents that do not exist."""
+    graph = graphs.of(owner)
+    known = graph.documents
+    found: list[DocumentLink] = []
+    if direction != "incoming":
+        found += [seen_from(known, link, "outgoing", link.target) for link in graph.outgoing.get(id, ())]
+    if direction != "outgoing":
+        found += [seen_from(known, link, "incoming", link.source) for link in graph.incoming.get(id, ())]
+    if relation in (None, "similar"):  # comparing documents takes time: only those who want to know wait for it
+        way = "incoming" if direction == "incoming" else "outgoing"
+        similar = graphs.similar(owner, [id])[id]
+        found += [seen_from(known, link, way, link.target) for link in similar if link.target in known]
+    if with_open:
+        found += [open_link(one) for one in graph.open.get(id, ())]
+    return [one for one in found if relation is None or one.relation == relation]
 
 
 def surroundings(graph: Graph, id: str, depth: int, limit: int) -> Surroundings:
-    """Walk the graph from this document, nearest documents first."""
+    """Walk the graph from this document, nearest documents first, in either direction of links."""
     paths: dict[str, tuple[PathStep, ...]] = {id: ()}
-    here = [id]
-    for _ in range(depth):
-        following: list[str] = []
-        for one in here:
-            for step in _steps(graph, one):
-                if step.to not in paths:
-                    if len(paths) > limit:
-                        return Surroundings(id, tuple(_listed(graph, paths)), is_cut=True)
-                    paths[step.to] = (*paths[one], step)
-                    following.append(step.to)
-        here = following
-    return Surroundings(id, tuple(_listed(graph, paths)), is_cut=False)
-
-
-def _listed(graph: Graph, paths: dict[str, tuple[PathStep, ...]]) -> Iterator[NearbyDocument]:
-    return (NearbyDocument(graph.documents[id], path) for id, path in paths.items() if path)
+    waiting = deque([id])
+    is_cut = False
+    while waiting and not is_cut:
+        here = waiting.popleft()
+        for step in _steps(graph, here) if len(paths[here]) < depth else ():
+            if step.to in paths:
+                continue
+            if len(paths) > limit:
+                is_cut = True
+                break
+            paths[step.to] = (*paths[here], step)
+            waiting.append(step.to)
+    return Surroundings(id, tuple((graph.documents[one], path) for one, path in paths.items() if path), is_cut)
 
 
 def _steps(graph: Graph, id: str) -> list[PathStep]:
@@ -132,32 +109,13 @@ def _steps(graph: Graph, id: str) -> list[PathStep]:
 
 
 def seen_from(documents: Mapping[str, Document], link: Link, direction: Direction, end: str) -> DocumentLink:
-    """Return the link as the document at its other end sees `end`."""
-    other = documents[end]
-    return DocumentLink(
-        other=other,
-        relation=link.relation,
-        direction=direction,
-        title=other.title,
-        line=link.line,
-        evidence=link.evidence,
-        anchor=link.anchor,
-        is_inferred=link.line is None,
-        similarity=link.similarity,
-        other_targets=link.other_targets,
-    )
+    """Return the link to the document `end`, as the document at its other end sees it."""
+    other, written = documents[end], (link.line, link.evidence, link.anchor)
+    return DocumentLink(other, link.relation, direction, other.title, *written, link.similarity, link.other_targets)
 
 
 def open_link(one: OpenLink) -> DocumentLink:
     """Return a link to a document that does not exist."""
     mention = one.mention
-    return DocumentLink(
-        other=None,
-        relation=mention.relation,
-        direction="outgoing",
-        title=mention.target,
-        line=mention.line,
-        evidence=mention.evidence,
-        anchor=mention.anchor,
-        is_inferred=False,
-    )
+    written = mention.line, mention.evidence, mention.anchor
+    return DocumentLink(None, mention.relation, "outgoing", mention.target, *written)

@@ -3,19 +3,12 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from loci.core.identity import Owner
 
 State = TypeVar("State", bound=Hashable)
 Result = TypeVar("Result")
-
-
-@dataclass(slots=True)
-class _Entry(Generic[State, Result]):
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    kept: tuple[State, Result] | None = None
 
 
 class OwnerCache(Generic[State, Result]):
@@ -26,7 +19,7 @@ class OwnerCache(Generic[State, Result]):
 
     def __init__(self, max_owners: int) -> None:
         self._max_owners = max_owners
-        self._entries: OrderedDict[Owner, _Entry[State, Result]] = OrderedDict()
+        self._entries: OrderedDict[Owner, tuple[threading.Lock, list[tuple[State, Result]]]] = OrderedDict()
         self._lock = threading.Lock()  # only ever held for a few dictionary operations
 
     def get(
@@ -40,12 +33,12 @@ class OwnerCache(Generic[State, Result]):
         `compute` gets that state, and the last result for another state, from which it may take what is still valid.
         """
         with self._lock:
-            entry = self._entries.setdefault(owner, _Entry())
+            lock, last = self._entries.setdefault(owner, (threading.Lock(), []))
             self._entries.move_to_end(owner)
             if len(self._entries) > self._max_owners:
                 self._entries.popitem(last=False)
-        with entry.lock:
+        with lock:
             state = read_state()
-            if entry.kept is None or entry.kept[0] != state:
-                entry.kept = state, compute(state, entry.kept and entry.kept[1])
-            return entry.kept[1]
+            if not last or last[0][0] != state:
+                last[:] = [(state, compute(state, last[0][1] if last else None))]
+            return last[0][1]

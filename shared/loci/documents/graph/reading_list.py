@@ -1,22 +1,21 @@
 """Reading lists: documents to read about a topic, in order, each with a reason, within a number of tokens."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from itertools import accumulate
 from typing import Final
 
 from loci.core.identity import Owner
 from loci.documents.document import Document
-from loci.documents.document_links import Link
-from loci.documents.graph.graph import Graph, Graphs, kind_of
-from loci.documents.graph.neighbours_index import SimilarLinks
-from loci.documents.graph.similarity import FIRST_PASSAGES, Similarities, first_passages
+from loci.documents.document_links import Link, Relation
+from loci.documents.graph.graph import Graph
+from loci.documents.graph.graphs import Graphs
+from loci.documents.graph.link_resolution import kind_of
+from loci.documents.graph.telling_words import FIRST_PASSAGES, first_passages
 from loci.documents.recently_read import RecentlyRead
 from loci.documents.unknown_names import EMPTY_LIBRARY
-from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
 from loci.search.ranking import Hit, Ranking
 
@@ -36,6 +35,13 @@ SIMILAR_WEIGHT: Final = 0.5
 CANDIDATES_PER_DOCUMENT: Final = 3
 """Some candidates do not fit, and some have been read."""
 NAMED: Final = 3
+RELATION_REASONS: Final[Mapping[tuple[Relation, bool], str]] = {
+    ("follows", True): "What follows {}",
+    ("implements", True): "Puts {} into practice",
+    ("follows", False): "What {} follows",
+    ("implements", False): "What {} puts into practice",
+}
+"""By the relation of a link, and True if it leads to a hit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,64 +76,44 @@ class SuggestedReading:
     reason: str | None
     """Why there is nothing to read, or what is left out."""
 
-    @property
-    def running_totals(self) -> list[int]:
-        """By item, its tokens together with those of all items before it."""
-        return [*accumulate(one.tokens for one in self.items)]
 
-    @property
-    def total_tokens(self) -> int:
-        return sum(one.tokens for one in self.items)
+def suggest_reading(
+    graphs: Graphs,
+    embedder: Embedder,
+    recently_read: RecentlyRead,
+    owner: Owner,
+    ranking: Ranking,
+    *,
+    limit: int,
+    max_tokens: int,
+) -> SuggestedReading:
+    """Suggest what to read: the hits of a search, and the documents around them in the graph.
 
+    These are at most `limit` documents with at most `max_tokens` tokens together, unread ones first.
+    """
+    similar = graphs.similar(owner, [hit.chunk.document for hit in ranking.hits])
+    candidates = reading_candidates(graphs.of(owner), ranking.hits, similar, CANDIDATES_PER_DOCUMENT * limit)
+    passages = first_passages(graphs.index, owner, [one.document for one in candidates])
 
-@dataclass(frozen=True, slots=True)
-class ReadingAdvisor:
-    """Suggests what to read: the hits of a search, and the documents around them in the graph."""
+    def count(one: ReadingCandidate) -> int:
+        """Estimate the tokens of a document from those of its first passages."""
+        document, texts = one.document, [passage.text for passage in passages[one.document.id]]
+        if not texts:
+            return max(1, document.bytes // 3)
+        tokens = sum(embedder.count(texts))
+        return max(1, tokens * max(document.chunks, 1) // min(document.chunks, FIRST_PASSAGES))
 
-    index: DocumentIndex
-    embedder: Embedder
-    graphs: Graphs
-    similarities: Similarities
-    similar_links: SimilarLinks
-    recently_read: RecentlyRead
-
-    def suggest(self, owner: Owner, ranking: Ranking, *, limit: int, max_tokens: int) -> SuggestedReading:
-        """Suggest at most `limit` documents with at most `max_tokens` tokens together, unread ones first."""
-        graph, similarity = self.graphs.of(owner), self.similarities.of(owner)
-        similar = self.similar_links.of(owner, [hit.chunk.document for hit in ranking.hits])
-        candidates = reading_candidates(graph, ranking.hits, similar, CANDIDATES_PER_DOCUMENT * limit)
-        count = self._token_counter(owner, candidates)
-        chosen, too_long = reading_list(candidates, self.recently_read.hashes(owner), count, max_tokens)
-        items = tuple(chosen[:limit])
-        left_out = [*(f'"{one.document.title}"' for one in chosen[limit:]), *too_long]
-        return SuggestedReading(
-            items=items,
-            left_out=len(left_out),
-            compared_by=similarity.compared_by,
-            reason=_what_is_left(left_out) if items else _why_nothing(ranking.reason),
-        )
-
-    def _token_counter(self, owner: Owner, candidates: Sequence[ReadingCandidate]) -> Callable[[ReadingCandidate], int]:
-        """Return a function that estimates the tokens of a document from those of its first passages."""
-        passages = first_passages(self.index, owner, [one.document for one in candidates])
-
-        def count(one: ReadingCandidate) -> int:
-            document, texts = one.document, [passage.text for passage in passages[one.document.id]]
-            if not texts:
-                return max(1, document.bytes // 3)
-            tokens = sum(self.embedder.count(texts))
-            return max(1, tokens * max(document.chunks, 1) // min(document.chunks, FIRST_PASSAGES))
-
-        return count
+    chosen, too_long = reading_list(candidates, recently_read.hashes(owner), count, max_tokens)
+    left_out = [*(f'"{one.document.title}"' for one in chosen[limit:]), *too_long]
+    why = _what_is_left(left_out) if chosen else _why_nothing(ranking.reason)
+    return SuggestedReading(tuple(chosen[:limit]), len(left_out), graphs.similarity(owner).compared_by, why)
 
 
 def _what_is_left(names: Sequence[str]) -> str | None:
     if not names:
         return None
-    first = ", ".join(names[:NAMED])
-    return (
-        f"Left out: {first}{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}. Raise limit or max_tokens"
-    )
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"Left out: {', '.join(names[:NAMED])}{more}. Raise limit or max_tokens"
 
 
 def _why_nothing(reason: str | None) -> str:
@@ -150,8 +136,7 @@ def reading_candidates(
     for id in worth:
         worth[id] *= 1 + RECENT_BONUS * _freshness(graph.documents[id].date, newest)
     order = sorted(worth, key=lambda one: (-round(worth[one], 9), one))[:limit]
-    reasons = Reasons(graph, found, similar)
-    return [ReadingCandidate(graph.documents[id], reasons.reason_for(id), found.get(id)) for id in order]
+    return [ReadingCandidate(graph.documents[id], _reason(graph, found, similar, id), found.get(id)) for id in order]
 
 
 def reading_list(
@@ -227,57 +212,32 @@ def _freshness(day: str | None, newest: str) -> float:
     return 0.5 ** (days / HALF_LIFE_DAYS)
 
 
-class Reasons:
-    """The reasons to read documents: what they say themselves, or how they are linked to the hits of a search."""
+def _reason(graph: Graph, hits: Mapping[str, Hit], similar: Mapping[str, Sequence[Link]], id: str) -> str:
+    """Return the strongest reason to read the document: what it says itself, or how it is linked to the hits.
 
-    def __init__(self, graph: Graph, hits: Mapping[str, Hit], similar: Mapping[str, Sequence[Link]]) -> None:
-        self._graph = graph
-        self._hits = hits
-        self._similar = [link for links in similar.values() for link in links]
+    This is one sentence, without a full stop.
+    """
+    if hit := hits.get(id):
+        return f"Answers the question: {' '.join((hit.context or hit.snippet).split())}"
+    to_hits = [link for link in graph.outgoing.get(id, ()) if link.target in hits]
+    from_hits = [link for link in graph.incoming.get(id, ()) if link.source in hits]
 
-    def reason_for(self, id: str) -> str:
-        """Return the strongest reason to read the document: one sentence, without a full stop."""
-        if hit := self._hits.get(id):
-            return f"Answers the question: {' '.join((hit.context or hit.snippet).split())}"
-        to_hits = [link for link in self._graph.outgoing.get(id, ()) if link.target in self._hits]
-        from_hits = [link for link in self._graph.incoming.get(id, ()) if link.source in self._hits]
-        return next(self._by_links(id, to_hits, from_hits), "A few links away from what answers")
-
-    def _by_links(self, id: str, to_hits: Sequence[Link], from_hits: Sequence[Link]) -> Iterator[str]:
-        """Return all reasons that links give, strongest first."""
-        yield from (reason for link in to_hits if (reason := self._of_link_to(link)))
-        yield from (reason for link in from_hits if (reason := self._of_link_from(link)))
-        if from_hits:
-            yield f"Linked from {self._titles([link.source for link in from_hits])}"
-        if to_hits:
-            yield f"Links to {self._titles([link.target for link in to_hits])}"
-        for link in self._similar:
-            if link.target == id:
-                yield f"Resembles {self._title(link.source)} ({link.similarity:.2f})"
-
-    def _of_link_to(self, link: Link) -> str | None:
-        match link.relation:
-            case "follows":
-                is_debrief = kind_of(self._graph.documents[link.source]) == "debrief"
-                return f"{'The debrief of' if is_debrief else 'What follows'} {self._title(link.target)}"
-            case "implements":
-                return f"Puts {self._title(link.target)} into practice"
-            case _:
-                return None
-
-    def _of_link_from(self, link: Link) -> str | None:
-        match link.relation:
-            case "follows":
-                return f"What {self._title(link.source)} follows"
-            case "implements":
-                return f"What {self._title(link.source)} puts into practice"
-            case _:
-                return None
-
-    def _titles(self, ids: Sequence[str]) -> str:
+    def titles(ids: Sequence[str]) -> str:
         some = [*dict.fromkeys(ids)]
-        named = ", ".join(self._title(id) for id in some[:NAMED])
+        named = ", ".join(f'"{graph.documents[one].title}"' for one in some[:NAMED])
         return f"{len(some)} of these: {named}" if len(some) > 1 else named
 
-    def _title(self, id: str) -> str:
-        return f'"{self._graph.documents[id].title}"'
+    for link in (*to_hits, *from_hits):
+        is_to_hit = link.source == id
+        if says := RELATION_REASONS.get((link.relation, is_to_hit)):
+            if link.relation == "follows" and is_to_hit and kind_of(graph.documents[id]) == "debrief":
+                says = "The debrief of {}"
+            return says.format(titles([link.target if is_to_hit else link.source]))
+    if from_hits:
+        return f"Linked from {titles([link.source for link in from_hits])}"
+    if to_hits:
+        return f"Links to {titles([link.target for link in to_hits])}"
+    alike = (link for links in similar.values() for link in links if link.target == id)
+    if resembles := next(alike, None):
+        return f"Resembles {titles([resembles.source])} ({resembles.similarity:.2f})"
+    return "A few links away from what answers"

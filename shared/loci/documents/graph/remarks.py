@@ -2,8 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from typing import Final, cast
 
 from loci.core.errors import Unavailable
@@ -50,14 +48,6 @@ GROUPS_FIELDS: Final = """\
 """
 
 
-@dataclass(frozen=True, slots=True)
-class PairRemark:
-    """The reason why two documents should be linked, and the type of that link."""
-
-    reason: str
-    relation: Relation
-
-
 class Remarks:
     """Asks the language model about several documents in one question, within its time."""
 
@@ -74,68 +64,52 @@ class Remarks:
         """True if there is a language model."""
         return self._model is not None
 
-    def pairs(self, pairs: Sequence[tuple[str, str]]) -> Mapping[int, PairRemark]:
-        """Return the remarks about these pairs of texts, by position. Some pairs may get none."""
-        shown = pairs[:MAX_PAIRS]
-        names = [f"pair {number}, {end}" for number in range(1, len(shown) + 1) for end in ("source", "target")]
-        texts = [text for pair in shown for text in pair]
+    def pairs(self, pairs: Sequence[tuple[str, str]]) -> Mapping[int, tuple[str, Relation]]:
+        """Return why to link these pairs of texts, and how, by position. Some pairs may get no remark."""
+        texts = {
+            f"pair {number}, {end}": text
+            for number, pair in enumerate(pairs[:MAX_PAIRS], 1)
+            for end, text in zip(("source", "target"), pair, strict=True)
+        }
         fields: JsonObject = {"reason": {"type": "string"}, "link": {"enum": [*RELATIONS], "type": "string"}}
-        answers = self._ask(PAIRS, PAIRS_FIELDS, "pair", fields, len(shown), names, texts)
+        answers = self._ask(PAIRS, PAIRS_FIELDS, "pair", fields, len(texts) // 2, texts)
         return {
-            at: PairRemark(reason, cast("Relation", one["link"]))
+            at: (reason, cast("Relation", one["link"]))
             for at, one in answers.items()
             if (reason := remark(str(one["reason"])))
         }
 
     def labels(self, groups: Sequence[str]) -> Mapping[int, str]:
         """Return the labels of these groups, which are described in words, by position. Some groups may get none."""
-        shown = groups[:MAX_GROUPS]
-        names = [f"group {number}" for number in range(1, len(shown) + 1)]
-        answers = self._ask(GROUPS, GROUPS_FIELDS, "group", {"label": {"type": "string"}}, len(shown), names, shown)
+        texts = {f"group {number}": group for number, group in enumerate(groups[:MAX_GROUPS], 1)}
+        answers = self._ask(GROUPS, GROUPS_FIELDS, "group", {"label": {"type": "string"}}, len(texts), texts)
         labels = {at: remark(str(one["label"])) for at, one in answers.items()}
         return {at: label for at, label in labels.items() if label and len(label) <= MAX_LABEL}
 
     def _ask(
-        self,
-        task: str,
-        field_rules: str,
-        noun: str,
-        fields: JsonObject,
-        count: int,
-        names: Sequence[str],
-        texts: Sequence[str],
+        self, task: str, field_rules: str, noun: str, fields: JsonObject, count: int, texts: Mapping[str, str]
     ) -> Mapping[int, JsonObject]:
         """Return the answers by position, without those that have the number of no question."""
         if self._model is None or not count:
             return {}
-        schema = _schema(noun, fields)
-        prompt = quoted(
-            partial(_task, task, field_rules, schema, count), names, [one[:MAX_TEXT] for one in texts], self._new_id
-        )
+        # OpenAI's strict mode takes only schemas in which every field is required and no other field is allowed.
+        item: JsonObject = {"properties": {noun: {"type": "integer"}, **fields}, "required": [noun, *fields]}
+        items: JsonObject = {"type": "array", "items": {"type": "object", "additionalProperties": False, **item}}
+        schema: JsonObject = {
+            "type": "object",
+            "properties": {f"{noun}s": items},
+            "required": [f"{noun}s"],
+            "additionalProperties": False,
+        }
+
+        def instructions(mark: str) -> str:
+            return task.format(count=count) + INSTRUCTIONS.format(mark=mark, schema=json.dumps(schema)) + field_rules
+
+        prompt = quoted(instructions, [*texts], [one[:MAX_TEXT] for one in texts.values()], self._new_id)
         try:
             answer = self._model.complete(prompt, schema, seconds=self._seconds, most_tokens=MAX_TOKENS)
         except Unavailable:
             return {}
-        items = cast("list[JsonObject]", answer[f"{noun}s"])  # the port promises that it fits the schema
-        numbered = ((int(cast("float", one[noun])), one) for one in items)
+        found = cast("list[JsonObject]", answer[f"{noun}s"])  # the port promises that it fits the schema
+        numbered = ((int(cast("float", one[noun])), one) for one in found)
         return {number - 1: one for number, one in numbered if 1 <= number <= count}
-
-
-def _task(task: str, field_rules: str, schema: JsonObject, count: int, mark: str) -> str:
-    return task.format(count=count) + INSTRUCTIONS.format(mark=mark, schema=json.dumps(schema)) + field_rules
-
-
-# OpenAI's strict mode takes only schemas in which every field is required and no other field is allowed.
-def _schema(noun: str, fields: JsonObject) -> JsonObject:
-    item: JsonObject = {
-        "type": "object",
-        "properties": {noun: {"type": "integer"}, **fields},
-        "required": [noun, *fields],
-        "additionalProperties": False,
-    }
-    return {
-        "type": "object",
-        "properties": {f"{noun}s": {"type": "array", "items": item}},
-        "required": [f"{noun}s"],
-        "additionalProperties": False,
-    }

@@ -1,5 +1,6 @@
-"""The similarity of documents, and the terms that tell each document from the others."""
+"""The similarity of documents, their nearest neighbours, and the terms that tell each document from the others."""
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,15 +10,10 @@ from itertools import count as numbers
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
-from loci.core.identity import Owner
-from loci.documents.document import Document
-from loci.documents.graph.owner_cache import OwnerCache
-from loci.documents.ingest.index_writer import COLLECTION
-from loci.search.document_index import DocumentIndex
-from loci.search.inference import Embedder, EmbeddingModel, damaged_vectors, rows_of
+from loci.search.inference import EmbeddingModel, damaged_vectors, rows_of
 from loci.search.names import words_of_text
 from loci.search.ranking import Chunk
-from loci.search.words import is_subject, word_positions
+from loci.search.words import is_subject
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,14 +22,22 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 BY_WORDS: Final = "TF-IDF"
-MAX_OWNERS = 5
 BLOCK = 1024
 BUCKETS: Final = 1024
 """The length of a TF-IDF vector: words share places in it."""
 MAX_TERMS: Final = 40
 """Per document."""
-FIRST_PASSAGES: Final = 20
-"""The passages of a document that are searched for its terms."""
+MAX_AVERAGE: Final = 0.9
+AT_ONCE: Final = 256
+DIGITS: Final = 4
+FEW: Final = 8
+MINIMUM_BY_WORDS: Final = 0.2
+MINIMUM_BY_MODEL: Final = 0.5
+"""Higher than by words: to a model all texts are more similar, and to some models much more."""
+ABOVE_AVERAGE: Final = 0.25
+"""The part of the way from the average similarity to 1."""
+ENOUGH_DOCUMENTS: Final = 20
+"""Fewer do not tell what similarity is average."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,19 +52,20 @@ class Similarity:
     """By document, the stems that tell it from the others, with their weights."""
 
     def most_similar_pairs(
-        self, minimum: float, limit: int, excluded: frozenset[tuple[str, str]]
+        self, minimum: float, limit: int, excluded: Iterable[tuple[str, str]]
     ) -> list[tuple[float, str, str]]:
         """Compare all pairs and return the most similar ones, most similar first."""
         import numpy as np
 
-        left_out = _positions(self.ids, excluded)
+        position = {id: at for at, id in enumerate(self.ids)}
+        known = [(position[one], position[other]) for one, other in excluded if one in position and other in position]
+        left_out = sorted((min(pair), max(pair)) for pair in known)
         best: list[tuple[float, int, int]] = []
         for start in range(0, len(self.ids), BLOCK):
             values = self.vectors[start : start + BLOCK] @ self.vectors[start:].T
             values[np.tri(*values.shape, dtype=bool)] = -2  # each pair once, and no document with itself
-            for one, other in left_out:
-                if start <= one < start + BLOCK:
-                    values[one - start, other - start] = -2
+            for one, other in left_out[bisect_left(left_out, (start,)) : bisect_left(left_out, (start + BLOCK,))]:
+                values[one - start, other - start] = -2
             floor = max(minimum, best[-1][0]) if len(best) == limit else minimum
             found, similar = np.argwhere(values >= floor), values[values >= floor]
             if len(similar) > limit:
@@ -72,46 +77,112 @@ class Similarity:
             best = nlargest(limit, [*best, *more], key=lambda pair: (pair[0], -pair[1], -pair[2]))
         return [(round(min(value, 1.0), 4), self.ids[a], self.ids[b]) for value, a, b in best]
 
+    def average(self) -> float:
+        """Return the mean similarity of all pairs, which means nothing yet."""
+        count = len(self.ids)
+        if count < 2:
+            return 0.0
+        total = self.vectors.sum(axis=0, dtype="float64")  # its square is the sum over all pairs
+        return min(max(float(total @ total - count) / (count * (count - 1)), 0.0), MAX_AVERAGE)
 
-class Similarities:
-    """The similarity of each owner's documents, for the owners who asked last."""
 
-    def __init__(self, index: DocumentIndex, embedder: Embedder) -> None:
-        self._index = index
-        self._embedder = embedder
-        self._cache: OwnerCache[tuple[str, EmbeddingModel | None], Similarity] = OwnerCache(MAX_OWNERS)
+class NeighboursIndex:
+    """The `limit` nearest neighbours of each document, found when they are first asked for.
 
-    def of(self, owner: Owner) -> Similarity:
-        """Compare by the model if it has embedded every passage, otherwise by words."""
-        return self._cache.get(
-            owner,
-            lambda: (self._index.state(owner, COLLECTION), self._embedder.model()),
-            lambda state, _: self._computed(owner, state[1]),
-        )
+    Documents are numbered by their positions in `similarity.ids`.
+    """
 
-    def _computed(self, owner: Owner, model: EmbeddingModel | None) -> Similarity:
-        import numpy as np
+    def __init__(self, similarity: Similarity, limit: int, minimum: float) -> None:
+        self.similarity = similarity
+        self._limit = limit
+        self._minimum = minimum
+        self._found: dict[int, Mapping[int, float]] = {}
 
-        words: dict[str, list[str]] = {}
-        embedded: dict[str, list[bytes]] = {}
-        is_complete = model is not None
-        for chunk in self._index.passages(owner, COLLECTION):
-            words.setdefault(chunk.document, []).append(words_of_text(chunk.words))
-            if chunk.embedding and model and chunk.embedding.model == model.identity:
-                embedded.setdefault(chunk.document, []).append(chunk.embedding.vector)
-            else:
-                is_complete = False
-        ids = tuple(sorted(words))
-        if model is None or not is_complete:
-            tf_idf = _tf_idf(ids, words)
-            return Similarity(BY_WORDS, ids, _normalised(tf_idf.hashed_vectors()), LazyTerms(tf_idf.terms))
-        vectors = np.zeros((len(ids), model.dimensions), np.float32)
-        for at, id in enumerate(ids):
-            rows = rows_of(embedded[id], model.dimensions)
-            if rows is None:
-                raise damaged_vectors()
-            vectors[at] = rows.sum(axis=0)
-        return Similarity(model.identity, ids, _normalised(vectors), LazyTerms(lambda: _tf_idf(ids, words).terms()))
+    def nearest_to(self, positions: Sequence[int]) -> list[Mapping[int, float]]:
+        """Return the neighbours of each of these documents with their similarity, nearest first."""
+        new = [at for at in positions if at not in self._found]
+        nearest = nearest_neighbours(self.similarity, new, self._limit, self._minimum)
+        self._found.update(zip(new, nearest, strict=True))
+        return [self._found[at] for at in positions]
+
+    def mutual_pairs(self) -> Iterator[tuple[int, int, float]]:
+        """Return every pair in which each document is a neighbour of the other, with its similarity."""
+        everyone = range(len(self.similarity.ids))
+        for start in everyone[::AT_ONCE]:
+            self.nearest_to(everyone[start : start + AT_ONCE])
+        for one in everyone:
+            neighbours = self._found[one].items()
+            yield from ((one, other, value) for other, value in neighbours if one < other and one in self._found[other])
+
+    def similar_to(self, id: str) -> list[tuple[str, float]]:
+        """Return the documents that are alike with this one, most similar first, without comparing all pairs."""
+        ids = self.similarity.ids
+        at = bisect_left(ids, id)
+        if at == len(ids) or ids[at] != id:
+            return []
+        [mine] = self.nearest_to([at])
+        theirs = self.nearest_to([*mine])
+        return [(ids[other], value) for (other, value), its in zip(mine.items(), theirs, strict=True) if at in its]
+
+
+def nearest_neighbours(
+    similarity: Similarity, positions: Sequence[int], limit: int, minimum: float
+) -> list[Mapping[int, float]]:
+    """Return the nearest neighbours of each of these documents, nearest first, equally near ones by their ids."""
+    import numpy as np
+
+    if not positions:
+        return []
+    vectors = similarity.vectors
+    # For a few documents, one product each takes a third of the time of one product for all of them.
+    products = [vectors @ vectors[at] for at in positions] if len(positions) <= FEW else vectors[positions] @ vectors.T
+    values = np.round(products, DIGITS)
+    values[np.arange(len(positions)), list(positions)] = -2  # no document is its own neighbour
+    rank = values.shape[1] - min(limit, values.shape[1])
+    floors = np.maximum(np.partition(values, rank, axis=1)[:, rank], minimum)
+    found: list[Mapping[int, float]] = []
+    for row, floor in zip(values, floors, strict=True):
+        near = np.flatnonzero(row >= floor)
+        best = near[np.argsort(-row[near], kind="stable")][:limit]
+        found.append({int(other): min(round(float(row[other]), DIGITS), 1.0) for other in best})
+    return found
+
+
+def minimum_similarity(similarity: Similarity) -> float:
+    """Return how similar two documents must be to be alike."""
+    if similarity.compared_by == BY_WORDS:
+        return MINIMUM_BY_WORDS
+    if len(similarity.ids) < ENOUGH_DOCUMENTS:
+        return MINIMUM_BY_MODEL
+    average = similarity.average()
+    return max(MINIMUM_BY_MODEL, average + ABOVE_AVERAGE * (1 - average))
+
+
+def compared(passages: Iterable[Chunk], model: EmbeddingModel | None) -> Similarity:
+    """Compare documents by the model if it has embedded every passage, otherwise by words."""
+    import numpy as np
+
+    words: dict[str, list[str]] = {}
+    embedded: dict[str, list[bytes]] = {}
+    is_complete = model is not None
+    for chunk in passages:
+        words.setdefault(chunk.document, []).append(words_of_text(chunk.words))
+        if chunk.embedding and model and chunk.embedding.model == model.identity:
+            embedded.setdefault(chunk.document, []).append(chunk.embedding.vector)
+        else:
+            is_complete = False
+    ids = tuple(sorted(words))
+    if model is None or not is_complete:
+        tf_idf = TfIdf(ids, _counted(ids, words))
+        return Similarity(BY_WORDS, ids, _normalised(tf_idf.hashed_vectors()), LazyTerms(tf_idf.terms))
+    vectors = np.zeros((len(ids), model.dimensions), np.float32)
+    for at, id in enumerate(ids):
+        rows = rows_of(embedded[id], model.dimensions)
+        if rows is None:
+            raise damaged_vectors()
+        vectors[at] = rows.sum(axis=0)
+    terms = LazyTerms(lambda: TfIdf(ids, _counted(ids, words)).terms())
+    return Similarity(model.identity, ids, _normalised(vectors), terms)
 
 
 class LazyTerms(Mapping[str, Mapping[str, float]]):
@@ -180,47 +251,11 @@ class TfIdf:
         return found
 
 
-def first_passages(index: DocumentIndex, owner: Owner, documents: Iterable[Document]) -> dict[str, list[Chunk]]:
-    """Read the first passages of these documents, all in one request to the index."""
-    counts = {one.id: min(one.chunks, FIRST_PASSAGES) for one in documents}
-    ids = [f"{id}#{at}" for id, count in counts.items() for at in range(count)]
-    found = index.chunks(owner, COLLECTION, ids)
-    return {id: [found[f"{id}#{at}"] for at in range(count) if f"{id}#{at}" in found] for id, count in counts.items()}
-
-
-def written_forms(passages: Iterable[Chunk], stems: Sequence[str], names: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the stems as these names and passages write them, each in its commonest form, each form once.
-
-    Stems that none has are left out; the order stays.
-    """
-    forms_of: dict[str, Counter[str]] = defaultdict(Counter)
-    wanted = frozenset(stems)
-    for text in (*names, *("\n".join([*passage.heading, passage.text]) for passage in passages)):
-        for stem, begin, end in word_positions(text, wanted):
-            forms_of[stem][text[begin:end]] += 1
-    return tuple(dict.fromkeys(_best_form(forms_of[stem]) for stem in stems if stem in forms_of))
-
-
-def _best_form(forms: Counter[str]) -> str:
-    """Prefer one word to several, and lower case if anybody writes it so; then the commonest form."""
-    lower = Counter[str]()
-    for form, times in forms.items():
-        lower[form.lower()] += times
-    best = min(lower, key=lambda form: (not form.isalnum(), -lower[form], form))
-    return best if best in forms else max(sorted(forms), key=lambda form: (form.lower() == best, forms[form]))
-
-
-def _tf_idf(ids: tuple[str, ...], words: Mapping[str, Sequence[str]]) -> TfIdf:
-    return TfIdf(ids, {id: Counter(word for some in words[id] for word in some.split()) for id in ids})
+def _counted(ids: Iterable[str], words: Mapping[str, Sequence[str]]) -> dict[str, Counter[str]]:
+    return {id: Counter(word for some in words[id] for word in some.split()) for id in ids}
 
 
 def _normalised(vectors: "Floats") -> "Floats":
     import numpy as np
 
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-
-
-def _positions(ids: tuple[str, ...], pairs: frozenset[tuple[str, str]]) -> list[tuple[int, int]]:
-    position = {id: at for at, id in enumerate(ids)}
-    known = ((position[one], position[other]) for one, other in pairs if one in position and other in position)
-    return [(min(pair), max(pair)) for pair in known]

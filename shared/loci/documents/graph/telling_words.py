@@ -5,8 +5,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from loci.core.identity import Owner
+from loci.documents.document import Document
 from loci.documents.graph.function_words import FUNCTION_WORDS
-from loci.search.words import IS_CJK, index_words
+from loci.documents.ingest.index_writer import COLLECTION
+from loci.search.document_index import DocumentIndex
+from loci.search.ranking import Chunk
+from loci.search.words import IS_CJK, index_words, word_positions
 
 MOST_STEMS: Final = 8
 NAMES_WEIGHT: Final = 2.0
@@ -14,6 +19,8 @@ NAMES_WEIGHT: Final = 2.0
 SAME_NEIGHBOUR: Final = 0.8
 """A character that stands beside a pair so often belongs to its word."""
 LONGEST_CJK: Final = 8
+FIRST_PASSAGES: Final = 20
+"""The passages of a document that are searched for its terms."""
 HIRAGANA: Final = frozenset(map(chr, range(0x3041, 0x30A0)))
 """Japanese writes endings and particles in them, and seldom what something is about."""
 
@@ -32,14 +39,40 @@ def telling_stems(
     return found
 
 
-def whole_words(pairs: Iterable[str], texts: Sequence[str]) -> tuple[str, ...]:
-    """The words with these pairs of CJK characters, as the texts have them; other words as they are. Each once."""
-    words = [_grown(pair, texts) if IS_CJK.match(pair) else pair for pair in pairs]
+def first_passages(index: DocumentIndex, owner: Owner, documents: Iterable[Document]) -> dict[str, list[Chunk]]:
+    """Read the first passages of these documents, all in one request to the index."""
+    counts = {one.id: min(one.chunks, FIRST_PASSAGES) for one in documents}
+    ids = [f"{id}#{at}" for id, count in counts.items() for at in range(count)]
+    found = index.chunks(owner, COLLECTION, ids)
+    return {id: [found[f"{id}#{at}"] for at in range(count) if f"{id}#{at}" in found] for id, count in counts.items()}
+
+
+def written_words(stems: Sequence[str], passages: Iterable[Chunk], names: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the stems as these names and passages write them, each in its commonest form, each word once.
+
+    Stems that none has are left out; the order stays. Pairs of CJK characters grow to the whole words.
+    """
+    read = list(passages)
+    forms_of: dict[str, Counter[str]] = defaultdict(Counter)
+    wanted = frozenset(stems)
+    for text in (*names, *("\n".join([*passage.heading, passage.text]) for passage in read)):
+        for stem, begin, end in word_positions(text, wanted):
+            forms_of[stem][text[begin:end]] += 1
+    texts = [*names, *(passage.text for passage in read)]
+    forms = [_best_form(forms_of[stem]) for stem in stems if stem in forms_of]
+    words = dict.fromkeys(_grown(form, texts) if IS_CJK.match(form) else form for form in forms)
     return tuple(
-        word
-        for word in dict.fromkeys(words)
-        if not IS_CJK.match(word) or not any(word != other and word in other for other in words)
+        word for word in words if not IS_CJK.match(word) or not any(word != other and word in other for other in words)
     )
+
+
+def _best_form(forms: Counter[str]) -> str:
+    """Prefer one word to several, and lower case if anybody writes it so; then the commonest form."""
+    lower = Counter[str]()
+    for form, times in forms.items():
+        lower[form.lower()] += times
+    best = min(lower, key=lambda form: (not form.isalnum(), -lower[form], form))
+    return best if best in forms else max(sorted(forms), key=lambda form: (form.lower() == best, forms[form]))
 
 
 def _weighted(

@@ -1,12 +1,14 @@
 """The tools over the graph of documents: what is linked with what."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
+from loci.documents.document import Document
 from loci.documents.document_links import relation_named
-from loci.documents.graph.neighbourhood import DocumentLink, NearbyDocument
+from loci.documents.graph.neighbourhood import DocumentLink, PathStep
 from loci.documents.host import DocumentsHost
 from loci.documents.tools.reading_tool import DocumentName
 from loci.mcp.tool import LociTool, loci_tool
@@ -86,9 +88,8 @@ def link_tools(app: DocumentsHost) -> list[LociTool]:
         Use it before you change a document, or for context that a search misses.
         """
         found = app.documents.surroundings(caller.owner, id, depth=depth, limit=limit, over_similar=similar)
-        return Neighbourhood(
-            id=found.id, neighbors=[_neighbour(one) for one in found.documents], truncated=found.is_cut
-        )
+        near = [_neighbour(one, path) for one, path in found.documents]
+        return Neighbourhood(id=found.id, neighbors=near, truncated=found.is_cut)
 
     return [
         loci_tool(explore_links, title="Explore links", quick=True),
@@ -106,13 +107,12 @@ def _edge(link: DocumentLink) -> Edge:
         line=link.line,
         evidence=link.evidence,
         anchor=link.anchor,
-        inferred=link.is_inferred,
+        inferred=link.line is None,
         similarity=link.similarity,
         also=[*link.other_targets],
     )
 
 
-def _neighbour(one: NearbyDocument) -> NeighbourView:
-    way = [StepView(id=step.to, type=step.link.relation, direction=step.direction) for step in one.path]
-    document = one.document
+def _neighbour(document: Document, path: Sequence[PathStep]) -> NeighbourView:
+    way = [StepView(id=step.to, type=step.link.relation, direction=step.direction) for step in path]
     return NeighbourView(id=document.id, title=document.title, path=document.path, distance=len(way), way=way)

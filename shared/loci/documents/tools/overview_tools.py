@@ -1,6 +1,7 @@
 """The tools that look at all documents: what is missing, what belongs together, what to read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from itertools import accumulate
 from typing import Annotated, Literal
 
 from mcp_types import CallToolResult
@@ -103,18 +104,18 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
         found = app.documents.gaps(caller.owner, limit=limit, threshold=threshold)
         gaps = [
             GapView(
-                source_id=one.gap.source.id,
-                target_id=one.gap.target.id,
-                similarity=one.gap.similarity,
+                source_id=one.source.id,
+                target_id=one.target.id,
+                similarity=one.similarity,
                 reason=one.reason,
                 suggested_link_type=one.relation,
-                kind=one.gap.kind,
-                source_title=one.gap.source.title,
-                target_title=one.gap.target.title,
-                compared_by=found.compared_by,
+                kind=one.kind,
+                source_title=one.source.title,
+                target_title=one.target.title,
+                compared_by=one.compared_by,
                 written_by=one.written_by,
             )
-            for one in found.gaps
+            for one in found
         ]
         return noted_list(gaps, None if gaps else _if_empty(app, caller))
 
@@ -141,12 +142,12 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
                     labelled_by=one.labelled_by,
                     terms=[*one.terms],
                     size=len(one.documents),
-                    documents=_members(one.documents[:documents]),
+                    documents=_members(found.documents[id] for id in one.documents[:documents]),
                 )
-                for one in found.topics
+                for one in found.clusters
             ],
             total=found.total,
-            method=found.method,
+            method=method,
             compared_by=found.compared_by,
             in_no_cluster=_members(found.alone[:MOST_ALONE]),
             alone=len(found.alone),
@@ -169,6 +170,7 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
         given, only those.
         """
         found = app.documents.suggest_reading(caller.owner, context, limit=limit, max_tokens=max_tokens)
+        totals = [*accumulate(one.tokens for one in found.items)]
         return ReadingList(
             documents=[
                 ReadingView(
@@ -181,9 +183,9 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
                     lines=one.lines,
                     read=one.is_read,
                 )
-                for one, total in zip(found.items, found.running_totals, strict=True)
+                for one, total in zip(found.items, totals, strict=True)
             ],
-            total_tokens=found.total_tokens,
+            total_tokens=totals[-1] if totals else 0,
             left_out=found.left_out,
             compared_by=found.compared_by,
             reason=found.reason,
@@ -200,5 +202,5 @@ def _if_empty(app: DocumentsHost, caller: Caller) -> str | None:
     return EMPTY_LIBRARY if app.documents.is_empty(caller.owner) else None
 
 
-def _members(documents: Sequence[Document]) -> list[Member]:
+def _members(documents: Iterable[Document]) -> list[Member]:
     return [Member(id=one.id, title=one.title) for one in documents]

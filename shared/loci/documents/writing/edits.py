@@ -16,7 +16,7 @@ from loci.core.stores import BlobStore, RecordStore, WriteLocks
 from loci.documents.catalog import Catalog
 from loci.documents.content.encodings import require_text
 from loci.documents.document import Document
-from loci.documents.graph.graph import Graphs
+from loci.documents.graph.graphs import Graphs
 from loci.documents.graph.neighbourhood import DocumentLink
 from loci.documents.graph.own_links import OwnLinks
 from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderScan

@@ -21,7 +21,8 @@ from loci.documents.content.link_places import Style
 from loci.documents.document import LOCK_WAIT_SECONDS, Document
 from loci.documents.document_ids import lock_name
 from loci.documents.document_links import NO_LINKS
-from loci.documents.graph.graph import Graph, Graphs
+from loci.documents.graph.graph import Graph
+from loci.documents.graph.graphs import Graphs
 from loci.documents.graph.link_resolution import DocumentNames
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.writing.authoring import missing
