@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from loci.search.inference import Embedder
     from loci.tools.answering import Answering
     from loci.tools.api import Tools
-    from loci.tools.approval_links import ApprovalLinks
+    from loci.tools.waiting_calls import ApprovalLinks
     from loci.transfer.api import Transfer
     from loci.web.visitors import Visitors
     from loci.workflows.api import Workflows
@@ -130,14 +130,14 @@ def build_app(settings: Settings | None = None) -> App:
     def tools() -> "Tools":
         from loci.mcp.tool_catalog import OwnTools
         from loci.tools.api import Tools
-        from loci.tools.parts import tool_parts
+        from loci.tools.parts import ToolParts
 
         def embedder() -> "Embedder":
             return for_search.get().embedder
 
         own = OwnTools(lambda: tool_families(app))
         return Tools(
-            tool_parts(settings, adapters.records, embedder, adapters.tools(), own, calls, approval_links.get(), tell)
+            ToolParts(settings, adapters.records, embedder, adapters.tools(), own, calls, approval_links.get(), tell)
         )
 
     lazy_tools = Lazy(tools)
@@ -164,12 +164,12 @@ def build_app(settings: Settings | None = None) -> App:
 
     def workflows() -> "Workflows":
         from loci.workflows.api import Workflows
-        from loci.workflows.parts import workflow_parts
+        from loci.workflows.parts import WorkflowParts
 
         steps = lazy_tools.get, lazy_code.get
         links, model = approval_links.get(), language_model.get
         return Workflows(
-            workflow_parts(settings, adapters.records, scratchpad, *steps, adapters.workflows(), links, model, tell)
+            WorkflowParts(settings, adapters.records, scratchpad, *steps, adapters.workflows(), links, model, tell)
         )
 
     app = App(
@@ -252,8 +252,8 @@ def build_answering(settings: Settings | None = None, *, only_public: bool = Tru
     clients = Clients()
     records, _ = aws_stores(settings, clients)
     events = Events(RecordEventLog(records))
-    reached = reached_servers(records, for_connections(settings, clients, only_public=only_public), events.tell)
-    return Answering(reached.tool_list, reached.servers, read_public, events.finish)
+    tool_list = reached_servers(records, for_connections(settings, clients, only_public=only_public), events.tell)
+    return Answering(tool_list, read_public, events.finish)
 
 
 def build_index_rebuild(settings: Settings) -> "IndexRebuild":
@@ -382,7 +382,7 @@ def _notices(settings: Settings, records: RecordStore, telemetry: Telemetry) -> 
 
 
 def _links(settings: Settings, adapters: Adapters) -> "ApprovalLinks":
-    from loci.tools.approval_links import PURPOSE, ApprovalLinks
+    from loci.tools.waiting_calls import PURPOSE, ApprovalLinks
 
     def lacks_pin() -> bool:
         from loci.mcp.auth.pins import pins_of

@@ -36,8 +36,8 @@ def tools_of_stack(stack: str) -> "Tools":
     """
     from loci.mcp.tool_catalog import OwnTools  # slow to load, and the others do without
     from loci.tools.api import Tools
-    from loci.tools.approval_links import ApprovalLinks
-    from loci.tools.parts import tool_parts
+    from loci.tools.parts import ToolParts
+    from loci.tools.waiting_calls import ApprovalLinks
 
     clients = Clients()
     settings = Settings.model_validate(gateway_settings(stack, clients))
@@ -50,7 +50,7 @@ def tools_of_stack(stack: str) -> "Tools":
 
     own, calls = OwnTools(tuple), Calls(Telemetry(settings.log_level), count)
     links = ApprovalLinks(Seal([b""]), settings.base_url, lambda: False, has_terminal=False)
-    return Tools(tool_parts(settings, records, embedder, for_tools(settings, clients), own, calls, links))
+    return Tools(ToolParts(settings, records, embedder, for_tools(settings, clients), own, calls, links))
 
 
 def keys_of_stack(stack: str) -> ApiKeys:

@@ -36,10 +36,10 @@ def _recorded() -> list[Figure]:
     tools = [f"server:tool_{number}" for number in range(EDGES // MOST_FOLLOWERS)]
     floor, recorded, noted = list[float](), list[float](), list[float]()
     with _app(0) as app:
-        usage, choose = app.tools.parts.usage, random.Random(1)
+        usage, later, choose = app.tools.parts.usage, app.tools.parts.later, random.Random(1)
         for _ in range(USED):
             usage.called(LOCAL, choose.choice(tools), worked=True)
-        usage.finish()
+        later.finish()
         edges = sum(len(one.value["followers"]) for one in every(app.records, LOCAL, FOLLOWERS))  # type: ignore[arg-type]
         for _ in range(RUNS):
             began = time.perf_counter()
@@ -49,7 +49,7 @@ def _recorded() -> list[Figure]:
             for _ in range(CALLS_A_RUN):
                 usage.called(LOCAL, choose.choice(tools), worked=True)
             after = time.perf_counter()
-            usage.finish()
+            later.finish()
             floor.append(between - began)
             noted.append((after - between) / CALLS_A_RUN)
             recorded.append(time.perf_counter() - between)

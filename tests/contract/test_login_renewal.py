@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
 from typing import Any
 
 import pytest
@@ -13,12 +12,10 @@ from loci.adapters.local.secret_box import KeyringBox
 from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
 from loci.core.signing import Keyring
 from loci.core.stores import RecordStore
-from loci.tools import renewal
-from loci.tools.authorization import Wanted
+from loci.tools import logins
 from loci.tools.configuration import OAuthEntry
-from loci.tools.login_records import LOGIN
-from loci.tools.logins import Logins
-from loci.tools.ports import ToolServerError
+from loci.tools.logins import LOGIN, Logins
+from loci.tools.ports import ToolServerError, Wanted
 from loci.tools.tool_server import Endpoint
 from tests.contract.stores import ANN, Clock, at_once
 from tests.support.authorization_server import Protected, protected
@@ -39,16 +36,10 @@ def wanted(server: Protected) -> Wanted:
 
 
 @pytest.fixture
-def another(records: RecordStore, clock: Clock) -> Iterator[Callable[[], Logins]]:
+def another(records: RecordStore, clock: Clock) -> Callable[[], Logins]:
     """Makes one of several processes."""
     box = KeyringBox(Keyring(["s" * 32]))
-    with ExitStack() as ending:
-
-        def made() -> Logins:
-            servers = ending.enter_context(closing(HttpAuthorizationServers(only_public=False)))
-            return Logins(records, box, servers, clock)
-
-        yield made
+    return lambda: Logins(records, box, HttpAuthorizationServers(only_public=False), clock)
 
 
 @pytest.fixture
@@ -112,13 +103,13 @@ def test_a_refused_token_is_renewed_once_by_all_connections(
 def test_a_process_that_died_while_it_renewed_holds_up_the_others_for_a_while(
     records: RecordStore, clock: Clock, process: Logins, wanted: Wanted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(renewal, "WAIT_SECONDS", 0.2)
+    monkeypatch.setattr(logins, "WAIT_SECONDS", 0.2)
     record = records.get(ANN, LOGIN, "far")
     assert record is not None
-    records.put(ANN, LOGIN, "far", {**record.value, "leased_until": clock.now + renewal.LEASE_SECONDS})
+    records.put(ANN, LOGIN, "far", {**record.value, "leased_until": clock.now + logins.LEASE_SECONDS})
     with pytest.raises(ToolServerError, match="is being renewed"):
         token(process, wanted)
-    clock.now += renewal.LEASE_SECONDS
+    clock.now += logins.LEASE_SECONDS
     assert token(process, wanted)
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from loci.adapters.tool_servers import public_addresses
 from loci.adapters.tool_servers.public_addresses import PublicAddresses
-from loci.adapters.tool_servers.public_documents import read_public
+from loci.adapters.tool_servers.small_requests import read_public
 from tests.servers.upstream.certificate import certificate
 
 NAME = "client.example"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from loci.tools.configuration import Configured
-    from loci.tools.login_records import LoginState
+    from loci.tools.logins import LoginState
 
 SHOWN_TOOLS = 8
 
@@ -270,8 +270,8 @@ def _view(opened: OwnersTools, server: "Configured", login: "LoginState | None")
     from loci.tools.tool_list import told_time
 
     gateway, known = opened.tools.parts.gateway, opened.tools.known(opened.owner)
-    names, to_approve = gateway.names(known, [one.id for one in server.tools]), gateway.to_approve(known)
-    warnings = gateway.warnings(known)
+    names, warnings = gateway.names(known, [one.id for one in server.tools]), gateway.warnings(known)
+    to_approve = {id for id, one in gateway.standing(known, with_own=False).items() if one.approval}
     return {
         "name": server.name,
         "server": shown(server.entry),

@@ -69,7 +69,7 @@ def local_adapters(settings: Settings) -> "Adapters":
 
 def read_public(url: str) -> bytes:
     """The bytes behind a public https address, read from this machine."""
-    from loci.adapters.tool_servers.public_documents import read_public
+    from loci.adapters.tool_servers.small_requests import read_public
 
     return read_public(url)
 

@@ -1,22 +1,86 @@
-"""The process that reaches the tool servers of all owners: it answers the asks of the others."""
+"""Asks of a tool server, as they travel to the process that reaches the servers of all owners, and its answers."""
 
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+from urllib.parse import urlsplit
 
 from loci.core.deadline import within
-from loci.core.errors import LociError
-from loci.core.json import JsonObject
+from loci.core.errors import Conflict, Damaged, LociError, Misconfigured, NotFound, OutOfTime, Refused, Unavailable
+from loci.core.identity import Owner
+from loci.core.json import Json, JsonObject
+from loci.core.stores import Unreadable
 from loci.sandbox.lambda_host.function_answer import packed_answer
-from loci.tools.asks import Ask, ReadPublic, ask_from_json, error_to_json
-from loci.tools.ports import ToolServerError, ToolServers
-from loci.tools.tool_list import ToolList
+from loci.tools.ports import ToolServerError
+
+if TYPE_CHECKING:
+    from loci.tools.tool_list import ToolList
 
 SPARE_SECONDS = 1.0
 """Of the time that this process has, to answer in."""
 STOOD_STILL_SECONDS = 5.0
 """How long an idle connection is used again."""
+ERRORS: Mapping[str, type[LociError]] = {
+    kind.__name__: kind
+    for kind in (
+        *(LociError, NotFound, Refused, Conflict, Unavailable, OutOfTime, Damaged, Misconfigured),
+        *(ToolServerError, Unreadable),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Asks for the tools of a server, which are kept, or for a call of one. Only names and arguments travel.
+
+    How the server is reached is read where that is done.
+    """
+
+    owner: Owner
+    server: str
+    tool: str | None = None
+    """None: all its tools are asked for."""
+    arguments: JsonObject = field(default_factory=dict[str, Json])
+    seconds: float = 0.0
+
+    def to_json(self) -> JsonObject:
+        sent = ("owner", "server") if self.tool is None else ("owner", "server", "tool", "arguments", "seconds")
+        return cast("JsonObject", {name: value for name, value in asdict(self).items() if name in sent})
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPublic:
+    """Asks for what is at a public https address. It is no tool server, and nobody's."""
+
+    url: str
+
+    @property
+    def server(self) -> str:
+        """The name for messages."""
+        return urlsplit(self.url).hostname or ""
+
+    def to_json(self) -> JsonObject:
+        return {"url": self.url}
+
+
+def ask_from_json(value: Mapping[str, Any]) -> Ask | ReadPublic:
+    if "url" in value:
+        return ReadPublic(value["url"])
+    fields = dict(value)
+    return Ask(Owner(**fields.pop("owner")), **fields)
+
+
+def error_to_json(error: LociError) -> JsonObject:
+    """The error in all its words, and the nearest kind that the other side knows."""
+    kind = next(one.__name__ for one in type(error).__mro__ if one.__name__ in ERRORS)
+    words: JsonObject = {"code": error.code, "what": error.what, "resolution": error.resolution}
+    return {"error": {"kind": kind, **words, "details": dict(error.details)}}
+
+
+def raise_from_json(error: Mapping[str, Any]) -> NoReturn:
+    raise ERRORS[error["kind"]](error["what"], error["resolution"], code=error["code"], details=error["details"])
 
 
 class Answering:
@@ -24,15 +88,13 @@ class Answering:
 
     def __init__(
         self,
-        tool_list: ToolList,
-        servers: ToolServers,
+        tool_list: "ToolList",
         read_public: Callable[[str], bytes],
         finish: Callable[[], None] = lambda: None,
     ) -> None:
         """`read_public` returns what is at a public https address. `finish`: called before each answer."""
         self._finish = finish
         self._list = tool_list
-        self._servers = servers
         self._read_public = read_public
         self._apart = _clocks_apart()
 
@@ -50,7 +112,7 @@ class Answering:
 
     def close(self) -> None:
         """End all connections."""
-        self._servers.close()
+        self._list.servers.close()
 
     def _wake(self) -> None:
         """End the connections if the timers stood still while Lambda froze this process: nobody knows how old they are.
@@ -59,7 +121,7 @@ class Answering:
         """
         apart = _clocks_apart()
         if apart - self._apart > STOOD_STILL_SECONDS:
-            self._servers.close()
+            self._list.servers.close()
         self._apart = apart
 
     def _asked(self, ask: Ask | ReadPublic) -> JsonObject:
@@ -68,7 +130,7 @@ class Answering:
         if ask.tool is None:
             return {"tools": [one.said for one in self._list.ask(ask.owner, ask.server).tools]}
         server = self._list.get(ask.owner, ask.server)
-        return {"result": self._servers.call(ask.owner, server, ask.tool, ask.arguments, seconds=ask.seconds)}
+        return {"result": self._list.servers.call(ask.owner, server, ask.tool, ask.arguments, seconds=ask.seconds)}
 
 
 def _clocks_apart() -> float:

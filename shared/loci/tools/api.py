@@ -3,59 +3,27 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from loci.core.background import Background
 from loci.core.calls import Called, Door, HowAsked
 from loci.core.errors import Refused
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
-from loci.tools.authorization import Consent
-from loci.tools.call_log import MOST, CallLog, LoggedCall
-from loci.tools.capabilities.learning import Learning
-from loci.tools.capabilities.matching import Matching
-from loci.tools.capabilities.shelf import Shelf
+from loci.tools.call_log import MOST, LoggedCall
 from loci.tools.configuration import Configured, checked_entry
-from loci.tools.discovery import Discovery, FoundTools
-from loci.tools.gateway import Gateway
+from loci.tools.entry_secrets import PortableEntry, portable
+from loci.tools.gateway import media_beside, value_of
 from loci.tools.learned_capabilities import Capabilities
-from loci.tools.login_records import LoginState
-from loci.tools.logins import Logins, Secret
+from loci.tools.logins import LoginState, Secret
+from loci.tools.parts import ToolParts
 from loci.tools.policy import Standing
-from loci.tools.portable import PortableEntry, portable
-from loci.tools.ports import OwnTool, Progress, ToolServers
-from loci.tools.reaching import Reaching
-from loci.tools.result_value import media_beside, value_of
-from loci.tools.secrets import Secrets
+from loci.tools.ports import Consent, OwnTool, Progress
 from loci.tools.tool_changes import ToolChange, change_of
-from loci.tools.tool_list import ToolList
-from loci.tools.tool_search import KnownTool
-from loci.tools.usage import Usage
-from loci.tools.waiting_calls import WaitingCalls
+from loci.tools.tool_search import FoundTools, KnownTool
 
 EXAMPLE = "\n\nExample: "
 """Begins the last paragraph of each description of Loci's own tools."""
 PATIENCE = 2.0
 """Seconds in which the last calls are written down when the server stops."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolParts:
-    """Everything that `Tools` is made of."""
-
-    tool_list: ToolList
-    gateway: Gateway
-    waiting: WaitingCalls
-    servers: ToolServers
-    discovery: Discovery
-    usage: Usage
-    secrets: Secrets
-    call_log: CallLog
-    later: Background
-    shelf: Shelf
-    matching: Matching
-    learning: Learning
-    logins: Logins
-    reaching: Reaching
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +173,7 @@ class Tools:
         code and workflows may call.
         """
         servers, gateway = self.servers(owner), self.gateway
+        standing = gateway.standing(servers, with_own=for_code)
         found = self.parts.discovery.find(
             owner,
             query,
@@ -213,11 +182,11 @@ class Tools:
             limit=limit,
             related=related,
             context=context,
-            leave_out=gateway.denied(servers, for_code=for_code),
+            leave_out=frozenset(id for id, one in standing.items() if one.denied),
         )
         names = gateway.names(servers, [one.tool.id for one in found.tools])
-        marks = gateway.warnings(servers)
-        return replace(found, to_approve=gateway.to_approve(servers), names=names, warnings=marks)
+        to_approve = frozenset(id for id, one in standing.items() if one.approval)
+        return replace(found, to_approve=to_approve, names=names, warnings=gateway.warnings(servers))
 
     def call(
         self,
@@ -307,4 +276,3 @@ class Tools:
         """End all connections: the server stops. What ended just before is counted and learned from, if it is quick."""
         self.parts.later.finish(PATIENCE)
         self.parts.servers.close(for_good=True)
-        self.parts.logins.close()

@@ -5,9 +5,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final, cast
 from urllib.parse import unquote, unquote_plus
 
+from loci.core.json import JsonObject
 from loci.core.secrets_in_text import ALWAYS, OFTEN, known_secrets, secret_kind, secrets_in, words_of
 from loci.tools.configuration import SEALED, VARIABLE, Entry
 
@@ -21,6 +23,9 @@ SCHEME: Final = re.compile(r"[A-Za-z-]{1,20}\s+(?P<rest>\S+)")
 SECRET_WORDS: Final = ALWAYS | OFTEN | {"key", "keys", "login", "otp", "pass", "pat", "tokens"}
 NOT_SECRET: Final = frozenset({"enabled", "file", "header", "host", "length", "mode", "name", "path", "type", "url"})
 """The last words of names such as `KEY_FILE`."""
+OF_THIS_PLACE: Final = {"no_variables": False, "only_public": False}
+"""The settings that are not exported: each place decides for itself whom it trusts."""
+NOT_IN_A_NAME: Final = re.compile(r"[^A-Za-z0-9]+")
 
 
 def only_names(text: str) -> bool:
@@ -140,3 +145,29 @@ def _spellings(secret: str) -> Iterator[str]:
     for name, text in (*pairs, *((one["name"], one["value"]) for one in ASSIGNED.finditer(secret))):
         if isinstance(text, str) and (_is_secret_name(name) or secret_kind(text)):
             yield text
+
+
+@dataclass(frozen=True, slots=True)
+class PortableEntry:
+    """An entry without secrets."""
+
+    entry: JsonObject
+    secrets: tuple[str, ...]
+    """The names of the secrets that it needs where it is taken."""
+    is_restricted: bool
+    """True: it came with an import, and nobody at this machine has vouched for it."""
+
+
+def portable(server: str, entry: Entry) -> PortableEntry:
+    """The entry without secrets. Values of headers and variables never leave, unless they only name others."""
+
+    def named(name: str, _: str) -> str:
+        words = NOT_IN_A_NAME.sub("_", f"{server}_{name}").strip("_").upper()
+        return f"${{{words if not words[:1].isdigit() else f'_{words}'}}}"
+
+    changed = safe_entry(entry, named, named).model_copy(update=OF_THIS_PLACE)
+    value = changed.as_json()
+    texts = [*changed.args, changed.url, changed.command, *changed.env.values(), *changed.headers.values()]
+    texts += [changed.oauth.client_secret] if changed.oauth else []
+    needed = [one["name"] for text in texts if text for one in VARIABLE.finditer(text) if one["default"] is None]
+    return PortableEntry(value, tuple(dict.fromkeys(needed)), entry.no_variables or entry.only_public)

@@ -15,12 +15,12 @@ from loci.core.calls import UNKNOWN, Called, Calls, Door, HowAsked
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
-from loci.core.json import JsonObject
+from loci.core.json import Json, JsonObject, content_of, media_in, read_whole
 from loci.core.scopes import check_scopes, scope_of
 from loci.core.telemetry import Outcome
 from loci.tools.arguments import IsOpen, check_arguments
-from loci.tools.configuration import Configured
-from loci.tools.policy import AnyTool, Policy, Standing, approval_needed, is_safe, matches, reads
+from loci.tools.configuration import Configured, Entry
+from loci.tools.policy import NO_PATTERNS, AnyTool, Policy, Standing, approval_needed, is_safe, matches, reads
 from loci.tools.ports import OwnTool, OwnTools, Progress, ToolServers
 from loci.tools.tool_changes import version_of, warnings
 from loci.tools.tool_list import ToolList, tools_of
@@ -28,6 +28,7 @@ from loci.tools.tool_server import UpstreamTool
 from loci.tools.waiting_calls import AskedCall, WaitingCalls
 
 NEAREST = 3
+LONGEST_ERROR = 2000
 LONGEST_SPELLING = 400
 """No tool has a longer name; without a limit, callers would fill the cache of `wire_spelling` with theirs."""
 CALLED_BY_CLIENTS = Standing("Only a client calls it: it runs code, or calls tools itself", None)
@@ -131,46 +132,35 @@ class Gateway:
 
         `is_open`: true for an argument that stands for something that is known later. Each tool is read once.
         """
-        known = cache(partial(self.known, owner))
+        found = cache(partial(self._tool, owner))
 
         def checked(spelling: str, arguments: JsonObject) -> CheckedCall:
-            own = self._own.find(_plain(spelling))
-            if own is not None:
-                self._check_own(own)
-                own.check_names(arguments)
-                check_arguments(own.id, own.input_schema, arguments, is_open)
-                return CheckedCall(own.id, is_safe(own), self._policy.approval_needed(own))
-            server, tool = known(spelling)
-            self._policy.check(tool, server.entry)
+            tool, entry = found(spelling)
+            if isinstance(tool, UpstreamTool):
+                self._policy.check(tool, entry)
+            else:
+                self._check_own(tool)
+                tool.check_names(arguments)
             check_arguments(tool.id, tool.input_schema, arguments, is_open)
-            return CheckedCall(tool.id, is_safe(tool), self._policy.approval_needed(tool, server.entry))
+            return CheckedCall(tool.id, is_safe(tool), self._policy.approval_needed(tool, entry))
 
         return checked
 
     def described(self, owner: Owner, spelling: str) -> AnyTool:
         """The tool, as its server described it. Raises `LociError` if there is none."""
-        own = self._own.find(_plain(spelling))
-        return own if own is not None else self.known(owner, spelling)[1]
+        return self._tool(owner, spelling)[0]
 
     def approval_needed(self, owner: Owner, spelling: str) -> str | None:
         """Why a person must approve each call of the tool; None if nobody has to. Raises `NotFound`."""
-        own = self._own.find(_plain(spelling))
-        if own is not None:
-            return self._policy.approval_needed(own)
-        server, tool = self.known(owner, spelling)
-        return self._policy.approval_needed(tool, server.entry)
+        return self._policy.approval_needed(*self._tool(owner, spelling))
 
-    def standing(self, servers: Sequence[Configured]) -> dict[str, Standing]:
+    def standing(self, servers: Sequence[Configured], *, with_own: bool = True) -> dict[str, Standing]:
         """The policy for each of their tools and of Loci's own, by its id."""
-        own = {one.id: self._policy.standing(one) for one in self._own.all()}
-        for_clients = {one.id: CALLED_BY_CLIENTS for one in self._own.all() if one.only_for_clients}
-        upstream = {tool.id: self._policy.standing(tool, one.entry) for one, tool in tools_of(servers)}
-        return {**own, **for_clients, **upstream}
-
-    def to_approve(self, servers: Sequence[Configured]) -> frozenset[str]:
-        """The ids of those of their tools whose calls a person must approve."""
-        needed = ((tool.id, self._policy.approval_needed(tool, one.entry)) for one, tool in tools_of(servers))
-        return frozenset(id for id, reason in needed if reason is not None)
+        own = self._own.all() if with_own else ()
+        return {
+            **{one.id: CALLED_BY_CLIENTS if one.only_for_clients else self._policy.standing(one) for one in own},
+            **{tool.id: self._policy.standing(tool, one.entry) for one, tool in tools_of(servers)},
+        }
 
     def warnings(self, servers: Sequence[Configured]) -> dict[str, str]:
         """The words of caution about those of their tools that need them, by id."""
@@ -201,12 +191,6 @@ class Gateway:
     def own(self) -> Sequence[OwnTool]:
         """Loci's own tools."""
         return self._own.all()
-
-    def denied(self, servers: Sequence[Configured], *, for_code: bool) -> frozenset[str]:
-        """The ids of the tools that nobody may call; `for_code`: also of Loci's own that code and workflows may not."""
-        own = (one.id for one in self._own.all() if one.only_for_clients or self._policy.denied(one))
-        upstream = (tool.id for one, tool in tools_of(servers) if self._policy.denied(tool, one.entry))
-        return frozenset((*upstream, *(own if for_code else ())))
 
     def find(self, owner: Owner, spelling: str) -> tuple[Configured, UpstreamTool] | None:
         """The upstream tool with this id, or this wire spelling. Raises `Refused` if several have that.
@@ -262,6 +246,14 @@ class Gateway:
             f"The nearest are {near}" if near else "Find one with pml_search_tools",
             code="TOOL_NOT_FOUND",
         )
+
+    def _tool(self, owner: Owner, spelling: str) -> tuple[AnyTool, Entry]:
+        """The tool behind the name, and the entry of its server. Raises `LociError` if there is none."""
+        own = self._own.find(_plain(spelling))
+        if own is not None:
+            return own, NO_PATTERNS
+        server, tool = self.known(owner, spelling)
+        return tool, server.entry
 
     def _ask(self, call: AskedCall, asking: HowAsked, given_up: GivingUp | None) -> None:
         """Have a person approve the call."""
@@ -320,3 +312,42 @@ def _plain(spelling: str) -> str:
 def _text_size(result: JsonObject | None) -> int:
     blocks = cast("list[dict[str, Any]]", (result or {}).get("content") or [])
     return sum(len(str(one.get("text"))) for one in blocks if one.get("type") == "text")
+
+
+def value_of(tool: AnyTool, result: JsonObject) -> Json:
+    """The structure without the wrapper around a bare value, else the text as JSON, else the text, else the blocks.
+
+    Raises `Refused`, with the tool's own words, if the result is an error.
+    """
+    blocks = cast("list[dict[str, Any]]", result.get("content") or [])
+    texts = [str(one.get("text")) for one in blocks if one.get("type") == "text"]
+    if result.get("isError") is True:
+        said = "\n".join(texts)[:LONGEST_ERROR] or "it gave no reason"
+        raise Refused(f"{tool.id} failed: {said}", "Correct the call", code="TOOL_ERROR")
+    structured = result.get("structuredContent")
+    if structured is not None:
+        return _unwrapped(tool, structured)
+    if len(texts) != len(blocks):
+        return cast("Json", blocks)
+    text = "\n".join(texts)
+    try:
+        return read_whole(text)
+    except ValueError:
+        return text
+
+
+def media_beside(result: JsonObject) -> list[JsonObject]:
+    """The images, sounds and files that the plain value of the result does not have, because it is the structure."""
+    structured = result.get("structuredContent")
+    if structured is None:
+        return []
+    repeated = {content_of(one) for one in media_in(structured)}
+    return [one for one in media_in(result.get("content")) if content_of(one) not in repeated]
+
+
+def _unwrapped(tool: AnyTool, structured: Json) -> Json:
+    """Without the `result` that the server's SDK put above a bare value: structured content must be an object."""
+    fields = (tool.output_schema or {}).get("properties")
+    if isinstance(structured, dict) and structured.keys() == {"result"}:
+        return structured["result"] if isinstance(fields, dict) and fields.keys() == {"result"} else structured
+    return structured

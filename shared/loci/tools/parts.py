@@ -10,23 +10,20 @@ from loci.core.events import Tell, untold
 from loci.core.settings import Settings
 from loci.core.stores import RecordStore, SecretBox
 from loci.search.inference import Embedder
-from loci.tools.api import ToolParts
-from loci.tools.approval_links import ApprovalLinks
 from loci.tools.call_log import CallLog
 from loci.tools.capabilities.learning import Learning
 from loci.tools.capabilities.matching import Matching
 from loci.tools.capabilities.shelf import Shelf
-from loci.tools.discovery import Discovery
 from loci.tools.gateway import Gateway
 from loci.tools.logins import Logins
 from loci.tools.meanings import Meanings
 from loci.tools.policy import Policy
 from loci.tools.ports import AskLater, AuthorizationServers, Changed, OwnTools, ToolServers
-from loci.tools.reaching import Reaching
-from loci.tools.secrets import Secrets
+from loci.tools.reaching import Reaching, Secrets
 from loci.tools.tool_list import ToolList
+from loci.tools.tool_search import Discovery
 from loci.tools.usage import Usage
-from loci.tools.waiting_calls import WaitingCalls
+from loci.tools.waiting_calls import ApprovalLinks, WaitingCalls
 
 GATHER_SECONDS = 0.25
 """What is noted meanwhile is written together, and calls are answered first."""
@@ -48,61 +45,38 @@ class ToolAdapters:
     """No programs, and no private addresses."""
 
 
-def tool_parts(
-    settings: Settings,
-    records: RecordStore,
-    embedder: Callable[[], Embedder],
-    adapters: ToolAdapters,
-    own: OwnTools,
-    calls: Calls,
-    links: ApprovalLinks,
-    tell: Tell = untold,
-) -> ToolParts:
-    """Put the parts together."""
-    reached = reached_servers(records, adapters, tell)
-    servers, tool_list = reached.servers, reached.tool_list
-    later = Background(GATHER_SECONDS)
-    usage = Usage(records, later, time.time)
-    policy = Policy(read_only=settings.tools_read_only, approval=settings.tools_approval)
-    shelf = Shelf(records, time.time)
-    matching = Matching(shelf, Meanings(records, embedder, "capability_vectors"), usage)
-    log = CallLog(records, later, time.time)
-    waiting = WaitingCalls(records, log, links, time.time, settings.approval_seconds, tell)
-    return ToolParts(
-        tool_list,
-        Gateway(tool_list, servers, own, policy, calls, waiting),
-        waiting,
-        servers,
-        Discovery(usage, Meanings(records, embedder)),
-        usage,
-        reached.secrets,
-        log,
-        later,
-        shelf,
-        matching,
-        Learning(shelf, matching.prepare, later),
-        reached.logins,
-        reached.reaching,
-    )
+class ToolParts:
+    """The parts behind `Tools`, put together on the adapters of a runtime."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        records: RecordStore,
+        embedder: Callable[[], Embedder],
+        adapters: ToolAdapters,
+        own: OwnTools,
+        calls: Calls,
+        links: ApprovalLinks,
+        tell: Tell = untold,
+    ) -> None:
+        self.tool_list = reached_servers(records, adapters, tell)
+        self.servers, self.reaching = self.tool_list.servers, self.tool_list.reaching
+        self.secrets, self.logins = self.reaching.secrets, self.reaching.logins
+        self.later = Background(GATHER_SECONDS)
+        self.usage = Usage(records, self.later, time.time)
+        self.call_log = CallLog(records, self.later, time.time)
+        self.waiting = WaitingCalls(records, self.call_log, links, time.time, settings.approval_seconds, tell)
+        policy = Policy(read_only=settings.tools_read_only, approval=settings.tools_approval)
+        self.gateway = Gateway(self.tool_list, self.servers, own, policy, calls, self.waiting)
+        self.discovery = Discovery(self.usage, Meanings(records, embedder))
+        self.shelf = Shelf(records, time.time)
+        self.matching = Matching(self.shelf, Meanings(records, embedder, "capability_vectors"), self.usage)
+        self.learning = Learning(self.shelf, self.matching.prepare, self.later)
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """The owners' servers, what they need, and what reaches them."""
-
-    secrets: Secrets
-    logins: Logins
-    reaching: Reaching
-    servers: ToolServers
-    tool_list: ToolList
-
-
-def reached_servers(records: RecordStore, adapters: ToolAdapters, tell: Tell = untold) -> Reached:
+def reached_servers(records: RecordStore, adapters: ToolAdapters, tell: Tell = untold) -> ToolList:
     """Put together what reaches the servers: all that a process needs that does nothing else."""
-    known: list[ToolList] = []
     secrets = Secrets(records, adapters.box)
     logins = Logins(records, adapters.box, adapters.authorization_servers, time.time)
     reaching = Reaching(secrets, adapters.variable, logins, only_public=adapters.only_public)
-    servers = adapters.servers(lambda owner, name: known[0].changed(owner, name), reaching)
-    known.append(ToolList(records, servers, reaching, time.time, ask_later=adapters.ask_later, tell=tell))
-    return Reached(secrets, logins, reaching, servers, known[0])
+    return ToolList(records, adapters.servers, reaching, time.time, ask_later=adapters.ask_later, tell=tell)

@@ -1,15 +1,16 @@
 """The ports of the gateway: upstream tool servers, who gives out tokens for them, and Loci's own tools."""
 
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from loci.core.errors import Unavailable
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
-from loci.core.json import JsonObject
-from loci.tools.authorization import Access, Consent, Wanted
-from loci.tools.configuration import Configured
-from loci.tools.tool_server import ToolServer, UpstreamTool
+from loci.core.json import Json, JsonObject
+from loci.tools.configuration import Configured, OAuthEntry
+from loci.tools.tool_server import Endpoint, ToolServer, UpstreamTool
 
 S_contra = TypeVar("S_contra", ToolServer, Configured, contravariant=True)
 Progress = Callable[[float, float | None, str | None], None]
@@ -35,6 +36,51 @@ class LoginFailed(ToolServerError):
         self.error = error
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The login that a server's entry asks for, with everything filled in."""
+
+    name: str
+    written: str
+    """Its URL as the entry has it."""
+    endpoint: Endpoint
+    oauth: OAuthEntry
+
+    @property
+    def of(self) -> str:
+        """Stands for the URL, which may be secret."""
+        return hashlib.sha256(self.endpoint.url.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """The consent of a person in a browser."""
+
+    redirect: str
+    """The address to which the browser brings the answer."""
+    ask: Callable[[str, str], Mapping[str, str]]
+    """Has the person open an address, which belongs to this issuer, and returns the fields of the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Access to a tool server: the parts as the official client's models have them."""
+
+    server: JsonObject = field(default_factory=dict[str, Json])
+    """Who gives out the tokens, as it describes itself (RFC 8414). Not secret."""
+    client: JsonObject = field(default_factory=dict[str, Json], repr=False)
+    """Loci, as it is registered there (RFC 7591)."""
+    resource: str = field(default="", repr=False)
+    """The tool server's name there."""
+    token: str = field(default="", repr=False)
+    refresh: str | None = field(default=None, repr=False)
+    seconds: float | None = None
+    """How long the token is good; None: nobody knows."""
+    scope: str | None = None
+    only_public: bool = False
+    """True: it is renewed by https at public addresses only, as the tool server is called."""
+
+
 class AuthorizationServers(Protocol):
     """Requests to those who give out tokens. Each is bounded in time and size, and follows no redirect.
 
@@ -55,10 +101,6 @@ class AuthorizationServers(Protocol):
 
     def revoke(self, access: Access) -> bool:
         """Tell that the tokens must not be accepted any more. False: there is no way to tell that."""
-        ...
-
-    def close(self) -> None:
-        """Ask no more: the server stops."""
         ...
 
 

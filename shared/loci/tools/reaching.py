@@ -9,21 +9,56 @@ from functools import partial
 from typing import Any
 
 from loci.core.deadline import time_for
-from loci.core.errors import LociError, Refused
+from loci.core.errors import LociError, NotFound, Refused
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.tools.authorization import Wanted
+from loci.core.stores import RecordStore, SecretBox, every
 from loci.tools.configuration import SEALED, VARIABLE, Configured, Entry, OAuthEntry, not_configured
 from loci.tools.entry_secrets import given_secrets, safe_entry
 from loci.tools.logins import Logins
-from loci.tools.ports import Progress, ServerConnections, ToolServerError
+from loci.tools.ports import Progress, ServerConnections, ToolServerError, Wanted
 from loci.tools.public_address import check_public
-from loci.tools.secrets import Secrets
 from loci.tools.tool_server import Endpoint, Program, ToolServer, UpstreamTool
 
 CLOSED = "closed:"
 """Begins the value of a header or a variable that is stored closed."""
+SECRET = "tool_secret"  # noqa: S105 (it names a kind of records)
+"""The kind of records of secrets. The key is the name."""
+SECRET_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
+LONGEST_SECRET = 16 * 1024
+
+
+class Secrets:
+    """Each owner's secrets for tool servers, kept closed: `${NAME}` in an entry stands for one."""
+
+    def __init__(self, records: RecordStore, box: SecretBox) -> None:
+        self._records = records
+        self.box = box
+
+    def put(self, owner: Owner, name: str, text: str) -> None:
+        """Keep the secret under this name, instead of the one that it has."""
+        if not SECRET_NAME.fullmatch(name):
+            raise Refused(f"{name[:80]!r} is no name for a secret", "Use letters, digits and _", code="BAD_NAME")
+        if not text or len(text) > LONGEST_SECRET:
+            raise Refused(f"A secret has 1 to {LONGEST_SECRET} characters", "Give another", code="BAD_SECRET")
+        self._records.put(owner, SECRET, name, {"closed": self.box.close(owner, text)})
+
+    def get(self, owner: Owner, name: str) -> str | None:
+        """The secret; None if there is none of this name."""
+        record = self._records.get(owner, SECRET, name)
+        return self.box.open(owner, str(record.value["closed"])) if record else None
+
+    def names(self, owner: Owner) -> list[str]:
+        """The names of the owner's secrets."""
+        return [one.key for one in every(self._records, owner, SECRET)]
+
+    def remove(self, owner: Owner, name: str) -> None:
+        """Forget the secret. Raises `NotFound` if there is none of this name."""
+        if self._records.get(owner, SECRET, name) is None:
+            known = ", ".join(self.names(owner))
+            raise NotFound(f"There is no secret {name[:80]!r}", f"There are {known}" if known else "There are none")
+        self._records.remove(owner, SECRET, name)
 
 
 @dataclass(slots=True)
@@ -46,19 +81,19 @@ class Reaching:
         only_public: bool = False,
     ) -> None:
         """`variable`: of the environment in which Loci runs. `only_public`: no programs, and no private addresses."""
-        self._secrets = secrets
+        self.secrets = secrets
         self._variable = variable
-        self._logins = logins
+        self.logins = logins
         self._only_public = only_public
 
     def closed(self, owner: Owner, entry: Entry) -> Entry:
         """The entry as it is stored: what may be secret in it is closed, unless it only names others."""
-        return closed_entry(entry, partial(self._secrets.closed, owner))
+        return closed_entry(entry, partial(self.secrets.box.close, owner))
 
     def check(self, owner: Owner, name: str, entry: Entry) -> None:
         """Raise `Refused` if the entry names a variable or a secret that is not set. Opens no secret."""
         self.check_place(name, entry)
-        known = frozenset(self._secrets.names(owner))
+        known = frozenset(self.secrets.names(owner))
         for found in _variables(entry):
             needed = found["name"]
             if not (needed in known or found["default"] is not None or self._variable_for(entry, needed) is not None):
@@ -66,7 +101,7 @@ class Reaching:
 
     def filled_here(self, owner: Owner, entry: Entry) -> list[str]:
         """The names in the entry that a secret of the owner or a variable has. Opens no secret."""
-        known = frozenset(self._secrets.names(owner))
+        known = frozenset(self.secrets.names(owner))
         names = sorted({one["name"] for one in _variables(entry)})
         return [one for one in names if one in known or self._variable(one) is not None]
 
@@ -81,7 +116,7 @@ class Reaching:
         if entry.url is not None:
             wanted = self.wanted_login(owner, configured)
             reach: Program | Endpoint = wanted.endpoint
-            if not entry.has_authorization and (bearer := self._logins.bearer(owner, wanted)) is not None:
+            if not entry.has_authorization and (bearer := self.logins.bearer(owner, wanted)) is not None:
                 reach = replace(wanted.endpoint, bearer=bearer)
         else:
             given = _Given()
@@ -112,7 +147,7 @@ class Reaching:
 
         def value(found: re.Match[str]) -> str:
             name = found["name"]
-            secret = self._secrets.get(owner, name)
+            secret = self.secrets.get(owner, name)
             if secret is not None:
                 given.secrets.append(secret)
                 return secret
@@ -123,8 +158,8 @@ class Reaching:
 
         def filled(text: str) -> str:
             if text.startswith(CLOSED):
-                text = self._secrets.opened(owner, text.removeprefix(CLOSED))
-            text = SEALED.sub(lambda found: self._secrets.opened(owner, found["text"]), text)
+                text = self.secrets.box.open(owner, text.removeprefix(CLOSED))
+            text = SEALED.sub(lambda found: self.secrets.box.open(owner, found["text"]), text)
             return VARIABLE.sub(value, text)
 
         return filled

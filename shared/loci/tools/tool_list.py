@@ -16,7 +16,7 @@ from loci.core.stores import Record, RecordStore, every, read_or_none, update
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.tools.configuration import NAME, Configured, Entry, checked_entry, checked_name
 from loci.tools.policy import word_of
-from loci.tools.ports import AskLater, ToolServers
+from loci.tools.ports import AskLater, Changed, ToolServers
 from loci.tools.reaching import Reaching
 from loci.tools.tool_changes import remembered, restored, stored, version_of
 from loci.tools.tool_server import SeenTool, UpstreamTool
@@ -29,7 +29,6 @@ AGAIN = 60.0
 """The same for a server that failed when it was asked last: it may be there by now."""
 CALM = 5.0
 """Seconds between two lists that a server is asked for because it says that its tools changed: it may say so always."""
-MOST_CHANGED = 1000
 MOST_PARSED = 200
 
 
@@ -39,17 +38,17 @@ class ToolList:
     def __init__(
         self,
         records: RecordStore,
-        servers: ToolServers,
+        servers: Callable[[Changed, Reaching], ToolServers],
         reaching: Reaching,
         clock: Callable[[], float] = time.time,
         *,
         ask_later: AskLater | None = None,
         tell: Tell = untold,
     ) -> None:
-        """`ask_later`: has another process do that. Without it, a thread of this one does."""
+        """`servers` makes what reaches them. `ask_later`: has another process ask; None: a thread of this one."""
         self._records = records
-        self._servers = servers
-        self._reaching = reaching
+        self.servers = servers(self.changed, reaching)
+        self.reaching = reaching
         self._clock = clock
         self._elsewhere = ask_later
         self._tell = tell if ask_later is None else untold  # the other process does it
@@ -57,34 +56,32 @@ class ToolList:
         self._asking: set[tuple[Owner, str]] = set()
         self._changed: set[tuple[Owner, str]] = set()
         """Those that said so while they were being asked: what they answer may be older."""
-        self._calm_until: dict[tuple[Owner, str], float] = {}
         self._parsed: dict[tuple[str, str], Configured] = {}
         """The servers read last, by the versions of their records: each call reads them, and they rarely change."""
 
     def put(self, owner: Owner, name: str, value: object) -> Configured:
         """Configure a server, or configure it anew. Its tools are not asked for yet."""
         entry = checked_entry(checked_name(name), value)
-        self._reaching.check(owner, name, entry)
-        entry = self._reaching.closed(owner, entry)
-        self._records.put(owner, SERVER, name, entry.as_json())
-        self._forget_list(owner, name)
-        return Configured(name, entry)
+        self.reaching.check(owner, name, entry)
+        return self._put(owner, name, entry)
 
-    def restore(
-        self,
-        owner: Owner,
-        name: str,
-        value: object,
-        *,
-        no_variables: bool,
-        only_public: bool,
-    ) -> None:
+    def restore(self, owner: Owner, name: str, value: object, *, no_variables: bool, only_public: bool) -> None:
         """Configure a server as an archive has it. Its secrets may be missing yet: the first use says which."""
         entry = checked_entry(checked_name(name), value)
-        self._reaching.check_place(name, entry)
-        entry = entry.model_copy(update={"no_variables": no_variables, "only_public": only_public})
-        self._records.put(owner, SERVER, name, self._reaching.closed(owner, entry).as_json())
-        self._forget_list(owner, name)
+        self.reaching.check_place(name, entry)
+        self._put(owner, name, entry.model_copy(update={"no_variables": no_variables, "only_public": only_public}))
+
+    def _put(self, owner: Owner, name: str, entry: Entry) -> Configured:
+        """Write the entry, and forget its list, but not how its tools were seen."""
+        entry = self.reaching.closed(owner, entry)
+        self._records.put(owner, SERVER, name, entry.as_json())
+
+        def forgotten(held: Record | None) -> JsonObject | None:
+            known = remembered((), *_listed(held))
+            return {"tools": [], "seen": stored(known)} if known or held else None
+
+        update(self._records, owner, LISTED, name, forgotten, durable=False)
+        return Configured(name, entry)
 
     def accept(self, owner: Owner, name: str, versions: Mapping[str, str]) -> None:
         """Accept these tools as a person was shown them, each in that version.
@@ -108,7 +105,7 @@ class ToolList:
         self.get(owner, name)
         self._records.remove(owner, SERVER, name)
         self._records.remove(owner, LISTED, name)
-        self._servers.close(owner, name)
+        self.servers.close(owner, name)
 
     def get(self, owner: Owner, name: str) -> Configured:
         """The server with this name. Raises `NotFound` if there is none."""
@@ -150,7 +147,7 @@ class ToolList:
         """Ask the server for its tools now. Raises `LociError` if it fails; the tools that it had stay known."""
         began, server = self._clock(), self.get(owner, name)
         try:
-            tools = self._servers.tools(owner, server)
+            tools = self.servers.tools(owner, server)
         except LociError as error:
             is_kept = self._keep(owner, server, began, None, str(error))
             if is_kept and server.failure is None:
@@ -174,24 +171,29 @@ class ToolList:
 
     def changed(self, owner: Owner, name: str) -> None:
         """Have the server asked again, soon: it says that its tools have changed."""
-        self._ask_on_thread((owner, name), has_changed=True)
-
-    def _ask_on_thread(self, key: tuple[Owner, str], *, has_changed: bool = False) -> None:
         with self._turn:
-            if has_changed:
-                self._changed.add(key)
+            self._changed.add((owner, name))
+        self._ask_on_thread((owner, name))
+
+    def _ask_on_thread(self, key: tuple[Owner, str]) -> None:
+        with self._turn:
             if key in self._asking:
                 return
             self._asking.add(key)
         DAEMON_THREADS.start(lambda: self._ask_quietly(key))
 
     def _ask_quietly(self, key: tuple[Owner, str]) -> None:
+        """Ask the server, and again if it says meanwhile, or soon after, that its tools have changed."""
         is_asking = True
         try:
             while is_asking:
-                self._await_calm(key)
+                with self._turn:
+                    has_changed = key in self._changed
+                    self._changed.discard(key)
                 with suppress(LociError):  # its record says why
                     self.ask(*key)
+                if has_changed:
+                    time.sleep(CALM)
                 with self._turn:
                     is_asking = key in self._changed
                     if not is_asking:
@@ -200,20 +202,6 @@ class ToolList:
             if is_asking:  # a bug ended it
                 with self._turn:
                     self._asking.discard(key)
-
-    def _await_calm(self, key: tuple[Owner, str]) -> None:
-        """If it is asked because it has changed, wait until that may be again."""
-        with self._turn:
-            if key not in self._changed:
-                return
-            calm = self._calm_until.get(key, 0.0) - time.monotonic()
-        if calm > 0:
-            time.sleep(calm)
-        with self._turn:
-            self._changed.discard(key)
-            if len(self._calm_until) >= MOST_CHANGED:
-                self._calm_until.clear()
-            self._calm_until[key] = time.monotonic() + CALM
 
     def _keep(
         self,
@@ -243,16 +231,6 @@ class ToolList:
             }
 
         return update(self._records, owner, LISTED, server.name, outcome, durable=False) is not None
-
-    def _forget_list(self, owner: Owner, name: str) -> None:
-        """Forget the list, but not how its tools were seen."""
-
-        def forgotten(held: Record | None) -> JsonObject | None:
-            listed, kept = _listed(held)
-            known = remembered((), listed, kept)
-            return {"tools": [], "seen": stored(known)} if known or held else None
-
-        update(self._records, owner, LISTED, name, forgotten, durable=False)
 
     def _read(self, server: Record, listed: Record | None) -> Configured | None:
         """The server of these records; None if its own is not readable. No two records have the same version."""

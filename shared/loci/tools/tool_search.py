@@ -1,12 +1,17 @@
-"""Ranks tools by what somebody wants to do: by words in their fields, by meaning, and exact names first."""
+"""Finds tools by what somebody wants to do: by words in their fields, by meaning, by use, and exact names first."""
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
+from loci.core.identity import Owner
+from loci.tools.configuration import Configured
+from loci.tools.meanings import Meanings
+from loci.tools.tool_list import tools_of
 from loci.tools.tool_words import KnownTool, asked_words, fields_of, plain_name, spellings
+from loci.tools.usage import Usage
 
 __all__ = ["FoundTool", "KnownTool", "ToolIndex"]
 
@@ -32,6 +37,9 @@ DOUBT_MEANING: Final = 0.28
 """If the best is below both, it is likely that nothing fits. So it was for nine of twelve requests that no tool fits,
 and for one in eight of the others, most of them in languages that the model hardly knows."""
 MOST_REASONS: Final = 4
+MOST_BOOST: Final = 0.1
+"""The most that a tool's score can gain by the tools that were used before it."""
+MOST_RELATED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +69,15 @@ class ToolIndex:
     def __init__(self, tools: Sequence[KnownTool]) -> None:
         self._tools = tuple(tools)
         cut = [fields_of(tool) for tool in self._tools]
-        means = {field: sum(len(one[field]) for one in cut) / max(1, len(cut)) or 1.0 for field in WEIGHTS}
+        means = {name: sum(len(one[name]) for one in cut) / max(1, len(cut)) or 1.0 for name in WEIGHTS}
         self._postings: dict[str, dict[int, float]] = {}
         """By word: the tools that have it, and how much, from 0 to 1."""
         self._names: dict[str, list[tuple[int, str]]] = {}
         for number, (tool, fields) in enumerate(zip(self._tools, cut, strict=True)):
             sums: dict[str, float] = {}
-            for field, words in fields.items():
-                even = EVENNESS[field]
-                share = WEIGHTS[field] / (1 - even + even * len(words) / means[field])
+            for name, words in fields.items():
+                even = EVENNESS[name]
+                share = WEIGHTS[name] / (1 - even + even * len(words) / means[name])
                 for word, count in Counter(words).items():
                     sums[word] = sums.get(word, 0.0) + share * count
             for word, much in sums.items():
@@ -157,10 +165,82 @@ def _why(tool: KnownTool, query: str, asked: Mapping[str, Sequence[str]], named:
     fields, spelled, reasons = fields_of(tool), spellings(query), list[str]()
     for word, others in asked.items():
         for one in (word, *others):
-            where = [field for field, words in fields.items() if one in words]
+            where = [name for name, words in fields.items() if one in words]
             if where:
                 also = "" if one == word else f" for {spelled.get(word, word)}"
                 reasons.append(f"{spelled.get(one, one)}{also} ({', '.join(where)})")
                 break
     told = [f"has {'; '.join(reasons[:MOST_REASONS])}"] if reasons else []
     return " and ".join([*told, *([f"is near in meaning ({meaning:.2f})"] if meaning >= LEAST_MEANING else [])])
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTools:
+    """The tools that fit, the best first, then those that are used after them."""
+
+    tools: tuple[FoundTool, ...]
+    related: frozenset[str]
+    """The ids of those that are there because they are used after the others."""
+    searched: int
+    unknown: tuple[str, ...]
+    """Servers that have not listed their tools yet."""
+    failed: tuple[str, ...]
+    """Servers that failed when they were asked last."""
+    to_approve: frozenset[str] = frozenset()
+    """The ids of those whose calls a person must approve."""
+    warnings: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By their ids, the words of caution about those that need them."""
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By their ids, the names to call them by: ones that every client accepts, unless other tools have them, too."""
+
+
+class Discovery:
+    """Keeps the index of the tools that were searched last: they change seldom."""
+
+    def __init__(self, usage: Usage, meanings: Meanings) -> None:
+        self._usage = usage
+        self._meanings = meanings
+        self._last: tuple[tuple[KnownTool, ...], ToolIndex] | None = None
+
+    def find(
+        self,
+        owner: Owner,
+        query: str,
+        servers: Sequence[Configured],
+        own: Sequence[KnownTool],
+        *,
+        limit: int,
+        related: bool,
+        context: Sequence[str],
+        leave_out: frozenset[str] = frozenset(),
+    ) -> FoundTools:
+        """The tools that fit the query, without those with the ids in `leave_out`."""
+        known = (
+            *own,
+            *(KnownTool(one.id, one.title or "", one.description, one.input_schema) for _, one in tools_of(servers)),
+        )
+        last = self._last
+        index = last[1] if last is not None and last[0] == known else ToolIndex(known)
+        self._last = known, index
+        after = self._usage.related(owner, context) if context else {}
+        boost = {one: MOST_BOOST * sure for one, sure in after.items()}
+        near = self._meanings.of(owner, query, known)
+        # They stay in the index: it is made anew whenever its tools change.
+        ranked = index.find(query, limit + len(leave_out), near, boost)
+        found = [one for one in ranked if one.tool.id not in leave_out][:limit]
+        more = self._related(owner, [one for one in known if one.id not in leave_out], found) if related else []
+        return FoundTools(
+            (*found, *more),
+            frozenset(one.tool.id for one in more),
+            len(known),
+            tuple(one.name for one in servers if one.is_new),
+            tuple(one.name for one in servers if one.failure),
+        )
+
+    def _related(self, owner: Owner, known: Sequence[KnownTool], found: Sequence[FoundTool]) -> list[FoundTool]:
+        """The tools that are used after those found, and were not found themselves."""
+        here = {one.tool.id for one in found}
+        sure = self._usage.related(owner, here)
+        tools = {one.id: one for one in known if one.id in sure and one.id not in here}
+        first = sorted(tools, key=lambda one: (-sure[one], one))[:MOST_RELATED]
+        return [FoundTool(tools[one], sure[one], "it is used after those found") for one in first]

@@ -1,12 +1,15 @@
 """The nouns of the gateway: a tool server, how it is reached, and the tools that it has."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Final, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 from loci.core.json import JsonObject
 from loci.core.redaction import Redaction, redaction_of
+
+if TYPE_CHECKING:
+    from loci.tools.logins import LoginBearer
 
 SECONDS, AT_ONCE = 30.0, 16
 """The time that a call may take, and the calls that a server gets at once, if its settings say nothing else."""
@@ -35,35 +38,13 @@ class Program:
     """The secrets in its arguments and variables."""
 
 
-class Bearer(Protocol):
-    """The access token of a login, the same object as long as the login is the same: a connection outlives tokens."""
-
-    @property
-    def token(self) -> str:
-        """As it is now: it is read at each request."""
-        ...
-
-    @property
-    def secrets(self) -> frozenset[str]:
-        """The secrets of the login, with earlier ones: servers may repeat an earlier token."""
-        ...
-
-    def renew(self, refused: str) -> None:
-        """The server refuses this token: get another. Raises `LociError` if there is none to be had."""
-        ...
-
-    def advice(self, scopes: Sequence[str] = ()) -> str:
-        """Advice to a person if the server wants another login, or one with these scopes too."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """A server that is reached by Streamable HTTP."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    bearer: Bearer | None = field(default=None, repr=False)
+    bearer: "LoginBearer | None" = field(default=None, repr=False)
     only_public: bool = False
     """True: by https at public addresses only."""
     secrets: frozenset[str] = field(default=frozenset(), compare=False, repr=False)

@@ -11,8 +11,7 @@ from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.tool import CALL_TOOL, LociTool, loci_tool
 from loci.search.language_stage import remark
 from loci.tools.api import Tools
-from loci.tools.discovery import FoundTools
-from loci.tools.tool_search import nothing_fits
+from loci.tools.tool_search import FoundTools, nothing_fits
 
 
 class ToolsHost(Protocol):

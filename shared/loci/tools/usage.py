@@ -39,10 +39,6 @@ class Usage:
         """Note that the tool was called."""
         self._later.do(partial(self._record, owner, tool, worked, self._clock()))
 
-    def finish(self) -> None:
-        """Wait until all calls so far are counted."""
-        self._later.finish()
-
     def related(self, owner: Owner, tools: Iterable[str]) -> dict[str, float]:
         """The tools that are used after these, each with how surely, from 0 to 1."""
         now, sums = self._clock(), dict[str, float]()

@@ -26,7 +26,7 @@ from loci.web.page import OWN, SIGN_IN, HtmlPage, filled
 from loci.web.visit import FIELD, Visit
 from loci.web.visitors import APPROVE, Visitors
 from loci.workflows.run import WITH_PIN, Answerer, status_said
-from loci.workflows.run_facts import CODE
+from loci.workflows.watching import CODE
 
 if TYPE_CHECKING:
     from loci.tools.api import Tools

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -12,14 +11,11 @@ from loci.core.identity import LOCAL_CALLER, Caller, Owner, asked_by
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
 from loci.core.scopes import INSUFFICIENT
-from loci.tools.approval_links import ApprovalLinks, Linked
-from loci.tools.waiting_calls import MARK, WaitingCalls
-from loci.workflows.active import ActiveRuns
-from loci.workflows.answers import Answers
+from loci.tools.gateway import CheckedCall
+from loci.tools.waiting_calls import MARK, Linked
 from loci.workflows.decisions import (
     BY_LOCI,
     BY_PLAN,
-    WhoApproves,
     aborted,
     answered,
     continued,
@@ -28,12 +24,10 @@ from loci.workflows.decisions import (
     open_checkpoint,
     stopped,
 )
+from loci.workflows.parts import WorkflowParts
 from loci.workflows.plan import Plan, Task
-from loci.workflows.ports import CheckedTask, Steps, WorkflowEngine
-from loci.workflows.pursuing import Pursuit
 from loci.workflows.run import ENDED, Answerer, Checkpoint, Run, TaskState
-from loci.workflows.runs import ALIVE, Runs
-from loci.workflows.slice import Slices
+from loci.workflows.runs import ALIVE
 from loci.workflows.watching import Watching
 
 ANSWERING: Final = 2.0
@@ -54,28 +48,6 @@ def nobody(done: int, of: int, text: str) -> None:
     """Nobody wants to know."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkflowParts:
-    """The parts behind `Workflows`."""
-
-    runs: Runs
-    steps: Steps
-    slices: Slices
-    engine: WorkflowEngine
-    active: ActiveRuns
-    answers: Answers
-    links: ApprovalLinks
-    pursuit: Pursuit
-    calls: Callable[[], WaitingCalls]
-    """Those that wait for a person."""
-    clock: Callable[[], float]
-    who_approves: WhoApproves
-    patience: float
-    """Seconds that a call waits before it answers that the run goes on."""
-    ends_with_call: bool = False
-    """True: this process ends with the call, so that nothing goes on in it."""
-
-
 class Workflows:
     """Runs plans of tasks. A run survives the call that started it, and the process."""
 
@@ -85,7 +57,7 @@ class Workflows:
 
     def wait_for_ends(self) -> None:
         """Have calls wait for the ends of their runs, however long: this process ends with the call."""
-        self.parts = replace(self.parts, patience=LONGEST, ends_with_call=True)
+        self.parts.patience, self.parts.ends_with_call = LONGEST, True
 
     def start(
         self,
@@ -100,7 +72,7 @@ class Workflows:
         """Run a plan. Nothing of it runs unless all of it can. `why`: tasks that it marks wait for an approval."""
         plan = Plan.of(workflow)
         checked = self._checked(caller.owner, plan.tasks)
-        plan = plan.calling({id: one.tool for id, one in checked.items()})
+        plan = plan.calling({id: one.id for id, one in checked.items()})
         id = f"wf_{random_id(20)}"
         owner, now = caller.owner, self.parts.clock()
         gated = gates(plan.tasks, checked, self.parts.who_approves, why)
@@ -265,8 +237,8 @@ class Workflows:
         """Move nothing on any more: the server stops."""
         self.parts.engine.close()
 
-    def _checked(self, owner: Owner, tasks: tuple[Task, ...]) -> dict[str, CheckedTask]:
-        checked, faults = dict[str, CheckedTask](), list[tuple[Task, LociError]]()
+    def _checked(self, owner: Owner, tasks: tuple[Task, ...]) -> dict[str, CheckedCall]:
+        checked, faults = dict[str, CheckedCall](), list[tuple[Task, LociError]]()
         check = self.parts.steps.checker(owner)
         for one in tasks:
             try:

@@ -7,8 +7,8 @@ from typing import Final, Literal
 
 from loci.core.errors import LociError, Refused
 from loci.core.seen import seen
+from loci.tools.gateway import CheckedCall
 from loci.workflows.plan import Task
-from loci.workflows.ports import CheckedTask
 from loci.workflows.run import ENDED, Answerer, Checkpoint, Run, TaskState, status_said
 
 LONGEST_ARGUMENTS: Final = 4000
@@ -31,7 +31,7 @@ BY_PLAN: Final = "the plan says so"
 BY_LOCI: Final = "Loci planned it, and it may change something"
 
 
-def gates(tasks: Sequence[Task], checked: Mapping[str, CheckedTask], who: WhoApproves, why: str = BY_PLAN) -> Gates:
+def gates(tasks: Sequence[Task], checked: Mapping[str, CheckedCall], who: WhoApproves, why: str = BY_PLAN) -> Gates:
     """The tasks that need an approval. `why`: those that the plan itself has marked."""
     reasons = {one.id: checked[one.id].approval or (why if one.approve else None) for one in tasks}
     gated = [one for one in tasks if reasons[one.id] is not None]

@@ -6,8 +6,8 @@ from loci.mcp.tasks import LongTask, TaskStatus
 from loci.workflows.answers import TOOL
 from loci.workflows.api import Workflows
 from loci.workflows.decisions import question
-from loci.workflows.media_blocks import media_blocks
 from loci.workflows.run import ENDED, Answerer, Run
+from loci.workflows.tools import media_blocks
 
 CANCELLED = "cancelled by the client"
 

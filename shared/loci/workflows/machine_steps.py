@@ -7,15 +7,14 @@ from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
-from loci.workflows.api import WorkflowParts
+from loci.workflows.parts import WorkflowParts
 from loci.workflows.plan import LONGEST_TASK
-from loci.workflows.run import ENDED, Run, TaskState
+from loci.workflows.run import ENDED, INTERRUPTED, Run
 
 SPARE: Final = 20.0
 """Seconds of a call that no task gets."""
 LOOK_SECONDS: Final = 1.0
 """Seconds between two tries to take a run over: it is held until the lease of a slice that crashed is over."""
-MAY_HAVE_RUN: Final = "it may have run, wholly or in part"
 AFTER_EXPIRY: Final = 60.0
 """Seconds for which the machine waits longer than the run."""
 
@@ -79,13 +78,8 @@ class MachineSteps:
         def given_up(run: Run) -> Run:
             if run.status != "running":
                 return run
-            now = self._parts.clock()
-            why = f"Loci could not move the workflow on ({error[:100]})"
-            cut = {"status": "error", "code": "INTERRUPTED", "error": f"{why}: {MAY_HAVE_RUN}"}
-            run = run.with_tasks({task: run.tasks[task].model_copy(update=cut) for task in run.running()})
-            run = run.with_tasks({task: TaskState(status="skipped", error=why) for task in run.unsettled()})
-            run = run.decided(now, "give up", why)
-            return run.model_copy(update={"status": "error", "ended": now, "lease": None, "checkpoint": None})
+            now, why = self._parts.clock(), f"Loci could not move the workflow on ({error[:100]})"
+            return run.decided(now, "give up", why).failed(now, INTERRUPTED, why)
 
         try:
             self._parts.runs.change(owner, id, given_up)

@@ -11,17 +11,16 @@ from loci.core.events import Tell, untold
 from loci.core.settings import Settings
 from loci.core.stores import RecordStore, Slots
 from loci.scratchpad.api import Scratchpad
-from loci.tools.approval_links import ApprovalLinks
+from loci.tools.waiting_calls import ApprovalLinks
 from loci.workflows.active import ASIDE, SLOT, ActiveOwners, ActiveRuns
 from loci.workflows.answers import Answers
-from loci.workflows.api import WorkflowParts
+from loci.workflows.decisions import WhoApproves
 from loci.workflows.planning import Planning
-from loci.workflows.ports import WorkflowEngine
 from loci.workflows.proposal import Proposals
 from loci.workflows.pursuing import Pursuit
 from loci.workflows.runs import Runs
-from loci.workflows.slice import Slices
-from loci.workflows.steps import ToolSteps
+from loci.workflows.slice import Slices, WorkflowEngine
+from loci.workflows.steps import Steps
 from loci.workflows.toolbox import OwnersToolbox
 
 if TYPE_CHECKING:
@@ -30,10 +29,9 @@ if TYPE_CHECKING:
     from loci.tools.api import Tools
 
 PATIENCE = 25.0
-"""Seconds that a call waits before it answers that the run goes on."""
-MOST_ACTIVE = 100
 PAUSED_SECONDS = 3600.0
 """How long a run that has paused after a layer waits before it is forgotten."""
+MOST_ACTIVE = 100
 """Runs of an owner that are moved on."""
 MOST_WAITING = 900
 """Runs of an owner that wait for a decision besides."""
@@ -48,39 +46,40 @@ class WorkflowAdapters:
     """True for a holder of a lease that certainly moves nothing on any more."""
 
 
-def workflow_parts(
-    settings: Settings,
-    records: RecordStore,
-    scratchpad: Scratchpad,
-    tools: "Callable[[], Tools]",
-    code: "Callable[[], Code]",
-    adapters: WorkflowAdapters,
-    links: ApprovalLinks,
-    model: "Callable[[], LanguageModel | None]",
-    tell: Tell = untold,
-) -> WorkflowParts:
-    """Put the parts together."""
-    runs = Runs(records, time.time, PAUSED_SECONDS, settings.approval_seconds, tell)
-    steps = ToolSteps(tools, code)
-    slices = Slices(runs, steps, time.time, adapters.is_gone)
-    engine = adapters.engine(slices, runs)
-    slots = Slots(records, SLOT, MOST_ACTIVE, _too_many, durable=False)
-    aside = Slots(records, ASIDE, MOST_WAITING, _too_many, durable=False)
-    planning = Planning(partial(OwnersToolbox, tools), Proposals(model, settings.language_model_seconds))
-    return WorkflowParts(
-        runs,
-        steps,
-        slices,
-        engine,
-        ActiveRuns(slots, aside, ActiveOwners(records, time.time), runs, time.time),
-        Answers(runs, scratchpad, time.time, links),
-        links,
-        Pursuit(planning, runs, steps, engine, time.time, settings.workflow_approval),
-        lambda: tools().parts.waiting,
-        time.time,
-        settings.workflow_approval,
-        PATIENCE,
-    )
+class WorkflowParts:
+    """The parts behind `Workflows`, put together on the adapters of a runtime."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        records: RecordStore,
+        scratchpad: Scratchpad,
+        tools: "Callable[[], Tools]",
+        code: "Callable[[], Code]",
+        adapters: WorkflowAdapters,
+        links: ApprovalLinks,
+        model: "Callable[[], LanguageModel | None]",
+        tell: Tell = untold,
+    ) -> None:
+        self.clock: Callable[[], float] = time.time
+        self.who_approves: WhoApproves = settings.workflow_approval
+        self.patience = PATIENCE
+        """Seconds that a call waits before it answers that the run goes on."""
+        self.ends_with_call = False
+        """True: this process ends with the call, so that nothing goes on in it."""
+        self.links = links
+        self.runs = Runs(records, time.time, PAUSED_SECONDS, settings.approval_seconds, tell)
+        self.steps = Steps(tools, code)
+        self.slices = Slices(self.runs, self.steps, time.time, adapters.is_gone)
+        self.engine = adapters.engine(self.slices, self.runs)
+        slots = Slots(records, SLOT, MOST_ACTIVE, _too_many, durable=False)
+        aside = Slots(records, ASIDE, MOST_WAITING, _too_many, durable=False)
+        self.active = ActiveRuns(slots, aside, ActiveOwners(records, time.time), self.runs, time.time)
+        self.answers = Answers(self.runs, scratchpad, time.time, links)
+        planning = Planning(partial(OwnersToolbox, tools), Proposals(model, settings.language_model_seconds))
+        self.pursuit = Pursuit(planning, self.runs, self.steps, self.engine, time.time, self.who_approves)
+        self.calls = lambda: tools().parts.waiting
+        """Those that wait for a person."""
 
 
 def _too_many(most: int) -> Unavailable:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Any, Final, Literal, Self, cast
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, ValidationError
@@ -222,20 +223,15 @@ def _faults_of_code(task: Task, ids: Sequence[str]) -> Iterator[str]:
 
 def _cycle(after: Mapping[str, Sequence[str]]) -> list[str]:
     """The ids of a cycle, in the order in which they wait for each other; empty if there is none."""
-    left = {id for layer in _layers(after) for id in layer}
-    stuck = [id for id in after if id not in left]
-    if not stuck:
-        return []
-    trail = [stuck[0]]
-    while True:
-        following = next(one for one in after[trail[-1]] if one in stuck)
-        if following in trail:
-            return [*trail[trail.index(following) :], following]
-        trail.append(following)
+    try:
+        TopologicalSorter(after).prepare()
+    except CycleError as error:
+        return cast("list[str]", error.args[1])[::-1]
+    return []
 
 
 def _layers(after: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Layers of those that are not in a cycle, nor wait for one."""
+    """The ids in layers."""
     found: list[list[str]] = []
     done: set[str] = set()
     while layer := [id for id, waits in after.items() if id not in done and done.issuperset(waits)]:

@@ -9,10 +9,11 @@ from loci.core.json import Json, JsonObject
 from loci.workflows.decisions import BY_LOCI, WhoApproves, gates
 from loci.workflows.plan import Task
 from loci.workflows.planning import Planning, facts, planned
-from loci.workflows.ports import Steps, WorkflowEngine
 from loci.workflows.replanning import check_replan, merged
 from loci.workflows.run import Run
 from loci.workflows.runs import Runs
+from loci.workflows.slice import WorkflowEngine
+from loci.workflows.steps import Steps
 
 Start = Callable[[JsonObject], JsonObject]
 """Starts a plan, and gives the answer of its run."""

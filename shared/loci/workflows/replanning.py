@@ -6,9 +6,9 @@ from typing import Final
 
 from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
+from loci.tools.gateway import CheckedCall
 from loci.workflows.decisions import Gates
 from loci.workflows.plan import MOST_TASKS, Plan, Task
-from loci.workflows.ports import CheckedTask
 from loci.workflows.run import ENDED, SETTLED, Run, TaskState, status_said
 
 MOST_REPLANS: Final = 10
@@ -31,7 +31,7 @@ def check_replan(run: Run) -> None:
         )
 
 
-def merged(run: Run, tasks: Sequence[Task], checked: Mapping[str, CheckedTask], gates: Gates) -> tuple[Run, list[Task]]:
+def merged(run: Run, tasks: Sequence[Task], checked: Mapping[str, CheckedCall], gates: Gates) -> tuple[Run, list[Task]]:
     """The run with these tasks, and these as they are in it. What it has done stays done."""
     check_replan(run)
     if len(run.plan.tasks) + len(tasks) > MOST_TASKS:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from loci.workflows.past_try import MOST_PAST, Duration, Moment, PastTry, past_try
+from loci.core.json import LAST_SECOND
 from loci.workflows.plan import Plan, Task
 
 TaskStatus = Literal["waiting", "running", "success", "error", "skipped"]
@@ -25,6 +25,11 @@ SETTLED: Final = frozenset[TaskStatus]({"success", "error", "skipped"})
 MOST_TRIES: Final = 12
 """Of a task that is interrupted again and again."""
 INTERRUPTED: Final = "INTERRUPTED"
+MOST_PAST: Final = 40
+LONGEST_ERROR: Final = 200
+Moment = Annotated[float, Field(ge=0, le=LAST_SECOND)]
+Duration = Annotated[float, Field(ge=-LAST_SECOND, le=1000 * LAST_SECOND)]
+"""In milliseconds. A clock may be set back."""
 
 
 def status_said(status: str) -> str:
@@ -107,6 +112,18 @@ class Answerer:
     way: Way
     is_person: bool
     """True: they proved to be a person."""
+
+
+class PastTry(BaseModel):
+    """A try of a task after which the task was tried again: its number, its time, and the beginning of its error."""
+
+    model_config = ConfigDict(frozen=True)
+
+    task: str
+    number: int
+    began: Moment
+    ms: Duration
+    error: Annotated[str, Field(max_length=LONGEST_ERROR)]
 
 
 class Ended(BaseModel):
@@ -197,14 +214,14 @@ class Run(BaseModel):
                 changed[id] = _cut(state, now, INTERRUPTED, "Loci was stopped while it ran")
         return self.with_tasks(changed)._with_past(past)
 
-    def failed(self, now: float) -> Self:
+    def failed(self, now: float, code: str = "INTERNAL_ERROR", why: str = "Loci failed") -> Self:
         """The run after an error of Loci's own: nothing of it goes on."""
         changed = dict[str, TaskState]()
         for id, state in self.tasks.items():
             if state.status == "running":
-                changed[id] = _cut(state, now, "INTERNAL_ERROR", "Loci failed while it ran")
+                changed[id] = _cut(state, now, code, f"{why} while it ran")
             elif state.status == "waiting":
-                update = {"status": "skipped", "code": "INTERNAL_ERROR", "error": "Loci failed: read its log"}
+                update = {"status": "skipped", "code": code, "error": f"{why}: read its log"}
                 changed[id] = state.model_copy(update=update)
         over = {"status": "error", "checkpoint": None, "lease": None, "ended": now}
         return self.with_tasks(changed).model_copy(update=over)
@@ -300,3 +317,9 @@ def _cut(state: TaskState, now: float, code: str, why: str) -> TaskState:
     told = f"{why}: it may have run, wholly or in part"
     ms = max(0.0, now - state.began) * 1000
     return state.model_copy(update={"status": "error", "code": code, "error": told, "ms": ms})
+
+
+def past_try(task: str, number: int, began: float, ms: float, error: str) -> PastTry:
+    """The try, with the beginning of its error."""
+    shown = error if len(error) <= LONGEST_ERROR else f"{error[: LONGEST_ERROR - 1]}…"
+    return PastTry(task=task, number=number, began=began, ms=ms, error=shown)

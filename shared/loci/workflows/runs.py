@@ -1,16 +1,16 @@
 """The runs of each owner, in the record store. Every change is a compare-and-set."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar, cast
 
 from loci.core.errors import Conflict, NotFound
-from loci.core.events import Tell, untold
-from loci.core.identity import Owner
+from loci.core.events import EventKind, Tell, untold
+from loci.core.identity import Owner, asked_by
 from loci.core.json import Json, JsonObject, media_in, string
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
+from loci.events.event import argument_sizes
 from loci.workflows.plan import Task
-from loci.workflows.run import ENDED, Lease, Run, TaskState, weighs
-from loci.workflows.transitions import transitions
+from loci.workflows.run import ENDED, SETTLED, Checkpoint, Lease, Run, TaskState, weighs
 from loci.workflows.values import Given, WithMedia, storable
 
 T = TypeVar("T")
@@ -199,3 +199,51 @@ def _run(record: Record) -> Run:
 def _key(id: str, task: str, state: TaskState) -> str:
     """Each try has its own: a late one must not replace what another gave."""
     return f"{id}/{task}/{state.tries}"
+
+
+def transitions(id: str, before: Run | None, after: Run) -> Iterator[tuple[EventKind, JsonObject]]:
+    """Each change of a task's state, of the run's, and each question to a person and its answer, as events tell it."""
+    for task, state in after.tasks.items():
+        was = before.tasks.get(task) if before else None
+        if was is state or (was is None and state.status == "waiting") or (was and was.status == state.status):
+            continue
+        fields: JsonObject = {"workflow": id, "task": task, "tool": _tool(after, task), "from": was and was.status}
+        told: JsonObject = {**fields, "to": state.status, "tries": state.tries}
+        if state.status in SETTLED:
+            told |= {"code": state.code, "ms": round(state.ms, 2)}
+        yield "workflow", told
+    yield from _decisions(id, before, after)
+    if before is None or before.status != after.status:
+        yield "workflow", {"workflow": id, "task": None, "from": before and before.status, "to": after.status}
+    if after.checkpoint is not None and (before is None or before.checkpoint != after.checkpoint):
+        yield "approval", {"state": "asked", **_checkpoint(id, after, after.checkpoint)}
+
+
+def _decisions(id: str, before: Run | None, after: Run) -> Iterator[tuple[EventKind, JsonObject]]:
+    if before is None or before.checkpoint is None or before.checkpoint == after.checkpoint:
+        return
+    fields = _checkpoint(id, before, before.checkpoint)
+    for one in after.decisions[len(before.decisions) :]:
+        yield (
+            "approval",
+            {"state": "answered", **fields, "decision": one.what.partition(" ")[0].rstrip(":"), "way": one.way},
+        )
+
+
+def _checkpoint(id: str, run: Run, checkpoint: Checkpoint) -> JsonObject:
+    task = checkpoint.task or None
+    return {
+        "workflow": id,
+        "checkpoint": checkpoint.id,
+        "waits_for": checkpoint.kind,
+        "task": task,
+        "tool": _tool(run, task) if task else None,
+        "arguments": argument_sizes(checkpoint.arguments),
+        "only_person": checkpoint.only_human,
+        "title": run.title,
+        "asked_by": asked_by(run.caller),
+    }
+
+
+def _tool(run: Run, id: str) -> str:
+    return run.plan[id].tool or "code"

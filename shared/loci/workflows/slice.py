@@ -4,17 +4,17 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from loci.core.errors import LociError, Misconfigured, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.json import Json
 from loci.workflows.plan import Task
-from loci.workflows.ports import Steps
 from loci.workflows.references import previewed, resolved
 from loci.workflows.run import Checkpoint, Ended, Lease, Run
 from loci.workflows.runs import Runs
+from loci.workflows.steps import Steps
 from loci.workflows.tries import PAUSES, Tries
 
 LONGEST_ERROR: Final = 4000
@@ -32,14 +32,34 @@ SliceEnd = Literal["ended", "paused", "more", "held"]
 """held: somebody else moves the run on."""
 
 
+class WorkflowEngine(Protocol):
+    """Moves runs on, on threads or in functions, until they end or wait for a decision."""
+
+    def start(self, owner: Owner, id: str) -> None:
+        """Have the run moved on. It may be moved on already: that is no error."""
+        ...
+
+    def cancel(self, owner: Owner, id: str) -> None:
+        """Have what runs of it stopped soon: the run was aborted."""
+        ...
+
+    def wait(self, owner: Owner, id: str, seconds: float) -> None:
+        """Return when the run may have changed, after so many seconds at most."""
+        ...
+
+    def close(self) -> None:
+        """Move nothing on any more: the server stops."""
+        ...
+
+
 class Slices:
     """Moves runs on."""
 
     def __init__(self, runs: Runs, steps: Steps, clock: Callable[[], float], is_gone: Callable[[str], bool]) -> None:
         """`is_gone`: true for a holder of a lease that certainly moves nothing on any more."""
-        self._runs = runs
-        self._steps = steps
-        self._clock = clock
+        self.runs = runs
+        self.steps = steps
+        self.clock = clock
         self._is_gone = is_gone
 
     def advance(
@@ -48,10 +68,9 @@ class Slices:
         """Move the run on. `seconds`: no task starts later; `stop`: it was aborted, or this process stops."""
         until = None if seconds is None else time.monotonic() + seconds
         try:
-            known = self._runs.versioned(owner, id)
+            known = self.runs.versioned(owner, id)
             if self.is_free(known[0]):
-                slice = _Slice(self._runs, self._steps, self._clock, self.is_free, owner, id, holder, known)
-                return slice.go_on(until, stop or threading.Event())
+                return _Slice(self, owner, id, holder, known).go_on(until, stop or threading.Event())
             return _end(known[0])
         except NotFound:
             return "ended"
@@ -64,7 +83,7 @@ class Slices:
         """The same, of a run with this status and this lease."""
         if status != "running":
             return False
-        return lease is None or lease.until <= self._clock() or self._is_gone(lease.holder)
+        return lease is None or lease.until <= self.clock() or self._is_gone(lease.holder)
 
 
 def _end(run: Run) -> SliceEnd:
@@ -74,21 +93,11 @@ def _end(run: Run) -> SliceEnd:
 class _Slice:
     """One slice of one run."""
 
-    def __init__(
-        self,
-        runs: Runs,
-        steps: Steps,
-        clock: Callable[[], float],
-        is_free: Callable[[Run], bool],
-        owner: Owner,
-        id: str,
-        holder: str,
-        known: tuple[Run, str],
-    ) -> None:
-        self._runs = runs
-        self._steps = steps
-        self._clock = clock
-        self._is_free = is_free
+    def __init__(self, slices: Slices, owner: Owner, id: str, holder: str, known: tuple[Run, str]) -> None:
+        self._runs = slices.runs
+        self._steps = slices.steps
+        self._clock = slices.clock
+        self._is_free = slices.is_free
         self._owner = owner
         self._id = id
         self._holder = holder
@@ -96,7 +105,7 @@ class _Slice:
         self._news_at = time.monotonic() + NEWS_SECONDS
         self._holds = False
         """True: the run was this slice's to move on when it was written last."""
-        self._tries = Tries(runs, steps, owner, id)
+        self._tries = Tries(self._runs, self._steps, owner, id)
 
     def go_on(self, until: float | None, stop: threading.Event) -> SliceEnd:
         try:

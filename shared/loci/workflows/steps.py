@@ -9,8 +9,8 @@ from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
 from loci.core.scopes import check_scopes, scope_of
+from loci.tools.gateway import CheckedCall
 from loci.workflows.plan import Task
-from loci.workflows.ports import CheckedTask
 from loci.workflows.references import has_reference
 from loci.workflows.values import Given, WithMedia
 
@@ -20,24 +20,26 @@ if TYPE_CHECKING:
     from loci.tools.api import Tools
 
 
-class ToolSteps:
-    """`Steps` by the same ways as those of every other caller."""
+class Steps:
+    """The work of tasks, by the same ways as that of every other caller."""
 
     def __init__(self, tools: "Callable[[], Tools]", code: "Callable[[], Code]") -> None:
         self._tools = tools
         self._code = code
 
-    def checker(self, owner: Owner) -> Callable[[Task], CheckedTask]:
+    def checker(self, owner: Owner) -> Callable[[Task], CheckedCall]:
+        """Checks the tasks of a plan. Raises `LociError` if one cannot run: no such tool, a denied one, or arguments
+        that do not fit."""
         checked_call = cache(lambda: self._tools().gateway.checker(owner, has_reference))
 
-        def checked(task: Task) -> CheckedTask:
+        def checked(task: Task) -> CheckedCall:
             if task.kind == "code_execution":
                 self._code().check_typescript(_request(task, {}, {}))
-                return CheckedTask("", task.idempotent and not task.approve, None)
+                return CheckedCall("", task.idempotent and not task.approve, None)
             tool = checked_call()(task.tool, task.arguments)
             # What is approved is done once: that a repetition changes nothing more is the plan's own word.
             may_repeat = task.idempotent and not (task.approve or tool.approval)
-            return CheckedTask(tool.id, may_repeat or tool.is_safe, tool.approval)
+            return CheckedCall(tool.id, may_repeat or tool.is_safe, tool.approval)
 
         return checked
 
@@ -51,6 +53,10 @@ class ToolSteps:
         *,
         approved: bool,
     ) -> Given:
+        """Do what the task says, and return what it gave. Raises `LociError` if it fails, or is given up.
+
+        `approved`: its checkpoint was answered so. Without that, a call that needs it by now is refused.
+        """
         if task.kind == "code_execution":
             check_scopes(caller, [scope_of("tools", writes=True)], "Code")
             answer = self._code().run_typescript(caller, _request(task, arguments, results), given_up)

@@ -2,25 +2,26 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Annotated, Any, Protocol
+from contextlib import suppress
+from typing import Annotated, Any, Final, Protocol
 
-from mcp_types import CallToolResult, TextContent
-from pydantic import BaseModel, Field, StrictBool
+from mcp_types import AudioContent, CallToolResult, ContentBlock, EmbeddedResource, ImageContent, TextContent
+from pydantic import BaseModel, Field, StrictBool, ValidationError
 
 from loci.core.errors import Refused
-from loci.core.identity import Caller, asked_by
+from loci.core.identity import Caller, Owner, asked_by
 from loci.core.json import JsonObject
 from loci.mcp.approval import Person
 from loci.mcp.caller import Report
 from loci.mcp.tool import LociTool, as_text, loci_tool
-from loci.workflows.api import Told, Workflows
-from loci.workflows.media_blocks import media_blocks
+from loci.workflows.api import Workflows
 from loci.workflows.run import Answerer
 
 WAITING = ThreadPoolExecutor(64, "workflows")
 """Their calls wait long, and must not keep others waiting."""
 LAYER_COMPLETE = "layer_complete"
 """As a call ends whose run waits after a layer: the run itself is paused."""
+BLOCKS: Final = {"image": ImageContent, "audio": AudioContent, "resource": EmbeddedResource}
 WorkflowId = Annotated[str, Field(description="as pml_execute_dag gave it", max_length=100)]
 
 
@@ -76,10 +77,10 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         _check_config(settings, has_intent=intent is not None)
         by_layer = per_layer_validation or settings.get("per_layer_validation", False)
         if intent is not None:
-            context, told = settings.get("context", {}), _told(report)
-            run = app.workflows.pursue(caller, intent, context, by_layer=by_layer, title=title or intent, told=told)
+            context = settings.get("context", {})
+            run = app.workflows.pursue(caller, intent, context, by_layer=by_layer, title=title or intent, told=report)
             return _answer(app, caller, run)
-        run = app.workflows.start(caller, workflow or {}, by_layer=by_layer, title=title, told=_told(report))
+        run = app.workflows.start(caller, workflow or {}, by_layer=by_layer, title=title, told=report)
         return _answer(app, caller, run)
 
     def continue_run(
@@ -89,7 +90,7 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         reason: Annotated[str | None, Field(description="kept with the run", max_length=2000)] = None,
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
         """Go on with a workflow that paused after a layer."""
-        return _answer(app, caller, app.workflows.proceed(caller, workflow_id, reason, _told(report)))
+        return _answer(app, caller, app.workflows.proceed(caller, workflow_id, reason, report))
 
     def abort(
         workflow_id: WorkflowId,
@@ -132,7 +133,7 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
                 approved=approved,
                 by=by,
                 feedback=feedback,
-                told=_told(report),
+                told=report,
             ),
         )
 
@@ -199,12 +200,21 @@ def _check_config(config: dict[str, Any], *, has_intent: bool) -> None:
         )
 
 
-def _told(report: Report) -> Told:
-    return lambda done, of, text: report(done, of, text)
-
-
 def _answer(app: WorkflowsHost, caller: Caller, answer: JsonObject) -> CallToolResult:
     """The answer, and behind it what tasks gave that is no text."""
     said = TextContent(type="text", text=as_text(answer))
     content = [said, *media_blocks(app.workflows, caller.owner, answer)]
     return CallToolResult(content=content, structured_content=dict(answer))
+
+
+def media_blocks(workflows: Workflows, owner: Owner, answer: JsonObject) -> list[ContentBlock]:
+    """The images, sounds and files that belong behind the answer, those of each task behind a text with its id."""
+    content: list[ContentBlock] = []
+    told = ""
+    for task, block in workflows.watching.media(owner, answer):
+        if task != told:
+            content.append(TextContent(type="text", text=f"From task {task}:"))
+            told = task
+        with suppress(ValidationError):  # code made it
+            content.append(BLOCKS[str(block["type"])].model_validate(block))
+    return content

@@ -11,12 +11,11 @@ from loci.core.errors import LociError, Misconfigured, Unavailable
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
-from loci.workflows.past_try import past_try
 from loci.workflows.plan import Task
-from loci.workflows.ports import Steps
 from loci.workflows.references import resolved
-from loci.workflows.run import Ended, Run, TaskState
+from loci.workflows.run import Ended, Run, TaskState, past_try
 from loci.workflows.runs import Runs
+from loci.workflows.steps import Steps
 from loci.workflows.values import Given
 
 LOOK_SECONDS: Final = 0.1

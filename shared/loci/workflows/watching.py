@@ -1,18 +1,23 @@
 """Runs, as people watch them: all of them, one with its tasks, and what they wait for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import cast
+from typing import Any, Final, cast
 
 from loci.core.errors import NotFound
-from loci.core.identity import Owner
-from loci.core.json import JsonObject
+from loci.core.identity import Owner, asked_by
+from loci.core.json import Json, JsonObject
 from loci.tools.waiting_calls import WaitingCalls
 from loci.workflows.active import ActiveRuns
 from loci.workflows.answers import Answers
-from loci.workflows.run import Run
-from loci.workflows.run_facts import question, row, watched, whole_task
-from loci.workflows.runs import Runs
+from loci.workflows.plan import Task
+from loci.workflows.references import previewed
+from loci.workflows.run import SETTLED, Checkpoint, Run
+from loci.workflows.runs import Runs, stored
+
+CODE: Final = "code_execution"
+"""Stands where the tool of a task would be, if it is code."""
+MOST_TOOLS: Final = 4
 
 
 class Watching:
@@ -74,3 +79,106 @@ class Watching:
                 run = self._runs.get(owner, id)
                 found += [question(id, run, run.checkpoint)] if run.checkpoint else []
         return sorted(found, key=lambda one: cast("float", one["since"]))
+
+
+def row(id: str, stored: JsonObject) -> JsonObject:
+    """A run in a list, from its record: there may be thousands, and the record leaves out what is usual."""
+    run = cast("dict[str, Any]", stored)
+    states = [one.get("status", "waiting") for one in run["tasks"].values()]
+    tools = [one.get("tool") or CODE for one in run["plan"]["tasks"]]
+    return {
+        "id": id,
+        "title": run.get("title", ""),
+        "status": run.get("status", "running"),
+        "began": run.get("began", 0),
+        "ended": run.get("ended"),
+        "tasks": len(states),
+        "done": sum(one in SETTLED for one in states),
+        "failed": states.count("error"),
+        "tools": [*list(dict.fromkeys(tools))[:MOST_TOOLS]],
+        "waits_for": run["checkpoint"]["kind"] if run.get("checkpoint") else None,
+    }
+
+
+def watched(id: str, run: Run) -> JsonObject:
+    """The run with its tasks, and with the decisions that were made."""
+    return {
+        **row(id, stored(run)),
+        "asked_by": asked_by(run.caller),
+        "layers": cast("list[Json]", run.layers()),
+        "released": run.released if run.by_layer else None,
+        "plan": [_task(run, one) for one in run.plan.tasks],
+        "checkpoint": question(id, run, run.checkpoint) if run.checkpoint else None,
+        "decisions": [one.model_dump() for one in run.decisions],
+        "past": [one.model_dump() for one in run.past],
+        "replans": run.replans,
+    }
+
+
+def question(id: str, run: Run, asked: Checkpoint) -> JsonObject:
+    """The run's question at this checkpoint, with the arguments as they will be."""
+    task = run.plan[asked.task] if asked.task else None
+    layers = run.layers()
+    following = layers[run.released] if asked.kind == "layer" and run.released < len(layers) else []
+    return {
+        "workflow_id": id,
+        "checkpoint_id": asked.id,
+        "kind": asked.kind,
+        "task": asked.task,
+        "tool": tool_of(task) if task else "",
+        "intent": task.intent if task else None,
+        "title": run.title,
+        "before": _before(run),
+        "arguments": asked.arguments,
+        "code": task.code if task else None,
+        "reason": asked.reason,
+        "only_human": asked.only_human,
+        "asked_by": asked_by(run.caller),
+        "since": asked.since or max([run.began, *(one.at for one in run.decisions), *_ends(run)]),
+        "next": [*following],
+    }
+
+
+def _before(run: Run) -> list[Json]:
+    """The tasks that ended before, and how, in the order in which they began."""
+    ended = [(one.id, run.tasks[one.id]) for one in run.plan.tasks if run.tasks[one.id].status in SETTLED]
+    ended.sort(key=lambda pair: pair[1].began)
+    return [{"tool": tool_of(run.plan[id]), "outcome": state.code or "ok", "at": state.began} for id, state in ended]
+
+
+def whole_task(run: Run, id: str, results: Mapping[str, Json]) -> JsonObject:
+    """A task as the plan has it, with its arguments as far as they are known."""
+    task = run.plan[id]
+    return {
+        "id": id,
+        "tool": tool_of(task),
+        "code": task.code,
+        "intent": task.intent,
+        "written": task.arguments,
+        "arguments": previewed(task.arguments, results),
+    }
+
+
+def tool_of(task: Task) -> str:
+    """Its tool, or that it is code."""
+    return task.tool or CODE
+
+
+def _task(run: Run, task: Task) -> JsonObject:
+    state = run.tasks[task.id]
+    return {
+        "id": task.id,
+        "tool": tool_of(task),
+        "after": [*task.after],
+        "status": state.status,
+        "began": state.began or None,
+        "ms": state.ms,
+        "tries": state.tries,
+        "error": (f"{state.code}: {state.error}" if state.code else state.error) or None,
+        "needs_approval": run.needs_approval(task.id),
+        "is_approved": state.is_approved,
+    }
+
+
+def _ends(run: Run) -> Iterable[float]:
+    return (one.began + one.ms / 1000 for one in run.tasks.values() if one.began)

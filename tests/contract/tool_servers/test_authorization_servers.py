@@ -4,7 +4,6 @@ import asyncio
 import base64
 import hashlib
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,21 +13,14 @@ from starlette.responses import JSONResponse, Response
 
 from loci.adapters.tool_servers import small_requests
 from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
-from loci.tools.authorization import Access, Consent, Wanted
 from loci.tools.configuration import OAuthEntry
-from loci.tools.ports import LoginFailed
+from loci.tools.ports import Access, Consent, LoginFailed, Wanted
 from loci.tools.tool_server import Endpoint
 from tests.support.authorization_server import METADATA, RESOURCE, Answer, Protected, protected
 from tests.support.each import each
 from tests.surface.tools.logins import CONSENT, REDIRECT, allow
 
 SERVERS = HttpAuthorizationServers(only_public=False)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def ended() -> Iterator[None]:
-    yield
-    SERVERS.close()
 
 
 @pytest.fixture
@@ -211,11 +203,8 @@ def test_a_server_that_hangs_is_left(server: Protected, monkeypatch: pytest.Monk
 
 
 def test_on_aws_only_public_addresses_are_asked(server: Protected) -> None:
-    with (
-        closing(HttpAuthorizationServers(only_public=True)) as servers,
-        pytest.raises(LoginFailed, match="only https is allowed here"),
-    ):
-        servers.log_in(wanted(server), None, None, CONSENT)
+    with pytest.raises(LoginFailed, match="only https is allowed here"):
+        HttpAuthorizationServers(only_public=True).log_in(wanted(server), None, None, CONSENT)
     assert server.asked == []
 
 

@@ -13,7 +13,7 @@ from loci.core.errors import LociError, Misconfigured, NotFound, OutOfTime, Refu
 from loci.core.identity import Owner
 from loci.core.stores import Unreadable
 from loci.sandbox.lambda_host.function_answer import packed_answer
-from loci.tools.asks import error_to_json
+from loci.tools.answering import error_to_json
 from loci.tools.configuration import Configured, Entry
 from loci.tools.ports import ToolServerError
 from tests.contract.stores import ANN, BOB

@@ -9,8 +9,8 @@ import pytest
 
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.lambda_tool_servers import LambdaToolServers
-from loci.adapters.tool_servers import public_documents
-from loci.adapters.tool_servers.public_documents import LARGEST, read_public
+from loci.adapters.tool_servers import small_requests
+from loci.adapters.tool_servers.small_requests import LARGEST_DOCUMENT, read_public
 from loci.core.errors import LociError
 from tests.support.client_host import ClientHost, client_host
 from tests.support.each import each
@@ -65,7 +65,7 @@ def test_a_name_that_takes_long_to_resolve_takes_no_longer_than_the_rest(monkeyp
         return []
 
     monkeypatch.setattr(socket, "getaddrinfo", found)
-    monkeypatch.setattr(public_documents, "SECONDS", 0.05)
+    monkeypatch.setattr(small_requests, "DOCUMENT_SECONDS", 0.05)
     with pytest.raises(LociError, match="did not answer"):
         read_public("https://client.example/client.json")
     assert not ended.is_set()
@@ -89,6 +89,6 @@ def test_no_error_and_no_page_is_a_document(host: ClientHost) -> None:
 
 
 def test_a_large_document_is_not_read_to_its_end(host: ClientHost) -> None:
-    host.body = b"x" * (LARGEST + 1)
+    host.body = b"x" * (LARGEST_DOCUMENT + 1)
     with pytest.raises(LociError, match="64 KB"):
         host.read(host.url)

@@ -3,7 +3,6 @@
 import json
 import threading
 import time
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -139,7 +138,7 @@ async def test_whoever_looks_at_a_run_that_nothing_moves_on_takes_it_up(
         raise MemoryError("no room")
 
     on_machine.function = broken
-    monkeypatch.setattr(flow.app.workflows, "parts", replace(flow.app.workflows.parts, patience=0.0))
+    monkeypatch.setattr(flow.app.workflows.parts, "patience", 0.0)
     id = (await flow.answer("pml_execute_dag", workflow={"tasks": [task("a", "note", value=1)]}))["workflow_id"]
     assert until(lambda: bool(tries))
     [one] = on_machine.client.list_executions(stateMachineArn=flow.app.settings.aws.workflow_machine)["executions"]

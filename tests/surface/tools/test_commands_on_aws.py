@@ -136,7 +136,7 @@ def test_only_logins_need_the_right_to_open_secrets(app: App, far: Protected) ->
     def note(model: Any, **_: object) -> None:
         used.append(model.name)
 
-    box: Any = app.tools.parts.secrets._box  # pyright: ignore[reportPrivateUsage]
+    box: Any = app.tools.parts.secrets.box  # pyright: ignore[reportPrivateUsage]
     box._clients.kms.meta.events.register("provide-client-params.kms", note)
     server, token = upstream(), ("--env", "TOKEN=${TOKEN}", "--env", "PLACE=here")
     run("secret", *OF_ANN, "TOKEN", given="t0p-s3cret")

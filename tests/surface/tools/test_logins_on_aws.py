@@ -15,7 +15,7 @@ from loci.core.errors import LociError
 from loci.core.identity import LOCAL, LOCAL_CALLER
 from loci.core.layout import CONNECT_KINDS, CONNECT_WRITES
 from loci.core.stores import every
-from loci.tools.login_records import LOGIN
+from loci.tools.logins import LOGIN
 from tests.support.authorization_server import Protected, protected
 from tests.support.connecting import Connecting
 from tests.surface.conftest import Connect

@@ -12,8 +12,7 @@ from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
 from loci.core.stores import Unreadable, every
 from loci.tools.configuration import shown
-from loci.tools.reaching import CLOSED
-from loci.tools.secrets import KIND
+from loci.tools.reaching import CLOSED, SECRET
 from loci.tools.tool_list import SERVER
 from loci.tools.tool_server import Endpoint, Program
 from tests.surface.conftest import on_both
@@ -69,7 +68,7 @@ def test_no_record_holds_a_secret_or_a_header_as_it_was_written(app: App) -> Non
     app.tools.parts.secrets.put(LOCAL, "NOTES_TOKEN", TOKEN)
     app.tools.add(LOCAL, "notes", {"url": "https://example.com/mcp", "headers": {"X-Key": TOKEN}})
     app.tools.add(LOCAL, "files", {"command": sys.executable, "env": {"KEY": f"a {TOKEN}"}})
-    stored = json.dumps([one.value for kind in (KIND, SERVER) for one in every(app.records, LOCAL, kind)])
+    stored = json.dumps([one.value for kind in (SECRET, SERVER) for one in every(app.records, LOCAL, kind)])
     assert TOKEN not in stored
     assert CLOSED in stored
 
@@ -94,6 +93,6 @@ def test_a_secret_of_another_owner_fills_in_nothing(app: App) -> None:
 
 
 def test_what_was_closed_for_one_owner_does_not_open_for_another(app: App) -> None:
-    closed = app.tools.parts.secrets.closed(OTHER, TOKEN)
+    closed = app.tools.parts.secrets.box.close(OTHER, TOKEN)
     with pytest.raises(Unreadable):
-        app.tools.parts.secrets.opened(LOCAL, closed)
+        app.tools.parts.secrets.box.open(LOCAL, closed)

@@ -86,7 +86,7 @@ async def test_a_dead_server_is_named_and_slows_nothing(served: App, connect: Co
 async def test_what_was_used_after_others_is_related(served: App, connect: Connect) -> None:
     for _ in range(3):
         await use(connect, ("shop:add_numbers", {"a": 1, "b": 2}), ("shop:draw_cat", {}))
-    served.tools.parts.usage.finish()
+    served.tools.parts.later.finish()
     plain = await search(connect, "add two numbers", limit=1)
     assert names(plain) == ["shop:add_numbers"]
     related = await search(connect, "add two numbers", limit=1, include_related=True)
@@ -98,7 +98,7 @@ async def test_what_was_used_after_others_is_related(served: App, connect: Conne
 
 async def test_what_failed_after_others_is_not_related(served: App, connect: Connect) -> None:
     await use(connect, ("shop:add_numbers", {"a": 1, "b": 2}), ("shop:break_plate", {"plate": "steel"}))
-    served.tools.parts.usage.finish()
+    served.tools.parts.later.finish()
     assert names(await search(connect, "add two numbers", limit=1, include_related=True)) == ["shop:add_numbers"]
 
 
@@ -106,7 +106,7 @@ async def test_a_context_lifts_what_was_used_after_it(served: App, connect: Conn
     before = {one["name"]: one["score"] for one in (await search(connect, "a story or a cat"))["tools"]}
     for _ in range(5):
         await use(connect, ("shop:add_numbers", {"a": 1, "b": 2}), ("shop:long_story", {"words": 1}))
-    served.tools.parts.usage.finish()
+    served.tools.parts.later.finish()
     answer = await search(connect, "a story or a cat", context_tools=["shop:add_numbers"])
     after = {one["name"]: one["score"] for one in answer["tools"]}
     lead = [scores["shop:long_story"] - scores["shop:draw_cat"] for scores in (before, after)]

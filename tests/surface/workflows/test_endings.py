@@ -133,7 +133,7 @@ class Steps:
         self.does = does
         self.tries = 0
         slices = flow.app.workflows.parts.slices
-        slices._steps = self  # pyright: ignore[reportPrivateUsage]
+        slices.steps = self  # pyright: ignore[reportAttributeAccessIssue]
 
     def checker(self, owner: Any) -> Any:
         return self.real.checker(owner)

@@ -154,7 +154,7 @@ async def test_what_was_used_in_this_order_before_is_planned_in_this_order(flow:
     for _ in range(4):
         for tool in ("sleep", "items", "echo"):
             flow.app.tools.value(LOCAL_CALLER, "mcp", f"journal:{tool}", {"ms": 1} if tool == "sleep" else {})
-            flow.app.tools.parts.usage.finish()
+            flow.app.tools.parts.later.finish()
     assert after(await flow.answer("pml_execute_dag", intent=intent)) == [[], ["t1"]]
 
 

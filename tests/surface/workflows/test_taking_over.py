@@ -58,7 +58,7 @@ def test_a_run_whose_holder_lives_is_left_alone_until_its_lease_ends(
     assert flow.app.workflows.resume(LOCAL) == 0
     flow.app.workflows.parts.engine.start(LOCAL, id)
     assert len(flow.begun()) == 1
-    monkeypatch.setattr(flow.app.workflows.parts.slices, "_clock", lambda: clock() + HOUR)
+    monkeypatch.setattr(flow.app.workflows.parts.slices, "clock", lambda: clock() + HOUR)
     assert flow.app.workflows.resume(LOCAL) == 1
     assert until(lambda: status(flow, id) == "complete")
     assert [tool for tool, _ in flow.begun()] == ["echo", "echo", "note"]

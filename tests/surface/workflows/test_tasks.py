@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Generator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,10 @@ PATIENCE = 60
 @pytest.fixture
 def ann(both: tuple[Visitor, Visitor]) -> Generator[Visitor]:
     """Her calls wait for a moment only."""
-    workflows = both[0].flow.app.workflows
-    before = workflows.parts
-    workflows.parts = replace(before, patience=0.1)
+    parts = both[0].flow.app.workflows.parts
+    before, parts.patience = parts.patience, 0.1
     yield both[0]
-    workflows.parts = before
+    parts.patience = before
 
 
 @pytest.fixture

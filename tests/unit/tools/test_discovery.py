@@ -10,8 +10,8 @@ from loci.core.background import Background
 from loci.core.identity import Owner
 from loci.model_store.models_folder import ModelsFolder
 from loci.tools.configuration import Configured, Entry
-from loci.tools.discovery import Discovery
 from loci.tools.meanings import Meanings
+from loci.tools.tool_search import Discovery
 from loci.tools.tool_server import UpstreamTool
 from loci.tools.usage import Usage
 from tests.support.each import each

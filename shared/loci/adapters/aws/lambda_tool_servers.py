@@ -15,7 +15,7 @@ from loci.core.giving_up import GivingUp
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.sandbox.lambda_host.function_answer import MOST_PARTS_OF_TOOLS, unpacked_answer
-from loci.tools.asks import Ask, ReadPublic, raise_from_json
+from loci.tools.answering import Ask, ReadPublic, raise_from_json
 from loci.tools.configuration import Configured
 from loci.tools.ports import Progress, ToolServerError
 from loci.tools.tool_server import UpstreamTool

@@ -1,17 +1,20 @@
-"""A question to a server on its way: how far it has come, until when it may take, what went wrong."""
+"""A question to a server on its way: how far it has come, until when it may take, and what may go wrong, in words."""
 
 import time
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, cast
 
+from loci.adapters.tool_servers.heard import quoted
+from loci.core.json import JsonObject
+from loci.core.redaction import Redaction
+from loci.tools.ports import ToolServerError
+from loci.tools.tool_server import Program, ToolServer
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """A failure on the way, in Loci's own words, and what to do about it."""
-
-    what: str
-    resolution: str
+AGAIN = "Try again. If it fails again, check the connection to the server and its settings"
+CHECK = f"Look first if the call has done something. {AGAIN}"
+QUESTIONS = ("elicitation/create", "sampling/createMessage", "roots/list")
+MOST_QUOTED = 5
 
 
 @dataclass(slots=True)
@@ -22,7 +25,8 @@ class Asking:
     is_call: bool = False
     """True: once it is asked, it may have done something."""
     stage: Literal["connecting", "waiting", "asked"] = "connecting"
-    trouble: Trouble | None = None
+    trouble: ToolServerError | None = None
+    """A failure on the way, which the official client does not pass on."""
     asked_at: float = 0.0
     until: float = field(init=False)
 
@@ -39,3 +43,81 @@ class Asking:
 
 ASKING: ContextVar[Asking | None] = ContextVar("asking", default=None)
 """The client sends each request in the context of who asked."""
+
+
+def failed(server: ToolServer, what: str, resolution: str | None = None) -> ToolServerError:
+    """The server, or the way to it, failed."""
+    return ToolServerError(f"The tool server {server.name} failed: {what}", resolution or AGAIN)
+
+
+def after_sending(error: ToolServerError) -> ToolServerError:
+    """The same failure of a call that was sent: it may have done something."""
+    if error.resolution != AGAIN:
+        return error
+    return ToolServerError(error.what, CHECK, code=error.code, details=error.details)
+
+
+def asks_back(server: ToolServer, answer: JsonObject) -> ToolServerError:
+    """Its result says what else it wants to know (`input_required`, since 2026-07-28)."""
+    wanted = answer.get("inputRequests")
+    requests = list(cast("dict[str, Any]", wanted).values()) if isinstance(wanted, dict) else []
+    said = ", ".join(_question(one, server.redaction()) for one in requests[:MOST_QUOTED]) or "it does not say what"
+    what = f"it asks for what nobody can give here: {said}"
+    return failed(server, what, "Call it again with all that it needs in the arguments, or use another tool")
+
+
+def _question(request: object, redaction: Redaction) -> str:
+    fields = cast("dict[str, Any]", request) if isinstance(request, dict) else {}
+    params = fields.get("params")
+    said = cast("dict[str, Any]", params).get("message") if isinstance(params, dict) else None
+    method = fields.get("method")
+    known = method if method in QUESTIONS else "something"
+    return f"{known} {quoted(said, redaction)}" if isinstance(said, str) and said else str(known)
+
+
+def resting(server: ToolServer, failures: int, seconds: float, last: str) -> ToolServerError:
+    """It failed too often: it is left alone for a while."""
+    return ToolServerError(
+        f"{last}. It has failed {failures} times in a row, and nothing was asked this time",
+        f"The next try is possible in {max(1, round(seconds))} s. Check the settings of {server.name} until then",
+        details={"retry_after_seconds": max(1, round(seconds))},
+    )
+
+
+def unwanted(server: ToolServer, asking: Asking) -> ToolServerError:
+    """Nobody waits any more."""
+    told = "It was told that nobody waits any more" if asking.stage == "asked" else "Nothing was asked"
+    what = f"The call of the tool server {server.name} was given up. {told}"
+    return ToolServerError(what, CHECK if asking.stage == "asked" else AGAIN, code="GIVEN_UP")
+
+
+def not_ready(server: ToolServer, seconds: float) -> str:
+    """Advice for a server that did not start, or could not be reached."""
+    look = f"`loci tools test {server.name}` tries it"
+    if isinstance(server.reach, Program):
+        first = f"Run {server.reach.command} once in a terminal: npx, uvx and docker download at the first start"
+        return f"{first}, which may take longer than {seconds:.0f} s. Then {look}"
+    return f"Check its address, and that it runs. {look}"
+
+
+def _slow_start(server: ToolServer) -> str:
+    if isinstance(server.reach, Program):
+        first = "Its start goes on: the first of npx, uvx or docker downloads it. Call again in a minute"
+        return f"{first}. If it is always slow, raise `seconds` in the entry of {server.name}"
+    return f"Try again, or raise `seconds` in the entry of {server.name}; `loci tools test {server.name}` shows more"
+
+
+def late(server: ToolServer, asking: Asking) -> ToolServerError:
+    """The time is over."""
+    seconds = asking.seconds
+    match asking.stage:
+        case "connecting":
+            what, resolution = f"is not connected after {seconds:.3g} s", f"Nothing was asked. {_slow_start(server)}"
+        case "waiting":
+            what = f"is busy with other calls, and had no time for this one in {seconds:.3g} s"
+            resolution = "The call was not made. Try again in a moment"
+        case "asked":
+            what = f"gave no answer in {seconds:.3g} s. It was told that nobody waits any more"
+            first = "Look first if the call has done something, then try" if asking.is_call else "Try"
+            resolution = f"{first} again with more time"
+    return ToolServerError(f"The tool server {server.name} {what}", resolution)

@@ -1,14 +1,24 @@
-"""A tool server that Loci starts on this machine: its pipes, the last of what it said, and its end."""
+"""The protocol over a program that Loci starts on this machine: its pipes, the last of what it said, and its end."""
 
 import asyncio
+import json
 import os
 import signal
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager, suppress
 
+import anyio
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
+
+from loci.adapters.tool_servers.heard import LARGEST_ANSWER, Heard
+from loci.core.json import read_whole
 from loci.core.settings import INSIDE
 from loci.tools.tool_server import Program
 
+END_SECONDS = 0.5
+"""The end of a program follows that of its output."""
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 """The variables of this process' environment that a server may need. None of Loci's or of AWS: they are secrets."""
 LAST_WORDS = 256 * 1024
@@ -25,8 +35,8 @@ LAST_LOOK_SECONDS = 0.05
 class _Pipes(asyncio.subprocess.SubprocessStreamProtocol):
     """Tells of the program's end at once, and ends its output then, even if a grandchild holds the pipes open."""
 
-    def __init__(self, longest_line: int) -> None:
-        super().__init__(limit=longest_line, loop=asyncio.get_running_loop())
+    def __init__(self) -> None:
+        super().__init__(limit=LARGEST_ANSWER, loop=asyncio.get_running_loop())
         self.ended = asyncio.Event()
         self._output: asyncio.BaseTransport | None = None
 
@@ -56,11 +66,11 @@ class ChildProcess:
         self._listener = asyncio.create_task(self._listen())
 
     @classmethod
-    async def start(cls, program: Program, longest_line: int) -> "ChildProcess":
+    async def start(cls, program: Program) -> "ChildProcess":
         """Start it. Raises `OSError` or `ValueError` if that is not possible."""
         loop = asyncio.get_running_loop()
         transport, protocol = await loop.subprocess_exec(
-            lambda: _Pipes(longest_line),
+            _Pipes,
             program.command,
             *program.args,
             stdin=asyncio.subprocess.PIPE,
@@ -128,3 +138,71 @@ class ChildProcess:
 def environment(own: Mapping[str, str]) -> dict[str, str]:
     """The environment of a server: a few harmless variables, and its own."""
     return {name: os.environ[name] for name in INHERITED if name in os.environ} | dict(own) | {INSIDE: "1"}
+
+
+@asynccontextmanager
+async def stdio_transport(program: Program, heard: Heard) -> AsyncGenerator[tuple["Output", "Input"]]:
+    """Start the program, and end it with the connection."""
+    child = heard.child = await ChildProcess.start(program)
+    try:
+        yield Output(child, heard), Input(child)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await child.end()
+
+
+class Output(ObjectReceiveStream[SessionMessage | Exception]):
+    """The messages of the program. Lines that are no messages are passed over."""
+
+    def __init__(self, child: ChildProcess, heard: Heard) -> None:
+        self._child = child
+        self._heard = heard
+
+    async def receive(self) -> SessionMessage:
+        while line := await self._line():
+            try:
+                return SessionMessage(_message(line))
+            except ValueError:
+                if not self._heard.message():
+                    break
+        raise anyio.EndOfStream
+
+    async def aclose(self) -> None:
+        """Do nothing: the pipe is closed with the program."""
+
+    async def _line(self) -> bytes:
+        try:
+            line = await self._child.output.readline()
+        except ValueError:
+            self._heard.trouble(f"it sent a message of more than {LARGEST_ANSWER // 1_000_000} MB")
+            return b""
+        if not line:
+            await self._child.await_end(END_SECONDS)
+        return line
+
+
+def _message(line: bytes) -> JSONRPCMessage:
+    """The message. A server that cuts texts may write half a character, which the client does not read."""
+    try:
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        if b"\\ud" not in line.lower():
+            raise
+        return jsonrpc_message_adapter.validate_json(json.dumps(read_whole(line.decode())), by_name=False)
+
+
+class Input(ObjectSendStream[SessionMessage]):
+    """Sends the client's messages to the program."""
+
+    def __init__(self, child: ChildProcess) -> None:
+        self._child = child
+
+    async def send(self, item: SessionMessage) -> None:
+        content = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        try:
+            await self._child.write(content.encode() + b"\n")
+        except (OSError, RuntimeError):
+            raise anyio.BrokenResourceError from None
+
+    async def aclose(self) -> None:
+        """Do nothing: the pipe is closed with the program."""

@@ -9,26 +9,31 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import anyio
+from anyio.abc import ObjectReceiveStream
 from mcp.client.client import Client
+from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 from mcp_types import ToolListChangedNotification
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from loci.adapters.tool_servers.asking import ASKING, Asking
-from loci.adapters.tool_servers.failures import failed, not_ready
+from loci.adapters.tool_servers.asking import ASKING, Asking, failed, not_ready
+from loci.adapters.tool_servers.child_process import stdio_transport
 from loci.adapters.tool_servers.heard import Heard, quoted
 from loci.adapters.tool_servers.http_client import http_transport
-from loci.adapters.tool_servers.incoming import Incoming
-from loci.adapters.tool_servers.limits import IDLE_SECONDS, OPEN_SECONDS
-from loci.adapters.tool_servers.stdio_transport import stdio_transport
-from loci.adapters.tool_servers.subscription import subscribed
 from loci.tools.ports import ToolServerError
 from loci.tools.tool_server import Program, ToolServer
 
 if TYPE_CHECKING:
-    from mcp.client._transport import TransportStreams
+    from contextvars import Context
+
+    from mcp.client._transport import ReadStream, TransportStreams
 
 T = TypeVar("T")
+OPEN_SECONDS = 60.0
+"""The time to connect: npx may have to download the server first."""
+SUBSCRIBED_SECONDS = 2.0
 
 
 class Connection:
@@ -39,7 +44,7 @@ class Connection:
         server: ToolServer,
         *,
         only_public: bool,
-        idle_seconds: float = IDLE_SECONDS,
+        idle_seconds: float,
         changed: Callable[[], None],
         broke: Callable[[ToolServerError], None],
     ) -> None:
@@ -54,7 +59,6 @@ class Connection:
         self._used = time.monotonic()
         self._is_doubtful = False
         self._wanted_end = False
-        self._late = ""
         self._end = asyncio.Event()
         self._opening = anyio.CancelScope(deadline=anyio.current_time() + OPEN_SECONDS)
         self._opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
@@ -83,7 +87,7 @@ class Connection:
             return await question(await self.opened())
         except MCPError:
             if asking.trouble is not None:
-                raise failed(self._server, asking.trouble.what, asking.trouble.resolution) from None
+                raise asking.trouble from None
             if self._end.is_set():
                 raise self._ended() from None
             raise
@@ -112,7 +116,7 @@ class Connection:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         asking = Asking(OPEN_SECONDS)
         ASKING.set(asking)
-        said = ""
+        said, late, trouble = "", "", None
         try:
             with self._opening:
                 async with Client(self._transport(), message_handler=self._listen) as client:
@@ -123,21 +127,17 @@ class Connection:
                         self._opened.set_result(client)
                         await self._until_end()
             if self._opening.cancelled_caught:
-                self._late = f"it was not ready after {OPEN_SECONDS:.0f} s"
+                late = f"it was not ready after {OPEN_SECONDS:.0f} s"
         except (MCPError, OSError, ValueError, RuntimeError, ExceptionGroup) as error:
-            said = asking.trouble.what if asking.trouble else quoted(_reason(error), self._server.redaction())
+            said, trouble = quoted(_reason(error), self._server.redaction()), asking.trouble
         finally:
-            late = not_ready(self._server, OPEN_SECONDS) if self._late else None
-            self._report(said, asking.trouble.resolution if asking.trouble else late)
-
-    def _report(self, said: str, resolution: str | None) -> None:
-        self._end.set()
-        error = self._ended(said, resolution)
-        if not self._opened.done():
-            self._opened.set_exception(error)
-            self._opened.exception()  # perhaps nobody waits for it
-        if not self._wanted_end:
-            self._broke(error)
+            self._end.set()
+            error = trouble or self._ended(said, late)
+            if not self._opened.done():
+                self._opened.set_exception(error)
+                self._opened.exception()  # perhaps nobody waits for it
+            if not self._wanted_end:
+                self._broke(error)
 
     async def _until_end(self) -> None:
         while not self._end.is_set():
@@ -171,11 +171,69 @@ class Connection:
         self._is_doubtful = True
         self._wanted_end = True
 
-    def _ended(self, said: str = "", resolution: str | None = None) -> ToolServerError:
+    def _ended(self, said: str = "", late: str = "") -> ToolServerError:
         if self._wanted_end:
             return failed(self._server, "the connection was closed")
-        why = self._heard.end(self._server.redaction(), self._late) or said
+        why = self._heard.end(self._server.redaction(), late) or said
+        resolution = not_ready(self._server, OPEN_SECONDS) if late else None
         return failed(self._server, why or "it ended the connection", resolution)
+
+
+class Incoming(ObjectReceiveStream["SessionMessage | Exception"]):
+    """A stream of the official client that ends if the server floods it, and tells of its end."""
+
+    def __init__(
+        self, stream: "ReadStream[SessionMessage | Exception]", heard: Heard, ended: Callable[[], None]
+    ) -> None:
+        self._stream = stream
+        self._heard = heard
+        self._ended = ended
+
+    @property
+    def last_context(self) -> "Context | None":
+        return getattr(self._stream, "last_context", None)
+
+    async def receive(self) -> "SessionMessage | Exception":
+        try:
+            message = await self._stream.receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError):
+            self._ended()
+            raise
+        if not self._heard.message():
+            self._ended()
+            raise anyio.EndOfStream
+        return message
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+@asynccontextmanager
+async def subscribed(client: Client, changed: Callable[[], None]) -> AsyncGenerator[None]:
+    """Subscribe to changed tools in the block, at servers that tell only who subscribes: since 2026-07-28."""
+    tools = client.server_capabilities.tools
+    if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
+        yield
+        return
+    ready = asyncio.Event()
+
+    async def listen() -> None:
+        with suppress(MCPError, SubscriptionLost, TimeoutError):  # it goes on without
+            async with client.listen(tools_list_changed=True) as subscription:
+                ready.set()
+                async for _ in subscription:
+                    changed()
+        ready.set()
+
+    listening = asyncio.create_task(listen())
+    try:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SUBSCRIBED_SECONDS):
+                await ready.wait()  # a change before that would be missed
+        yield
+    finally:
+        listening.cancel()
+        await asyncio.wait([listening])
 
 
 def _fault(error: ValidationError) -> str:

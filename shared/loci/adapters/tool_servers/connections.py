@@ -8,9 +8,7 @@ from importlib import import_module
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from loci.adapters.tool_servers.asking import Asking
-from loci.adapters.tool_servers.failures import failed, late, unwanted
-from loci.adapters.tool_servers.limits import IDLE_SECONDS, LIST_SECONDS
+from loci.adapters.tool_servers.asking import Asking, failed, late, unwanted
 from loci.adapters.tool_servers.loop_thread import LoopThread, Notes
 from loci.core.deadline import time_for, time_to_end
 from loci.core.giving_up import GivingUp
@@ -29,6 +27,10 @@ T = TypeVar("T")
 Progress = Callable[[float, float | None, str | None], None]
 CLIENT = "loci.adapters.tool_servers.upstream"
 CLOSE_SECONDS = 10.0
+IDLE_SECONDS = 300.0
+"""How long a connection without calls is kept."""
+LIST_SECONDS = 60.0
+"""The time for all pages of a server's tools, however long a call may take."""
 MOST_UPSTREAMS = 1000
 """With more, those without a connection are forgotten."""
 MARGIN_SECONDS = 0.02

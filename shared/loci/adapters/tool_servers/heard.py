@@ -1,11 +1,17 @@
 """The last news of a server, and the limit of its messages."""
 
 import time
+from typing import TYPE_CHECKING
 
-from loci.adapters.tool_servers.child_process import ChildProcess
-from loci.adapters.tool_servers.limits import A_SECOND, BURST
 from loci.core.redaction import Redaction
 
+if TYPE_CHECKING:
+    from loci.adapters.tool_servers.child_process import ChildProcess
+
+LARGEST_ANSWER = 10_000_000
+"""The largest message of a server, in bytes."""
+BURST, A_SECOND = 10_000, 500
+"""The messages that a server may send at once, and in the long run in a second. With more it floods Loci."""
 LONGEST_QUOTE, LONGEST_READ = 300, 10_000
 
 
@@ -15,13 +21,10 @@ class Heard:
     def __init__(self) -> None:
         self.at = 0.0
         """When the last message came."""
+        self.child: ChildProcess | None = None
+        """The server, if it is a program: its last words are known."""
         self._allowance = float(BURST)
-        self._child: ChildProcess | None = None
         self._trouble = ""
-
-    def of(self, child: ChildProcess) -> None:
-        """The server is this program: its last words are known."""
-        self._child = child
 
     def message(self) -> bool:
         """Count a message, and return False if there are too many."""
@@ -39,9 +42,9 @@ class Heard:
 
     def end(self, redaction: Redaction, late: str = "") -> str:
         """The reason why the connection ended, in one printable line; empty if unknown. `late`: why Loci ended it."""
-        if self._trouble or self._child is None:
+        if self._trouble or self.child is None:
             return self._trouble or late
-        code, said = self._child.exit_code(), quoted(self._child.last_words(), redaction)
+        code, said = self.child.exit_code(), quoted(self.child.last_words(), redaction)
         ended = "" if code is None else f"it was ended by signal {-code}" if code < 0 else f"it ended with code {code}"
         return ": ".join(part for part in (late or ended, said) if part)
 

@@ -1,17 +1,17 @@
 """The protocol over HTTP: every wait and every answer has a bound, and one failure ends only one call."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpx2
+from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth
 from mcp.client.streamable_http import streamable_http_client
 
-from loci.adapters.tool_servers.asking import ASKING, Asking, Trouble
-from loci.adapters.tool_servers.credentials import Credentials
-from loci.adapters.tool_servers.heard import quoted
-from loci.adapters.tool_servers.limits import LARGEST_ANSWER
+from loci.adapters.tool_servers.asking import ASKING, Asking, failed
+from loci.adapters.tool_servers.heard import LARGEST_ANSWER, quoted
 from loci.adapters.tool_servers.public_addresses import PublicAddresses
 from loci.core.errors import LociError
 from loci.tools.tool_server import Endpoint, ToolServer
@@ -27,6 +27,10 @@ LONGEST_BODY = 256 * 1024
 LONGEST_BEGINNING = 2048
 CHECK_ADDRESS = "Check its address, and that it runs"
 TRY_AGAIN = "Look first if the call has done something, then try again"
+CORRECT = "Correct the token or the headers of this server in its settings"
+PLAIN_SCOPE = re.compile(r"[\w:./*+-]{1,100}", re.ASCII)
+"""It can be shown in a command: servers choose these names."""
+MOST_SCOPES = 20
 
 
 @asynccontextmanager
@@ -66,19 +70,21 @@ class HttpClient(httpx2.AsyncClient):
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         asking = ASKING.get()
-        seconds = GOODBYE_SECONDS if request.method == "DELETE" else _seconds(asking)
+        seconds = SECONDS if asking is None else asking.seconds_left + GRACE_SECONDS
+        if request.method == "DELETE":
+            seconds = GOODBYE_SECONDS
         try:
             async with asyncio.timeout(seconds):
                 response = await self._sent(request, **options)
         except LociError as error:  # there is no token
-            return _failed(request, asking, error.what, error.resolution, 401)
+            return self._failed(request, error.what, error.resolution, 401)
         except (TimeoutError, httpx2.TimeoutException):
-            return _failed(request, asking, f"it did not answer for {seconds:.0f} s", TRY_AGAIN)
+            return self._failed(request, f"it did not answer for {seconds:.0f} s", TRY_AGAIN)
         except httpx2.ConnectError as error:
-            return _failed(request, asking, f"it cannot be reached ({_first_line(error)})", CHECK_ADDRESS)
+            return self._failed(request, f"it cannot be reached ({_first_line(error)})", CHECK_ADDRESS)
         except (httpx2.TransportError, httpx2.InvalidURL) as error:  # its text may contain a header
-            return _failed(request, asking, f"the connection failed ({type(error).__name__})", TRY_AGAIN)
-        return await self._checked(request, response, asking)
+            return self._failed(request, f"the connection failed ({type(error).__name__})", TRY_AGAIN)
+        return await self._checked(request, response)
 
     async def _sent(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Send it, and once more with another token if the server refuses this one: it has done nothing then."""
@@ -91,35 +97,84 @@ class HttpClient(httpx2.AsyncClient):
             response = await super().send(request, **options)
         return response
 
-    async def _checked(
-        self, request: httpx2.Request, response: httpx2.Response, asking: Asking | None
-    ) -> httpx2.Response:
+    async def _checked(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         status, kind = response.status_code, response.headers.get("content-type", "").lower()
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()
-            return _failed(request, asking, "it compresses its answers", "Let it answer without compression")
+            return self._failed(request, "it compresses its answers", "Let it answer without compression")
         if status in (400, 404) and "mcp-session-id" in request.headers:
             self._doubtful()
         if status in (401, 403):
             await response.aclose()
             said = response.headers.get("www-authenticate", "")
             response.headers["www-authenticate"] = self._server.redaction().text(said)
-            return _failed(request, asking, *self._credentials.refused(response), status)
+            return self._failed(request, *self._credentials.refused(response), status)
         if status >= 400 and not kind.startswith("application/json"):
             body, redaction = await _body(response), self._server.redaction()
             said = quoted(redaction.text(body)[:LONGEST_BEGINNING], redaction)
             what = ": ".join(part for part in (f"it answered {status}", said) if part)
-            return _failed(request, asking, what, CHECK_ADDRESS, status)
+            return self._failed(request, what, CHECK_ADDRESS, status)
         if isinstance(response.stream, httpx2.AsyncByteStream):
             most = None if kind.startswith("text/event-stream") else LARGEST_ANSWER
-            response.stream = _BoundedStream(response.stream, asking, most)
+            response.stream = _BoundedStream(self._server, response.stream, ASKING.get(), most)
         return response
+
+    def _failed(self, request: httpx2.Request, what: str, resolution: str, status: int = 503) -> httpx2.Response:
+        if (asking := ASKING.get()) is not None:
+            asking.trouble = failed(self._server, what, resolution)
+        return httpx2.Response(status, request=request)
+
+
+class Credentials:
+    """Adds the token to requests that go to the endpoint's own origin."""
+
+    def __init__(self, name: str, endpoint: Endpoint) -> None:
+        self._name = name
+        self._endpoint = endpoint
+        self._bearer = endpoint.bearer
+        self._origin = _origin(httpx2.URL(endpoint.url)) if endpoint.bearer else None
+
+    def add_to(self, request: httpx2.Request) -> str | None:
+        """The token that was added; None: there is none, or it is not for the address of this request."""
+        if self._bearer is None or _origin(request.url) != self._origin:
+            return None
+        token = self._bearer.token
+        request.headers["Authorization"] = f"Bearer {token}"
+        return token
+
+    async def renew(self, refused: str) -> None:
+        """Get another token than this. Raises `LociError` if there is none to be had."""
+        if self._bearer is not None:
+            await asyncio.to_thread(self._bearer.renew, refused)
+
+    def refused(self, response: httpx2.Response) -> tuple[str, str]:
+        """The meaning of a refusal, and what to do about it."""
+        status, scopes = response.status_code, list[str]()
+        what = f"it wants other credentials ({status})"
+        if status == 403 and extract_field_from_www_auth(response, "error") == "insufficient_scope":
+            said = (extract_scope_from_www_auth(response) or "").split()
+            scopes = [one for one in said if PLAIN_SCOPE.fullmatch(one)][:MOST_SCOPES]
+            what = f"it wants more rights ({' '.join(scopes) or status})"
+        if self._bearer is not None:
+            return what, self._bearer.advice(scopes)
+        if any(name.lower() == "authorization" for name in self._endpoint.headers):
+            return what, CORRECT
+        if status == 401:
+            what = "it wants a login (401)"
+        return what, f"Log in with: loci tools login {self._name}"
+
+
+def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
     """An answer that ends when it gets too large, or when nobody waits for it any more."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, asking: Asking | None, most: int | None) -> None:
+    def __init__(
+        self, server: ToolServer, stream: httpx2.AsyncByteStream, asking: Asking | None, most: int | None
+    ) -> None:
+        self._server = server
         self._stream = stream
         self._asking = asking
         self._most = most
@@ -133,32 +188,20 @@ class _BoundedStream(httpx2.AsyncByteStream):
             except StopAsyncIteration:
                 return
             except (TimeoutError, httpx2.TransportError):
-                raise self._broken(Trouble("the connection broke during its answer", TRY_AGAIN)) from None
+                raise self._broken("the connection broke during its answer", TRY_AGAIN) from None
             size += len(part)
             if self._most is not None and size > self._most:
                 what = f"its answer has more than {self._most // 1_000_000} MB"
-                raise self._broken(Trouble(what, "Ask it for less at once"))
+                raise self._broken(what, "Ask it for less at once")
             yield part
 
     async def aclose(self) -> None:
         await self._stream.aclose()
 
-    def _broken(self, trouble: Trouble) -> httpx2.StreamError:
+    def _broken(self, what: str, resolution: str) -> httpx2.StreamError:
         if self._asking is not None:
-            self._asking.trouble = trouble
-        return httpx2.StreamError(trouble.what)
-
-
-def _seconds(asking: Asking | None) -> float:
-    return SECONDS if asking is None else asking.seconds_left + GRACE_SECONDS
-
-
-def _failed(
-    request: httpx2.Request, asking: Asking | None, what: str, resolution: str, status: int = 503
-) -> httpx2.Response:
-    if asking is not None:
-        asking.trouble = Trouble(what, resolution)
-    return httpx2.Response(status, request=request)
+            self._asking.trouble = failed(self._server, what, resolution)
+        return httpx2.StreamError(what)
 
 
 def _first_line(error: Exception) -> str:

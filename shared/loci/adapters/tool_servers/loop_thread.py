@@ -5,10 +5,9 @@ import concurrent.futures
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from contextlib import nullcontext
-from inspect import CORO_CREATED, getcoroutinestate
+from contextlib import nullcontext, suppress
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from loci.core.giving_up import GivingUp
 
@@ -16,9 +15,6 @@ T = TypeVar("T")
 Notes = SimpleQueue[Callable[[], None] | None]
 """Calls that the loop wants made in the thread that waits."""
 JOIN_SECONDS = 5.0
-ROUND_SECONDS = 0.3
-MOST_ROUNDS = 10
-"""Of cancelling: a task that is cancelled may start another one to clean up."""
 
 
 class LoopThread:
@@ -73,14 +69,9 @@ class LoopThread:
 
     def _read(self, notes: Notes, until: float) -> None:
         """Do what the loop wants done, such as passing on progress, until it says that it is ready."""
-        while (left := until - time.monotonic()) > 0:
-            try:
-                note = notes.get(timeout=left)
-            except Empty:
-                return
-            if note is None:
-                return
-            note()
+        with suppress(Empty):
+            while (left := until - time.monotonic()) > 0 and (note := notes.get(timeout=left)) is not None:
+                note()
 
     def _started(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
@@ -91,30 +82,7 @@ class LoopThread:
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    asyncio.set_event_loop(loop)
-    try:
-        loop.run_forever()
-    finally:
-        _end_tasks(loop)
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.run_until_complete(loop.shutdown_default_executor())
-        loop.close()
-
-
-def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
-    """Cancel all tasks, also those that others start as they end.
-
-    Each begins first: one that is cancelled before it begins drops what it was to wait for, and Python complains.
-    """
-    for _ in range(MOST_ROUNDS):
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:  # cancels at its end what still runs
+        runner.get_loop().run_forever()
+        # A task that is cancelled before it begins drops what it was to wait for, and Python complains.
         loop.run_until_complete(asyncio.sleep(0))
-        left = asyncio.all_tasks(loop)
-        begun = [one for one in left if getcoroutinestate(cast("Any", one.get_coro())) != CORO_CREATED]
-        for task in begun:
-            task.cancel()
-        if begun:
-            # Again after a while: one that ends a program first waits for it to end by itself.
-            ended = asyncio.gather(*begun, return_exceptions=True)
-            loop.run_until_complete(asyncio.wait([ended], timeout=ROUND_SECONDS))
-        elif not left:
-            return

@@ -2,7 +2,6 @@
 
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
 from urllib.parse import parse_qs, urlsplit
@@ -27,12 +26,9 @@ from loci.adapters.tool_servers.small_requests import SmallRequests
 from loci.core.json import JsonObject
 from loci.core.redaction import NO_SECRETS, redaction_of
 from loci.core.version import version
-from loci.tools.authorization import Access, Wanted
 from loci.tools.configuration import not_configured
-from loci.tools.ports import LoginFailed
+from loci.tools.ports import Access, Consent, LoginFailed, Wanted
 
-Ask = Callable[[str, str], Awaitable[Mapping[str, str]]]
-"""Has a person open an address of an issuer, and returns the fields of the answer."""
 PLAIN_URL: Final = re.compile(r"https?://[A-Za-z0-9._~:/?\[\]!&*+,;=%-]+")
 """An address without credentials, and without characters that a terminal or a shell would act on."""
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
@@ -158,20 +154,14 @@ class OAuthFlow(OAuthClientProvider):
 class LoginFlow(OAuthFlow):
     """A new login."""
 
-    def __init__(
-        self,
-        http: SmallRequests,
-        wanted: Wanted,
-        client: JsonObject | None,
-        redirect: str | None = None,
-        ask: Ask | None = None,
-    ) -> None:
-        """`ask` of a person; None: the client's secret suffices."""
+    def __init__(self, http: SmallRequests, wanted: Wanted, client: JsonObject | None, consent: Consent | None) -> None:
+        """`consent` of a person; None: the client's secret suffices."""
         # RFC 8707 wants no query in the name of a server: there may be a key in it.
-        super().__init__(http, wanted.endpoint.url.partition("#")[0].partition("?")[0], client, redirect)
+        name = wanted.endpoint.url.partition("#")[0].partition("?")[0]
+        super().__init__(http, name, client, consent.redirect if consent else None)
         self._wanted = wanted
-        self._ask = ask
-        self._advice = f"Check the oauth settings of {wanted.name}" if ask is None else AGAIN
+        self._consent = consent
+        self._advice = f"Check the oauth settings of {wanted.name}" if consent is None else AGAIN
         self._redaction = redaction_of(wanted.endpoint.secrets)
         self._refused = self._told = 401
         self._address = ""
@@ -185,7 +175,7 @@ class LoginFlow(OAuthFlow):
             what = f"{self._wanted.name} is not reached by https"
             raise LoginFailed(what, "Correct its URL: anybody could read the token")
         try:
-            if self._ask is None and oauth.token_url is not None:
+            if self._consent is None and oauth.token_url is not None:
                 await self._go_to(oauth.token_url, scope)
             else:
                 await self._find(scope)
@@ -202,7 +192,7 @@ class LoginFlow(OAuthFlow):
             client=client.model_dump(mode="json", exclude_none=True),
             resource=self.context.get_resource_url(),
             token=given.access_token,
-            refresh=None if self._ask is None else given.refresh_token,
+            refresh=None if self._consent is None else given.refresh_token,
             seconds=given.expires_in,
             scope=given.scope or self.context.client_metadata.scope,
             only_public=self._wanted.endpoint.only_public,
@@ -269,7 +259,7 @@ class LoginFlow(OAuthFlow):
             methods = server.token_endpoint_auth_methods_supported or ["client_secret_post"]
             method = "client_secret_post" if "client_secret_post" in methods else "client_secret_basic"
             client.token_endpoint_auth_method = method if client.client_secret else "none"
-        if self._ask is None:
+        if self._consent is None:
             return self._machine_request(self.context.client_metadata.scope)
         if "S256" not in (server.code_challenge_methods_supported or ()):
             raise LoginFailed(f"{server.issuer} does not say that it knows PKCE: a login could be stolen", MEND)
@@ -292,10 +282,10 @@ class LoginFlow(OAuthFlow):
 
     async def _answer(self) -> AuthorizationCodeResult:
         """The answer of the person. The official client checks who gave it."""
-        if self._ask is None:
+        if self._consent is None:
             raise AssertionError("there is nobody to ask")
         issuer = str(self._server().issuer)
-        fields = await self._ask(self._address, issuer)
+        fields = self._consent.ask(self._address, issuer)
         [state] = parse_qs(urlsplit(self._address).query)["state"]
         if not secrets.compare_digest(fields.get("state", "").encode(), state.encode()):
             raise LoginFailed("The answer belongs to another login", AGAIN)

@@ -1,4 +1,4 @@
-"""Requests to authorization servers: bounded in time and size, without redirects and cookies."""
+"""Single requests at strangers' addresses: bounded in time and size, without redirects and cookies."""
 
 import asyncio
 import logging
@@ -12,6 +12,7 @@ SECONDS, CONNECT_SECONDS = 15.0, 10.0
 LARGEST = 512 * 1024
 """Bytes of an answer."""
 TRY_AGAIN = "Try again in a moment"
+DOCUMENT_SECONDS, LARGEST_DOCUMENT = 5.0, 64 * 1024
 
 
 class SmallRequests:
@@ -63,3 +64,24 @@ class SmallRequests:
                     f"{where} answers with more than {self._largest // 1024} KB", "Ask who runs it to mend that"
                 )
         return content
+
+
+def read_public(url: str, transport: PublicAddresses | None = None) -> bytes:
+    """The bytes behind the address. Raises `LoginFailed` if it is no small JSON document, or does not come soon."""
+    return asyncio.run(_read(url, transport))
+
+
+async def _read(url: str, transport: PublicAddresses | None) -> bytes:
+    request = httpx2.Request("GET", url, headers={"Accept": "application/json"})
+    try:
+        async with asyncio.timeout(DOCUMENT_SECONDS):
+            answer = await SmallRequests(only_public=True, transport=transport, largest=LARGEST_DOCUMENT).send(request)
+    except TimeoutError:
+        raise LoginFailed(
+            f"{request.url.host} did not answer for {DOCUMENT_SECONDS:.0f} s", "Try again in a moment"
+        ) from None
+    kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if answer.status_code != 200 or not (kind == "application/json" or kind.endswith("+json")):
+        what = f"{request.url.host} answers {answer.status_code} {kind[:50]!r} instead of a JSON document"
+        raise LoginFailed(what, "Tell the makers of the client")
+    return answer.content

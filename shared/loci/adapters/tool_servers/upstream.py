@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, CallToolRequest, CallToolRequestParams
+from mcp_types import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    CallToolRequest,
+    CallToolRequestParams,
+    ListToolsResult,
+    PaginatedRequestParams,
+    Tool,
+)
 from pydantic import BaseModel, ConfigDict
 
-from loci.adapters.tool_servers.asking import ASKING, Asking
+from loci.adapters.tool_servers.asking import ASKING, Asking, after_sending, asks_back, failed, late, resting
 from loci.adapters.tool_servers.connection import Connection
-from loci.adapters.tool_servers.failures import after_sending, asks_back, failed, late, resting
 from loci.adapters.tool_servers.heard import quoted
-from loci.adapters.tool_servers.tool_list import all_tools, upstream_tool
 from loci.core.json import JsonObject
 from loci.tools.ports import ToolServerError
 from loci.tools.tool_server import ToolServer, UpstreamTool
@@ -28,6 +34,11 @@ PAUSES = (0.0, 0.0, 1.0, 2.0, 15.0, 60.0, 300.0)
 """The seconds after none, one, two … failures in a row."""
 LONGEST_PAUSE = 2.0
 """How long a call waits for the next try. If that is later, the call fails at once."""
+MOST_TOOLS = 5000
+LARGEST_LIST = 10_000_000
+"""The characters of all its tools, as JSON: they are kept, and read at each search."""
+LONGEST_NAME = 128
+"""Of a tool, in characters: the most that the protocol advises."""
 MOST_SILENCES = 3
 """Calls in a row that got no answer in time while nothing else came: then the server hangs, and is started again."""
 
@@ -56,9 +67,6 @@ class RawResult(BaseModel):
     """Takes any result, and changes nothing."""
 
     model_config = ConfigDict(extra="allow")
-
-    def content(self) -> JsonObject:
-        return dict(self.model_extra or {})
 
 
 class Upstream:
@@ -101,7 +109,7 @@ class Upstream:
                     )
             except ToolServerError as error:
                 raise (after_sending(error) if asking.asked_at else error) from None
-        answer = result.content()
+        answer: JsonObject = dict(result.model_extra or {})
         if answer.get("resultType") == "input_required":
             raise asks_back(self.server, answer)
         return answer
@@ -180,3 +188,57 @@ class Upstream:
             self._silences = 0
             self._failed(late(self.server, asking))
             connection.end()
+
+
+async def all_tools(
+    ask: Callable[[Callable[[Client], Awaitable[ListToolsResult]]], Awaitable[ListToolsResult]],
+) -> list[Tool]:
+    """Ask for all pages. A list without an end ends at the first repeated cursor, or when it gets too long.
+
+    Tools for which there is no room are left out, with all that come after them; so is one whose name nobody can call
+    it by, or has before it.
+    """
+    found: dict[str, Tool] = {}
+    room = LARGEST_LIST
+    cursors: set[str] = set()
+    cursor: str | None = None
+    while True:
+        params = None if cursor is None else PaginatedRequestParams(cursor=cursor)
+        try:
+            page = await ask(lambda client, params=params: client.session.list_tools(params=params))
+        except MCPError as error:
+            if error.error.code == METHOD_NOT_FOUND and not found:
+                return []
+            raise
+        for one in page.tools:
+            text = one.model_dump_json(by_alias=True)
+            room -= len(text)
+            if room < 0 or len(found) >= MOST_TOOLS:
+                return list(found.values())
+            if _is_name(one.name) and one.name not in found:
+                found[one.name] = Tool.model_validate_json(text)  # without numbers that JSON does not have
+        cursor = page.next_cursor
+        if cursor is None or cursor in cursors or max(len(found), len(cursors)) >= MOST_TOOLS:
+            return list(found.values())
+        cursors.add(cursor)
+
+
+def _is_name(name: str) -> bool:
+    """True if it is one plain word or line, as the names that people read and models repeat."""
+    return 0 < len(name) <= LONGEST_NAME and name.isprintable()
+
+
+def upstream_tool(server: str, tool: Tool) -> UpstreamTool:
+    """The tool as Loci knows it."""
+    annotations: JsonObject = {}
+    if tool.annotations is not None:
+        annotations = tool.annotations.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return UpstreamTool(
+        server=server,
+        name=tool.name,
+        title=tool.title,
+        description=tool.description or "",
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=annotations,
+    )
