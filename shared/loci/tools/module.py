@@ -32,7 +32,7 @@ def tools_module(app: "ToolsHost") -> Module:
         return capability_tools(app)
 
     def upstream() -> UpstreamTools:
-        from loci.tools.upstream_tools import ServedTools
+        from loci.tools.tools import ServedTools
 
         return ServedTools(app.tools, app.settings)
 

@@ -91,7 +91,7 @@ class AuthorizationServers(Protocol):
         """Find out who gives out the server's tokens, and get some. The secret goes only to whom the owner trusts.
 
         `client`: who Loci is there (RFC 7591); None: it registers itself. `scope`: what to ask for, instead of what the
-        server wants. `consent`: of a person, who is asked in the thread that calls; None: the client's secret suffices.
+        server wants. `consent`: of a person, who is asked meanwhile; None: the client's secret suffices.
         """
         ...
 

@@ -36,7 +36,7 @@ def workflows_module(app: "WorkflowsHost") -> Module:
         return [tool for tool in loaded.get() if tool.id in ids]
 
     def long_work() -> LongWork:
-        from loci.workflows.long_work import LongWorkflows
+        from loci.workflows.tools import LongWorkflows
 
         return LongWorkflows(app.workflows)
 

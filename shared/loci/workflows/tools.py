@@ -1,4 +1,4 @@
-"""The tools that run workflows."""
+"""The tools that run workflows, and their runs as tasks of the protocol, for clients that have its Tasks extension."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,14 +13,18 @@ from loci.core.identity import Caller, Owner, asked_by
 from loci.core.json import JsonObject
 from loci.mcp.approval import Person
 from loci.mcp.caller import Report
+from loci.mcp.tasks import LongTask, TaskStatus
 from loci.mcp.tool import LociTool, as_text, loci_tool
+from loci.workflows.answers import TOOL
 from loci.workflows.api import Workflows
-from loci.workflows.run import Answerer
+from loci.workflows.decisions import question
+from loci.workflows.run import ENDED, Answerer, Run
 
 WAITING = ThreadPoolExecutor(64, "workflows")
 """Their calls wait long, and must not keep others waiting."""
 LAYER_COMPLETE = "layer_complete"
 """As a call ends whose run waits after a layer: the run itself is paused."""
+CANCELLED = "cancelled by the client"
 BLOCKS: Final = {"image": ImageContent, "audio": AudioContent, "resource": EmbeddedResource}
 WorkflowId = Annotated[str, Field(description="as pml_execute_dag gave it", max_length=100)]
 
@@ -218,3 +222,48 @@ def media_blocks(workflows: Workflows, owner: Owner, answer: JsonObject) -> list
         with suppress(ValidationError):  # code made it
             content.append(BLOCKS[str(block["type"])].model_validate(block))
     return content
+
+
+class LongWorkflows:
+    """`LongWork` that is a run. A pause that anybody may answer is an end: the model sees it as the tool's answer."""
+
+    def __init__(self, workflows: Workflows) -> None:
+        self._workflows = workflows
+
+    def id_in(self, answer: JsonObject) -> str | None:
+        id = answer.get("workflow_id")
+        return id if isinstance(id, str) and answer.get("status") == "running" else None
+
+    def look(self, owner: Owner, id: str) -> LongTask:
+        parts = self._workflows.parts
+        run = parts.runs.get(owner, id)
+        status, answer = _task_status(run), self._workflows.status(owner, id)
+        return LongTask(
+            status,
+            run.began,
+            run.ended if run.status in ENDED else parts.clock(),
+            parts.runs.seconds_kept(run),
+            answer,
+            TOOL,
+            question(run) if status == "input_required" else "",
+            run.checkpoint.id if run.checkpoint else "",
+            parts.answers.link(owner, id, run) or "",
+            media_blocks(self._workflows, owner, answer) if status == "completed" else (),
+        )
+
+    def decide(self, caller: Caller, id: str, question_id: str, *, approved: bool, is_person: bool) -> None:
+        by = Answerer(asked_by(caller.as_json()), "dialogue" if is_person else "agent", is_person)
+        self._workflows.decide(caller.owner, id, question_id, approved=approved, by=by, wait=False)
+
+    def cancel(self, owner: Owner, id: str) -> None:
+        if self._workflows.parts.runs.get(owner, id).status not in ENDED:
+            self._workflows.abort(owner, id, CANCELLED)
+
+
+def _task_status(run: Run) -> TaskStatus:
+    if run.status == "running":
+        return "working"
+    if run.checkpoint is not None and run.checkpoint.only_human:
+        return "input_required"
+    was_cancelled = run.status == "aborted" and any(one.reason == CANCELLED for one in run.decisions)
+    return "cancelled" if was_cancelled else "completed"
