@@ -35,7 +35,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with closing(opened(folder / "data")) as app:
         for name in ("a", "b", "c"):
             draft = EditDraft("create", f"# {name}\n\n{name * 4000}\n")
-            app.documents.changes.write(LOCAL, f"notes/{name}.md", draft, expected_hash=None)
+            app.documents.changes.write(LOCAL, f"notes/{name}.md", draft, expect=None)
         app.files.add(LOCAL, "birds.txt", b"The heron waits.\n")
         with (folder / "good.zip").open("wb") as file:
             app.transfer.export(app.transfer.items(LOCAL, [*app.transfer.kinds]), file, lambda _, __: None)

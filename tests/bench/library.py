@@ -122,7 +122,7 @@ def _thousand_documents(scratch: Path, models: Path) -> Library:
     app = app_on(data, models)
     embedder = _Timed(app.documents.parts.embedder)
     writer = IndexWriter(app.documents.parts.catalog, app.documents.parts.index, embedder, time.time)
-    ingest = FolderIngest(app.documents.parts.catalog, writer, app.documents.parts.folders)
+    ingest = FolderIngest(app.documents.parts.catalog, writer)
     embedder.query("The model is loaded before.")
     began = time.perf_counter()
     summary = ingest.run(LOCAL, [str(notes)])

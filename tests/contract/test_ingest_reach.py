@@ -22,7 +22,6 @@ from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.ingest.local_files import blob_key
 from loci.documents.ingest.uploads import UploadIngest, upload_prefix
 from loci.documents.library import Library
-from loci.documents.writing.deletions import Deletions
 from loci.documents.writing.history import History, PastWrite, hash_of
 from tests.contract.stores import ANN
 from tests.support.moto_aws import BUCKET, TABLE, moto_aws
@@ -61,7 +60,7 @@ def watched(tmp_path: Path) -> Generator[Watched]:
         records = DynamoRecords(TABLE, blobs, time.time, clients)
         parts, catalog = app.documents.parts, Catalog(records)
         writer = IndexWriter(catalog, parts.index, parts.embedder, time.time)
-        library = Library(catalog, writer, blobs, RecordWriteLocks(records, time.time), Deletions(records))
+        library = Library(catalog, writer, blobs, RecordWriteLocks(records, time.time))
         intake = UploadIngest(S3Uploads(BUCKET, clients), library, app.telemetry)
         yield Watched(clients, intake, library, partitions, objects)
 

@@ -19,12 +19,10 @@ from loci.core.errors import OutOfTime, Unavailable
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.core.stores import every
-from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
+from loci.documents.ingest.index_writer import COLLECTION, KIND, PORTION, IndexWriter
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
-from loci.documents.ingest.partial_embeddings import KIND, PORTION, PartialEmbeddings
 from loci.documents.ingest.uploads import UploadIngest, upload_prefix
 from loci.documents.library import Library
-from loci.documents.writing.deletions import Deletions
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.moto_aws import BUCKET, moto_aws
 
@@ -80,11 +78,10 @@ class Desk:
         """The ingestion as a new environment has it."""
         parts = self.app.documents.parts
         embedder = LambdaEmbedder(LambdaInference("inference", self.clients))
-        partial = PartialEmbeddings(self.app.records, time.time)
-        writer = IndexWriter(parts.catalog, parts.index, embedder, time.time, partial=partial)
+        writer = IndexWriter(parts.catalog, parts.index, embedder, time.time)
         records = self.app.records
-        locks, deletions = RecordWriteLocks(records, time.time), Deletions(records)
-        library = Library(parts.catalog, writer, self.app.blobs, locks, deletions)
+        locks = RecordWriteLocks(records, time.time)
+        library = Library(parts.catalog, writer, self.app.blobs, locks)
         return UploadIngest(S3Uploads(BUCKET, self.clients), library, self.app.telemetry)
 
     def embedded(self) -> int:

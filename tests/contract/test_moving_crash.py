@@ -13,7 +13,7 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.documents.writing.write_journal import WriteJournal
+from loci.documents.writing.write_recovery import WriteJournal
 from tests.contract.test_writing_crash import OPENED
 
 Left = dict[str, list[tuple[Path, App]]]

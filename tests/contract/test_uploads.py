@@ -22,7 +22,6 @@ from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, blob_key
 from loci.documents.ingest.uploads import (
     Applied,
-    NotApplied,
     SentDocument,
     UploadedDocument,
     UploadIngest,
@@ -30,7 +29,6 @@ from loci.documents.ingest.uploads import (
     upload_prefix,
 )
 from loci.documents.library import Library
-from loci.documents.writing.deletions import Deletions
 from tests.support.each import each
 from tests.support.invoke_api import invoke_api
 from tests.support.moto_aws import BUCKET, moto_aws
@@ -248,7 +246,7 @@ def test_the_reason_does_not_outlive_an_upload_that_changed_before_it_was_kept(
 def test_a_client_is_told_of_refused_documents_so_that_it_removes_those_that_are_gone(bucket: Bucket) -> None:
     sync = bucket.app.documents.parts.sync
     [done] = sync.apply(ANN, [SentDocument("notes/a.md", PNG)], [], lambda: False)
-    assert isinstance(done, NotApplied)
+    assert done.error
     assert sync.uploaded(ANN, "notes", None) == ([UploadedDocument("notes/a.md", "")], None)
     assert list(sync.apply(ANN, [], ["notes/a.md"], lambda: False)) == [Applied("notes/a.md")]
     assert sync.uploaded(ANN, "notes", None) == ([], None)
@@ -275,7 +273,6 @@ def test_a_document_that_could_not_be_embedded_is_tried_again_and_found_by_words
             writer,
             bucket.app.blobs,
             RecordWriteLocks(bucket.app.records, time.time),
-            Deletions(bucket.app.records),
         )
         intake = UploadIngest(S3Uploads(BUCKET, bucket.clients), library, bucket.app.telemetry)
         bucket.put(KEY, "words")
@@ -297,7 +294,7 @@ def test_an_upload_whose_document_a_tool_deleted_does_not_bring_it_back(bucket: 
     bucket.put(KEY, "# Hello\n")
     bucket.intake.ingest_object(KEY)
     edits, text = bucket.app.documents.parts.edits, bucket.app.documents.read(ANN, "notes-a")
-    edits.delete(ANN, "notes-a", expect=text.sha256, by="delete_document")
+    edits.delete(ANN, "notes-a", expect=text.sha256)
     for _ in range(2):  # notices repeat
         bucket.intake.ingest_object(KEY)
     assert bucket.texts() == {}

@@ -25,8 +25,7 @@ from loci.core.ids import content_id
 from loci.core.settings import load_settings
 from loci.documents.document import Document
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.documents.writing.write_journal import WriteJournal
-from loci.documents.writing.write_recovery import WriteRecovery
+from loci.documents.writing.write_recovery import WriteJournal, WriteRecovery
 from tests.support.polling import until
 
 Left = dict[str, list[tuple[Path, App]]]
@@ -79,7 +78,7 @@ def work(folder):
     app.documents.parts.edits.undo(LOCAL, "notes/sub/b.md", expect=None)
     app.documents.parts.edits.undo(LOCAL, "notes/sub/b.md", expect=None)
     edits, expect = app.documents.parts.edits, app.documents.parts.library.read(LOCAL, "notes-c").sha256
-    edits.delete(LOCAL, "notes/c.md", expect=expect, by="delete_document")
+    edits.delete(LOCAL, "notes/c.md", expect=expect)
     sys.setprofile(None)
 
 base, first, every = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
@@ -276,7 +275,6 @@ def test_a_server_that_starts_removes_what_killed_writes_left(tmp_path: Path) ->
     blobs = tmp_path / "data" / "blobs" / LOCAL.key
     data = tmp_path / "data"
     left = [
-        tmp_path / "notes" / "sub" / ".loci-0123456789abcdef.tmp",
         blobs / "kept=" / ".abc_1234",
         blobs / "kept=" / ".0123456789abcdef",
         data / ".secret-01234567",
@@ -286,7 +284,7 @@ def test_a_server_that_starts_removes_what_killed_writes_left(tmp_path: Path) ->
         data / "executors" / "executor-1" / "work" / "x",
     ]
     others = [tmp_path / "notes" / ".loci-mine.md", tmp_path / "notes" / ".abc_1234", data / "mine.tmp"]
-    written = [tmp_path / "notes" / ".loci-fedcba9876543210.tmp", blobs / "kept=" / ".fedcba9876543210"]
+    written = [blobs / "kept=" / ".fedcba9876543210"]
     written += [data / "turns" / "4567", data / "executors" / "executor-2" / "lock"]
     owned = data / "executors" / "executor-3" / "owner.json"
     begun = blobs / "kept=" / ".0000000000000000"

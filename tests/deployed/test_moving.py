@@ -102,10 +102,10 @@ def laptop(tmp_path: Path) -> Path:
         (tmp_path / "notes" / path).write_text(text)
     app = opened(tmp_path / "data")
     changes = app.documents.changes
-    changes.write(LOCAL, "kept/ferries.md", EditDraft("create", FERRIES), expected_hash=None)
-    changes.write(LOCAL, "kept/ferries.md", EditDraft("append", "They sail in June."), expected_hash=None)
-    gone = changes.write(LOCAL, "kept/gone.md", EditDraft("create", "# Gone\n"), expected_hash=None)
-    changes.delete(LOCAL, "kept/gone.md", expected_hash=str(gone.hash))
+    changes.write(LOCAL, "kept/ferries.md", EditDraft("create", FERRIES), expect=None)
+    changes.write(LOCAL, "kept/ferries.md", EditDraft("append", "They sail in June."), expect=None)
+    gone = changes.write(LOCAL, "kept/gone.md", EditDraft("create", "# Gone\n"), expect=None)
+    changes.delete(LOCAL, "kept/gone.md", expect=str(gone.hash))
     app.documents.ingest(LOCAL, [str(tmp_path / "notes")])
     for text in (b"The heron waits at the weir.\n", b"The heron flies over the weir.\n"):
         app.files.add(LOCAL, "birds.txt", text, wait=60)

@@ -50,11 +50,11 @@ def full(data: Path, notes: Path) -> Path:
     """A data folder with a bit of everything."""
     app = opened(data)
     changes = app.documents.changes
-    changes.write(LOCAL, "kept/ferries.md", EditDraft("create", WRITTEN), expected_hash=None)
-    changes.write(LOCAL, "kept/ferries.md", EditDraft("append", "They sail in June."), expected_hash=None)
-    gone = changes.write(LOCAL, "kept/gone.md", EditDraft("create", "# Gone\n"), expected_hash=None)
+    changes.write(LOCAL, "kept/ferries.md", EditDraft("create", WRITTEN), expect=None)
+    changes.write(LOCAL, "kept/ferries.md", EditDraft("append", "They sail in June."), expect=None)
+    gone = changes.write(LOCAL, "kept/gone.md", EditDraft("create", "# Gone\n"), expect=None)
     assert gone.hash is not None
-    changes.delete(LOCAL, "kept/gone.md", expected_hash=gone.hash)
+    changes.delete(LOCAL, "kept/gone.md", expect=gone.hash)
     app.documents.ingest(LOCAL, [str(notes)])
     for text in (b"The heron waits.\n", b"The heron flies.\n"):
         app.files.add(LOCAL, "birds.txt", text)
@@ -148,8 +148,8 @@ def test_a_write_and_a_deletion_can_be_undone_after_the_move(full: Path, there: 
     moved(full, "export", archive)
     moved(there, "import", archive)
     changes = opened(there).documents.changes
-    changes.undo(LOCAL, "kept/ferries.md", expected_hash=None)
-    changes.undo(LOCAL, "kept/gone.md", expected_hash=None)
+    changes.undo(LOCAL, "kept/ferries.md", expect=None)
+    changes.undo(LOCAL, "kept/gone.md", expect=None)
     documents = facts(there)["documents"]
     assert documents["kept-ferries"][1].decode() == WRITTEN
     assert documents["kept-gone"][1] == b"# Gone\n"
@@ -187,8 +187,8 @@ def test_an_archive_of_the_first_format_is_taken_whole(there: Path) -> None:
     assert [len(one) for one in found["files"].values()] == [2, 1]
     assert found["documents"]["kept-ferries"][1].endswith(b"And in July.\n")
     changes = opened(there).documents.changes
-    changes.undo(LOCAL, "kept/ferries.md", expected_hash=None)
-    changes.undo(LOCAL, "kept/gone.md", expected_hash=None)
+    changes.undo(LOCAL, "kept/ferries.md", expect=None)
+    changes.undo(LOCAL, "kept/gone.md", expect=None)
     found = facts(there)
     assert found["documents"]["kept-ferries"][1].endswith(b"They sail in June.\n")
     assert found["documents"]["kept-gone"][1] == b"# Gone\n"
@@ -314,7 +314,7 @@ def test_a_server_comes_along_and_says_which_secret_it_needs(with_servers: Path,
 def conflicting(full: Path, there: Path, archive: Path) -> None:
     moved(full, "export", archive)
     app = opened(there)
-    app.documents.changes.write(LOCAL, "kept/ferries.md", EditDraft("create", "# Mine\n"), expected_hash=None)
+    app.documents.changes.write(LOCAL, "kept/ferries.md", EditDraft("create", "# Mine\n"), expect=None)
     app.files.add(LOCAL, "birds.txt", b"Mine.\n")
     app.close()
 

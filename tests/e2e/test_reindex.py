@@ -239,7 +239,7 @@ def test_a_fresh_index_is_filled_from_the_stored_texts(deployed: dict[str, str],
     ann = Owner("acme", secrets.token_hex(8))
     first = app_of(deployed).documents
     first.parts.library.add(ann, "kept.md", b"# Kept\n\nstrawberry")
-    first.changes.write(ann, "written.md", EditDraft("create", "# Written\n\nstrawberry\n"), expected_hash=None)
+    first.changes.write(ann, "written.md", EditDraft("create", "# Written\n\nstrawberry\n"), expect=None)
     named = ("--tenant", ann.tenant, "--subject", ann.subject)
     ended = loci(tmp_path / "data", "reindex", *named, **fresh)
     assert (ended.returncode, ended.stdout) == (0, "2 rebuilt, 0 were up to date.\n"), ended.stderr

@@ -17,7 +17,7 @@ from loci.core.settings import load_settings
 from loci.doctor.record_checks import check_records
 from loci.documents.checks import check_owners
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.documents.writing.write_journal import WriteJournal
+from loci.documents.writing.write_recovery import WriteJournal
 from loci.mcp.auth.grants import SignedInBy, grants_of
 from loci.mcp.auth.oauth_clients import clients_of
 from loci.scratchpad.api import Scratchpad

@@ -77,8 +77,6 @@ class Background(Beside):
         app, documents, stop = self._app, self._app.documents.upkeep, self._ended.is_set
         self._for_owners(documents.repair)
         sweep_data(app.settings)
-        with suppress(LociError):
-            documents.sweep(LOCAL)  # only they have folders here
         from loci.transfer.staging import Staging  # only a server at its start needs it
 
         # Pieces of an import that nobody finished. On AWS a rule of the bucket removes them.

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from loci.documents.ingest.folder_snapshot import folder_identity
+from loci.documents.ingest.watched_folder import folder_identity
 
 STEP_MS, LONGEST_MS, TICK_MS = 50, 400, 250
 """The silence that ends a burst, the longest burst, and how often to check that the folders exist."""

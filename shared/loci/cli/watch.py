@@ -148,9 +148,8 @@ class FolderWatch:
             known = before.get((one.location.path, one.excluded))
             if known is None:
                 with self._progress() as shown:
-                    begun = list(one.ingest_all(self._stoppable(shown)))
-                for happening in begun:
-                    self.messages.report(one.location.path, happening)
+                    begun = one.ingest_all(self._stoppable(shown))
+                self.messages.report(one.location.path, begun)
             self._watched.append(known or one)
         self._events = FileEvents([one.location.path for one in wanted], self._say, poll=self._poll)
         return bool(wanted)
@@ -159,7 +158,8 @@ class FolderWatch:
         """Wait for changes, not for long, and ingest what changed."""
         touched = self._events.wait()
         for one in self._watched:
-            for happening in one.check({path for path in touched if is_below(path, [one.location.path])}):
+            happening = one.check({path for path in touched if is_below(path, [one.location.path])})
+            if happening:
                 self.messages.report(one.location.path, happening)
 
     def _stoppable(self, progress: Progress) -> Progress:

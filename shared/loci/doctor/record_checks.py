@@ -12,12 +12,12 @@ from loci.core.finding import Finding, counted
 from loci.core.identity import LOCAL, SYSTEM, Owner, UnnamedOwner
 from loci.core.ids import content_id
 from loci.core.stores import CONTENT_DAMAGED, Record, every, read_or_none
-from loci.documents import catalog, recently_read, refused_uploads
+from loci.documents import catalog, recently_read, vacant_paths
 from loci.documents.document import Document
-from loci.documents.ingest import ingested_folders
+from loci.documents.ingest import folder_ingest
 from loci.documents.ingest.index_writer import COLLECTION, Progress
 from loci.documents.ingest.local_files import blob_key
-from loci.documents.writing import deletions, history, write_journal
+from loci.documents.writing import history, write_recovery
 from loci.files import lake
 from loci.files.file import stored_file
 from loci.files.ingest import COLLECTION as FILES
@@ -33,14 +33,14 @@ OF_LOCI: dict[str, Callable[[Record], object]] = {
 }
 OF_OWNERS: dict[str, Callable[[Record], object]] = {
     catalog.ROOT: catalog.root_of,  # before the documents, which need them
-    catalog.INGESTED_FOLDER: ingested_folders.folder_of,
-    ingested_folders.FORGOTTEN: ingested_folders.forgotten_path,
+    catalog.INGESTED_FOLDER: folder_ingest.folder_of,
+    folder_ingest.FORGOTTEN: folder_ingest.forgotten_path,
     catalog.DOCUMENT: catalog.document_of,
     catalog.MENTIONS: catalog.links_of,
     recently_read.READ: recently_read.hash_of_reading,
-    write_journal.UNFINISHED: write_journal.unfinished_write,
-    deletions.DELETED: deletions.deleted_document,
-    refused_uploads.REFUSED: refused_uploads.refusal_of,
+    write_recovery.UNFINISHED: write_recovery.unfinished_write,
+    vacant_paths.DELETED: vacant_paths.deleted_document,
+    vacant_paths.REFUSED: vacant_paths.refusal_of,
     scratchpad.KIND: scratchpad.kept_entry,
     scratchpad.PROMISED: scratchpad.promised_until,
     python.KIND: python.used_at,
@@ -94,7 +94,7 @@ def check_records(app: App, *, fix: bool) -> Finding:
 def _may_lack(app: App, mended: list[DamagedRecord]) -> bool:
     """True if a document or its folder is no longer known, or a write may not be indexed."""
     return any(
-        one.kind in (catalog.ROOT, write_journal.UNFINISHED)
+        one.kind in (catalog.ROOT, write_recovery.UNFINISHED)
         or (one.kind == catalog.DOCUMENT and not app.documents.parts.catalog.document(one.owner, one.key))
         for one in mended
     )
@@ -125,7 +125,7 @@ def _mend(app: App, one: DamagedRecord) -> None:
                 app.documents.parts.library.reindex(one.owner, one.key)
             else:
                 app.records.remove(one.owner, one.kind, one.key)
-        case write_journal.UNFINISHED:
+        case write_recovery.UNFINISHED:
             for document in app.documents.parts.catalog.each(one.owner):
                 if content_id(document.path, length=32) == one.key:
                     app.documents.parts.library.reindex(one.owner, document.id)

@@ -10,7 +10,6 @@ from loci.core.errors import Damaged
 from loci.core.full_disk import freeing
 from loci.core.identity import Owner
 from loci.documents.archive import DocumentArchive
-from loci.documents.changes import DocumentChanges
 from loci.documents.content.excerpt import Excerpt, ExcerptRequest, read_excerpt
 from loci.documents.directory import directory
 from loci.documents.document import Document, DocumentText
@@ -32,6 +31,7 @@ from loci.documents.parts import DocumentParts
 from loci.documents.reader import ReadableDocument, readable_document
 from loci.documents.recency import recency_of
 from loci.documents.upkeep import Upkeep
+from loci.documents.writing.edits import Edits
 from loci.search.ranking import EVERYTHING, Chunk, Where
 
 READING_SEEDS = 10
@@ -65,9 +65,9 @@ class Documents:
         return self.parts.archive
 
     @property
-    def changes(self) -> DocumentChanges:
+    def changes(self) -> Edits:
         """Changes of documents by tools: written, tagged, deleted, and taken back."""
-        return DocumentChanges(self.parts)
+        return self.parts.edits
 
     @property
     def upkeep(self) -> Upkeep:

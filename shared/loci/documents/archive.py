@@ -14,7 +14,7 @@ from loci.documents.document_ids import ids_for, lock_name
 from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, blob_key, file_of
 from loci.documents.library import Library
-from loci.documents.writing.deletions import DeletedDocument, Deletions
+from loci.documents.vacant_paths import DeletedDocument, Deletions
 from loci.documents.writing.history import History, PastWrite, hash_of
 
 
@@ -28,60 +28,50 @@ class ArchivedDocument:
     history: tuple[PastWrite, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
 class DocumentArchive:
     """Takes documents back, and tells what is in their places."""
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        library: Library,
-        writer: IndexWriter,
-        blobs: BlobStore,
-        locks: WriteLocks,
-        deletions: Deletions,
-    ) -> None:
-        self._catalog = catalog
-        self._library = library
-        self._writer = writer
-        self._blobs = blobs
-        self._locks = locks
-        self._deletions = deletions
-        self._history = History(blobs)
+    catalog: Catalog
+    library: Library
+    writer: IndexWriter
+    blobs: BlobStore
+    locks: WriteLocks
 
     def text(self, owner: Owner, document: Document) -> bytes:
         """The text of a document, also of one in a folder. Raises `NotFound` or `Refused`."""
-        return self._library.content(owner, document)
+        return self.library.content(owner, document)
 
     def hash_at(self, owner: Owner, path: str) -> str | None:
         """The hash of the document at this path; empty if its text is gone. None if there is no document."""
-        document = self._catalog.find(owner, path).document
+        document = self.catalog.find(owner, path).document
         if document is None or (document.root is None and document.sha256):
             return document and document.sha256
         with suppress(NotFound, Refused):
-            return hash_of(self._library.content(owner, document))
+            return hash_of(self.library.content(owner, document))
         return ""
 
     def file_at(self, owner: Owner, path: str) -> str | None:
         """The file of this machine that this path would name, if its folder is one of this machine."""
         first = path.partition("/")[0]
-        roots = self._catalog.roots(owner).values()
+        roots = self.catalog.roots(owner).values()
         return next((file_of(path, one) for one in roots if one.name == first), None)
 
     def is_deleted(self, owner: Owner, path: str) -> bool:
         """True if it is known that a tool deleted the document at this path."""
-        return self._deletions.find(owner, path) is not None
+        return Deletions(self.catalog.records).find(owner, path) is not None
 
     def restore(self, owner: Owner, some: Sequence[ArchivedDocument]) -> list[LociError | None]:
         """Write documents whose paths are free. Returns the error of each that could not be written."""
         drafts = [self._draft(owner, one) for one in some]
         ready = [one for one in drafts if isinstance(one, DocumentDraft)]
-        embedded = iter(self._writer.embed(owner, ready).drafts if ready else ())
+        embedded = iter(self.writer.embed(owner, ready).drafts if ready else ())
         errors: list[LociError | None] = []
         with ExitStack() as locks:
             # In one order, so that two imports never wait for each other.
             names = sorted({lock_name(one.document.path) for one in some})
-            held = {name for name in names if locks.enter_context(self._locks.take(owner, name, LOCK_WAIT_SECONDS))}
-            with self._writer.together():
+            held = {name for name in names if locks.enter_context(self.locks.take(owner, name, LOCK_WAIT_SECONDS))}
+            with self.writer.together():
                 for one, draft in zip(some, drafts, strict=True):
                     error = draft if isinstance(draft, LociError) else self._put(owner, one, next(embedded), held)
                     errors.append(error)
@@ -89,8 +79,8 @@ class DocumentArchive:
 
     def restore_deleted(self, owner: Owner, deleted: DeletedDocument, history: Sequence[PastWrite]) -> None:
         """Note that a document was deleted, so that this can be undone."""
-        self._history.restore(owner, deleted.path, history)
-        self._deletions.keep(owner, deleted)
+        History(self.blobs).restore(owner, deleted.path, history)
+        Deletions(self.catalog.records).keep(owner, deleted)
 
     def _draft(self, owner: Owner, one: ArchivedDocument) -> DocumentDraft | LociError:
         known, text = one.document, one.text
@@ -98,16 +88,16 @@ class DocumentArchive:
             require_text(known.path, text)
             if len(text) > MAX_DOCUMENT_BYTES:
                 raise Refused(f"{known.path} is larger than 10 MB", "Split it", code="FILE_TOO_LARGE")
-            entry = self._catalog.find(owner, known.path)
+            entry = self.catalog.find(owner, known.path)
             if entry.document is not None:
                 raise lost_race("document")
         except LociError as error:
             return error
         id, version = entry.id, entry.version
         if known.id != id and known.id in ids_for(known.path):  # the id that clients know, if it is free
-            held, at = self._catalog.with_version(owner, known.id)
+            held, at = self.catalog.with_version(owner, known.id)
             id, version = (known.id, at) if held is None else (id, version)
-        draft = self._writer.draft(id, known.path, None, text, version, None, changed_on=known.changed_on)
+        draft = self.writer.draft(id, known.path, None, text, version, None, changed_on=known.changed_on)
         document = replace(
             draft.document,
             ingested_at=known.ingested_at or draft.document.ingested_at,
@@ -123,13 +113,13 @@ class DocumentArchive:
         document = draft.document
         if lock_name(document.path) not in held:
             return Unavailable("Somebody else writes this document", "Try again in a minute", code="BUSY")
-        if self._catalog.with_version(owner, document.id)[1] != draft.version:
+        if self.catalog.with_version(owner, document.id)[1] != draft.version:
             return lost_race("document")
-        self._history.restore(owner, document.path, one.history)
-        self._blobs.write(owner, blob_key(document.id), one.text)
-        written = self._writer.try_write(owner, draft)
+        History(self.blobs).restore(owner, document.path, one.history)
+        self.blobs.write(owner, blob_key(document.id), one.text)
+        written = self.writer.try_write(owner, draft)
         if isinstance(written, NotFound | Refused | Conflict):
             return written
-        self._deletions.end(owner, document.path)
-        self._catalog.refused.end(owner, document.path)
+        Deletions(self.catalog.records).end(owner, document.path)
+        self.catalog.refused.end(owner, document.path)
         return None

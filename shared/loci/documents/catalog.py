@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject, string
@@ -12,14 +13,12 @@ from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, r
 from loci.documents.document import DateSource, Document, Problem, Root
 from loci.documents.document_ids import DOCUMENT_ID, ids_for, normal_id
 from loci.documents.document_links import NO_LINKS, Form, Mention, Relation, WrittenLinks
-from loci.documents.refused_uploads import RefusedUploads
+from loci.documents.vacant_paths import RefusedUploads
 
 DOCUMENT = "document"
 ROOT = "root"
 INGESTED_FOLDER = "ingested_folder"
 MENTIONS = "said"
-TEXT = "text"
-NOTED_SECONDS = 3600.0
 MAX_PROBLEMS = 20
 
 
@@ -160,6 +159,14 @@ class Catalog:
         """The root of that id, or None."""
         return read_or_none(self.records.get(owner, ROOT, id), root_of)
 
+    def root_of(self, owner: Owner, document: Document) -> Root:
+        """The root of a document in a file. `NotFound` if it is no longer known."""
+        root = self.root(owner, document.root or "")
+        if root is None:
+            advice = "Ingest it again with: loci ingest FOLDER"
+            raise NotFound(f"Loci no longer knows the folder of {document.path}", advice, code="ROOT_NOT_FOUND")
+        return root
+
     def make_root(self, owner: Owner, folder: str, name: str) -> Root:
         """Make the folder a root. If another root has the name already, add a few characters to it."""
         roots = self.roots(owner)
@@ -180,16 +187,6 @@ class Catalog:
         for id in self.roots(owner).keys() - used:
             if self.records.get(owner, INGESTED_FOLDER, id) is None:
                 self.records.remove(owner, ROOT, id)
-
-    def note_text(self, owner: Owner, document: Document, now: float) -> None:
-        """Note for an hour that the document has this text now: a removal finds it without reading all documents."""
-        key, until = f"{document.sha256}/{document.id}", now + NOTED_SECONDS
-        self.records.put(owner, TEXT, key, {}, expires_at=until, durable=False)
-
-    def noted_texts(self, owner: Owner, sha256: str) -> list[str]:
-        """The ids of the documents that got a text with this hash in the last hour."""
-        prefix = f"{sha256}/"
-        return [one.key.removeprefix(prefix) for one in self.records.list(owner, TEXT, prefix=prefix).records]
 
     def _count_write(self) -> None:
         with self._lock:

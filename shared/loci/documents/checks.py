@@ -2,10 +2,10 @@
 
 import hashlib
 import shlex
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
+from typing import Literal, NamedTuple, get_args
 
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.finding import Finding, FirstNames, counted, first_names, of_owners, run_check, run_checks, seen_twice
@@ -70,100 +70,71 @@ def check_documents(app: DocumentsHost, owner: Owner) -> Finding:
 
 def check_index(app: DocumentsHost, owner: Owner, *, fix: bool) -> list[Finding]:
     """Compare the catalog with the index. The fix indexes documents again, and removes passages of unknown ones."""
-    found = _compare(app, owner)
-    return [_whole(app, owner, found, fix=fix), _known(app, owner, found, fix=fix)]
-
-
-def _whole(app: DocumentsHost, owner: Owner, found: "_Comparison", *, fix: bool) -> Finding:
-    """Report the documents of which the index has not all passages."""
-    wrong = [*found.half_written, *found.lacking]
-    if not wrong:
-        return Finding("index", "ok", f"{counted(found.passages, 'passage')}, as many as the documents have")
-    parts = [
-        f"{counted(len(found.half_written), 'document')} half written: {first_names(found.half_written.values())}"
-        if found.half_written
-        else "",
-        f"It lacks passages of {len(found.lacking):,} of {counted(found.documents, 'document')}:"
-        f" {first_names(found.lacking.values())}"
-        if found.lacking
-        else "",
-    ]
-    what = ". ".join(filter(None, parts))
+    found = seen_twice(lambda: _differences(app, owner))
+    of_kind = {kind: {one.id: one.path for one in found if one.kind == kind} for kind in get_args(_Kind)}
+    whole = _whole(app, owner, of_kind["half written"], of_kind["lacking"], fix=fix)
+    unknown = of_kind["unknown"]
+    if not unknown:
+        return [whole, Finding("orphans", "ok", "None: every passage belongs to a known document")]
+    what = f"The index has passages of {counted(len(unknown), 'unknown document')}: {first_names(unknown)}"
     if not fix:
-        advice = f"Run: {_reindex(owner)}" if found.lacking else "Run: loci doctor --fix"
-        return Finding("index", "fault", what, f"{advice} (if an ingest is running, let it finish first)")
-    errors: list[LociError] = []
-    for id in wrong:
-        try:
-            app.documents.parts.library.reindex(owner, id)
-        except LociError as error:
-            errors.append(error)
-    if errors:
-        what = f"{counted(len(errors), 'document')} cannot be indexed: {errors[0].what}"
-        return Finding("index", "fault", what, errors[0].resolution)
-    return Finding("index", "ok", f"{what}; indexed again", fixed=True)
+        return [whole, Finding("orphans", "warning", what, "To remove them, run: loci doctor --fix")]
+    app.documents.upkeep.remove_unknown(owner, unknown)
+    return [whole, Finding("orphans", "ok", f"{what}; removed", fixed=True)]
 
 
-def _known(app: DocumentsHost, owner: Owner, found: "_Comparison", *, fix: bool) -> Finding:
-    """Report the passages of documents that have no record."""
-    if not found.unknown:
-        return Finding("orphans", "ok", "None: every passage belongs to a known document")
-    what = f"The index has passages of {counted(len(found.unknown), 'unknown document')}: {first_names(found.unknown)}"
-    if not fix:
-        return Finding("orphans", "warning", what, "To remove them, run: loci doctor --fix")
-    for id in found.unknown:
-        app.documents.parts.index.remove(owner, COLLECTION, id)
-        if app.documents.parts.catalog.document(owner, id):  # somebody has just ingested it
-            app.documents.parts.library.reindex(owner, id)
-    return Finding("orphans", "ok", f"{what}; removed", fixed=True)
+_Kind = Literal["half written", "lacking", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Comparison:
-    """The differences between the catalog and the index of an owner. Documents have their ids and paths."""
+class _Difference(NamedTuple):
+    """A document that the catalog and the index do not both have in the same way."""
 
-    documents: int
-    passages: int
-    half_written: Mapping[str, str]
-    lacking: Mapping[str, str]
-    unknown: Collection[str]
+    kind: _Kind
+    id: str
+    path: str
 
 
-def _compare(app: DocumentsHost, owner: Owner) -> _Comparison:
-    """Compare both, and a second time what differs: somebody may just be writing a few documents."""
-    first = _compared(app, owner)
-    if not (first.half_written or first.lacking or first.unknown):
-        return first
-    now = _compared(app, owner)
-    wrong = first.half_written.keys() | first.lacking.keys()
-    return replace(
-        now,
-        half_written={id: path for id, path in now.half_written.items() if id in wrong},
-        lacking={id: path for id, path in now.lacking.items() if id in wrong},
-        unknown={*now.unknown}.intersection(first.unknown),
-    )
-
-
-def _compared(app: DocumentsHost, owner: Owner) -> _Comparison:
-    parts = app.documents.parts
-    documents, half_written, lacking = 0, dict[str, str](), dict[str, str]()
+def _differences(app: DocumentsHost, owner: Owner) -> set[_Difference]:
+    parts, found = app.documents.parts, set[_Difference]()
     held = parts.index.documents(owner, COLLECTION)
     unknown = set(held)
     for one in parts.catalog.each(owner):
-        documents += 1
         unknown.discard(one.id)
         if not one.sha256:
-            half_written[one.id] = one.path
+            found.add(_Difference("half written", one.id, one.path))
         elif held.get(one.id, 0) != one.chunks:
-            lacking[one.id] = one.path
+            found.add(_Difference("lacking", one.id, one.path))
     unknown -= parts.catalog.ids(owner) if unknown else set()  # with those whose records are damaged
-    return _Comparison(documents, sum(held.values()), half_written, lacking, unknown)
+    return found.union(_Difference("unknown", id, id) for id in unknown)
 
 
-def _reindex(owner: Owner) -> str:
-    """The command that rebuilds the owner's index."""
-    names = ["--tenant", owner.tenant, "--subject", owner.subject] if owner.tenant else []
-    return shlex.join(["loci", "reindex", *names])
+def _whole(
+    app: DocumentsHost, owner: Owner, half_written: Mapping[str, str], lacking: Mapping[str, str], *, fix: bool
+) -> Finding:
+    """Report the documents of which the index has not all passages, with their ids and paths."""
+    parts, what = app.documents.parts, list[str]()
+    if half_written:
+        what.append(f"{counted(len(half_written), 'document')} half written: {first_names(half_written.values())}")
+    if lacking:
+        all_of_them = counted(sum(1 for _ in parts.catalog.each(owner)), "document")
+        what.append(f"It lacks passages of {len(lacking):,} of {all_of_them}: {first_names(lacking.values())}")
+    if not what:
+        passages = counted(parts.index.counts(owner, COLLECTION).chunks, "passage")
+        return Finding("index", "ok", f"{passages}, as many as the documents have")
+    if not fix:
+        names = ["--tenant", owner.tenant, "--subject", owner.subject] if owner.tenant else []
+        advice = f"Run: {shlex.join(['loci', 'reindex', *names])}" if lacking else "Run: loci doctor --fix"
+        return Finding("index", "fault", ". ".join(what), f"{advice} (if an ingest is running, let it finish first)")
+    errors: list[LociError] = []
+    for id in (*half_written, *lacking):
+        try:
+            parts.library.reindex(owner, id)
+        except LociError as error:
+            errors.append(error)
+    if errors:
+        told = f"{counted(len(errors), 'document')} cannot be indexed: {errors[0].what}"
+        return Finding("index", "fault", told, errors[0].resolution)
+    return Finding("index", "ok", f"{'. '.join(what)}; indexed again", fixed=True)
 
 
 def check_links(app: DocumentsHost, owner: Owner) -> Finding | None:
@@ -187,28 +158,26 @@ def check_links(app: DocumentsHost, owner: Owner) -> Finding | None:
 
 def check_vectors(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding | None:
     """Check that the vectors are sound and of the current model. The fix embeds the other passages."""
-    counts = app.documents.parts.index.counts(owner, COLLECTION)
+    parts = app.documents.parts
+    counts, model = parts.index.counts(owner, COLLECTION), parts.embedder.model()
     if not counts.chunks:
         return None
-    model = app.documents.parts.embedder.model()
     if model is None:
         return _without_model(counts)
     damaged = _damaged(app, owner, model)
     if damaged and not fix:
         what = f"{counted(len(damaged), 'document')} with damaged vectors: every search fails ({first_names(damaged)})"
         return Finding("vectors", "fault", what, "Run: loci doctor --fix")
-    before = _lacking(counts, model.identity) + len(damaged)
-    if before and fix:
+    lacking = before = counts.chunks - counts.embedded.get(model.identity, 0)
+    if fix and (before or damaged):
         for id in damaged:  # all of them first: else one would be given the damaged vector of another
-            app.documents.parts.index.remove(owner, COLLECTION, id)
-        for id in damaged:
-            app.documents.parts.library.reindex(owner, id)
-        app.documents.upkeep.embed_missing(owner)
-        counts = app.documents.parts.index.counts(owner, COLLECTION)
-    lacking = _lacking(counts, model.identity)
+            parts.index.remove(owner, COLLECTION, id)
+        app.documents.upkeep.renew(owner, lambda one: one.id in damaged or one.model != model.identity)
+        counts = parts.index.counts(owner, COLLECTION)
+        lacking = counts.chunks - counts.embedded.get(model.identity, 0)
     if not lacking:
         what = f"All {counts.chunks:,} passages have a vector of {model.identity}"
-        return Finding("vectors", "ok", what, fixed=before > 0)
+        return Finding("vectors", "ok", what, fixed=bool(before or damaged))
     others = sum(counts.embedded.values()) - counts.embedded.get(model.identity, 0)
     what = (
         f"{lacking:,} of {counts.chunks:,} passages have no vector of {model.identity}"
@@ -220,11 +189,10 @@ def check_vectors(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding | N
 
 def _damaged(app: DocumentsHost, owner: Owner, model: EmbeddingModel) -> list[str]:
     """The documents with a vector that no model can have made."""
-    held = app.documents.parts.index.documents(owner, COLLECTION)
-    ids = (f"{id}#{number}" for id, count in held.items() for number in range(count))
-    found: dict[str, None] = {}
+    index, found = app.documents.parts.index, dict[str, None]()
+    ids = (f"{id}#{number}" for id, count in index.documents(owner, COLLECTION).items() for number in range(count))
     while some := list(islice(ids, CHUNKS_AT_ONCE)):
-        for one in app.documents.parts.index.chunks(owner, COLLECTION, some).values():
+        for one in index.chunks(owner, COLLECTION, some).values():
             embedding = one.embedding
             if embedding and embedding.model == model.identity and not is_sound(embedding, model.dimensions):
                 found[one.document] = None
@@ -237,10 +205,6 @@ def _without_model(counts: IndexCounts) -> Finding:
     names = first_names(counts.embedded)
     what = f"They are of {names}, but no embedder is installed: {counts.chunks:,} passages are found by words"
     return Finding("vectors", "warning", what, f"Run: loci models pull {next(iter(counts.embedded)).partition('@')[0]}")
-
-
-def _lacking(counts: IndexCounts, model: str) -> int:
-    return counts.chunks - counts.embedded.get(model, 0)
 
 
 def check_folders(app: DocumentsHost, owner: Owner) -> Finding | None:
@@ -290,7 +254,8 @@ def check_texts(app: DocumentsHost, owner: Owner) -> Finding | None:
 
 def check_spare_texts(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding | None:
     """Check for texts that belong to no document. The fix deletes them."""
-    spare = seen_twice(lambda: _text_ids(app, owner) - _uploaded_ids(app, owner) - _damaged_ids(app, owner))
+    # The ids are also those of damaged records.
+    spare = seen_twice(lambda: _text_ids(app, owner) - app.documents.parts.catalog.ids(owner))
     if not spare:
         return None
     what = f"{counted(len(spare), 'text')} without a document: {first_names(spare)}"
@@ -326,11 +291,6 @@ def _fault(document: Document, roots: Mapping[str, Root]) -> str | None:
 
 def _uploaded_ids(app: DocumentsHost, owner: Owner) -> set[str]:
     return {one.id for one in app.documents.parts.catalog.each(owner) if one.root is None}
-
-
-def _damaged_ids(app: DocumentsHost, owner: Owner) -> set[str]:
-    catalog = app.documents.parts.catalog
-    return catalog.ids(owner).difference(one.id for one in catalog.each(owner))
 
 
 def _text_ids(app: DocumentsHost, owner: Owner) -> set[str]:

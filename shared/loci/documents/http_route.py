@@ -9,10 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
+from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.core.scopes import check_scopes, scope_of
 from loci.documents.host import DocumentsHost
-from loci.documents.ingest.uploads import Applied, NotApplied, SentDocument, upload_prefix
+from loci.documents.ingest.uploads import Applied, SentDocument, upload_prefix
 from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import LARGEST, parsed_body, read_body
@@ -99,7 +100,8 @@ class DocumentsRoute:
         return {"results": [_view(one) for one in done]}
 
 
-def _view(one: Applied | NotApplied) -> Answer:
-    if isinstance(one, Applied):
+def _view(one: Applied) -> Answer:
+    if one.error is None:
         return {"path": one.path, "done": True}
-    return {"path": one.path, "done": False, "later": one.may_work_later, **error_body(one.error.code, str(one.error))}
+    later = isinstance(one.error, Unavailable)
+    return {"path": one.path, "done": False, "later": later, **error_body(one.error.code, str(one.error))}

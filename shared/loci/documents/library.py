@@ -4,11 +4,11 @@ import hashlib
 import os
 import time
 from collections.abc import Collection, Generator, Iterable, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from loci.core.errors import Conflict, NotFound, Refused, Unavailable
+from loci.core.errors import NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore, WriteLocks, lost_race
 from loci.documents.catalog import Catalog
@@ -17,7 +17,7 @@ from loci.documents.content.tags_and_dates import with_ancestors
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, DocumentText
 from loci.documents.document_ids import lock_name
 from loci.documents.graph.owner_cache import OwnerCache
-from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter, former_paths
+from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter
 from loci.documents.ingest.local_files import (
     MAX_DOCUMENT_BYTES,
     below_root,
@@ -34,9 +34,9 @@ from loci.documents.ingest.local_files import (
 )
 from loci.documents.recency import recency_of
 from loci.documents.unknown_names import UnknownNames
-from loci.documents.writing.deletions import DeletedDocument, Deletions, StaysDeletedError
+from loci.documents.vacant_paths import DeletedDocument, Deletions, StaysDeletedError
 from loci.documents.writing.history import History, PastWrite, hash_of
-from loci.documents.writing.whole_texts import WholeTexts
+from loci.documents.writing.write_recovery import WholeTexts
 
 MAX_OWNERS = 50
 MAX_SECONDS = 60.0
@@ -46,10 +46,8 @@ MAX_SECONDS = 60.0
 class Library:
     """Every owner's documents. The text is in a file on this machine or, for uploads, in the blob store."""
 
-    def __init__(
-        self, catalog: Catalog, writer: IndexWriter, blobs: BlobStore, locks: WriteLocks, deletions: Deletions
-    ) -> None:
-        self._deletions = deletions
+    def __init__(self, catalog: Catalog, writer: IndexWriter, blobs: BlobStore, locks: WriteLocks) -> None:
+        self._deletions = Deletions(catalog.records)
         self._catalog = catalog
         self._cache: OwnerCache[tuple[str, int, int], Collection[Document]] = OwnerCache(MAX_OWNERS)
         self._writer = writer
@@ -68,8 +66,7 @@ class Library:
 
     def is_empty(self, owner: Owner) -> bool:
         """True if the owner has no document."""
-        some, after = self._catalog.page(owner, 1, None)
-        return not some and after is None
+        return not self.is_more_than(owner, 0)
 
     def is_more_than(self, owner: Owner, number: int) -> bool:
         """True if the owner has more documents than that, or perhaps has. Reads no more of them."""
@@ -121,19 +118,7 @@ class Library:
         """The document's text as it is now: the bytes of its file, or the stored ones."""
         if document.root is None:
             return self._whole.read(owner, document)
-        root = self._catalog.root(owner, document.root)
-        if root is None:
-            raise NotFound(
-                f"Loci no longer knows the folder of {document.path}",
-                "Ingest it again with: loci ingest FOLDER",
-                code="ROOT_NOT_FOUND",
-            )
-        return read_file(root.folder, below_root(document.path))
-
-    def changed_on(self, owner: Owner, document: Document) -> str | None:
-        """The day on which its file last changed. None if its text is in no file."""
-        root = self._catalog.root(owner, document.root) if document.root else None
-        return root and changed_on(root.folder, below_root(document.path))
+        return read_file(self._catalog.root_of(owner, document).folder, below_root(document.path))
 
     def matching(self, owner: Owner, name: str) -> list[Document]:
         """The document of that id or path, or all below that folder. A path may be one on this machine."""
@@ -186,6 +171,12 @@ class Library:
         """Write the document's current text to the index again."""
         return self._writer.retry_on_conflict(lambda: self._reindex(owner, id), _busy(id))
 
+    def draft(self, owner: Owner, document: Document, version: str, content: bytes) -> DocumentDraft:
+        """The document with its current text, to replace the record of that version."""
+        root = self._catalog.root(owner, document.root) if document.root else None
+        day = root and changed_on(root.folder, below_root(document.path))
+        return self._writer.draft(document.id, document.path, document.root, content, version, document, changed_on=day)
+
     def deleted_uploads(self, owner: Owner) -> list[DeletedDocument]:
         """The uploaded documents that a tool deleted."""
         return [one for one in self._deletions.every(owner) if one.sha256]
@@ -199,7 +190,6 @@ class Library:
             if document is None or document.root is not None or document.uploaded_sha256 is None:
                 return
             self._keep_in_history(owner, path, self._text(owner, document.id), None, "the removal of an upload")
-            self._pass_on_path(owner, document)
             self._blobs.remove(owner, blob_key(document.id))  # first: after a crash, a second try finds the record
             self._writer.remove(owner, document.id)
 
@@ -251,24 +241,8 @@ class Library:
         document, version = self._catalog.with_version(owner, id)
         if document is None:
             raise self._unknown.error(owner, id)
-        content = self.content(owner, document)
-        path, root, day = document.path, document.root, self.changed_on(owner, document)
-        draft = self._writer.draft(id, path, root, content, version, document, changed_on=day)
+        draft = self.draft(owner, document, version, self.content(owner, document))
         return self._writer.write(owner, self._writer.embed_one(owner, draft))
-
-    def _pass_on_path(self, owner: Owner, gone: Document) -> None:
-        """Record the path as a former one of new documents with the same text: it moved there, and links follow it."""
-        if not gone.sha256:
-            return
-        for id in sorted({*self._catalog.noted_texts(owner, gone.sha256)} - {gone.id}):
-            document, version = self._catalog.with_version(owner, id)
-            if document is None or document.sha256 != gone.sha256:
-                continue
-            before = replace(gone, former=(*gone.former, *document.former))
-            former, written_at = former_paths(before, document.path, gone.sha256)
-            heir = replace(document, former=former, written_at=document.written_at or written_at)
-            with suppress(Conflict):  # somebody is writing it, with another text
-                self._catalog.put(owner, heir, version)
 
     @contextmanager
     def _locked(self, owner: Owner, path: str) -> Generator[None]:

@@ -11,16 +11,13 @@ from loci.documents.catalog import Catalog
 from loci.documents.graph.graphs import Graphs
 from loci.documents.graph.own_links import OwnLinks
 from loci.documents.graph.remarks import Remarks
-from loci.documents.ingest.folder_ingest import FolderIngest
+from loci.documents.ingest.folder_ingest import FolderIngest, IngestedFolders
 from loci.documents.ingest.folder_scan import FolderScan
 from loci.documents.ingest.index_writer import IndexWriter
-from loci.documents.ingest.ingested_folders import IngestedFolders
-from loci.documents.ingest.partial_embeddings import PartialEmbeddings
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.library import Library
 from loci.documents.recently_read import RecentlyRead
 from loci.documents.upkeep import Upkeep
-from loci.documents.writing.deletions import Deletions
 from loci.documents.writing.edits import Edits
 from loci.search.adapters import SearchAdapters
 from loci.search.document_index import DocumentIndex
@@ -62,28 +59,26 @@ def document_parts(
     is_local = settings.mode == "embedded"
     index, embedder = adapters.index, adapters.embedder
     catalog = Catalog(records)
-    folders = IngestedFolders(records, catalog)
-    partial, scan = PartialEmbeddings(records, time.time), FolderScan(settings.use_gitignore)
-    writer = IndexWriter(catalog, index, embedder, time.time, partial=partial)
-    deletions = Deletions(records)
-    library = Library(catalog, writer, blobs, adapters.locks, deletions)
+    scan = FolderScan(settings.use_gitignore)
+    writer = IndexWriter(catalog, index, embedder, time.time)
+    library = Library(catalog, writer, blobs, adapters.locks)
     model_name, seconds = settings.language_model or "", settings.language_model_seconds
     language_stage = LanguageStage(language_model, model_name, seconds=seconds)
     own_links = OwnLinks(catalog, index)
     graphs = Graphs(catalog, index, embedder)
     write_roots = settings.write_roots if is_local else ()  # there are no folders on AWS
-    edits = Edits(catalog, writer, records, blobs, adapters.locks, time.time, write_roots, own_links, graphs, scan)
+    edits = Edits(catalog, writer, blobs, adapters.locks, write_roots, own_links, graphs, scan)
     return DocumentParts(
         index=index,
         embedder=embedder,
         search=Search(index, embedder, adapters.reranker, language_stage, rerank_seconds=settings.rerank_seconds),
         library=library,
         edits=edits,
-        ingest=FolderIngest(catalog, writer, folders, scan, tell),
-        folders=folders,
+        ingest=FolderIngest(catalog, writer, scan, tell),
+        folders=IngestedFolders(catalog),
         upkeep=Upkeep(catalog, writer, index, embedder, library, edits.repair),
         sync=ClientSync(catalog, library, tell),
-        archive=DocumentArchive(catalog, library, writer, blobs, adapters.locks, deletions),
+        archive=DocumentArchive(catalog, library, writer, blobs, adapters.locks),
         catalog=catalog,
         graphs=graphs,
         recently_read=RecentlyRead(records, time.time),

@@ -1,21 +1,18 @@
 """Keeps what an owner has whole and findable: repairs, embeds and reads again, and rebuilds an index that was lost."""
 
 import hashlib
-import os
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TypeVar
 
 from loci.core.errors import Conflict, LociError, NotFound, Refused, Unavailable
 from loci.core.identity import LOCAL, Owner, UnnamedOwner
 from loci.core.stores import ABSENT
-from loci.core.whole_files import remove_if_left
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
 from loci.documents.ingest.index_writer import (
@@ -30,7 +27,6 @@ from loci.documents.ingest.index_writer import (
 from loci.documents.ingest.outcome import FileFailure
 from loci.documents.ingest.uploads import UploadIngest, upload_prefix
 from loci.documents.library import Library
-from loci.documents.writing.stored_text import SCRATCH
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
 from loci.search.ranking import QueryVector, Where
@@ -40,7 +36,6 @@ AT_ONCE = 64
 READERS = 8
 """Texts that are read at the same time: a bucket far away answers slowly."""
 PAUSES = (1.0, 5.0, 15.0)
-"""Seconds before each further try, if a service is overloaded."""
 T = TypeVar("T")
 
 
@@ -63,38 +58,22 @@ class ReindexSummary:
         return not (self.failed or self.without_vectors)
 
 
+@dataclass(frozen=True, slots=True)
 class Upkeep:
     """Work beside the requests of callers. Others may read and write meanwhile, and what was stopped goes on."""
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        writer: IndexWriter,
-        index: DocumentIndex,
-        embedder: Embedder,
-        library: Library,
-        repair: Callable[[Owner], int],
-        pause: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._catalog = catalog
-        self._writer = writer
-        self._index = index
-        self._embedder = embedder
-        self._library = library
-        self.repair = repair
-        """Finishes or takes back the writes that a crash interrupted; returns their number."""
-        self._pause = pause
-
-    def sweep(self, owner: Owner) -> None:
-        """Remove the temp files that killed writes left beside the owner's documents."""
-        for root in self._catalog.roots(owner).values():
-            for here, _, files in os.walk(root.folder):  # follows no links, and skips what cannot be read
-                for name in filter(SCRATCH.fullmatch, files):
-                    remove_if_left(Path(here, name))
+    catalog: Catalog
+    writer: IndexWriter
+    index: DocumentIndex
+    embedder: Embedder
+    library: Library
+    repair: Callable[[Owner], int]
+    """Finishes or takes back the writes that a crash interrupted; returns their number."""
+    pause: Callable[[float], None] = time.sleep
 
     def model(self) -> str | None:
         """The identity of the model that embeds; None if there is none."""
-        return self._writer.model()
+        return self.writer.model()
 
     def warm_search(self) -> None:
         """Load the model and the vectors; otherwise the first search would wait half a second for them.
@@ -102,44 +81,36 @@ class Upkeep:
         The cross-encoder is not loaded: it may take gigabytes, and not every server gets a search.
         """
         with suppress(LociError):  # the first search reports the problem
-            asked = self._embedder.query("warm")
+            asked = self.embedder.query("warm")
             near = QueryVector.of(asked.model, asked.vector)
-            self._index.candidates(LOCAL, COLLECTION, ["warm"], near, limit=1, where=Where())
+            self.index.candidates(LOCAL, COLLECTION, ["warm"], near, limit=1, where=Where())
 
     def warm_ingestion(self) -> None:
         """Load the model, so that the first file does not wait for it."""
         with suppress(LociError):
-            if self._embedder.model():
-                self._embedder.passages(["warm"])
+            if self.embedder.model():
+                self.embedder.passages(["warm"])
 
     def read_again(self, owner: Owner, stop: Callable[[], bool]) -> None:
         """Read the documents again that an older version has read."""
-        for document in [*self._library.cached(owner)]:
-            if stop():
-                return
-            if document.parser_version < PARSER_VERSION:
-                with suppress(LociError):  # its file may be gone: the next ingest says so
-                    self._library.reindex(owner, document.id)
+        self.renew(owner, lambda one: one.parser_version < PARSER_VERSION, stop)
 
     def embed_missing(self, owner: Owner, stop: Callable[[], bool] = lambda: False) -> int:
-        """Embed, from the index, what the current model has not embedded; return the number of documents."""
-        model, done, batch = self.model(), 0, list[DocumentDraft]()
-        todo = [one.id for one in self._catalog.documents(owner) if one.model != model] if model else []
-        for number, id in enumerate(todo, 1):
-            if draft := self._writer.draft_from_index(owner, id):
-                batch.append(draft)
-            if number < len(todo) and sum(len(one.chunks) for one in batch) < BATCH:
-                continue
-            for draft in self._writer.embed(owner, batch).drafts:
-                if draft.document.model is None:  # the model went away again
-                    return done
-                with suppress(Conflict):  # another writer is ingesting it, and so embeds it
-                    self._writer.write(owner, draft)
-                    done += 1
-            batch.clear()
-            if stop():
-                break
-        return done
+        """Embed what the current model has not embedded; return the number of documents."""
+        model = self.model()
+        return self.renew(owner, lambda one: one.model != model, stop) if model else 0
+
+    def renew(
+        self, owner: Owner, needs_it: Callable[[Document], bool], stop: Callable[[], bool] = lambda: False
+    ) -> int:
+        """Write documents to the index again, until it is stopped or the model goes away; return their number."""
+        run = _Renewal(owner, self.catalog, self.writer, self.library)
+        documents = [(one, version) for one, version in self.catalog.with_versions(owner) if needs_it(one)]
+        with closing(run.write(documents)) as written:
+            for _ in written:
+                if not run.drafts and (stop() or run.found.without_vectors):
+                    break
+        return run.found.rebuilt - len(run.found.without_vectors)
 
     def reindex(
         self, owner: Owner, progress: Progress = no_progress, uploads: UploadIngest | None = None
@@ -148,164 +119,150 @@ class Upkeep:
 
         Each document is written only if nobody else has written it since it was read.
         """
-        run = _Reindex(owner, self._catalog, self._writer, self._index, self._library, uploads, self._pause)
-        return run.summary(progress)
-
-
-class _Reindex:
-    """One rebuild of the index of an owner."""
-
-    def __init__(
-        self,
-        owner: Owner,
-        catalog: Catalog,
-        writer: IndexWriter,
-        index: DocumentIndex,
-        library: Library,
-        uploads: UploadIngest | None,
-        pause: Callable[[float], None],
-    ) -> None:
-        self._owner = owner
-        self._catalog = catalog
-        self._writer = writer
-        self._index = index
-        self._library = library
-        self._uploads = uploads
-        self._pause = pause
-        self._found = ReindexSummary()
-        self._taken = set[str]()
-        """The paths of documents that were written from their uploads."""
-        self._drafts = list[DocumentDraft]()
-
-    def summary(self, progress: Progress) -> ReindexSummary:
-        owner, uploads = self._owner, self._uploads
-        missed = uploads.missed(owner, self._catalog.documents(owner)) if uploads else []
-        total = len(missed) + len(self._catalog.ids(owner))
+        run = _Renewal(owner, self.catalog, self.writer, self.library, uploads, PAUSES, self.pause)
+        missed = uploads.missed(owner, self.catalog.documents(owner)) if uploads else []
+        total = len(missed) + len(self.catalog.ids(owner))
         for done, key in enumerate(missed, 1):
-            self._take_upload(key)
+            run.take_upload(key)
             progress(done, total, key)
-        documents = list(self._catalog.with_versions(owner))
-        done, total = len(missed), len(missed) + len(documents)
+        documents = list(self.catalog.with_versions(owner))
+        with closing(run.write(documents)) as written:
+            for done, path in enumerate(written, len(missed) + 1):
+                progress(done, len(missed) + len(documents), path)
+        held = run.patiently(lambda: self.index.documents(owner, COLLECTION))
+        unknown = held.keys() - self.catalog.ids(owner)
+        self.remove_unknown(owner, unknown)
+        return replace(run.found, unknown=len(unknown))
+
+    def remove_unknown(self, owner: Owner, ids: Iterable[str]) -> None:
+        """Remove the passages of documents that have no record."""
+        for id in ids:
+            self.index.remove(owner, COLLECTION, id)
+            if self.catalog.document(owner, id):  # somebody has just ingested it
+                self.library.reindex(owner, id)
+
+
+@dataclass(slots=True)
+class _Renewal:
+    """Documents of an owner that are written to the index again."""
+
+    owner: Owner
+    catalog: Catalog
+    writer: IndexWriter
+    library: Library
+    uploads: UploadIngest | None = None
+    pauses: Sequence[float] = ()
+    """Seconds before each further try, if a service is overloaded."""
+    pause: Callable[[float], None] = time.sleep
+    found: ReindexSummary = field(default_factory=ReindexSummary)
+    taken: set[str] = field(default_factory=set[str])
+    """The paths of documents that were written from their uploads."""
+    drafts: list[DocumentDraft] = field(default_factory=list[DocumentDraft])
+
+    def write(self, documents: Sequence[tuple[Document, str]]) -> Generator[str]:
+        """Write those of the documents, with their versions, that the index does not have as they are now.
+
+        Yields the path of each that was looked at.
+        """
         with ThreadPoolExecutor(READERS, thread_name_prefix="texts") as threads:
             for start in range(0, len(documents), AT_ONCE):
                 some = documents[start : start + AT_ONCE]
                 alone = [document for document, _ in some]
-                indexed = self._patiently(partial(self._writer.indexed, owner, alone))
+                indexed = self.patiently(partial(self.writer.indexed, self.owner, alone))
                 for (document, version), content in zip(some, threads.map(self._text, alone), strict=True):
-                    self._take(document, version, content, indexed)
-                    done += 1
-                    progress(done, total, document.path)
+                    if document.root is not None or document.path not in self.taken:
+                        self._take(document, version, content, is_indexed=document.id in indexed)
+                    yield document.path
         self._flush()
-        self._found.unknown = self._remove_unknown()
-        return self._found
 
     def _text(self, document: Document) -> bytes | LociError:
         try:
-            return self._library.content(self._owner, document)
+            return self.library.content(self.owner, document)
         except (NotFound, Refused) as error:
             return error
 
-    def _take(self, document: Document, version: str, content: bytes | LociError, indexed: set[str]) -> None:
-        if document.root is None and document.path in self._taken:
-            return
+    def _take(self, document: Document, version: str, content: bytes | LociError, *, is_indexed: bool) -> None:
         if isinstance(content, LociError):
             self._without_text(document, content)
-        elif document.id in indexed and document.sha256 == hashlib.sha256(content).hexdigest():
-            self._found.unchanged += 1
-        else:
-            self._draft(document, version, content)
+            return
+        if is_indexed and document.sha256 == hashlib.sha256(content).hexdigest():
+            self.found.unchanged += 1
+            return
+        try:
+            draft = self.library.draft(self.owner, document, version, content)
+        except Refused as error:
+            self._fail(document.path, str(error))
+            return
+        if draft.document.sha256 == document.sha256:  # its text is as old as before
+            draft = replace(draft, document=replace(draft.document, ingested_at=document.ingested_at))
+        self.drafts.append(draft)
+        if sum(max(1, len(one.chunks)) for one in self.drafts) >= BATCH:
+            self._flush()
 
-    def _take_upload(self, key: str) -> None:
-        uploads, path = self._uploads, key.removeprefix(upload_prefix(self._owner))
+    def take_upload(self, key: str) -> None:
+        """Make a document of the upload, as it is now."""
+        uploads, path = self.uploads, key.removeprefix(upload_prefix(self.owner))
         if uploads is None:
             return
-        before = self._catalog.find(self._owner, path).version
+        before = self.catalog.find(self.owner, path).version
         try:
-            self._patiently(lambda: uploads.ingest_object(key))
+            self.patiently(lambda: uploads.ingest_object(key))
         except Unavailable as error:
             if error.code != "WORDS_ONLY":
                 raise
-            self._found.without_vectors.append(key)
+            self.found.without_vectors.append(key)
         except Refused as error:
             self._fail(key, str(error))
         else:
-            if self._catalog.find(self._owner, path).version != before:
-                self._taken.add(path)
-                self._found.rebuilt += 1
+            if self.catalog.find(self.owner, path).version != before:
+                self.taken.add(path)
+                self.found.rebuilt += 1
 
     def _without_text(self, document: Document, error: LociError) -> None:
         """Take the text from its upload if there is one, else name the document and what to do."""
-        key = f"{upload_prefix(self._owner)}{document.path}"
-        if document.root is None and self._uploads and self._uploads.has(key):
-            self._take_upload(key)
-        elif self._catalog.with_version(self._owner, document.id)[1] != ABSENT:  # nobody has just removed it
-            root = self._catalog.root(self._owner, document.root) if document.root else None
+        key = f"{upload_prefix(self.owner)}{document.path}"
+        if document.root is None and self.uploads and self.uploads.has(key):
+            self.take_upload(key)
+        elif self.catalog.with_version(self.owner, document.id)[1] != ABSENT:  # nobody has just removed it
+            root = self.catalog.root(self.owner, document.root) if document.root else None
             is_gone = root is not None and isinstance(error, NotFound)
             advice = f"Run: loci ingest {shlex.quote(root.folder)}" if root and is_gone else error.resolution
             self._fail(document.path, f"{error.what}. {advice}")
 
-    def _draft(self, document: Document, version: str, content: bytes) -> None:
-        path, root, day = document.path, document.root, self._library.changed_on(self._owner, document)
-        try:
-            draft = self._writer.draft(document.id, path, root, content, version, document, changed_on=day)
-        except Refused as error:
-            self._fail(path, str(error))
-            return
-        if draft.document.sha256 == document.sha256:  # its text is as old as before
-            draft = replace(draft, document=replace(draft.document, ingested_at=document.ingested_at))
-        self._drafts.append(draft)
-        if sum(max(1, len(one.chunks)) for one in self._drafts) >= BATCH:
-            self._flush()
-
     def _flush(self) -> None:
-        embedded = self._patiently(partial(self._writer.embed, self._owner, self._drafts)).drafts
-        self._drafts = []
-        with ExitStack() as writes:
-            # Others may keep writing for a while before these writes begin.
-            self._patiently(lambda: writes.enter_context(self._writer.together()))
-            written = [self._patiently(partial(self._writer.try_write, self._owner, draft)) for draft in embedded]
-        for draft, outcome in zip(embedded, written, strict=True):
+        drafts, self.drafts = self.drafts, []
+        if not drafts:
+            return
+        written, _ = self.patiently(lambda: self.writer.write_all(self.owner, drafts))
+        for draft, outcome in written:
             if isinstance(outcome, Conflict):  # somebody has written it, perhaps only its record
-                outcome = self._patiently(partial(self._written_again, draft.document.id))
-            match outcome:
-                case None:
-                    pass
-                case Document():
-                    self._found.rebuilt += 1
-                    if self._writer.model() not in (None, outcome.model):
-                        self._found.without_vectors.append(outcome.path)
-                case NotFound() | Refused():
-                    self._fail(draft.document.path, str(outcome))
+                outcome = self.patiently(partial(self._written_again, draft.document.id))
+            if isinstance(outcome, Document):
+                self.found.rebuilt += 1
+                if self.writer.model() not in (None, outcome.model):
+                    self.found.without_vectors.append(outcome.path)
+            elif outcome is not None:
+                self._fail(draft.document.path, str(outcome))
 
     def _written_again(self, id: str) -> Document | NotFound | Refused | None:
         """The document as it is now, indexed; None if somebody has removed it meanwhile."""
-        if self._catalog.document(self._owner, id) is None:
-            return None
         try:
-            return self._library.reindex(self._owner, id)
+            return self.library.reindex(self.owner, id) if self.catalog.document(self.owner, id) else None
         except (NotFound, Refused) as error:
             return error
 
-    def _remove_unknown(self) -> int:
-        held = self._patiently(lambda: self._index.documents(self._owner, COLLECTION))
-        unknown = held.keys() - self._catalog.ids(self._owner)
-        for id in unknown:
-            self._index.remove(self._owner, COLLECTION, id)
-            if self._catalog.document(self._owner, id):  # somebody has just ingested it
-                self._library.reindex(self._owner, id)
-        return len(unknown)
-
     def _fail(self, path: str, reason: str) -> None:
-        self._found.failed.append(FileFailure(path, reason))
+        self.found.failed.append(FileFailure(path, reason))
 
-    def _patiently(self, call: Callable[[], T]) -> T:
-        for seconds in PAUSES:
+    def patiently(self, call: Callable[[], T]) -> T:
+        """Call again after a while if a service is overloaded."""
+        for seconds in self.pauses:
             try:
                 return call()
             except Unavailable as error:
                 if error.code == "WORDS_ONLY":
                     raise
-                self._pause(seconds)
+                self.pause(seconds)
         return call()
 
 

@@ -18,11 +18,9 @@ from loci.documents.catalog import Catalog
 from loci.documents.document import Document
 from loci.documents.ingest.folder_ingest import FolderIngest
 from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
-from loci.documents.ingest.ingested_folders import IngestedFolders
 from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.library import Library
 from loci.documents.upkeep import Upkeep
-from loci.documents.writing.deletions import Deletions
 from loci.model_store.models_folder import ModelsFolder
 from loci.search.ranking import Chunk, Where
 from loci.search.words import query_words
@@ -95,7 +93,7 @@ def open_desk(folder: Path) -> Desk:
     embedder = OnnxEmbedder(CurrentModel(ModelsFolder(models), "embedder"))
     writer = IndexWriter(catalog, index, embedder, lambda: START)
     blobs = FolderBlobs(data / "blobs", Keyring(["s" * 32]).seal("link"), "http://127.0.0.1", lambda: START)
-    library = Library(catalog, writer, blobs, FolderWriteLocks(data / "turns"), Deletions(records))
+    library = Library(catalog, writer, blobs, FolderWriteLocks(data / "turns"))
     return Desk(
         data,
         models,
@@ -107,7 +105,7 @@ def open_desk(folder: Path) -> Desk:
         catalog,
         writer,
         library,
-        FolderIngest(catalog, writer, IngestedFolders(records, catalog)),
+        FolderIngest(catalog, writer),
         Upkeep(catalog, writer, index, embedder, library, lambda _: 0),
     )
 

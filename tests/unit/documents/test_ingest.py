@@ -10,8 +10,8 @@ from loci.core.errors import NotFound, Refused
 from loci.core.identity import LOCAL
 from loci.core.stores import ABSENT
 from loci.documents.document_links import WrittenLinks
+from loci.documents.ingest.folder_ingest import IngestedFolders
 from loci.documents.ingest.index_writer import COLLECTION, DocumentDraft, EmbeddedDrafts, IndexWriter
-from loci.documents.ingest.ingested_folders import IngestedFolders
 from loci.documents.ingest.local_files import local_path
 
 from .conftest import Desk, open_desk
@@ -230,7 +230,7 @@ def test_what_is_forgotten_while_it_is_ingested_stays_forgotten(
     desk.write("b.md", "banana")
     desk.run()
     desk.write("a.md", "apple and pear")
-    folders, embed = IngestedFolders(desk.records, desk.catalog), IndexWriter.embed
+    folders, embed = IngestedFolders(desk.catalog), IndexWriter.embed
 
     def forgotten_meanwhile(*given: Any) -> EmbeddedDrafts:
         forgotten = [one for one in desk.library.documents(LOCAL) if one.id == "notes-a"]

@@ -10,7 +10,7 @@ from loci.core.identity import LOCAL, Owner
 from loci.documents import library
 from loci.documents.directory import directory
 from loci.documents.document_ids import lock_name
-from loci.documents.ingest.ingested_folders import IngestedFolders
+from loci.documents.ingest.folder_ingest import IngestedFolders
 from tests.support.each import each
 
 from .conftest import Desk
@@ -131,7 +131,7 @@ def test_a_root_goes_with_its_last_document_unless_its_folder_was_ingested_and_n
     desk.library.remove(LOCAL, [document])
     assert [one.folder for one in desk.catalog.roots(LOCAL).values()] == [str(desk.notes)]
     desk.run()
-    IngestedFolders(desk.records, desk.catalog).forget(LOCAL, [document])
+    IngestedFolders(desk.catalog).forget(LOCAL, [document])
     desk.library.remove(LOCAL, [document])
     assert desk.catalog.roots(LOCAL) == {}
 

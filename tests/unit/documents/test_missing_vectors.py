@@ -1,8 +1,12 @@
 """Embeddings that are added after the ingest, when a model arrives."""
 
 import shutil
+from typing import Any
+
+import pytest
 
 from loci.core.identity import LOCAL
+from loci.documents.ingest.index_writer import EmbeddedDrafts, IndexWriter
 from tests.support.small_models import EMBEDDER, lay_out_embedder
 
 from .conftest import Desk, open_desk
@@ -81,12 +85,19 @@ def test_a_document_that_is_just_being_written_is_left_to_who_writes_it(desk: De
     desk.write("a.md", "text")
     desk.run()
     later = with_model(desk)
-    filling = later.writer.draft_from_index(LOCAL, "notes-a")
-    assert filling is not None
-    desk.write("a.md", "strawberry")
-    later.run()
-    assert later.upkeep.embed_missing(LOCAL) == 0
+    embed = IndexWriter.embed
+
+    def late(*given: Any) -> EmbeddedDrafts:
+        patch.undo()
+        desk.write("a.md", "strawberry")
+        later.run()
+        return embed(*given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(IndexWriter, "embed", late)
+        later.upkeep.embed_missing(LOCAL)
     assert later.found("strawberry") == {"notes-a"}
+    assert later.upkeep.embed_missing(LOCAL) == 0
 
 
 def test_an_ingestion_without_the_model_keeps_what_it_made(modelled: Desk) -> None:

@@ -15,8 +15,7 @@ from loci.documents.content.tags_and_dates import first_day, normal_tag
 from loci.documents.document_ids import ids_for
 from loci.documents.document_links import relation_named
 from loci.documents.ingest.local_files import checked_path
-from loci.documents.writing.authoring import append, replace_section
-from loci.documents.writing.exact_edit import replace_exact
+from loci.documents.writing.authoring import append, replace_exact, replace_section
 from loci.documents.writing.relinking import relinked
 from loci.documents.writing.tagging import tagged
 from loci.mcp.tool import wire_name

@@ -1,4 +1,4 @@
-"""Cuts documents into chunks, the passages that a search finds. Processes beside this one do what takes long."""
+"""Cuts documents into chunks, the passages that a search finds; many of them in several processes."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -9,9 +9,9 @@ from itertools import islice
 from typing import TypeVar
 
 from loci.core.background import cores
-from loci.core.errors import Refused, Unavailable
+from loci.core.errors import Unavailable
 from loci.core.worker_process import EndedError, Workers
-from loci.documents.content.markdown import ParsedDocument, parse
+from loci.documents.content.markdown import parse
 from loci.documents.document import DocumentDate, Problem
 from loci.documents.document_links import WrittenLinks
 from loci.documents.filtering import properties_of
@@ -20,8 +20,6 @@ from loci.search.passages import LONGEST, Count, chunks, passages
 from loci.search.ranking import Chunk
 
 MAX_CHUNKS = 20_000
-QUICK_BYTES = 65_536
-"""Up to this size a document is parsed in this process: to ask another one would take longer."""
 SECONDS = 600.0
 """Of the processor, for a request to another process. Parsers take time in proportion to the text: none needs it."""
 FEW = 200
@@ -50,36 +48,15 @@ class CutDocument:
     properties: tuple[str, ...] = ()
 
 
-class Cutter:
-    """Parses documents and cuts them into passages that the current model can read whole.
-
-    Python runs one thread at a time: a server that parsed a long text itself would answer nobody meanwhile.
-    """
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-        self._workers = Workers()
-
-    def cut(self, id: str, path: str, content: bytes) -> CutDocument:
-        """Parse the document at that path, and cut it."""
-        model = self._embedder.model()
-        longest = min(LONGEST, model.longest) if model else LONGEST
-        return cut(id, path, self._parsed(path, content), self._embedder.count, longest)
-
-    def _parsed(self, path: str, content: bytes) -> ParsedDocument:
-        if len(content) <= QUICK_BYTES:
-            return parse(path, content)
-        try:
-            return self._workers.call(parse, path, content, seconds=SECONDS)
-        except Unavailable:  # no process starts here
-            return parse(path, content)
-        except EndedError as ended:
-            what = f"The process that read {path} was ended ({ended.why})"
-            raise Refused(what, "Try again when the machine has more room, or split it", code="NOT_PARSED") from None
+def cut_for(embedder: Embedder, id: str, path: str, content: bytes) -> CutDocument:
+    """Parse the document at that path, and cut it into passages that the current model can read whole."""
+    model = embedder.model()
+    return cut(id, path, content, embedder.count, min(LONGEST, model.longest) if model else LONGEST)
 
 
-def cut(id: str, path: str, parsed: ParsedDocument, count: Count, longest: int = LONGEST) -> CutDocument:
-    """Cut the document at that path into passages of at most `longest` tokens."""
+def cut(id: str, path: str, content: bytes, count: Count, longest: int = LONGEST) -> CutDocument:
+    """Parse the document at that path, and cut it into passages of at most `longest` tokens."""
+    parsed = parse(path, content)
     found = passages(parsed.text, parsed.blocks, count, longest, MAX_CHUNKS + 1)
     problems = parsed.problems
     if len(found) > MAX_CHUNKS:
@@ -125,7 +102,7 @@ def _cut_by(workers: Workers, jobs: Sequence[Job]) -> Sequence[CutDocument | Non
 
 def cut_without_model(jobs: Sequence[Job]) -> list[CutDocument]:
     """Cut documents by the estimated number of their tokens."""
-    return [cut(id, path, parse(path, content), _estimated) for id, path, content in jobs]
+    return [cut(id, path, content, _estimated) for id, path, content in jobs]
 
 
 def _estimated(texts: Sequence[str]) -> list[int]:

@@ -1,7 +1,8 @@
 """Bring the library up to date with folders and files on this machine."""
 
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import filterfalse
 from pathlib import PurePath
 from typing import Final
@@ -9,13 +10,14 @@ from typing import Final
 from loci.core.errors import LociError, Refused
 from loci.core.events import Tell, untold
 from loci.core.identity import Owner
-from loci.core.json import JsonObject
-from loci.documents.catalog import Catalog
+from loci.core.ids import content_id
+from loci.core.json import JsonObject, string
+from loci.core.stores import Record, every, readable
+from loci.documents.catalog import INGESTED_FOLDER, Catalog
 from loci.documents.document import Document, Root
 from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderContents, FolderScan
 from loci.documents.ingest.index_writer import IndexWriter, Progress, no_progress
 from loci.documents.ingest.ingest_run import IngestRun, SourceFile
-from loci.documents.ingest.ingested_folders import IngestedFolders
 from loci.documents.ingest.local_files import (
     SUFFIXES,
     LocalPath,
@@ -24,35 +26,97 @@ from loci.documents.ingest.local_files import (
     is_regular_file,
     is_utf8,
     local_path,
-    missing_folders,
-    missing_with_counts,
     path_of,
     root_of,
 )
-from loci.documents.ingest.outcome import IngestSummary, LeftOut
+from loci.documents.ingest.outcome import IngestSummary, LeftOut, MissingFolder
 
+FORGOTTEN = "forgotten"
 MOST_TOLD: Final = 3
 """Names of folders in an event."""
 DocumentsByPath = Mapping[str, tuple[Document, str]]
 """Documents with their versions, by path."""
 
 
+@dataclass(frozen=True, slots=True)
+class IngestedFolder:
+    """A folder that was ingested as a whole. A root, on the other hand, may have been made for a single file."""
+
+    folder: str
+    name: str
+    """The folder's name as the owner wrote it."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestedFolders:
+    """The folders that may be kept current without being asked for, but for the forgotten documents."""
+
+    catalog: Catalog
+
+    def all(self, owner: Owner) -> list[IngestedFolder]:
+        """All of them, ordered by path."""
+        return sorted(
+            readable(every(self.catalog.records, owner, INGESTED_FOLDER), folder_of), key=lambda one: one.folder
+        )
+
+    def note(self, owner: Owner, location: LocalPath) -> None:
+        """Note that this folder was ingested; a folder inside one that was is not noted."""
+        if location.is_folder and not is_below(location.path, [one.folder for one in self.all(owner)]):
+            value = {"folder": location.path, "name": location.name}
+            self.catalog.records.put(owner, INGESTED_FOLDER, content_id(location.path), {**value})
+
+    def forget(self, owner: Owner, removed: Sequence[Document]) -> None:
+        """Drop the folders whose last documents are about to be removed. Note the documents of the others."""
+        roots, ids = self.catalog.roots(owner), {one.id for one in removed}
+        left = [
+            file_of(one.path, root)
+            for one in self.catalog.documents(owner)
+            if one.id not in ids and (root := roots.get(one.root or ""))
+        ]
+        kept: list[str] = []
+        for one in self.all(owner):
+            if any(is_below(file, [one.folder]) for file in left):
+                kept.append(one.folder)
+            else:
+                self.catalog.records.remove(owner, INGESTED_FOLDER, content_id(one.folder))
+        for document in removed:
+            root = roots.get(document.root or "")
+            if root and is_below(file_of(document.path, root), kept):
+                self.catalog.records.put(owner, FORGOTTEN, content_id(document.path), {"path": document.path})
+
+    def forgotten(self, owner: Owner) -> set[str]:
+        """The paths of the forgotten documents."""
+        return set(readable(every(self.catalog.records, owner, FORGOTTEN), forgotten_path))
+
+    def recall(self, owner: Owner, paths: Collection[str]) -> None:
+        """Forget no longer what is asked for by name, or with its folder."""
+        for path in self.forgotten(owner).intersection(paths):
+            self.catalog.records.remove(owner, FORGOTTEN, content_id(path))
+
+
+def folder_of(record: Record) -> IngestedFolder:
+    """The folder of a record."""
+    return IngestedFolder(string(record.value["folder"]), string(record.value["name"]))
+
+
+def forgotten_path(record: Record) -> str:
+    """The path of a record."""
+    return string(record.value["path"])
+
+
+@dataclass(frozen=True, slots=True)
 class FolderIngest:
     """Ingests documents while others read and write. If it is killed, the next run completes its work."""
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        writer: IndexWriter,
-        folders: IngestedFolders,
-        scan: FolderScan = PLAIN_SCAN,
-        tell: Tell = untold,
-    ) -> None:
-        self.scan = scan
-        self._tell = tell
-        self._catalog = catalog
-        self._writer = writer
-        self._folders = folders
+    catalog: Catalog
+    writer: IndexWriter
+    scan: FolderScan = PLAIN_SCAN
+    tell: Tell = untold
+
+    @property
+    def folders(self) -> IngestedFolders:
+        """The folders that are ingested as a whole."""
+        return IngestedFolders(self.catalog)
 
     def run(
         self, owner: Owner, paths: Sequence[str], progress: Progress = no_progress, *, with_forgotten: bool = True
@@ -62,67 +126,55 @@ class FolderIngest:
         A folder that was ingested by itself or is named here keeps its documents if it has lost all of them.
         Documents that the owner wanted forgotten come back, unless nobody asked for this ingest.
         """
-        with self._told(owner, paths) as done:
-            return done(self._run(owner, paths, progress, with_forgotten=with_forgotten))
+        return self._telling(owner, paths, lambda: self._run(owner, paths, progress, with_forgotten=with_forgotten))
+
+    def update(self, owner: Owner, folder: LocalPath, files: Sequence[str], gone: Sequence[str]) -> IngestSummary:
+        """Ingest these files of the folder and remove the documents of those that are gone, without a full scan."""
+        return self._telling(owner, [folder.path], lambda: self._update(owner, folder, files, gone))
 
     def _run(self, owner: Owner, paths: Sequence[str], progress: Progress, *, with_forgotten: bool) -> IngestSummary:
         locations = [local_path(path) for path in paths]
         # Before the scan: a document that is written during it is then not mistaken for one whose file is gone.
-        known = {document.path: (document, version) for document, version in self._catalog.with_versions(owner)}
+        known = {document.path: (document, version) for document, version in self.catalog.with_versions(owner)}
         found = self._scanned(locations)
         if not found.files and not found.unread:
-            raise _nothing_to_ingest(locations, len(list(_below(locations, self._catalog.roots(owner), known))))
+            raise _nothing_to_ingest(locations, len(_below(locations, self.catalog.roots(owner), known)))
         roots = self._roots(owner, locations)
         by_folder = {root.folder: root for root in roots.values()}
         sources = [SourceFile(path_of(file, root), root) for file in found.files if (root := root_of(file, by_folder))]
         seen = {source.path for source in sources}
         if with_forgotten:
-            self._folders.recall(owner, seen)
-        forgotten = self._folders.forgotten(owner)
-        if not with_forgotten:
-            sources = [source for source in sources if source.path not in forgotten or source.path in known]
+            self.folders.recall(owner, seen)
+        forgotten = self.folders.forgotten(owner)
+        sources = [source for source in sources if source.path not in forgotten or source.path in known]
         unread = [folder.path for folder in found.unread]
-        here = list(_below(locations, roots, known))
+        here = _below(locations, roots, known)
         named = [one.path for one in locations if one.is_folder]
-        missing = missing_folders([*named, *_roots_inside(named, by_folder)], found.files, unread)
-        gone = [
-            document for document, file in here if document.path not in seen and not is_below(file, [*unread, *missing])
-        ]
-        done = 0
-
-        def report(path: str, note: str) -> None:
-            nonlocal done
-            done += not note
-            progress(done, len(sources), path, note)
-
+        missing = _missing([*named, *_roots_inside(named, by_folder)], found.files, unread)
+        gone = [one for one, file in here if one.path not in seen and not is_below(file, [*unread, *missing])]
         ids = {document.id for document, _ in known.values()}
-        run = IngestRun(owner, self._catalog, self._writer, known, ids.__contains__, gone, report)
+        run = IngestRun(owner, self.catalog, self.writer, known, ids.__contains__, gone, progress)
         run.take(sources)
         self._forget(owner, run, forgotten)
-        for folder in found.unread:
-            run.fail(folder.path, folder.reason)
         # Last, so that a document that moved finds its embeddings at its old path.
         for document in gone:
             run.remove(document)
         for one in locations:  # only now, as a watcher would take the same files
-            self._folders.note(owner, one)
-        self._catalog.remove_empty_roots(owner)
-        return run.summary(found.skipped, missing_with_counts(missing, [file for _, file in here]), found.left_out)
-
-    def update(self, owner: Owner, folder: LocalPath, files: Sequence[str], gone: Sequence[str]) -> IngestSummary:
-        """Ingest these files of the folder and remove the documents of those that are gone, without a full scan."""
-        with self._told(owner, [folder.path]) as done:
-            return done(self._update(owner, folder, files, gone))
+            self.folders.note(owner, one)
+        self.catalog.remove_empty_roots(owner)
+        summary, kept = run.summary, _with_counts(missing, [file for _, file in here])
+        failed = [*summary.failed, *found.unread]
+        return replace(summary, failed=failed, skipped=found.skipped, kept=kept, left_out=found.left_out)
 
     def _update(self, owner: Owner, folder: LocalPath, files: Sequence[str], gone: Sequence[str]) -> IngestSummary:
         by_folder = {root.folder: root for root in self._roots(owner, [folder]).values()}
         named = {
             one: SourceFile(path_of(one, root), root) for one in (*files, *gone) if (root := root_of(one, by_folder))
         }
-        entries = {one.path: self._catalog.find(owner, one.path) for one in named.values() if is_utf8(one.path)}
+        entries = {one.path: self.catalog.find(owner, one.path) for one in named.values() if is_utf8(one.path)}
         known = {path: (one.document, one.version) for path, one in entries.items() if one.document}
         inside = [one for one in _roots_inside([folder.path], by_folder) if any(is_below(file, [one]) for file in gone)]
-        missing = missing_folders(inside, sorted(file for one in inside for file in self.scan.contents(one).files), ())
+        missing = _missing(inside, sorted(file for one in inside for file in self.scan.contents(one).files), ())
         # A second look: a file that comes and goes may have been there, or gone, only a moment ago.
         lost = {
             file: document
@@ -133,39 +185,35 @@ class FolderIngest:
         }
 
         def has_id(id: str) -> bool:
-            return self._catalog.document(owner, id) is not None
+            return self.catalog.document(owner, id) is not None
 
-        run = IngestRun(owner, self._catalog, self._writer, known, has_id, [*lost.values()], _silent)
-        forgotten = self._folders.forgotten(owner)
+        run = IngestRun(owner, self.catalog, self.writer, known, has_id, [*lost.values()])
+        forgotten = self.folders.forgotten(owner)
         sources = [named[file] for file in filter(is_regular_file, files) if file in named]
         run.take([one for one in sources if one.path not in forgotten or one.path in known])
         self._forget(owner, run, forgotten)
         for file in filterfalse(is_regular_file, lost):
             run.remove(lost[file])
-        return run.summary((), missing_with_counts(missing, gone))
+        return replace(run.summary, kept=_with_counts(missing, gone))
 
-    @contextmanager
-    def _told(self, owner: Owner, paths: Sequence[str]) -> Generator[Callable[[IngestSummary], IngestSummary]]:
-        """Tell of an ingest: that it began, and its counts or its error."""
+    def _telling(self, owner: Owner, paths: Sequence[str], ingest: Callable[[], IngestSummary]) -> IngestSummary:
+        """Ingest, and tell that it began, and its counts or its error."""
         where = ", ".join(PurePath(path).name or path for path in paths[:MOST_TOLD])
         what: JsonObject = {"what": "documents", "where": where}
-
-        def done(summary: IngestSummary) -> IngestSummary:
-            counts = {"processed": summary.processed, "unchanged": summary.unchanged, "removed": summary.removed}
-            self._tell(owner, "ingestion", {**what, "state": "done", **counts, "failed": len(summary.failed)})
-            return summary
-
-        self._tell(owner, "ingestion", {**what, "state": "began"})
+        self.tell(owner, "ingestion", {**what, "state": "began"})
         try:
-            yield done
+            summary = ingest()
         except LociError as error:
-            self._tell(owner, "ingestion", {**what, "state": "failed", "code": error.code})
+            self.tell(owner, "ingestion", {**what, "state": "failed", "code": error.code})
             raise
+        counts = {"processed": summary.processed, "unchanged": summary.unchanged, "removed": summary.removed}
+        self.tell(owner, "ingestion", {**what, "state": "done", **counts, "failed": len(summary.failed)})
+        return summary
 
     def _forget(self, owner: Owner, run: IngestRun, before: Collection[str]) -> None:
         """Remove what the owner wanted forgotten since then, but the run wrote after that."""
-        for path in self._folders.forgotten(owner).difference(before):
-            if run.has_taken(path) and (document := self._catalog.find(owner, path).document):
+        for path in self.folders.forgotten(owner).difference(before).intersection(run.summary.taken):
+            if document := self.catalog.find(owner, path).document:
                 run.remove(document)
 
     def _scanned(self, locations: Sequence[LocalPath]) -> FolderContents:
@@ -181,26 +229,39 @@ class FolderIngest:
     def _roots(self, owner: Owner, locations: Sequence[LocalPath]) -> dict[str, Root]:
         """All roots, after making one for each location that lies in none."""
         for one in locations:
-            roots = self._catalog.roots(owner)
+            roots = self.catalog.roots(owner)
             if root_of(one.folder, {root.folder: root for root in roots.values()}) is None:
-                self._catalog.make_root(owner, one.folder, one.name)
-        return self._catalog.roots(owner)
-
-
-def _silent(path: str, note: str) -> None:
-    """Ignore progress."""
+                self.catalog.make_root(owner, one.folder, one.name)
+        return self.catalog.roots(owner)
 
 
 def _below(
     locations: Sequence[LocalPath], roots: Mapping[str, Root], known: DocumentsByPath
-) -> Iterator[tuple[Document, str]]:
+) -> list[tuple[Document, str]]:
     """The known documents whose files belong to these locations, each with its file."""
-    for document, _ in known.values():
-        root = roots.get(document.root or "")
-        if root is not None:
-            file = file_of(document.path, root)
-            if is_below(file, [one.path for one in locations]):
-                yield document, file
+    paths = [one.path for one in locations]
+    files = ((one, file_of(one.path, root)) for one, _ in known.values() if (root := roots.get(one.root or "")))
+    return [(document, file) for document, file in files if is_below(file, paths)]
+
+
+def _missing(folders: Iterable[str], files: Sequence[str], unread: Sequence[str]) -> list[str]:
+    """The outermost folders that contain none of the files, which are sorted. An unmounted disk looks like that.
+
+    A folder inside one that could not be read is not missing: nobody knows what is in it.
+    """
+    missing: list[str] = []
+    for folder in sorted(set(folders)):
+        start = f"{folder.rstrip('/')}/"
+        at = bisect_left(files, start)
+        if not is_below(folder, [*missing, *unread]) and not (at < len(files) and files[at].startswith(start)):
+            missing.append(folder)
+    return missing
+
+
+def _with_counts(missing: Sequence[str], files: Sequence[str]) -> tuple[MissingFolder, ...]:
+    """The missing folders that had some of the files, each with how many."""
+    counts = {folder: sum(is_below(file, [folder]) for file in files) for folder in missing}
+    return tuple(MissingFolder(folder, count) for folder, count in counts.items() if count)
 
 
 def _roots_inside(folders: Sequence[str], by_folder: Mapping[str, Root]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from loci.core.errors import Refused
 from loci.core.whole_files import open_folder
-from loci.documents.ingest.gitignore import Ignored, ignored_above
+from loci.documents.ingest.gitignore import Ignored, folders_to, ignored_above
 from loci.documents.ingest.local_files import SKIPPED_FOLDERS, is_document
 from loci.documents.ingest.outcome import NOTHING_LEFT_OUT, FileFailure, LeftOut
 
@@ -34,12 +34,7 @@ class FolderScan:
 
     def contents(self, folder: str, top: str | None = None) -> FolderContents:
         """All documents below the folder, sorted by path. `top` is the folder of a larger scan that it is part of."""
-        if not self.with_gitignore:
-            return _Walk(folder, None).contents()
-        ignored = ignored_above(top or folder)
-        for above in _on_the_way(top, folder) if top else ():
-            ignored = _with_own(ignored, above)
-        return _Walk(folder, ignored).contents()
+        return _Walk(folder, ignored_above(top or folder, folder) if self.with_gitignore else None).contents()
 
     def leaves_out(self, top: str, path: str, *, is_folder: bool = False) -> bool:
         """True if a scan of the folder `top` would leave out that path, which is below it."""
@@ -48,10 +43,10 @@ class FolderScan:
             return True
         if not self.with_gitignore:
             return False
-        ignored = ignored_above(top)
-        for above, below in pairwise([*_on_the_way(top, path), path]):
-            ignored = _with_own(ignored, above)
-            if ignored.has(_names(below), is_folder=is_folder or below != path):
+        ignored = ignored_above(top, top)
+        for above, below in pairwise([*folders_to(top, path), path]):
+            ignored = ignored.in_folder(above)
+            if ignored.has(below, is_folder=is_folder or below != path):
                 return True
         return False
 
@@ -90,7 +85,7 @@ class _Walk:
             return
         try:
             if ignored is not None:
-                ignored = ignored.below(_names(here), opened)
+                ignored = ignored.below(here, opened)
             with os.scandir(opened) as entries:
                 ordered = sorted(entries, key=lambda entry: entry.name)
             for entry in ordered:
@@ -108,7 +103,7 @@ class _Walk:
             self._hidden += is_folder or is_file
         elif entry.name in SKIPPED_FOLDERS:
             self._modules += is_folder
-        elif (is_folder or is_file) and ignored and ignored.has(_names(path), is_folder=is_folder):
+        elif (is_folder or is_file) and ignored and ignored.has(path, is_folder=is_folder):
             self._ignored += 1
         elif is_folder:
             self._pending.append((f"{below}/{entry.name}" if below else entry.name, ignored))
@@ -116,29 +111,6 @@ class _Walk:
             self._files.append(path)
         elif reason := _why_skipped(entry, path, self._folder):
             self._skipped.append(FileFailure(path, reason))
-
-
-def _on_the_way(top: str, path: str) -> list[str]:
-    """The folders from `top` to the one that has the path."""
-    names = path[len(top) :].strip("/").split("/")
-    return ["/".join([top.rstrip("/"), *names[:at]]) or "/" for at in range(len(names))]
-
-
-def _with_own(ignored: Ignored, folder: str) -> Ignored:
-    """The patterns with those of the folder itself."""
-    try:
-        opened = open_folder(folder)
-    except (OSError, Refused):
-        return ignored
-    try:
-        return ignored.below(_names(folder), opened)
-    finally:
-        os.close(opened)
-
-
-def _names(path: str) -> tuple[str, ...]:
-    """The names that lead to an absolute path."""
-    return tuple(one for one in path.split("/") if one)
 
 
 def _why_skipped(entry: "os.DirEntry[str]", path: str, folder: str) -> str | None:

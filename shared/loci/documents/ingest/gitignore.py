@@ -4,13 +4,15 @@ import os
 import re
 import stat
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
+
+from loci.core.errors import Refused
+from loci.core.whole_files import FILE, open_folder
 
 NAME: Final = ".gitignore"
 LARGEST: Final = 65_536
@@ -31,63 +33,66 @@ class Pattern:
     is_exception: bool
     only_folders: bool
 
-    def matches(self, names: Sequence[str], *, is_folder: bool) -> bool:
-        if self.only_folders and not is_folder:
-            return False
-        return _matches(self.parts, names)
-
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
     """The patterns that count in a folder: its own and those of the folders above it."""
 
-    files: tuple[tuple[tuple[str, ...], tuple[Pattern, ...]], ...] = ()
-    """The folder of each file, as the names that lead to it, and its patterns. The innermost comes last."""
+    files: tuple[tuple[str, tuple[Pattern, ...]], ...] = ()
+    """The folder of each file, and its patterns. The innermost comes last."""
 
-    def below(self, folder: tuple[str, ...], opened: int) -> "Ignored":
+    def below(self, folder: str, opened: int) -> "Ignored":
         """The patterns that count in this folder, which is opened."""
-        patterns = _read(opened)
+        try:
+            patterns = _read(opened)
+        except OSError:
+            return self
         return Ignored((*self.files, (folder, patterns))) if patterns else self
 
-    def has(self, path: tuple[str, ...], *, is_folder: bool) -> bool:
-        """True if the path, given as the names that lead to it, is ignored."""
+    def in_folder(self, folder: str) -> "Ignored":
+        """The patterns that count in this folder."""
+        try:
+            opened = open_folder(folder)
+        except (OSError, Refused):
+            return self
+        try:
+            return self.below(folder, opened)
+        finally:
+            os.close(opened)
+
+    def has(self, path: str, *, is_folder: bool) -> bool:
+        """True if this absolute path is ignored."""
         for folder, patterns in reversed(self.files):
+            names = path[len(folder) :].strip("/").split("/")
             for pattern in reversed(patterns):
-                if pattern.matches(path[len(folder) :], is_folder=is_folder):
+                if (is_folder or not pattern.only_folders) and _matches(pattern.parts, names):
                     return not pattern.is_exception
         return False
 
 
-def ignored_above(folder: str) -> Ignored:
-    """The patterns of the folders above this one, as far up as its repository goes."""
-    above = Path(folder).parents
-    top = next((at for at, one in enumerate((Path(folder), *above)) if (one / ".git").exists()), 0)
+def ignored_above(top: str, folder: str) -> Ignored:
+    """The patterns of the folders above this one, which is `top` or below it, as far up as its repository goes."""
+    above = Path(top).parents
+    last = next((at for at, one in enumerate((Path(top), *above)) if (one / ".git").exists()), 0)
     found = Ignored()
-    for one in reversed(above[:top]):
-        with suppress(OSError):
-            opened = os.open(one, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                found = found.below(one.parts[1:], opened)
-            finally:
-                os.close(opened)
+    for one in (*map(str, reversed(above[:last])), *folders_to(top, folder)):
+        found = found.in_folder(one)
     return found
 
 
-def patterns_of(text: str) -> tuple[Pattern, ...]:
-    """The patterns of a file, in its order."""
-    found = (_pattern(line) for line in text.splitlines()[:MOST_PATTERNS])
-    return tuple(one for one in found if one)
+def folders_to(top: str, path: str) -> list[str]:
+    """The folders from `top` to the one that has the path, which is below it or is `top`."""
+    names = path[len(top) :].strip("/").split("/")
+    return ["/".join([top.rstrip("/"), *names[:at]]) or "/" for at in range(len(names))] if path != top else []
 
 
 def _read(folder: int) -> tuple[Pattern, ...]:
-    try:
-        opened = os.open(NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-    except OSError:
-        return ()
+    opened = os.open(NAME, FILE, dir_fd=folder)
     with os.fdopen(opened, "rb") as file:
         if not stat.S_ISREG(os.fstat(opened).st_mode):
             return ()
-        return patterns_of(file.read(LARGEST).decode("utf-8-sig", "replace"))
+        text = file.read(LARGEST).decode("utf-8-sig", "replace")
+    return tuple(one for line in text.splitlines()[:MOST_PATTERNS] if (one := _pattern(line)))
 
 
 def _pattern(line: str) -> Pattern | None:
@@ -98,7 +103,6 @@ def _pattern(line: str) -> Pattern | None:
         bare += " "  # a space after a backslash counts
     is_exception = bare.startswith("!")
     bare = bare.removeprefix("!")
-    only_folders = bare.endswith("/")
     names = [one for one in bare.split("/") if one]
     if not names:
         return None
@@ -108,9 +112,10 @@ def _pattern(line: str) -> Pattern | None:
         names.append("*")
     once = [two for one, two in pairwise(["", *names]) if not one == two == "**"]
     try:
-        return Pattern(tuple(None if one == "**" else _name(one) for one in once), is_exception, only_folders)
+        parts = tuple(None if one == "**" else _name(one) for one in once)
     except re.error:
         return None
+    return Pattern(parts, is_exception, only_folders=bare.endswith("/"))
 
 
 @lru_cache(MOST_PATTERNS)

@@ -3,28 +3,28 @@
 import hashlib
 import random
 import time
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from loci.core.deadline import is_nearly_over, out_of_time
 from loci.core.errors import Conflict, Damaged, LociError, NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
-from loci.core.json import iso
-from loci.core.lazy import Lazy
-from loci.core.stores import ABSENT
+from loci.core.ids import content_id
+from loci.core.json import JsonObject, iso
+from loci.core.stores import ABSENT, Record, read_or_none
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
 from loci.documents.document_links import NO_LINKS, WrittenLinks
 from loci.documents.filtering import marks_of
-from loci.documents.ingest.partial_embeddings import PORTION, SPARE, PartialEmbeddings
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder, Embedding
 from loci.search.ranking import Chunk, TagsAndDate
 
 if TYPE_CHECKING:
-    from loci.documents.ingest.cutting import CutDocument, Cutter
+    from loci.documents.ingest.cutting import CutDocument
 
 COLLECTION = "documents"
 PARSER_VERSION = 4
@@ -32,6 +32,13 @@ PARSER_VERSION = 4
 MAX_FORMER_PATHS = 8
 BATCH = 128
 """Chunks that are embedded together."""
+KIND = "embedded"
+"""Records of the embeddings of a long document on their way: a second try goes on where the first one stopped."""
+PORTION = 64
+"""Passages of a long document that are embedded and kept together."""
+KEPT_SECONDS = 86_400.0
+SPARE = 0.15
+"""The share of a call's time that no new portion may begin in: the model would not answer in time."""
 RETRY_PAUSES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
 """The longest pause before each try, in seconds. It is random: several losers of a race would all lose again."""
 
@@ -46,11 +53,6 @@ class Progress(Protocol):
     def __call__(self, done: int, total: int, path: str, note: str = "", /) -> None:
         """The number of documents done, of all, and the path of the last one; with a note, of a long one under way."""
         ...
-
-
-def random_pause(longest: float) -> None:
-    """Wait for a random part of so many seconds."""
-    time.sleep(random.uniform(0, longest))  # noqa: S311 (nobody gains by guessing it)
 
 
 def no_progress(done: int, total: int, path: str, note: str = "", /) -> None:
@@ -70,8 +72,6 @@ class DocumentDraft:
     """The version of the record that it replaces."""
     chunks: tuple[Chunk, ...]
     mentions: WrittenLinks = NO_LINKS
-    is_indexed: bool = False
-    """True if the index has this text already, without these embeddings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +92,18 @@ class IndexWriter:
         index: DocumentIndex,
         embedder: Embedder,
         clock: Callable[[], float],
-        pause: Callable[[float], None] = random_pause,
-        partial: PartialEmbeddings | None = None,
     ) -> None:
-        self._partial = partial
-        """Keeps the embeddings of long documents until they are written. None: a try begins anew."""
+        self._portions: dict[tuple[Owner, str], list[str]] = {}
+        """The keys of the portions that are kept until their document is written."""
         self._catalog = catalog
         self._index = index
         self._embedder = embedder
         self._clock = clock
-        self._pause = pause
-        self._cutter = Lazy(self._make_cutter)
 
     def retry_on_conflict(self, write: Callable[[], T], busy: LociError) -> T:
         """Call `write` until it does not lose a race with another writer; raise `busy` if it always does."""
         for longest in RETRY_PAUSES:
-            self._pause(longest)
+            time.sleep(random.uniform(0, longest))  # noqa: S311 (nobody gains by guessing it)
             with suppress(Conflict):
                 return write()
         raise busy
@@ -154,7 +150,9 @@ class IndexWriter:
 
         `before` is its old record, perhaps from another path. `changed_on` is the day of its file, if it has one.
         """
-        cut = cut or self._cutter.get().cut(id, path, content)
+        from loci.documents.ingest.cutting import cut_for  # 0.1 s, which a search does not pay
+
+        cut = cut or cut_for(self._embedder, id, path, content)
         sha256 = hashlib.sha256(content).hexdigest()
         former, written_at = former_paths(before, path, sha256)
         document = Document(
@@ -187,23 +185,6 @@ class IndexWriter:
         is_same = before is not None and before.sha256 == sha256
         return (before.changed_on or before.ingested_at[:10]) if before and is_same else self.now()[:10]
 
-    def _make_cutter(self) -> "Cutter":
-        from loci.documents.ingest.cutting import Cutter  # 0.1 s, which a search does not pay
-
-        return Cutter(self._embedder)
-
-    def draft_from_index(self, owner: Owner, id: str) -> DocumentDraft | None:
-        """The document as the index has it, without embeddings. None if somebody is writing it or has removed it."""
-        document, version = self._catalog.with_version(owner, id)
-        if document is None or not document.sha256:
-            return None
-        ids = [f"{document.id}#{number}" for number in range(document.chunks)]
-        held = self._index.chunks(owner, COLLECTION, ids)
-        if len(held) < len(ids):
-            return None
-        kept = tuple(replace(held[id], embedding=None) for id in ids)
-        return DocumentDraft(replace(document, model=None), version, kept, is_indexed=True)
-
     def embed(self, owner: Owner, drafts: Sequence[DocumentDraft], portion: Portion = no_portion) -> EmbeddedDrafts:
         """Give the drafts their embeddings. Only passages that none of the owner's documents has go to the model."""
         from loci.search.passages import embedded_text  # slow to import, as above
@@ -228,16 +209,37 @@ class IndexWriter:
         return EmbeddedDrafts(tuple(_with_embeddings(draft, known, model) for draft in drafts), new_ones)
 
     def _made(
-        self,
-        owner: Owner,
-        drafts: Sequence[DocumentDraft],
-        model: str,
-        missing: Mapping[str, str],
-        portion: Portion,
+        self, owner: Owner, drafts: Sequence[DocumentDraft], model: str, missing: Mapping[str, str], report: Portion
     ) -> tuple[dict[str, Embedding], int]:
-        if self._partial and len(drafts) == 1 and len(missing) > PORTION:
-            return self._partial.make(owner, drafts[0].document.id, model, missing, self._embedder, portion)
-        return dict(zip(missing, self._embedder.passages(list(missing.values())), strict=True)), len(missing)
+        """The embeddings by the hashes of the passages, and how many of them the model has made for this call.
+
+        Each portion of a document that has several is kept until the document is written.
+        """
+        hashes = list(missing)
+        if len(drafts) != 1 or len(hashes) <= PORTION:
+            return dict(zip(hashes, self._embedder.passages(list(missing.values())), strict=True)), len(hashes)
+        made, new_ones, keys, document = dict[str, Embedding](), 0, list[str](), drafts[0].document.id
+        for start in range(0, len(hashes), PORTION):
+            portion = hashes[start : start + PORTION]
+            key = f"{document}/{content_id(model, *portion, length=32)}"
+            kept = read_or_none(self._catalog.records.get(owner, KIND, key), _embeddings)
+            if kept is None:
+                if is_nearly_over(SPARE):
+                    raise out_of_time()
+                new = self._embedder.passages([missing[hash] for hash in portion])
+                kept = dict(zip(portion, new, strict=True))
+                new_ones += len(new)
+                value: JsonObject = {
+                    hash: [one.model, b64encode(one.vector).decode(), b64encode(one.bits).decode()]
+                    for hash, one in kept.items()
+                }
+                until = self._clock() + KEPT_SECONDS
+                self._catalog.records.put(owner, KIND, key, value, expires_at=until, durable=False)
+            made |= kept
+            report(len(made), len(hashes))
+            keys.append(key)
+        self._portions[owner, document] = keys
+        return made, new_ones
 
     def embed_one(self, owner: Owner, draft: DocumentDraft) -> DocumentDraft:
         """Give one draft its embeddings."""
@@ -251,19 +253,16 @@ class IndexWriter:
         """Write the document; `Conflict` if somebody else has written it since the draft's version."""
         document = draft.document
         # Another writer that claims the record from here on makes the last step fail, and writes the whole itself.
-        begun = replace(document, model=None, sha256=document.sha256 if draft.is_indexed else "")
-        version = self._catalog.put(owner, begun, draft.version)
+        version = self._catalog.put(owner, replace(document, model=None, sha256=""), draft.version)
         has_none = draft.version == ABSENT and draft.mentions == NO_LINKS  # as most new documents
-        if not draft.is_indexed and not has_none:  # before the index, whose new state tells caches to read these
+        if not has_none:  # before the index, whose new state tells caches to read these
             self._catalog.put_mentions(owner, document.id, draft.mentions)
-        if document.root is None:  # before the index, too: who removes another upload with this text looks for it
-            self._catalog.note_text(owner, document, self._clock())
         dated, is_new = document.dated, draft.version == ABSENT
         marks = TagsAndDate(marks_of(document), dated and dated.day)
         self._index.put(owner, COLLECTION, document.id, draft.chunks, marks, is_new=is_new)
         self._catalog.put(owner, document, version)
-        if self._partial:
-            self._partial.forget(owner, document.id)
+        for key in self._portions.pop((owner, document.id), ()):
+            self._catalog.records.remove(owner, KIND, key)
         return document
 
     def try_write(self, owner: Owner, draft: DocumentDraft) -> Document | NotFound | Refused:
@@ -272,6 +271,14 @@ class IndexWriter:
             return self.write(owner, draft)
         except (NotFound, Refused) as error:
             return error
+
+    def write_all(
+        self, owner: Owner, drafts: Sequence[DocumentDraft], portion: Portion = no_portion
+    ) -> tuple[list[tuple[DocumentDraft, Document | NotFound | Refused]], int]:
+        """Embed and write drafts together. Returns what became of each, and how many embeddings the model has made."""
+        embedded = self.embed(owner, drafts, portion)
+        with self.together():
+            return [(one, self.try_write(owner, one)) for one in embedded.drafts], embedded.new_embeddings
 
     def remove(self, owner: Owner, id: str) -> None:
         """Remove the document from index and catalog."""
@@ -297,3 +304,8 @@ def _with_embeddings(draft: DocumentDraft, known: Mapping[str, Embedding], model
     chunks = tuple(replace(chunk, embedding=known.get(chunk.hash)) for chunk in draft.chunks)
     is_complete = all(chunk.embedding for chunk in chunks)
     return replace(draft, document=replace(draft.document, model=model if is_complete else None), chunks=chunks)
+
+
+def _embeddings(record: Record) -> dict[str, Embedding]:
+    rows = cast("dict[str, tuple[str, str, str]]", record.value)
+    return {hash: Embedding(model, b64decode(vector), b64decode(bits)) for hash, (model, vector, bits) in rows.items()}

@@ -14,12 +14,11 @@ from loci.core.lazy import Lazy
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
 from loci.documents.content.encodings import require_text
-from loci.documents.document import Document, Problem, Root
+from loci.documents.document import Document, Root
 from loci.documents.document_ids import ids_for
-from loci.documents.ingest.index_writer import BATCH, DocumentDraft, IndexWriter
+from loci.documents.ingest.index_writer import BATCH, PORTION, DocumentDraft, IndexWriter, Progress, no_progress
 from loci.documents.ingest.local_files import below_root, changed_on, read_file
-from loci.documents.ingest.outcome import NOTHING_LEFT_OUT, FileFailure, IngestSummary, LeftOut, MissingFolder
-from loci.documents.ingest.partial_embeddings import PORTION
+from loci.documents.ingest.outcome import FileFailure, IngestSummary
 
 if TYPE_CHECKING:
     from loci.documents.ingest.cutting import CutDocument
@@ -32,6 +31,12 @@ class SourceFile:
     path: str
     """The path of its document."""
     root: Root
+
+    def read(self) -> bytes:
+        """Its content. `Refused` if it is no text."""
+        content = read_file(self.root.folder, below_root(self.path))
+        require_text(self.path, content)
+        return content
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ class FileToCut:
 
 
 class IngestRun:
-    """Counts what happens to each file. Call `take` with the files, then `remove`, then `summary`."""
+    """Counts what happens to each file. Call `take` with the files, then `remove`."""
 
     def __init__(
         self,
@@ -56,12 +61,13 @@ class IngestRun:
         known: Mapping[str, tuple[Document, str]],
         has_id: Callable[[str], bool],
         gone: Sequence[Document],
-        progress: Callable[[str, str], None],
+        progress: Progress = no_progress,
     ) -> None:
         """`known` are the documents that the library has at these paths, with their versions.
 
         `gone` are the documents whose files are gone: a new file with the hash of one is that file, moved.
         """
+        self.summary = IngestSummary(model=writer.model())
         self._owner = owner
         self._catalog = catalog
         self._writer = writer
@@ -71,33 +77,38 @@ class IngestRun:
         self._indexed = Lazy(lambda: writer.indexed(owner, [document for document, _ in known.values()]))
         self._new_ids = set[str]()
         self._progress = progress
+        self._done = self._total = 0
         self._pending: list[tuple[SourceFile, DocumentDraft]] = []
         self._pending_chunks = 0
-        self._processed = self._removed = self._chunks = self._embedded = 0
-        self._unchanged: set[str] = set()
-        self._failed: list[FileFailure] = []
-        self._problems: list[tuple[str, Problem]] = []
-        self._taken: list[str] = []
-        self._gone_paths: list[str] = []
+        self._unchanged = set[str]()
 
     def take(self, sources: Sequence[SourceFile]) -> None:
         """Read the files, and write those that have changed. Without a model, several processes cut them."""
+        self._total = len(sources)
         try:
             with closing(self._cut(filter(None, map(self._changed, sources)))) as files:
                 for read, cut in files:
                     try:
-                        self._draft(read, cut)
+                        draft = self._draft(read, cut)
                     except Refused as error:
                         self._fail(read.source.path, str(error))
+                    else:
+                        self._add(read.source, draft)
             self._flush()
         except NoSpace as error:
             raise self._cut_off(error, sources) from error
+
+    @freeing()
+    def remove(self, document: Document) -> None:
+        """Remove a document whose file is gone."""
+        self._writer.remove(self._owner, document.id)
+        self.summary.gone.append(document.path)
 
     def _changed(self, source: SourceFile) -> FileToCut | None:
         """The file with its content. None if the library has it already, or if it cannot be read."""
         try:
             source.path.encode()
-            content = _read(source)
+            content = source.read()
         except UnicodeEncodeError:
             path = source.path.encode("utf-8", "backslashreplace").decode()
             self._fail(path, "Its name is not UTF-8. Rename it.")
@@ -109,7 +120,8 @@ class IngestRun:
         sha256 = hashlib.sha256(content).hexdigest()
         if document and document.sha256 == sha256 and document.id in self._indexed.get():
             self._unchanged.add(source.path)
-            self._progress(source.path, "")
+            self.summary.unchanged = len(self._unchanged)
+            self._tell_done(source.path)
             return None
         id = document.id if document else self._new_id(source.path)
         return FileToCut(source, id, content, version, document or self._gone.get(sha256))
@@ -121,127 +133,85 @@ class IngestRun:
 
         return cut_in_parallel(files, lambda read: (read.id, read.source.path, read.content))
 
-    def _draft(self, read: FileToCut, cut: "CutDocument | None" = None) -> None:
-        path, root, day = read.source.path, read.source.root.id, _day(read.source)
-        draft = self._writer.draft(read.id, path, root, read.content, read.version, read.before, cut, day)
-        if len(draft.chunks) > BATCH:  # alone, so that it goes on where it was if it is interrupted
+    def _draft(self, read: FileToCut, cut: "CutDocument | None" = None) -> DocumentDraft:
+        path, root = read.source.path, read.source.root
+        day = changed_on(root.folder, below_root(path))
+        return self._writer.draft(read.id, path, root.id, read.content, read.version, read.before, cut, day)
+
+    def _add(self, source: SourceFile, draft: DocumentDraft) -> None:
+        """Add to the next batch. A long document is one by itself, and goes on where it was if it is interrupted."""
+        if len(draft.chunks) > BATCH:
             self._flush()
-        self._pending.append((read.source, draft))
+        self._pending.append((source, draft))
         self._pending_chunks += max(1, len(draft.chunks))
         if self._pending_chunks >= BATCH:
             self._flush()
 
     def _flush(self) -> None:
         pending, self._pending, self._pending_chunks = self._pending, [], 0
+        if not pending:
+            return
 
         def portion(done: int, total: int) -> None:
             if done == total or done * 10 // total > (done - PORTION) * 10 // total:  # at each tenth
-                self._progress(pending[0][0].path, f"{done:,} of {total:,} passages")
+                self._progress(self._done, self._total, pending[0][0].path, f"{done:,} of {total:,} passages")
 
-        embedded = self._writer.embed(self._owner, [draft for _, draft in pending], portion)
-        self._embedded += embedded.new_embeddings
-        with self._writer.together():
-            written = [self._writer.try_write(self._owner, draft) for draft in embedded.drafts]
-        for (source, _), draft, outcome in zip(pending, embedded.drafts, written, strict=True):
-            match outcome:
-                case Document():
-                    self._count(draft)
-                case Conflict():
-                    self._resolve(source, draft)
-                case NotFound() | Refused():
-                    self._fail(source.path, str(outcome))
+        written, new_embeddings = self._writer.write_all(self._owner, [draft for _, draft in pending], portion)
+        self.summary.embedded += new_embeddings
+        for (source, _), (draft, outcome) in zip(pending, written, strict=True):
+            if isinstance(outcome, Conflict):  # another writer was first
+                self._write_again(source, draft)
+            elif isinstance(outcome, Document):
+                self._count(draft)
+            else:
+                self._fail(source.path, str(outcome))
 
-    def _resolve(self, source: SourceFile, lost: DocumentDraft) -> None:
-        """Write a document whose draft lost a race."""
+    def _write_again(self, source: SourceFile, lost: DocumentDraft) -> None:
+        """Write a document whose draft lost a race. The file is read again, so that its last content wins."""
+
+        def write() -> DocumentDraft:
+            entry = self._catalog.find(self._owner, source.path)
+            before = entry.document or lost.document
+            draft = self._draft(FileToCut(source, entry.id, source.read(), entry.version, before))
+            draft = self._writer.embed_one(self._owner, draft)
+            self._writer.write(self._owner, draft)
+            return draft
+
+        busy = Refused("Other writers keep changing this document", "Try again when they are done", code="BUSY")
         try:
-            self._count(self._written_again(source, lost))
+            self._count(self._writer.retry_on_conflict(write, busy))
         except (NotFound, Refused) as error:
             self._fail(source.path, str(error))
 
-    def fail(self, path: str, reason: str) -> None:
-        """Count a path that cannot be ingested."""
-        self._failed.append(FileFailure(path, reason))
-
-    @freeing()
-    def remove(self, document: Document) -> None:
-        """Remove a document whose file is gone."""
-        self._writer.remove(self._owner, document.id)
-        self._removed += 1
-        self._gone_paths.append(document.path)
-
-    def has_taken(self, path: str) -> bool:
-        """True if it has written the document at this path."""
-        return path in self._taken
-
-    def summary(
-        self, skipped: tuple[FileFailure, ...], kept: tuple[MissingFolder, ...], left_out: LeftOut = NOTHING_LEFT_OUT
-    ) -> IngestSummary:
-        """The counts, now that all is done."""
-        return IngestSummary(
-            processed=self._processed,
-            unchanged=len(self._unchanged),
-            removed=self._removed,
-            chunks=self._chunks,
-            embedded=self._embedded,
-            model=self._writer.model(),
-            failed=tuple(self._failed),
-            skipped=skipped,
-            problems=tuple(self._problems),
-            kept=kept,
-            left_out=left_out,
-            taken=tuple(self._taken),
-            gone=tuple(self._gone_paths),
-        )
-
     def _cut_off(self, error: NoSpace, sources: Sequence[SourceFile]) -> NoSpace:
         """The error of a run that a full disk has ended: it tells which of its files are in, and which are not."""
-        known = {*self._taken, *self._unchanged, *(one.path for one in self._failed)}
+        summary = self.summary
+        known = {*summary.taken, *self._unchanged, *(one.path for one in summary.failed)}
         missing = [source.path for source in sources if source.path not in known]
-        there = len(sources) - len(missing) - len(self._failed)
+        there = len(sources) - len(missing) - len(summary.failed)
         return NoSpace(
             f"{error.what}. Of {len(sources):,} documents {there:,} are in, and {len(missing):,} are not: "
             + first_names(missing),
             "Free some disk space, then ingest the same again: it goes on from there",
-            details={"processed": len(self._taken), "unchanged": len(self._unchanged), "missing": [*missing]},
+            details={"processed": summary.processed, "unchanged": summary.unchanged, "missing": [*missing]},
         )
 
-    def _written_again(self, source: SourceFile, lost: DocumentDraft) -> DocumentDraft:
-        """The draft that was written after a lost race. The file is read again, so that its last content wins."""
-        busy = Refused("Other writers keep changing this document", "Try again when they are done", code="BUSY")
-        return self._writer.retry_on_conflict(lambda: self._write_again(source, lost), busy)
-
-    def _write_again(self, source: SourceFile, lost: DocumentDraft) -> DocumentDraft:
-        entry = self._catalog.find(self._owner, source.path)
-        before = entry.document or lost.document
-        content = _read(source)
-        path, root, day = source.path, source.root.id, _day(source)
-        draft = self._writer.draft(entry.id, path, root, content, entry.version, before, changed_on=day)
-        draft = self._writer.embed_one(self._owner, draft)
-        self._writer.write(self._owner, draft)
-        return draft
-
     def _count(self, draft: DocumentDraft) -> None:
-        self._processed += 1
-        self._taken.append(draft.document.path)
-        self._chunks += len(draft.chunks)
-        self._problems += [(draft.document.path, problem) for problem in draft.document.problems]
-        self._progress(draft.document.path, "")
+        path, summary = draft.document.path, self.summary
+        summary.taken.append(path)
+        summary.chunks += len(draft.chunks)
+        summary.problems += [(path, problem) for problem in draft.document.problems]
+        self._tell_done(path)
 
     def _fail(self, path: str, reason: str) -> None:
-        self.fail(path, reason)
-        self._progress(path, "")
+        self.summary.failed.append(FileFailure(path, reason))
+        self._tell_done(path)
+
+    def _tell_done(self, path: str) -> None:
+        self._done += 1
+        self._progress(self._done, self._total, path)
 
     def _new_id(self, path: str) -> str:
         id = next(id for id in ids_for(path) if id not in self._new_ids and not self._has_id(id))
         self._new_ids.add(id)
         return id
-
-
-def _day(source: SourceFile) -> str | None:
-    return changed_on(source.root.folder, below_root(source.path))
-
-
-def _read(source: SourceFile) -> bytes:
-    content = read_file(source.root.folder, below_root(source.path))
-    require_text(source.path, content)
-    return content

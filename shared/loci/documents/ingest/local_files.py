@@ -2,8 +2,7 @@
 
 import os
 import stat
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
@@ -11,7 +10,6 @@ from pathlib import Path, PurePath
 from loci.core.errors import NotFound, Refused
 from loci.core.whole_files import open_file
 from loci.documents.document import Root
-from loci.documents.ingest.outcome import MissingFolder
 
 TEXTS = "documents/"
 """The first part of the blob keys of documents' texts."""
@@ -150,30 +148,6 @@ def below_root(path: str) -> str:
 def is_below(path: str, folders: Iterable[str]) -> bool:
     """True if the path is one of the folders or lies in one."""
     return any(path == folder or path.startswith(f"{folder.rstrip('/')}/") for folder in folders)
-
-
-def missing_folders(folders: Iterable[str], files: Sequence[str], unread: Sequence[str]) -> list[str]:
-    """The outermost folders that contain none of the files, which are sorted. An unmounted disk looks like that.
-
-    A folder inside one that could not be read is not missing: nobody knows what is in it.
-    """
-    missing: list[str] = []
-    for folder in sorted(set(folders)):
-        if not is_below(folder, [*missing, *unread]) and not _contains_any(folder, files):
-            missing.append(folder)
-    return missing
-
-
-def missing_with_counts(missing: Sequence[str], files: Sequence[str]) -> tuple[MissingFolder, ...]:
-    """The missing folders that had some of the files, each with how many."""
-    counts = {folder: sum(is_below(file, [folder]) for file in files) for folder in missing}
-    return tuple(MissingFolder(folder, count) for folder, count in counts.items() if count)
-
-
-def _contains_any(folder: str, files: Sequence[str]) -> bool:
-    start = f"{folder.rstrip('/')}/"
-    at = bisect_left(files, start)
-    return at < len(files) and files[at].startswith(start)
 
 
 def blob_key(id: str) -> str:

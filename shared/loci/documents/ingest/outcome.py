@@ -40,29 +40,35 @@ class MissingFolder:
     documents: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class IngestSummary:
-    """The outcome of an ingest. It saw `processed + unchanged + failed` documents."""
+    """The outcome of an ingest, which it fills as it goes. It saw `processed + unchanged + failed` documents."""
 
-    processed: int = 0
     unchanged: int = 0
-    removed: int = 0
     chunks: int = 0
     """Chunks of the processed documents."""
     embedded: int = 0
     """Chunks that were embedded in this run. The others had a vector already, or there is no model."""
     model: str | None = None
-    failed: tuple[FileFailure, ...] = ()
+    failed: list[FileFailure] = field(default_factory=list[FileFailure])
     skipped: tuple[FileFailure, ...] = ()
     """Paths that look like documents but are not: links to elsewhere, devices."""
-    problems: tuple[tuple[str, Problem], ...] = field(default=())
+    problems: list[tuple[str, Problem]] = field(default_factory=list[tuple[str, Problem]])
     """Problems of the processed documents, each with the document's path."""
     kept: tuple[MissingFolder, ...] = ()
     left_out: LeftOut = NOTHING_LEFT_OUT
-    taken: tuple[str, ...] = ()
+    taken: list[str] = field(default_factory=list[str])
     """The paths of the processed documents."""
-    gone: tuple[str, ...] = ()
+    gone: list[str] = field(default_factory=list[str])
     """The paths of the removed documents."""
+
+    @property
+    def processed(self) -> int:
+        return len(self.taken)
+
+    @property
+    def removed(self) -> int:
+        return len(self.gone)
 
     @property
     def seen(self) -> int:

@@ -16,27 +16,28 @@ from loci.documents.catalog import Catalog
 from loci.documents.document import Document
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, SKIPPED_FOLDERS, is_document
 from loci.documents.library import Library
-from loci.documents.writing.deletions import StaysDeletedError
+from loci.documents.vacant_paths import StaysDeletedError
 from loci.search.document_index import Uploads
 
 CLOCK_SKEW = 3600.0
 """Seconds by which the clocks of S3 and of the ingestion may differ."""
+PAGE = 1000
 ATTEMPTS = 10
 """For an object that is replaced while it is ingested."""
 
 
+@dataclass(frozen=True, slots=True)
 class UploadIngest:
     """Makes documents of uploads. It looks at the object as it is now, so notices may repeat, be late or unordered."""
 
-    def __init__(self, uploads: Uploads, library: Library, telemetry: Telemetry, tell: Tell = untold) -> None:
-        self._tell = tell
-        self._uploads = uploads
-        self._library = library
-        self.telemetry = telemetry
+    uploads: Uploads
+    library: Library
+    telemetry: Telemetry
+    tell: Tell = untold
 
     def ingest_notice(self, notice: str) -> None:
         """Ingest every object that the notice names."""
-        for key in self._uploads.named(notice):
+        for key in self.uploads.named(notice):
             self.telemetry.upload_seen(key, is_document=self.ingest_object(key))
 
     def ingest_object(self, key: str) -> bool:
@@ -49,7 +50,7 @@ class UploadIngest:
         try:
             owner, path = owner_and_path(key)
         except Refused:
-            if self._uploads.version(key) == ABSENT:
+            if self.uploads.version(key) == ABSENT:
                 return False
             raise
         refused_version: str | None = None
@@ -60,40 +61,40 @@ class UploadIngest:
                 raise
             except Refused as error:
                 # Once more, in case another has replaced or removed it before the library had the reason.
-                version = self._uploads.version(key)
+                version = self.uploads.version(key)
                 if version == refused_version:
-                    self._tell(owner, "ingestion", {**_told(path, "failed"), "code": error.code})
+                    self.tell(owner, "ingestion", {**_told(path, "failed"), "code": error.code})
                     raise
                 refused_version = version
                 continue
             # Each writer compares after it has written: of two that write one document, the last has seen the newest.
-            if self._uploads.version(key) == version:
-                self._tell(owner, "ingestion", _told(path, "removed" if version == ABSENT else "done"))
+            if self.uploads.version(key) == version:
+                self.tell(owner, "ingestion", _told(path, "removed" if version == ABSENT else "done"))
                 return True
         raise Unavailable(f"{key} keeps changing", "Try again when nobody replaces it", code="UPLOAD_CHANGING")
 
     def has(self, key: str) -> bool:
         """True if there is such an object."""
-        return self._uploads.version(key) != ABSENT
+        return self.uploads.version(key) != ABSENT
 
     def missed(self, owner: Owner, known: Sequence[Document]) -> list[str]:
         """The keys of the owner's uploads that are not among their `known` documents, or are newer than those."""
-        by_path = {one.path: one for one in known if one.root is None and one.uploaded_sha256 is not None}
         prefix = upload_prefix(owner)
-        known_at = {one.path: one.at for one in self._library.deleted_uploads(owner)}
-        known_at |= {path: one.ingested_at for path, one in by_path.items()}
+        known_at = {one.path: one.at for one in self.library.deleted_uploads(owner)}
+        uploaded = (one for one in known if one.root is None and one.uploaded_sha256 is not None)
+        known_at |= {one.path: one.ingested_at for one in uploaded}
         return [
             one.key
-            for one in self._uploads.listed(prefix)
+            for one in self.uploads.listed(prefix)
             if _is_candidate(one.key)
-            if iso(one.modified + CLOCK_SKEW) > known_at.get(one.key.removeprefix(prefix), "")
+            and iso(one.modified + CLOCK_SKEW) > known_at.get(one.key.removeprefix(prefix), "")
         ]
 
     def owners(self) -> list[Owner]:
         """Everybody who has an upload."""
         found: list[Owner] = []
-        for tenant in self._uploads.folders(f"{UPLOADS}/"):
-            for folder in self._uploads.folders(tenant):
+        for tenant in self.uploads.folders(f"{UPLOADS}/"):
+            for folder in self.uploads.folders(tenant):
                 with suppress(Refused):  # nobody's: its notice was put aside
                     found.append(owner_and_path(f"{folder}any.md")[0])
         return found
@@ -101,18 +102,18 @@ class UploadIngest:
     def _apply(self, owner: Owner, path: str, key: str) -> str:
         """Make the library match the object; return the object's version."""
         try:
-            upload = self._uploads.read(key, MAX_DOCUMENT_BYTES)
+            upload = self.uploads.read(key, MAX_DOCUMENT_BYTES)
         except Refused as error:
-            self._library.refuse(owner, path, error)
+            self.library.refuse(owner, path, error)
             raise
         if upload is None:
-            self._library.remove_upload(owner, path)
+            self.library.remove_upload(owner, path)
             return ABSENT
         try:
-            document = self._library.add(owner, path, upload.content)
+            document = self.library.add(owner, path, upload.content)
         except StaysDeletedError:
             return upload.version
-        if not self._library.is_current(document):
+        if not self.library.is_current(document):
             raise Unavailable(
                 f"{key} can be found by its words only", "Try again, or see why the inference fails", code="WORDS_ONLY"
             )
@@ -144,9 +145,6 @@ def _is_candidate(key: str) -> bool:
     return is_document(key) and not key.endswith("/") and not is_hidden
 
 
-PAGE = 1000
-
-
 @dataclass(frozen=True, slots=True)
 class UploadedDocument:
     """A document that was sent or uploaded."""
@@ -167,80 +165,56 @@ class SentDocument:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The document at that path is stored as sent, or removed."""
+    """The document at that path is stored as sent, or removed; with an error, it is unchanged."""
 
     path: str
+    error: LociError | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class NotApplied:
-    """The document at that path is unchanged because of an error."""
-
-    path: str
-    error: LociError
-
-    @property
-    def may_work_later(self) -> bool:
-        return isinstance(self.error, Unavailable)
-
-
 class ClientSync:
     """Applies each change as a whole: after an interruption the client lists what is stored and sends the rest."""
 
-    def __init__(self, catalog: Catalog, library: Library, tell: Tell = untold) -> None:
-        self._tell = tell
-        self._catalog = catalog
-        self._library = library
+    catalog: Catalog
+    library: Library
+    tell: Tell = untold
 
     def uploaded(self, owner: Owner, under: str, after: str | None) -> tuple[list[UploadedDocument], str | None]:
         """One page of the uploaded documents below that folder, and the next `after` (None: no more pages)."""
-        documents, next_after = self._catalog.page(owner, PAGE, after)
+        documents, next_after = self.catalog.page(owner, PAGE, after)
         start = f"{under.strip('/')}/"
-        uploaded = [
-            (one, one.uploaded_sha256)
-            for one in documents
-            if one.root is None and one.uploaded_sha256 is not None and one.path.startswith(start)
-        ]
-        indexed = self._library.indexed(owner, [one for one, _ in uploaded])
-        page = [UploadedDocument(one.path, sha256 if one.id in indexed else "") for one, sha256 in uploaded]
+        uploaded = [one for one in documents if one.root is None and one.uploaded_sha256 is not None]
+        here = [one for one in uploaded if one.path.startswith(start)]
+        indexed = self.library.indexed(owner, here)
+        found = [(one.path, one.uploaded_sha256 if one.id in indexed else "") for one in here]
         if next_after is None:
             # What was refused is named so that the client removes it when it is gone. What a tool deleted counts as
             # there: the client need not send it again.
-            page += [
-                UploadedDocument(path, "") for path in self._catalog.refused.paths(owner) if path.startswith(start)
-            ]
-            deleted = self._library.deleted_uploads(owner)
-            page += [UploadedDocument(one.path, one.sha256 or "") for one in deleted if one.path.startswith(start)]
-        return page, next_after
+            found += [(path, "") for path in self.catalog.refused.paths(owner)]
+            found += [(one.path, one.sha256) for one in self.library.deleted_uploads(owner)]
+        return [UploadedDocument(path, hash or "") for path, hash in found if path.startswith(start)], next_after
 
     def apply(
         self, owner: Owner, sent: Sequence[SentDocument], removed: Sequence[str], is_late: Callable[[], bool]
-    ) -> Iterator[Applied | NotApplied]:
+    ) -> Iterator[Applied]:
         """Store and remove documents one by one. Once `is_late`, the rest is left for later; the first never is."""
-        applied = failed = 0
-        for one in self._apply(owner, sent, removed, is_late):
-            applied, failed = applied + isinstance(one, Applied), failed + isinstance(one, NotApplied)
-            yield one
-        if applied or failed:
-            counts: JsonObject = {"processed": applied, "failed": failed}
-            self._tell(owner, "ingestion", {"what": "documents", "where": "sent", "state": "done", **counts})
-
-    def _apply(
-        self, owner: Owner, sent: Sequence[SentDocument], removed: Sequence[str], is_late: Callable[[], bool]
-    ) -> Iterator[Applied | NotApplied]:
         work: list[tuple[str, Callable[[], object]]] = [
-            *((one.path, partial(self._library.add, owner, one.path, one.content)) for one in sent),
-            *((path, partial(self._library.remove_upload, owner, path)) for path in removed),
+            *((one.path, partial(self.library.add, owner, one.path, one.content)) for one in sent),
+            *((path, partial(self.library.remove_upload, owner, path)) for path in removed),
         ]
+        failed = 0
         for number, (path, change) in enumerate(work):
+            error: LociError | None = None
             if number and is_late():
                 error = Unavailable("The request took too long to get to this document", "Send it again", code="LATER")
-                yield NotApplied(path, error)
-                continue
-            try:
-                with suppress(StaysDeletedError):
-                    change()
-            except LociError as error:
-                yield NotApplied(path, error)
             else:
-                yield Applied(path)
+                try:
+                    with suppress(StaysDeletedError):
+                        change()
+                except LociError as reason:
+                    error = reason
+            failed += error is not None
+            yield Applied(path, error)
+        if work:
+            counts: JsonObject = {"processed": len(work) - failed, "failed": failed}
+            self.tell(owner, "ingestion", {"what": "documents", "where": "sent", "state": "done", **counts})

@@ -1,21 +1,24 @@
 """A folder whose changes reach the library. Documents of a folder that only seems to be gone stay in the library."""
 
+import os
+import stat
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Owner
 from loci.documents.ingest.folder_ingest import FolderIngest
-from loci.documents.ingest.folder_snapshot import (
-    FolderChanges,
-    FolderEmptied,
-    FolderGone,
-    FolderSnapshot,
-    folder_identity,
-)
 from loci.documents.ingest.index_writer import Progress, no_progress
-from loci.documents.ingest.local_files import LocalPath
+from loci.documents.ingest.local_files import LocalPath, is_below, is_document
 from loci.documents.ingest.outcome import IngestSummary
+
+SAME_TICK: Final = 0.05
+"""Two writes of a file within so many seconds may leave the same timestamps: file systems round them."""
+FileStamp = tuple[int, int, int, int]
+"""A file's inode, size, time of the last write and time of the last change."""
+Stamps = dict[str, FileStamp | None]
+"""The stamps of files. None: the file is so fresh that it may change without a new stamp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ FolderEvent = FolderIngested | FolderUnavailable | IngestPostponed
 
 
 class WatchedFolder:
-    """One folder, and how far the library has followed its changes."""
+    """One folder without those in it that are watched by themselves, and its files as they were last seen."""
 
     def __init__(
         self,
@@ -56,64 +59,126 @@ class WatchedFolder:
     ) -> None:
         self.location = location
         self.excluded = excluded
+        self._folder = location.path
         self._ingest = ingest
         self._owner = owner
         self._clock = clock
-        self._snapshot = FolderSnapshot(location.path, excluded, clock, ingest.scan)
+        self._files: Stamps = {}
         self._is_unavailable = False
         self._is_behind = False
 
-    def ingest_all(self, progress: Progress = no_progress) -> Iterator[FolderEvent]:
+    def ingest_all(self, progress: Progress = no_progress) -> FolderEvent:
         """Ingest the whole folder, as `FolderIngest.run` does."""
-        # The snapshot comes first: a file that is written during the ingest then shows up as a change.
-        self._snapshot = FolderSnapshot(self.location.path, self.excluded, self._clock, self._ingest.scan)
-        seen = self._snapshot.compare([self.location.path])
-        if not isinstance(seen, FolderChanges):
-            yield self._unavailable(is_empty=False)
-            return
-        self._snapshot.accept(seen)
+        self._files = {}
+        # The look comes first: a file that is written during the ingest then shows up as a change.
+        seen = self._changes([self._folder])
+        if isinstance(seen, FolderUnavailable):
+            return self._unavailable(seen)
+        self._files = seen[0]
         try:
-            summary = self._ingest.run(self._owner, [self.location.path], progress, with_forgotten=False)
+            summary = self._ingest.run(self._owner, [self._folder], progress, with_forgotten=False)
         except Refused as refused:
             if refused.code == "NOTHING_LEFT":
-                yield self._unavailable(is_empty=True)
-                return
+                return self._unavailable(FolderUnavailable(is_empty=True))
             if refused.code != "NOTHING_TO_INGEST":
                 raise
             summary = IngestSummary()
         self._is_unavailable = self._is_behind = False
-        yield FolderIngested(summary)
+        return FolderIngested(summary)
 
-    def check(self, paths: Collection[str]) -> Iterator[FolderEvent]:
+    def check(self, paths: Collection[str]) -> FolderEvent | None:
         """Ingest what changed at these paths. A folder that was unavailable is ingested whole once it is back."""
-        if self._is_unavailable:
-            if folder_identity(self.location.path) is None or not self._ingest.scan.contents(self.location.path).files:
-                return
-            yield from self._postponing_failures(self.ingest_all)
-        elif paths or self._is_behind:
-            wanted = [self.location.path] if self._is_behind else paths
-            yield from self._postponing_failures(lambda: self._ingest_changes(wanted))
-
-    def _ingest_changes(self, paths: Collection[str]) -> Iterator[FolderEvent]:
-        match self._snapshot.compare(paths):
-            case FolderGone():
-                yield self._unavailable(is_empty=False)
-            case FolderEmptied():
-                yield self._unavailable(is_empty=True)
-            case FolderChanges() as changes:
-                if changes.written or changes.gone:
-                    summary = self._ingest.update(self._owner, self.location, list(changes.written), changes.gone)
-                    yield FolderIngested(summary)
-                    self._snapshot.accept(changes)
-                self._is_behind = False
-
-    def _postponing_failures(self, work: Callable[[], Iterator[FolderEvent]]) -> Iterator[FolderEvent]:
         try:
-            yield from work()
+            if self._is_unavailable:
+                is_back = folder_identity(self._folder) and self._ingest.scan.contents(self._folder).files
+                return self.ingest_all() if is_back else None
+            wanted = [self._folder] if self._is_behind else paths
+            return self._ingest_changes(wanted) if wanted else None
         except LociError as error:
             self._is_behind = True
-            yield IngestPostponed(str(error))
+            return IngestPostponed(str(error))
 
-    def _unavailable(self, *, is_empty: bool) -> FolderUnavailable:
+    def _ingest_changes(self, paths: Collection[str]) -> FolderEvent | None:
+        seen = self._changes(paths)
+        if isinstance(seen, FolderUnavailable):
+            return self._unavailable(seen)
+        written, gone = seen
+        event = None
+        if written or gone:
+            event = FolderIngested(self._ingest.update(self._owner, self.location, list(written), gone))
+            self._files.update(written)
+            for file in gone:
+                del self._files[file]
+        self._is_behind = False
+        return event
+
+    def _unavailable(self, event: FolderUnavailable) -> FolderUnavailable:
         self._is_unavailable = True
-        return FolderUnavailable(is_empty)
+        return event
+
+    def _changes(self, paths: Collection[str]) -> tuple[Stamps, list[str]] | FolderUnavailable:
+        """The files at or below these paths that are new or written since the last look, and those that are gone."""
+        before, named = folder_identity(self._folder), set(paths)
+        outermost = (path for path in named if not any(above in named for above in _parents(path)))
+        places = set(filter(self._is_included, outermost))
+        found, unread = Stamps(), list[str]()
+        for path in places:
+            self._collect(path, found, unread)
+        gone = [one for one in self._known_below(places) if one not in found and not is_below(one, unread)]
+        if before is None or folder_identity(self._folder) != before:  # a disk may go away, and its files with it
+            return FolderUnavailable(is_empty=False)
+        if gone and len(gone) == len(self._files) and not found:  # as on a disk that is not mounted
+            return FolderUnavailable(is_empty=True)
+        return {one: at for one, at in found.items() if at is None or one in named or self._files.get(one) != at}, gone
+
+    def _collect(self, path: str, found: Stamps, unread: list[str]) -> None:
+        try:
+            seen = os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError:
+            unread.append(path)
+            return
+        if stat.S_ISDIR(seen.st_mode):
+            below = self._ingest.scan.contents(path, self._folder)
+            unread += [one.path for one in below.unread]
+            for file in below.files:
+                if not is_below(file, self.excluded):
+                    self._collect(file, found, unread)
+        elif stat.S_ISREG(seen.st_mode) and is_document(path):
+            is_fresh = abs(self._clock() - seen.st_mtime) < SAME_TICK
+            found[path] = None if is_fresh else (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
+
+    def _known_below(self, places: set[str]) -> Collection[str]:
+        """The files that were seen at or below the places."""
+        if places <= self._files.keys():  # as mostly
+            return places
+        return [one for one in self._files if one in places or any(above in places for above in _parents(one))]
+
+    def _is_included(self, path: str) -> bool:
+        """True if a scan of the folder would reach the path: not hidden, not through a link, not excluded."""
+        if path == self._folder:
+            return True
+        if not is_below(path, [self._folder]) or is_below(path, self.excluded):
+            return False
+        if self._ingest.scan.leaves_out(self._folder, path, is_folder=os.path.isdir(path)):  # noqa: PTH112
+            return False
+        above = os.path.dirname(path)  # noqa: PTH120  (`realpath` gives the same form)
+        return os.path.realpath(above) == above
+
+
+def folder_identity(folder: str) -> tuple[int, int] | None:
+    """An identity that changes when the folder is made or mounted again; None if it does not exist."""
+    try:
+        seen = os.stat(folder)  # noqa: PTH116
+    except OSError:
+        return None
+    return (seen.st_dev, seen.st_ino) if stat.S_ISDIR(seen.st_mode) else None
+
+
+def _parents(path: str) -> Iterator[str]:
+    """The folders that contain the path, from the innermost on."""
+    end = path.rfind("/")
+    while end > 0:
+        yield path[:end]
+        end = path.rfind("/", 0, end)

@@ -135,7 +135,7 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
         Example: write_document(path="docs/debriefs/2026-01-17-login.md", content="# Login\\n\\nFollows [[login]].")
         """
         draft = checked_draft(mode, content, heading, expected_hash, old, new)
-        written = app.documents.changes.write(caller.owner, path, draft, expected_hash=expected_hash)
+        written = app.documents.changes.write(caller.owner, path, draft, expect=expected_hash)
         said = {"create": "Created", "append": "Appended to", "replace": "Replaced text of", "edit": "Edited"}[mode]
         place = written.target.place
         result = f"{said} {place}" if written.is_changed else f"{place} says this already"
@@ -147,7 +147,7 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
         caller: Caller,
     ) -> DeletedView:
         """Delete a document, with its file. undo_write with its path brings it back."""
-        gone = app.documents.changes.delete(caller.owner, path, expected_hash=expected_hash)
+        gone = app.documents.changes.delete(caller.owner, path, expect=expected_hash)
         return DeletedView(
             result=_with_reason(f"Deleted {gone.target.place}", gone.unfinished),
             path=gone.target.path,
@@ -161,7 +161,7 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
         expected_hash: Hash = None,
     ) -> MovedView:
         """Rename or move a document, and rewrite the links to it in all others. undo_write takes all of it back."""
-        moved = app.documents.changes.move(caller.owner, path, to, expected_hash=expected_hash)
+        moved = app.documents.changes.move(caller.owner, path, to, expect=expected_hash)
         links = f", and rewrote links in {len(moved.changed)} documents" if moved.changed else ""
         return MovedView(
             result=_with_reason(f"Moved {moved.source.place} to {moved.goal.place}{links}", moved.unfinished),
@@ -178,7 +178,7 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
         The last 20 writes of each document can be undone, one by one. If it has changed since, Loci refuses and shows
         the difference; pass expected_hash to undo it all the same.
         """
-        undone = app.documents.changes.undo(caller.owner, path, expected_hash=expected_hash)
+        undone = app.documents.changes.undo(caller.owner, path, expect=expected_hash)
         place, write = undone.written.target.place, undone.write
         did = "Moved it back to {}, with all links" if write.move else "Put back what {} said before"
         result = f"Took {place} away" if undone.written.hash is None else did.format(place)

@@ -1,39 +1,36 @@
 """Changes to documents by tools: none is half written or lost, each is searchable at once, and each can be undone."""
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loci.core.background import FairQueues
 from loci.core.errors import Conflict, LociError, NotFound, Refused
+from loci.core.full_disk import freeing
 from loci.core.identity import Owner
-from loci.core.json import iso
 from loci.core.lazy import Lazy
-from loci.core.stores import BlobStore, RecordStore, WriteLocks
+from loci.core.stores import BlobStore, WriteLocks
 from loci.documents.catalog import Catalog
 from loci.documents.content.encodings import require_text
 from loci.documents.document import Document
+from loci.documents.document_ids import DOCUMENT_ID
 from loci.documents.graph.graphs import Graphs
 from loci.documents.graph.neighbourhood import DocumentLink
 from loci.documents.graph.own_links import OwnLinks
 from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderScan
 from loci.documents.ingest.index_writer import RETRY_PAUSES, IndexWriter
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
-from loci.documents.writing.authoring import missing
-from loci.documents.writing.deletions import Deletions
+from loci.documents.unknown_names import UnknownNames
+from loci.documents.vacant_paths import Deletions
+from loci.documents.writing.authoring import EditDraft, missing
 from loci.documents.writing.history import History, PastWrite, UndoableWrite, hash_of
-from loci.documents.writing.stored_text import StoredText
 from loci.documents.writing.write_recovery import WriteOutcome, WriteRecovery
 from loci.documents.writing.write_targets import WriteTarget, WriteTargets
 
 if TYPE_CHECKING:
     from loci.documents.writing.moving import MovedDocument, Moves
-
-SHORT = 64 * 1024
-"""Bytes. To index a longer text takes long: the others do not wait for it."""
 
 MOST_LINES = 60
 LONGEST_LINE = 200
@@ -68,65 +65,92 @@ class UndoneWrite:
     """The number of earlier writes that can still be undone."""
 
 
+@dataclass(frozen=True, slots=True)
+class AddedTags:
+    """Tags that were added to a document, or would be."""
+
+    written: WrittenDocument
+    document: Document | None
+    added: tuple[str, ...]
+    is_merged: bool
+    """True if they joined tags that were there."""
+
+
 class Edits:
-    """Changes documents. A lock keeps it to one writer at a time; the others then learn what the first one changed."""
+    """Changes documents. A lock keeps it to one writer at a time; the others then learn what the first one changed.
+
+    Each change can be taken back. `expect` is the hash that the document must have now.
+    """
 
     def __init__(
         self,
         catalog: Catalog,
         writer: IndexWriter,
-        records: RecordStore,
         blobs: BlobStore,
         locks: WriteLocks,
-        clock: Callable[[], float],
         write_roots: Sequence[Path],
         own_links: OwnLinks,
         graphs: Graphs,
         scan: FolderScan = PLAIN_SCAN,
     ) -> None:
-        self._deletions = Deletions(records)
-        self._targets = WriteTargets(catalog, self._deletions, write_roots, scan)
-        self._recovery = WriteRecovery(catalog, writer, blobs, self._targets, locks, own_links, self._deletions)
+        self._deletions = Deletions(catalog.records)
+        self._targets = WriteTargets(catalog, write_roots, scan)
+        self._recovery = WriteRecovery(catalog, writer, blobs, self._targets, locks, own_links)
         self._catalog = catalog
+        self._writer = writer
         self._history = History(blobs)
 
         def moves() -> "Moves":
             from loci.documents.writing.moving import Moves  # 0.1 s, which a search does not pay
 
-            return Moves(catalog, writer, graphs, blobs, locks, self._targets, self._recovery, self._deletions, clock)
+            return Moves(catalog, writer, graphs, blobs, locks, self._targets, self._recovery)
 
         self._moves = Lazy(moves)
         self._own_links = own_links
-        self._clock = clock
-        self._queues = FairQueues()
 
     def repair(self, owner: Owner) -> int:
         """Repair the interrupted writes, and return how many there were."""
         return self._recovery.repair(owner, lambda owner, note: self._moves.get().finish(owner, note))
 
+    def add_tags(self, owner: Owner, name: str, tags: Sequence[str], *, dry_run: bool) -> AddedTags:
+        """Write tags into a document that lacks them. A dry run writes nothing."""
+        from loci.documents.writing.tagging import TaggedText, tagged  # 0.1 s, which a search does not pay
+
+        done: list[TaggedText] = []
+
+        def change(path: str, before: bytes | None) -> bytes:
+            if before is None:
+                raise missing(name)
+            done[:] = [tagged(path, before, list(tags))]
+            return done[0].content
+
+        self._check_id(owner, name)
+        written = self.change(owner, name, change, expect=None, by="inject_tags", dry_run=dry_run)
+        document = written.document or self._catalog.find(owner, written.target.path).document
+        return AddedTags(written, document, done[0].added, done[0].is_merged)
+
+    def write(self, owner: Owner, name: str, draft: EditDraft, *, expect: str | None) -> WrittenDocument:
+        """Create a document or change its text, and return it with its links."""
+        if draft.mode != "create":
+            self._check_id(owner, name)
+        written = self.change(owner, name, draft.apply, expect=expect, by="write_document")
+        return self._with_links(owner, written)
+
     def move(self, owner: Owner, name: str, to: str, *, expect: str | None) -> "MovedDocument":
-        """Move the document, and rewrite the links that lead to it. `expect` is the hash that it must have now."""
+        """Move the document, and rewrite the links that lead to it: all or nothing."""
+        self._check_id(owner, name)
         self.repair(owner)
-        with self._queues.turn("long"):
-            return self._moves.get().move(owner, name, to, expect=expect)
+        return self._moves.get().move(owner, name, to, expect=expect)
 
     def change(
-        self,
-        owner: Owner,
-        name: str,
-        change: Change,
-        *,
-        expect: str | None,
-        by: str,
-        dry_run: bool = False,
-        with_links: bool = False,
+        self, owner: Owner, name: str, change: Change, *, expect: str | None, by: str, dry_run: bool = False
     ) -> WrittenDocument:
-        """Change the document and index it. `expect` is the hash that it must have now; `by` is the tool's name."""
+        """Change the document and index it. `by` is the tool's name."""
         self.repair(owner)
         target = self._targets.find(owner, name)
         with self._recovery.locked(owner, target):
             for _ in RETRY_PAUSES:
-                before = self._recovery.stored_text(owner, target).read()
+                before = self._recovery.read(owner, target)
                 self._recovery.expect_whole(owner, target, before)
                 if before is not None:
                     require_text(target.place, before)
@@ -138,40 +162,43 @@ class Edits:
                     raise Refused(f"{target.place} would be larger than 10 MB", "Split it", code="FILE_TOO_LARGE")
                 if dry_run:
                     return WrittenDocument(target, None, hash_of(after), is_changed=before != after)
-                with self._turn(before, after):
-                    if before == after:
-                        done = WriteOutcome(self._recovery.index(owner, target))
-                    else:
-                        try:
-                            done = self._write(owner, target, before, after, by)
-                        except Conflict:  # an editor wrote the file meanwhile: change what it wrote
-                            continue
-                    written = WrittenDocument(target, done.document, hash_of(after), before != after, done.unfinished)
-                    return self._with_links(owner, written) if with_links else written
+                if before == after:
+                    done = WriteOutcome(self._recovery.index(owner, target))
+                else:
+                    try:
+                        done = self._write(owner, target, before, after, by)
+                    except Conflict:  # an editor wrote the file meanwhile: change what it wrote
+                        continue
+                return WrittenDocument(target, done.document, hash_of(after), before != after, done.unfinished)
         raise Refused(f"Other writers keep changing {target.place}", "Try again when they are done", code="BUSY")
 
-    def delete(self, owner: Owner, name: str, *, expect: str, by: str) -> WrittenDocument:
-        """Delete the document. `expect` is the hash that it must have now."""
+    @freeing()
+    def delete(self, owner: Owner, name: str, *, expect: str) -> WrittenDocument:
+        """Delete the document."""
+        self._check_id(owner, name)
         self.repair(owner)
         target = self._targets.find_itself(owner, name)
         with self._recovery.locked(owner, target):
-            before = self._recovery.stored_text(owner, target).read()
+            before = self._recovery.read(owner, target)
             if before is None:
                 raise missing(target.place)
             require_text(target.place, before)
             if hash_of(before) != expect:
                 raise self._changed_since_read(owner, target, before, expect)
             if document := self._catalog.find(owner, target.path).document:
-                self._deletions.note(owner, document, iso(self._clock()))
-            done = self._write(owner, target, before, None, by)
+                self._deletions.note(owner, document, self._writer.now())
+            done = self._write(owner, target, before, None, "delete_document")
         return WrittenDocument(target, None, None, True, done.unfinished)
 
     def undo(self, owner: Owner, name: str, *, expect: str | None) -> UndoneWrite:
         """Put back the text from before the last write of a tool, or remove the document if that write created it."""
+        if DOCUMENT_ID.fullmatch(name) and self._catalog.document(owner, name) is None:
+            advice = "If it was deleted, name it by its path, as in notes/plan.md"
+            raise NotFound(f"There is no document {name}", advice, code="NODE_NOT_FOUND")
         self.repair(owner)
         target = self._targets.find(owner, name)
         with self._recovery.locked(owner, target):
-            now = self._recovery.stored_text(owner, target).read()
+            now = self._recovery.read(owner, target)
             last = self._history.last(owner, target.path, hash_of(now))
             if last is None:
                 raise NotFound(f"No tool has written {target.place}", "There is nothing to undo", code="NO_HISTORY")
@@ -188,6 +215,11 @@ class Edits:
         written = WrittenDocument(back.goal, back.document, back.hash, True, back.unfinished)
         return UndoneWrite(self._with_links(owner, written), last.write, last.older)
 
+    def _check_id(self, owner: Owner, name: str) -> None:
+        """If the name is an id of no document, name ids that look like it."""
+        if DOCUMENT_ID.fullmatch(name) and self._catalog.document(owner, name) is None:
+            raise UnknownNames(self._catalog).error(owner, name)
+
     def _undone(
         self, owner: Owner, target: WriteTarget, now: bytes | None, last: UndoableWrite, expect: str | None
     ) -> UndoneWrite:
@@ -196,25 +228,11 @@ class Edits:
         if now is not None and hash_of(now) != (expect or last.write.after):
             raise _changed_since_write(target, now, last)
         previous = last.write.before
-
-        def put_back(text: StoredText) -> None:
-            if previous is not None:
-                text.write(previous, now)
-            elif now is not None:
-                text.remove(now)
-
-        with self._turn(now, previous):
-            done = self._recovery.write(owner, target, put_back, by_tool=True)
-            with suppress(LociError):  # the next undo sees that it was taken back
-                self._history.drop(owner, last.key)
-            written = WrittenDocument(target, done.document, hash_of(previous), True, done.unfinished)
-            written = self._with_links(owner, written)
-        return UndoneWrite(written, last.write, last.older)
-
-    def _turn(self, before: bytes | None, after: bytes | None) -> AbstractContextManager[object]:
-        """Wait for the writes that came first: all at once they would take several times as long."""
-        size = max(len(before or b""), len(after or b""))
-        return self._queues.turn("short" if size <= SHORT else "long")
+        done = self._recovery.write(owner, target, now, previous, by_tool=True)
+        with suppress(LociError):  # the next undo sees that it was taken back
+            self._history.drop(owner, last.key)
+        written = WrittenDocument(target, done.document, hash_of(previous), True, done.unfinished)
+        return UndoneWrite(self._with_links(owner, written), last.write, last.older)
 
     def _with_links(self, owner: Owner, written: WrittenDocument) -> WrittenDocument:
         if written.document is None:
@@ -229,16 +247,9 @@ class Edits:
         self, owner: Owner, target: WriteTarget, before: bytes | None, after: bytes | None, by: str
     ) -> WriteOutcome:
         """Replace the text and keep the old one. `after` None: remove it."""
-        key = self._history.keep(owner, target.path, PastWrite(before, hash_of(after) or "", iso(self._clock()), by))
-
-        def put(text: StoredText) -> None:
-            if after is not None:
-                text.write(after, before)
-            elif before is not None:
-                text.remove(before)
-
+        key = self._history.keep(owner, target.path, PastWrite(before, hash_of(after) or "", self._writer.now(), by))
         try:
-            return self._recovery.write(owner, target, put, by_tool=True)
+            return self._recovery.write(owner, target, before, after, by_tool=True)
         except Refused:
             self._history.drop(owner, key)
             raise

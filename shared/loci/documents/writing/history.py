@@ -2,17 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import string
-from loci.core.stores import (
-    BlobStore,
-    read_or_none,
-    stored_record,
-)
+from loci.core.stores import BlobStore, read_or_none, stored_record
 
 MOST_WRITES = 20
 """Writes that are kept for each document."""
@@ -44,24 +40,24 @@ class UndoableWrite:
     """The number of earlier writes that can still be undone after this one."""
 
 
+@dataclass(frozen=True, slots=True)
 class History:
     """The last writes of each document, by its path. Each is one blob, so a crash never leaves half of one."""
 
-    def __init__(self, blobs: BlobStore) -> None:
-        self._blobs = blobs
+    blobs: BlobStore
 
     def keep(self, owner: Owner, path: str, write: PastWrite) -> str:
         """Store the write before it is done, and return its key. If there are too many, the oldest is removed."""
-        keys = self._blobs.list(owner, _prefix(path))
+        keys = self.blobs.list(owner, _prefix(path))
         number = int(keys[-1].rpartition("/")[2]) + 1 if keys else 0
         about = {"is_new": write.before is None, "after": write.after, "at": write.at, "by": write.by}
         about |= {"move": write.move} if write.move else {}
         about |= {"before": hash_of(write.before)} if write.before is not None else {}
         content = json.dumps(about).encode() + b"\n" + (write.before or b"")
         key = f"{_prefix(path)}{number:08}"
-        self._blobs.write(owner, key, content)
+        self.blobs.write(owner, key, content)
         for old in keys[: max(0, len(keys) + 1 - MOST_WRITES)]:
-            self._blobs.remove(owner, old)
+            self.blobs.remove(owner, old)
         return key
 
     def last(self, owner: Owner, path: str, now: str | None) -> UndoableWrite | None:
@@ -69,48 +65,40 @@ class History:
 
         A write that was interrupted before it changed anything is removed here.
         """
-        keys = self._blobs.list(owner, _prefix(path))
-        while keys:
-            key = keys.pop()
-            write = read_write(self._blobs.read(owner, key))
-            if write is None:
-                continue
-            if write.after == now or hash_of(write.before) != now:
-                return UndoableWrite(key, write, len(keys))
-            self._blobs.remove(owner, key)
+        for one in self._newest_first(owner, path):
+            if one.write.after == now or hash_of(one.write.before) != now:
+                return one
+            self.blobs.remove(owner, one.key)
         return None
 
     def is_written(self, owner: Owner, path: str, now: str) -> bool:
         """True if the last write of a tool made the text of that hash."""
-        keys = self._blobs.list(owner, _prefix(path))
-        last = read_write(self._blobs.read(owner, keys[-1])) if keys else None
-        return last is not None and last.after == now
+        last = next(self._newest_first(owner, path), None)
+        return last is not None and last.write.after == now
 
     def drop(self, owner: Owner, key: str) -> None:
         """Remove a write that was undone, or that failed."""
-        self._blobs.remove(owner, key)
+        self.blobs.remove(owner, key)
 
     def of_move(self, owner: Owner, path: str, move: str) -> UndoableWrite | None:
         """The last write of that move to the document, if it is kept."""
-        keys = self._blobs.list(owner, _prefix(path))
-        for number in range(len(keys) - 1, -1, -1):
-            write = read_write(self._blobs.read(owner, keys[number]))
-            if write and write.move == move:
-                return UndoableWrite(keys[number], write, number)
-        return None
+        return next((one for one in self._newest_first(owner, path) if one.write.move == move), None)
 
     def text(self, owner: Owner, path: str, hash: str) -> bytes | None:
         """The previous text of that hash. None if it is not kept."""
-        for key in reversed(self._blobs.list(owner, _prefix(path))):
-            write = read_write(self._blobs.read(owner, key))
-            if write and hash_of(write.before) == hash:
-                return write.before
-        return None
+        texts = (one.write.before for one in self._newest_first(owner, path))
+        return next((text for text in texts if hash_of(text) == hash), None)
 
     def of(self, owner: Owner, path: str) -> list[PastWrite]:
         """The writes of a document, oldest first."""
-        read = (read_write(self._blobs.read(owner, key)) for key in self._blobs.list(owner, _prefix(path)))
-        return [one for one in read if one is not None]
+        return [one.write for one in self._newest_first(owner, path)][::-1]
+
+    def _newest_first(self, owner: Owner, path: str) -> Iterator[UndoableWrite]:
+        """The writes of a document that are not damaged."""
+        keys = self.blobs.list(owner, _prefix(path))
+        for number in range(len(keys) - 1, -1, -1):
+            if write := read_write(self.blobs.read(owner, keys[number])):
+                yield UndoableWrite(keys[number], write, number)
 
     def restore(self, owner: Owner, path: str, writes: Sequence[PastWrite]) -> None:
         """Keep the writes that are not kept yet."""
@@ -122,9 +110,9 @@ class History:
     def forget(self, owner: Owner, paths: Iterable[str]) -> None:
         """Remove all previous texts of these documents."""
         gone = {_prefix(path) for path in paths}
-        for key in self._blobs.list(owner, FOLDER) if gone else ():
+        for key in self.blobs.list(owner, FOLDER) if gone else ():
             if f"{key.rpartition('/')[0]}/" in gone:
-                self._blobs.remove(owner, key)
+                self.blobs.remove(owner, key)
 
 
 def hash_of(content: bytes | None) -> str | None:
@@ -139,8 +127,9 @@ def _prefix(path: str) -> str:
 def read_write(content: bytes) -> PastWrite | None:
     """The write that a blob keeps. None if the blob is damaged."""
     head, _, text = content.partition(b"\n")
+    record = stored_record("", head, "", None)
     write = read_or_none(
-        stored_record("", head, "", None),
+        record,
         lambda one: PastWrite(
             None if one.value["is_new"] else text,
             string(one.value["after"]),
@@ -149,5 +138,4 @@ def read_write(content: bytes) -> PastWrite | None:
             None if one.value.get("move") is None else string(one.value["move"]),
         ),
     )
-    kept = stored_record("", head, "", None).value.get("before")  # older versions did not keep the hash
-    return write if kept in (None, hash_of(text)) else None
+    return write if record.value.get("before") in (None, hash_of(text)) else None  # the first ones had no hash

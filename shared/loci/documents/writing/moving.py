@@ -4,16 +4,15 @@ What is to be done is kept first. If the move is interrupted, the next start or 
 cannot be written, all of it is taken back. Each step can be done twice, and acts on the texts as they are then.
 """
 
-import json
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+
+from pydantic import TypeAdapter
 
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import random_id
-from loci.core.json import iso
 from loci.core.stores import ABSENT, BlobStore, WriteLocks
 from loci.documents.catalog import Catalog
 from loci.documents.content.encodings import require_text
@@ -25,12 +24,11 @@ from loci.documents.graph.graph import Graph
 from loci.documents.graph.graphs import Graphs
 from loci.documents.graph.link_resolution import DocumentNames
 from loci.documents.ingest.index_writer import IndexWriter
+from loci.documents.vacant_paths import Deletions
 from loci.documents.writing.authoring import missing
-from loci.documents.writing.deletions import Deletions
 from loci.documents.writing.history import History, PastWrite, hash_of
 from loci.documents.writing.relinking import NewTargets, Relinking, last_name, last_names, relinked
-from loci.documents.writing.write_journal import UnfinishedWrite
-from loci.documents.writing.write_recovery import WriteRecovery
+from loci.documents.writing.write_recovery import UnfinishedWrite, WriteRecovery
 from loci.documents.writing.write_targets import WriteTarget, WriteTargets
 
 LOCK = "_moves"
@@ -41,7 +39,6 @@ MOST_LINKING = 500
 """Documents that one move may change."""
 TRIES = 5
 """For a document that an editor writes at the same moment."""
-
 
 Rows = list[tuple[Style, str, str]]
 """The new targets of a document's links: their style, the target as it was written, and the new one."""
@@ -75,6 +72,9 @@ class MovePlan:
     """True: it is being taken back."""
 
 
+PLANS = TypeAdapter(MovePlan)
+
+
 @dataclass(frozen=True, slots=True)
 class MovedDocument:
     """A document after its move."""
@@ -89,69 +89,61 @@ class MovedDocument:
     unfinished: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
 class Moves:
     """Moves documents and takes moves back, one at a time for each owner."""
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        writer: IndexWriter,
-        graphs: Graphs,
-        blobs: BlobStore,
-        locks: WriteLocks,
-        targets: WriteTargets,
-        recovery: WriteRecovery,
-        deletions: Deletions,
-        clock: Callable[[], float],
-    ) -> None:
-        self._catalog = catalog
-        self._writer = writer
-        self._graphs = graphs
-        self._blobs = blobs
-        self._locks = locks
-        self._targets = targets
-        self._recovery = recovery
-        self._deletions = deletions
-        self._clock = clock
-        self._history = History(blobs)
+    catalog: Catalog
+    writer: IndexWriter
+    graphs: Graphs
+    blobs: BlobStore
+    locks: WriteLocks
+    targets: WriteTargets
+    recovery: WriteRecovery
+
+    @property
+    def history(self) -> History:
+        return History(self.blobs)
 
     def move(self, owner: Owner, name: str, to: str, *, expect: str | None) -> MovedDocument:
         """Move the document and rewrite links. `expect` is the hash that it must have now."""
-        source, goal = self._targets.find_itself(owner, name), self._targets.find_itself(owner, to)
+        source, goal = self.targets.find_itself(owner, name), self.targets.find_itself(owner, to)
         with self._alone(owner):
-            content = self._recovery.stored_text(owner, source).read()
+            content = self.recovery.read(owner, source)
             if content is None:
                 raise missing(source.place)
-            self._recovery.expect_whole(owner, source, content)
+            self.recovery.expect_whole(owner, source, content)
             require_text(source.place, content)
             if expect not in (None, hash_of(content)):
                 raise Conflict(
                     f"{source.place} has changed since it had that hash; its hash is now {hash_of(content)}",
                     "Read it again, then decide, and pass the new hash",
                 )
-            is_there = self._recovery.stored_text(owner, goal).read() is not None
-            if is_there or goal.path == source.path or self._catalog.find(owner, goal.path).document:
+            is_there = self.recovery.read(owner, goal) is not None
+            if is_there or goal.path == source.path or self.catalog.find(owner, goal.path).document:
                 raise _already_there(goal)
             plan = self._plan(owner, source, goal, content)
             try:
-                unfinished = self._carry_out(owner, plan)
+                return self._carry_out(owner, plan)
             except Unavailable as error:
                 advice = "The next write or the next start finishes the move: do not repeat it"
                 raise Unavailable(f"The move is not complete yet: {error.what}", advice, code=error.code) from None
-        return self._moved(owner, plan, source, goal, unfinished)
 
     def find(self, owner: Owner, id: str, path: str) -> MovePlan | None:
         """The plan of the move, if the path is its old or its new one."""
-        plan = self._kept(owner, id)
-        return plan if plan and path in (plan.source.path, plan.goal.path) else None
+        try:
+            plan = PLANS.validate_json(self.blobs.read(owner, f"{FOLDER}{id}"))
+        except NotFound:
+            return None
+        return plan if path in (plan.source.path, plan.goal.path) else None
 
     def take_back(self, owner: Owner, plan: MovePlan, *, expect: str | None) -> MovedDocument:
         """Take back a move that is done. `expect` is the hash of the document now, if it changed since the move."""
         with self._alone(owner):
             source, goal = self._target(owner, plan.source), self._target(owner, plan.goal)
-            if self._recovery.stored_text(owner, source).read() is not None:
+            if self.recovery.read(owner, source) is not None:
                 raise _already_there(source)
-            now = self._recovery.stored_text(owner, goal).read()
+            now = self.recovery.read(owner, goal)
             if now is None:
                 advice = f"Bring it back first, with undo_write(path={goal.path!r})"
                 raise NotFound(f"{goal.place} no longer exists", advice, code="DOCUMENT_GONE")
@@ -162,47 +154,41 @@ class Moves:
                 )
             for place, _ in plan.linking:
                 with suppress(NotFound):
-                    text = self._recovery.stored_text(owner, self._target(owner, place))
+                    text = self.recovery.stored_text(owner, self._target(owner, place))
                     if text.read() is not None:
                         text.stamp()  # Refused now, not halfway, if the file is write-protected
-            unfinished = self._carry_out(owner, replace(plan, is_back=True))
-        return self._moved(owner, plan, goal, source, unfinished)
+            return self._carry_out(owner, replace(plan, is_back=True))
 
     def finish(self, owner: Owner, note: UnfinishedWrite) -> bool:
         """Finish or take back an interrupted move. False if another process does it now."""
-        with self._locks.take(owner, LOCK, 0) as is_alone:
-            if not is_alone or not self._recovery.journal.is_unfinished(owner, note):
+        with self.locks.take(owner, LOCK, 0) as is_alone:
+            if not is_alone or not self.recovery.journal.is_unfinished(owner, note):
                 return False
-            if plan := self._kept(owner, note.move or ""):
+            if plan := self.find(owner, note.move or "", note.path):
                 with suppress(Refused, NotFound):  # it was taken back
-                    self._back(owner, plan) if plan.is_back else self._forward(owner, plan)
-            self._recovery.journal.end(owner, note)
+                    self._steps(owner, plan)
+            self.recovery.journal.end(owner, note)
             return True
-
-    def _moved(
-        self, owner: Owner, plan: MovePlan, source: WriteTarget, goal: WriteTarget, unfinished: str | None
-    ) -> MovedDocument:
-        document = self._catalog.find(owner, goal.path).document
-        hash = hash_of(self._recovery.stored_text(owner, goal).read()) or plan.after
-        return MovedDocument(source, goal, document, hash, tuple(one.path for one, _ in plan.linking), unfinished)
 
     def _plan(self, owner: Owner, source: WriteTarget, goal: WriteTarget, content: bytes) -> MovePlan:
         """Find the documents with links that would lead elsewhere. `Refused` if a link cannot be written anew."""
-        old = self._recovery.index(owner, source)
+        old = self.recovery.index(owner, source)
         if old is None:
             raise Refused(f"{source.place} is just being changed", "Try again", code="BUSY")
-        graph = self._graphs.of(owner)
-        id, root = self._catalog.find(owner, goal.path).id, goal.root and goal.root.id
-        draft = self._writer.draft(id, goal.path, root, content, ABSENT)
+        graph = self.graphs.of(owner)
+        id, root = self.catalog.find(owner, goal.path).id, goal.root and goal.root.id
+        draft = self.writer.draft(id, goal.path, root, content, ABSENT)
         new, own_aliases = replace(draft.document, former=()), draft.mentions.aliases
         aliases = {one: said.aliases for one, said in graph.source.written.items()} | {id: own_aliases}
         others = [one for one in graph.documents.values() if one.id != old.id]
+        paths = {one.id: one.path for one in others}
         relinking = Relinking(
             DocumentNames((*others, old), aliases | {old.id: own_aliases}),
             DocumentNames((*others, new), aliases),
             old,
             new,
-            {one.id: one.path for one in others},
+            paths | {id: old.path},
+            paths | {id: goal.path},
         )
         own = relinking.new_targets(old.written_at or old.path, new.path, content)
         found = list(_touched(graph, relinking, own_aliases))
@@ -225,13 +211,13 @@ class Moves:
 
     def _linking(self, owner: Owner, relinking: Relinking, found: list[Document]) -> Iterator[tuple[Place, Rows]]:
         for one in found:
-            target = self._targets.at(owner, one.path, one.root)
-            text = target and self._recovery.stored_text(owner, target)
+            target = self.targets.at(owner, one.path, one.root)
+            text = target and self.recovery.stored_text(owner, target)
             content = text and text.read()
             if not target or not text or content is None:
                 continue
             try:
-                self._recovery.expect_whole(owner, target, content)
+                self.recovery.expect_whole(owner, target, content)
                 new = relinking.new_targets(one.written_at or one.path, one.path, content)
                 text.stamp()  # Refused now, not halfway, if the file is write-protected
             except Refused as error:
@@ -240,42 +226,46 @@ class Moves:
             if new:
                 yield Place(one.path, one.root), _rows(new)
 
-    def _carry_out(self, owner: Owner, plan: MovePlan) -> str | None:
-        """Keep the plan and do what it says; return what could not be indexed."""
+    def _carry_out(self, owner: Owner, plan: MovePlan) -> MovedDocument:
+        """Keep the plan and do what it says."""
         self._keep(owner, plan)
-        note = self._recovery.journal.begin(owner, plan.goal.path, plan.goal.root, plan.id)
+        note = self.recovery.journal.begin(owner, plan.goal.path, plan.goal.root, plan.id)
         try:
-            unfinished = self._back(owner, plan) if plan.is_back else self._forward(owner, plan)
+            unfinished = self._steps(owner, plan)
         except (Refused, NotFound):  # it was taken back
-            self._recovery.journal.end(owner, note)
+            self.recovery.journal.end(owner, note)
             raise
-        self._recovery.journal.end(owner, note)
-        return unfinished
+        self.recovery.journal.end(owner, note)
+        ends = [self._target(owner, place) for place in (plan.source, plan.goal)]
+        source, goal = reversed(ends) if plan.is_back else ends
+        document = self.catalog.find(owner, goal.path).document
+        hash = hash_of(self.recovery.read(owner, goal)) or plan.after
+        return MovedDocument(source, goal, document, hash, tuple(one.path for one, _ in plan.linking), unfinished)
 
-    def _forward(self, owner: Owner, plan: MovePlan) -> str | None:
-        """Do what is left of the move. If a text cannot be written, take all back."""
+    def _steps(self, owner: Owner, plan: MovePlan) -> str | None:
+        """Do what is left of the move, or of taking it back; return what could not be indexed.
+
+        If a text cannot be written, take all back. A document that cannot be written then keeps its new links.
+        """
+        unfinished: list[str | None] = []
         try:
-            unfinished = [self._move_text(owner, plan)]
-            for place, new in plan.linking:
-                unfinished.append(self._relink(owner, place, new, plan.id))
+            if not plan.is_back:
+                unfinished.append(self._move_text(owner, plan))
+                unfinished += [self._relink(owner, place, new, plan) for place, new in plan.linking]
+                return next(filter(None, unfinished), None)
         except (Refused, NotFound):
             plan = replace(plan, is_back=True)
             self._keep(owner, plan)
-            self._back(owner, plan)
+            self._steps(owner, plan)
             raise
-        return next(filter(None, unfinished), None)
-
-    def _back(self, owner: Owner, plan: MovePlan) -> str | None:
-        """Do what is left to take the move back. A document that cannot be written keeps its new links."""
-        unfinished: list[str | None] = []
         for place, new in reversed(plan.linking):
             with suppress(Refused, NotFound):
-                unfinished.append(self._link_back(owner, place, new, plan.id))
+                unfinished.append(self._relink(owner, place, new, plan))
         unfinished.append(self._move_text(owner, plan))
         for place in (plan.source, plan.goal):
-            while write := self._history.of_move(owner, place.path, plan.id):
-                self._history.drop(owner, write.key)
-        self._blobs.remove(owner, f"{FOLDER}{plan.id}")
+            while write := self.history.of_move(owner, place.path, plan.id):
+                self.history.drop(owner, write.key)
+        self.blobs.remove(owner, f"{FOLDER}{plan.id}")
         return next(filter(None, unfinished), None)
 
     def _move_text(self, owner: Owner, plan: MovePlan) -> str | None:
@@ -283,12 +273,15 @@ class Moves:
         source, goal = self._target(owner, plan.source), self._target(owner, plan.goal)
         former = plan.former if plan.is_back else (source.path, *(one for one in plan.former if one != goal.path))
         here, to = (goal, source) if plan.is_back else (source, goal)
-        with self._both(owner, source, goal):
-            old, new = self._recovery.stored_text(owner, here), self._recovery.stored_text(owner, to)
+        by_lock = {lock_name(one.path): one for one in (source, goal)}
+        with ExitStack() as locks:
+            for name in sorted(by_lock):  # in one order, so that two never wait for each other
+                locks.enter_context(self.recovery.locked(owner, by_lock[name]))
+            old, new = self.recovery.stored_text(owner, here), self.recovery.stored_text(owner, to)
             now, there = old.read(), new.read()
             if now is None:
-                self._recovery.index(owner, here)
-                self._recovery.index(owner, to, former=former)
+                self.recovery.index(owner, here)
+                self.recovery.index(owner, to, former=former)
                 return None
             if plan.is_back and there is not None and hash_of(now) != plan.after:
                 return None  # somebody else's document
@@ -301,73 +294,60 @@ class Moves:
                 content, stamp = self._content(owner, plan, now), old.stamp()
                 if not plan.is_back:
                     self._note(owner, goal.path, None, content, plan.id)
-                done = self._recovery.write(owner, to, lambda text: text.write(content, None, stamp), former)
-                unfinished = done.unfinished
+                put = self.recovery.write(owner, to, None, content, former=former, stamp=stamp)
+                unfinished = put.unfinished
             if not plan.is_back:
-                if document := self._catalog.find(owner, source.path).document:
-                    self._deletions.note(owner, document, iso(self._clock()))
+                if document := self.catalog.find(owner, source.path).document:
+                    Deletions(self.catalog.records).note(owner, document, self.writer.now())
                 self._note(owner, source.path, now, None, plan.id)
-            done = self._recovery.write(owner, here, lambda text: text.remove(now))
+            done = self.recovery.write(owner, here, now, None)
             return unfinished or done.unfinished
 
     def _content(self, owner: Owner, plan: MovePlan, now: bytes) -> bytes:
         """The text of the document at the other place. A text that did not change since comes back byte for byte."""
         if not plan.is_back:
             return relinked(plan.goal.path, now, _targets(plan.own))
-        kept = self._history.of_move(owner, plan.source.path, plan.id)
+        kept = self.history.of_move(owner, plan.source.path, plan.id)
         if kept and kept.write.before is not None and hash_of(now) == plan.after:
             return kept.write.before
         return relinked(plan.source.path, now, _targets(plan.own, is_back=True))
 
-    def _relink(self, owner: Owner, place: Place, new: Rows, move: str) -> str | None:
-        """Rewrite the links of a document as it is now."""
-        target = self._target(owner, place)
-        with self._recovery.locked(owner, target):
+    def _relink(self, owner: Owner, place: Place, new: Rows, plan: MovePlan) -> str | None:
+        """Rewrite the links of a document as it is now, or put back its text from before the move.
+
+        If the document changed since, only its links are put back.
+        """
+        target, targets = self._target(owner, place), _targets(new, is_back=plan.is_back)
+        with self.recovery.locked(owner, target):
             for left in reversed(range(TRIES)):
-                now = self._recovery.stored_text(owner, target).read()
-                after = None if now is None else relinked(place.path, now, _targets(new))
-                if now is None or after is None or after == now:
-                    break
+                now = self.recovery.read(owner, target)
+                last = self.history.of_move(owner, place.path, plan.id) if plan.is_back else None
+                if now is None or (plan.is_back and last is None):
+                    return None
+                previous = last.write.before if last else None
+                if last and previous is not None and hash_of(now) == last.write.after:
+                    done = self.recovery.write(owner, target, now, previous)
+                    self.history.drop(owner, last.key)
+                    return done.unfinished
+                after = relinked(place.path, now, targets)
+                if now in (previous, after):
+                    return None
+                key = self._note(owner, place.path, now, after, None if plan.is_back else plan.id)
                 try:
-                    return self._replace(owner, target, now, after, move)
-                except Conflict:
-                    if not left:
+                    return self.recovery.write(owner, target, now, after).unfinished
+                except Refused as error:
+                    self.history.drop(owner, key)
+                    if not left or not isinstance(error, Conflict):  # an editor wrote it meanwhile
                         raise
         return None
 
-    def _link_back(self, owner: Owner, place: Place, new: Rows, move: str) -> str | None:
-        """Put back the text from before the move; if the document changed since, only its links."""
-        target = self._target(owner, place)
-        with self._recovery.locked(owner, target):
-            now = self._recovery.stored_text(owner, target).read()
-            last = self._history.of_move(owner, place.path, move)
-            if now is None or last is None:
-                return None
-            previous = last.write.before
-            if previous is not None and hash_of(now) == last.write.after:
-                done = self._recovery.write(owner, target, lambda text: text.write(previous, now))
-                self._history.drop(owner, last.key)
-                return done.unfinished
-            after = now if now == previous else relinked(place.path, now, _targets(new, is_back=True))
-            return None if after == now else self._replace(owner, target, now, after)
-
-    def _replace(
-        self, owner: Owner, target: WriteTarget, now: bytes, after: bytes, move: str | None = None
-    ) -> str | None:
-        key = self._note(owner, target.path, now, after, move)
-        try:
-            return self._recovery.write(owner, target, lambda text: text.write(after, now)).unfinished
-        except Refused:
-            self._history.drop(owner, key)
-            raise
-
     def _note(self, owner: Owner, path: str, before: bytes | None, after: bytes | None, move: str | None) -> str:
-        write = PastWrite(before, hash_of(after) or "", iso(self._clock()), BY, move)
-        return self._history.keep(owner, path, write)
+        write = PastWrite(before, hash_of(after) or "", self.writer.now(), BY, move)
+        return self.history.keep(owner, path, write)
 
     def _target(self, owner: Owner, place: Place) -> WriteTarget:
         """The target of a place. `NotFound` if its root is no longer known."""
-        target = self._targets.at(owner, place.path, place.root)
+        target = self.targets.at(owner, place.path, place.root)
         if target is None:
             advice = "Ingest it again with: loci ingest FOLDER"
             raise NotFound(f"Loci no longer knows the folder of {place.path}", advice, code="ROOT_NOT_FOUND")
@@ -375,35 +355,14 @@ class Moves:
 
     @contextmanager
     def _alone(self, owner: Owner) -> Generator[None]:
-        with self._locks.take(owner, LOCK, LOCK_WAIT_SECONDS) as is_alone:
+        with self.locks.take(owner, LOCK, LOCK_WAIT_SECONDS) as is_alone:
             if not is_alone:
                 raise Refused("Another document is being moved", "Try again in a minute", code="BUSY")
             yield
 
-    @contextmanager
-    def _both(self, owner: Owner, *targets: WriteTarget) -> Generator[None]:
-        """Hold the locks of both documents, always in the same order."""
-        first, second = sorted(targets, key=lambda one: lock_name(one.path))
-        with self._recovery.locked(owner, first):
-            if lock_name(first.path) == lock_name(second.path):
-                yield
-                return
-            with self._recovery.locked(owner, second):
-                yield
-
     def _keep(self, owner: Owner, plan: MovePlan) -> None:
         """Store the plan, until the move is taken back."""
-        self._blobs.write(owner, f"{FOLDER}{plan.id}", json.dumps(asdict(plan)).encode())
-
-    def _kept(self, owner: Owner, id: str) -> MovePlan | None:
-        try:
-            value: dict[str, Any] = json.loads(self._blobs.read(owner, f"{FOLDER}{id}"))
-        except NotFound:
-            return None
-        value["source"], value["goal"] = Place(**value["source"]), Place(**value["goal"])
-        value["former"] = tuple(value["former"])
-        value["linking"] = tuple((Place(**place), rows) for place, rows in value["linking"])
-        return MovePlan(**value)
+        self.blobs.write(owner, f"{FOLDER}{plan.id}", PLANS.dump_json(plan))
 
 
 def _touched(graph: Graph, relinking: Relinking, aliases: tuple[str, ...]) -> Iterator[Document]:

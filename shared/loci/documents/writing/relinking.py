@@ -28,8 +28,10 @@ class Relinking:
     after: DocumentNames
     old: Document
     new: Document
+    paths_before: Mapping[str, str]
+    """The path of each document, by its id after the move."""
     paths: Mapping[str, str]
-    """The path of each document, by id."""
+    """The path of each document after the move."""
 
     def new_targets(self, source_before: str, source_after: str, content: bytes) -> NewTargets:
         """The new targets for the links of a document with this text, which has the path `source_after` then.
@@ -64,8 +66,7 @@ class Relinking:
         if now is None or now.document != meant:
             return False
         is_moved, target = meant == self.new.id, place.target.replace("\\", "/")
-        path_after = self._path(meant)
-        path_before = self.old.path if is_moved else path_after
+        path_before, path_after = self.paths_before[meant], self.paths[meant]
         if place.style == "path" and _is_relative(source_before, target, path_before):
             return _is_relative(source_after, target, path_after)
         if place.style == "path" or "/" in target:
@@ -74,9 +75,6 @@ class Relinking:
             return not is_moved or f"/{normal_path(path_after)}".endswith(f"/{normal_path(target)}")
         stems = [normal_path(posixpath.basename(one)) for one in (path_before, path_after)]
         return normal_path(target) != stems[0] or stems[0] == stems[1]
-
-    def _path(self, id: str) -> str:
-        return self.new.path if id == self.new.id else self.paths[id]
 
     def _spelled(
         self, source_before: str, source: str, place: LinkPlace, meant: str, taken: set[tuple[Style, str]]
@@ -92,7 +90,7 @@ class Relinking:
             if is_clear and ((place.style, written) not in taken):
                 return written
         raise Refused(
-            f"The link to {place.target} in {source} cannot name {self._path(meant)}",
+            f"The link to {place.target} in {source} cannot name {self.paths[meant]}",
             "Choose a path that no other document has, without [ ] | # ^ and backslash",
             code="BAD_PATH",
         )
@@ -100,7 +98,7 @@ class Relinking:
     def _candidates(self, source_before: str, source: str, place: LinkPlace, meant: str) -> Iterator[tuple[str, bool]]:
         """The targets to try, best first, each with True if other documents may have the same name."""
         target = place.target.replace("\\", "/")
-        path = self._path(meant)
+        path = self.paths[meant]
         stem, suffix = posixpath.splitext(path)
         if suffix.lower() == ".md" and posixpath.splitext(target)[1].lower() not in SUFFIXES:
             path = stem
@@ -112,8 +110,9 @@ class Relinking:
         if rooted:
             yield f"/{below}", True
         if place.style == "path":
-            is_below = _is_at(source_before, f"/{target}", self._before(meant)) and not target.startswith(".")
-            is_relative = _is_relative(source_before, target, self._before(meant))
+            before = self.paths_before[meant]
+            is_below = _is_at(source_before, f"/{target}", before) and not target.startswith(".")
+            is_relative = _is_relative(source_before, target, before)
             if is_below and not is_relative and not rooted:
                 yield below, True
             yield relative, True
@@ -124,9 +123,6 @@ class Relinking:
         yield below, True
         yield f"/{below}", True
         yield path, True
-
-    def _before(self, meant: str) -> str:
-        return self.old.path if meant == self.new.id else self.paths[meant]
 
 
 def relinked(path: str, content: bytes, new: NewTargets) -> bytes:

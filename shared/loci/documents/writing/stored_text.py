@@ -1,7 +1,6 @@
 """The place where a document's text is kept, a file or a blob: read, and safely written."""
 
 import os
-import re
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -12,13 +11,11 @@ from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
 from loci.core.stores import BlobStore
-from loci.core.whole_files import FILE, FOLDER, hold, open_folder
+from loci.core.whole_files import FILE, FOLDER, open_folder
 from loci.documents.document import Root
 from loci.documents.ingest import local_files
 from loci.documents.ingest.local_files import blob_key
 
-SCRATCH = re.compile(r"\.loci-[0-9a-f]{1,32}\.tmp")
-"""The names of the files that a write makes first. A crash may leave one beside a document."""
 OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -37,6 +34,10 @@ class FileText:
     root: Root
     path: str
 
+    @property
+    def file(self) -> str:
+        return local_files.file_of(self.path, self.root)
+
     def read(self) -> bytes | None:
         """The text. None if there is no file."""
         try:
@@ -45,31 +46,36 @@ class FileText:
             return None
 
     def stamp(self) -> FileStamp | None:
-        """The stamp that the file is to keep through a move."""
-        with self._with_reason(), self._opened(make=False) as (folder, name):
-            mode = _mode(name, folder)
-            return FileStamp(mode, os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime_ns)
+        """The stamp that the file is to keep through a move. `Refused` if it is write-protected."""
+        with self._opened() as (folder, name):
+            return _stamp(name, folder)
 
     def write(self, content: bytes, before: bytes | None, stamp: FileStamp | None = None) -> None:
         """Replace `before` (None: no file) by the content. `Conflict` if the file says something else by now."""
-        with self._with_reason(), self._opened(make=True) as (folder, name):
-            mode = (stamp and stamp.mode) if before is None else _mode(name, folder)
+        with self._opened(make=True) as (folder, name):
+            kept = stamp if before is None else _stamp(name, folder)
             scratch = f"{self._scratch()}{random_id()}.tmp"
             try:
                 with os.fdopen(os.open(scratch, OPEN_NEW, 0o666, dir_fd=folder), "wb") as file:
-                    hold(file.fileno())
                     file.write(content)
-                    if mode is not None:
-                        os.fchmod(file.fileno(), mode)
+                    if kept:
+                        os.fchmod(file.fileno(), kept.mode)
                     file.flush()
                     if stamp:
                         os.utime(file.fileno(), ns=(stamp.changed_ns, stamp.changed_ns))
                     os.fsync(file.fileno())
                 self._expect(name, folder, before)  # as late as possible: editors take no locks
-                if before is None:
-                    self._create(scratch, name, folder)
-                else:
-                    os.rename(scratch, name, src_dir_fd=folder, dst_dir_fd=folder)
+                try:
+                    if before is None:
+                        os.link(scratch, name, src_dir_fd=folder, dst_dir_fd=folder)
+                    else:
+                        os.rename(scratch, name, src_dir_fd=folder, dst_dir_fd=folder)
+                except FileExistsError:
+                    raise _changed(self.path) from None
+                except OSError:
+                    if before is not None:
+                        raise
+                    os.rename(scratch, name, src_dir_fd=folder, dst_dir_fd=folder)  # this file system has no links
             finally:
                 with suppress(FileNotFoundError):
                     os.unlink(scratch, dir_fd=folder)
@@ -77,15 +83,15 @@ class FileText:
 
     def remove(self, before: bytes) -> None:
         """Remove the file. `Conflict` if it says something else than `before`."""
-        with self._with_reason(), self._opened(make=False) as (folder, name):
-            _mode(name, folder)
+        with self._opened() as (folder, name):
+            _stamp(name, folder)
             self._expect(name, folder, before)
             os.unlink(name, dir_fd=folder)
             os.fsync(folder)
 
     def clear(self) -> None:
         """Remove the temp files that killed writes of this text left. The caller holds its write lock."""
-        with suppress(OSError), self._opened(make=False) as (folder, _):
+        with suppress(Refused), self._opened() as (folder, _):
             for name in os.listdir(folder):  # noqa: PTH208 (an opened folder)
                 if name.startswith(self._scratch()):
                     os.unlink(name, dir_fd=folder)
@@ -95,11 +101,15 @@ class FileText:
         return f".loci-{content_id(self.path, length=16)}"
 
     @contextmanager
-    def _opened(self, *, make: bool) -> Generator[tuple[int, str]]:
-        """The file's folder, opened part by part so that no link leads elsewhere, and the file's name."""
+    def _opened(self, *, make: bool = False) -> Generator[tuple[int, str]]:
+        """The file's folder, opened part by part so that no link leads elsewhere, and the file's name.
+
+        An error of the file system becomes one that names the file and the reason.
+        """
         *above, name = local_files.below_root(self.path).split("/")
-        folder = open_folder(self.root.folder)
+        folder: int | None = None
         try:
+            folder = open_folder(self.root.folder)
             for part in above:
                 if make:
                     with suppress(FileExistsError):
@@ -108,8 +118,17 @@ class FileText:
                 os.close(folder)
                 folder = below
             yield folder, name
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) and os.path.isdir(self.root.folder):  # noqa: PTH112
+                raise _changed(self.path) from None
+            if told := disk_error(error, self.file):
+                raise Refused(told.what, told.resolution, code=told.code) from error  # nothing was written
+            advice = "Correct its permissions, or choose another path"
+            what = f"{self.file} cannot be written ({error.strerror})"
+            raise Refused(what, advice, code="FILE_UNWRITABLE") from error
         finally:
-            os.close(folder)
+            if folder is not None:
+                os.close(folder)
 
     def _expect(self, name: str, folder: int, before: bytes | None) -> None:
         try:
@@ -119,30 +138,6 @@ class FileText:
             now = None
         if now != before:
             raise _changed(self.path)
-
-    def _create(self, scratch: str, name: str, folder: int) -> None:
-        try:
-            os.link(scratch, name, src_dir_fd=folder, dst_dir_fd=folder)
-        except FileExistsError:
-            raise _changed(self.path) from None
-        except OSError:  # this file system has no links
-            os.rename(scratch, name, src_dir_fd=folder, dst_dir_fd=folder)
-
-    @contextmanager
-    def _with_reason(self) -> Generator[None]:
-        """Turn an error of the file system into one that names the file and the reason."""
-        try:
-            yield
-        except OSError as error:
-            if isinstance(error, FileNotFoundError) and os.path.isdir(self.root.folder):  # noqa: PTH112
-                raise _changed(self.path) from None
-            if told := disk_error(error, f"{self.root.folder}/{local_files.below_root(self.path)}"):
-                raise Refused(told.what, told.resolution, code=told.code) from error  # nothing was written
-            raise Refused(
-                f"{self.root.folder}/{local_files.below_root(self.path)} cannot be written ({error.strerror})",
-                "Correct its permissions, or choose another path",
-                code="FILE_UNWRITABLE",
-            ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,11 +182,12 @@ class BlobText:
 StoredText = FileText | BlobText
 
 
-def _mode(name: str, folder: int) -> int:
+def _stamp(name: str, folder: int) -> FileStamp:
+    """The stamp of a file that may be written."""
     found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     if not os.access(name, os.W_OK, dir_fd=folder):
         raise PermissionError(0, "it is write-protected")
-    return stat.S_IMODE(found.st_mode)
+    return FileStamp(stat.S_IMODE(found.st_mode), found.st_mtime_ns)
 
 
 def _changed(path: str) -> Conflict:

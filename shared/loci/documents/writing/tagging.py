@@ -22,6 +22,9 @@ UNQUOTED = re.compile(r"[^\W\d_][\w/.-]*")
 # Some YAML readers take these words for other values than strings.
 YAML_KEYWORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 
+Replacement = tuple[int, int, str]
+"""The first position of a part of a text, its end, and the new text for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class TaggedText:
@@ -32,15 +35,6 @@ class TaggedText:
     """Tags that it did not have."""
     is_merged: bool
     """True if they joined tags that were there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Replacement:
-    """A new text for the part of a text from `start` to `end`."""
-
-    start: int
-    end: int
-    new: str
 
 
 def tagged(path: str, content: bytes, tags: Sequence[str]) -> TaggedText:
@@ -78,8 +72,8 @@ def _candidates(path: str, content: RawText, tags: Sequence[str]) -> Iterator[tu
     if matter.lines and not matter.problem:
         begin = len(content.lines[0]) + 1
         if field := _in_front_matter("\n".join(content.lines[1 : matter.lines - 1]), tags):
-            start, end = content.position(begin + field.start), content.position(begin + field.end)
-            yield content.replace(start, end, field.new), True
+            start, end, new = field
+            yield content.replace(content.position(begin + start), content.position(begin + end), new), True
     text = _blanked(path, content, matter.lines)
     of_tags = [one for one in comments(text) if TAGS_COMMENT.fullmatch(one.inner)]
     for comment in reversed(of_tags[-MOST_PLACES:]):
@@ -148,20 +142,20 @@ def _in_value(text: str, value: yaml.Node, tags: Sequence[str]) -> Replacement |
         items = cast("list[yaml.Node]", value.value)
         if value.flow_style:
             at = items[-1].end_mark.index if items else begin + 1
-            return Replacement(at, at, (", " if items else "") + ", ".join(written))
+            return (at, at, (", " if items else "") + ", ".join(written))
         last = items[-1]
         if not isinstance(last, yaml.ScalarNode) or last.style in ("|", ">"):
             return None
         at = text.find("\n", last.end_mark.index)
         at = len(text) if at < 0 else at
-        return Replacement(at, at, "".join(f"\n{' ' * value.start_mark.column}- {one}" for one in written))
+        return (at, at, "".join(f"\n{' ' * value.start_mark.column}- {one}" for one in written))
     if not isinstance(value, yaml.ScalarNode) or value.style in ("|", ">"):
         return None
     if value.style is None and value.value in ABSENT:
         space = " " if text[begin - 1 : begin] == ":" else ""
-        return Replacement(begin, end, f"{space}[{', '.join(written)}]")
+        return (begin, end, f"{space}[{', '.join(written)}]")
     at = end - 1 if value.style else end
-    return Replacement(at, at, "".join(f", {tag}" for tag in tags))
+    return (at, at, "".join(f", {tag}" for tag in tags))
 
 
 def _as_yaml(tag: str) -> str:

@@ -4,20 +4,131 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
-from loci.core.errors import Damaged, LociError, Refused, Unavailable
+from loci.core.errors import Damaged, LociError, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
-from loci.core.stores import BlobStore, WriteLocks
+from loci.core.ids import content_id
+from loci.core.json import JsonObject, string
+from loci.core.stores import CONTENT_DAMAGED, BlobStore, Record, RecordStore, WriteLocks, every, readable
 from loci.documents.catalog import Catalog
 from loci.documents.document import LOCK_WAIT_SECONDS, Document
 from loci.documents.document_ids import lock_name
 from loci.documents.graph.own_links import OwnLinks
 from loci.documents.ingest.index_writer import IndexWriter
-from loci.documents.writing.deletions import Deletions
-from loci.documents.writing.history import hash_of
-from loci.documents.writing.stored_text import BlobText, FileText, StoredText
-from loci.documents.writing.whole_texts import WholeTexts
-from loci.documents.writing.write_journal import UnfinishedWrite, WriteJournal
+from loci.documents.ingest.local_files import blob_key
+from loci.documents.vacant_paths import Deletions
+from loci.documents.writing.history import History, hash_of
+from loci.documents.writing.stored_text import BlobText, FileStamp, FileText, StoredText
 from loci.documents.writing.write_targets import WriteTarget, WriteTargets
+
+UNFINISHED = "unfinished"
+ATTEMPTS = 10
+"""To read a text that others keep writing."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedWrite:
+    """The note that a document is being written: it is made before, and removed after it."""
+
+    path: str
+    root: str | None
+    """The id of the root that its file lies in. None: its text is a blob."""
+    move: str | None = None
+    """The id of the move to this path. It is finished as a whole."""
+
+    @property
+    def key(self) -> str:
+        return content_id(f"move {self.move}" if self.move else self.path, length=32)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteJournal:
+    """The unfinished writes of each owner."""
+
+    records: RecordStore
+
+    def begin(self, owner: Owner, path: str, root: str | None, move: str | None = None) -> UnfinishedWrite:
+        """Note that the document is going to be written, or moved."""
+        write = UnfinishedWrite(path, root, move)
+        value: JsonObject = {"path": path, "root": root, **({"move": move} if move else {})}
+        self.records.put(owner, UNFINISHED, write.key, value)
+        return write
+
+    def end(self, owner: Owner, write: UnfinishedWrite) -> None:
+        """Remove the note: the write is finished, or it has failed without changing anything."""
+        self.records.remove(owner, UNFINISHED, write.key)
+
+    def is_unfinished(self, owner: Owner, write: UnfinishedWrite) -> bool:
+        """True if the document still has a note."""
+        return self.records.get(owner, UNFINISHED, write.key) is not None
+
+    def unfinished(self, owner: Owner) -> list[UnfinishedWrite]:
+        """All writes that are not finished."""
+        return list(readable(every(self.records, owner, UNFINISHED), unfinished_write))
+
+
+def unfinished_write(record: Record) -> UnfinishedWrite:
+    """The unfinished write of a record."""
+    root, move = record.value["root"], record.value.get("move")
+    return UnfinishedWrite(
+        string(record.value["path"]), None if root is None else string(root), None if move is None else string(move)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WholeTexts:
+    """Reads the texts that Loci keeps itself, and refuses those that something else changed: a disk that fails, say.
+
+    Files are not compared with the hash of what was written: people edit them.
+    """
+
+    catalog: Catalog
+    blobs: BlobStore
+
+    def read(self, owner: Owner, document: Document) -> bytes:
+        """The text of a document without a file. `Refused` if it is damaged."""
+        content = b""
+        for _ in range(ATTEMPTS):
+            try:
+                content = self.blobs.read(owner, blob_key(document.id))
+            except NotFound:
+                advice = f"If it was just removed, all is well. {self._advice(owner, document, 'delete_document')}"
+                what = f"The stored text of {document.path} is gone"
+                raise NotFound(what, advice, code="CONTENT_NOT_FOUND") from None
+            if self._is_whole(owner, document, content):
+                return content
+            now = self.catalog.document(owner, document.id)
+            if now == document:
+                raise self._damaged(owner, document, content)
+            if now is None:
+                return content
+            document = now
+        return content
+
+    def expect(self, owner: Owner, path: str, content: bytes | None) -> None:
+        """Raise `Refused` if this text of the document at the path is damaged. The caller holds its write lock."""
+        document = self.catalog.find(owner, path).document
+        if content is not None and document and document.root is None and not self._is_whole(owner, document, content):
+            raise self._damaged(owner, document, content)
+
+    def _is_whole(self, owner: Owner, document: Document, content: bytes) -> bool:
+        """True if it is what was written, or a tool writes it or was interrupted: then its record comes later."""
+        if document.sha256 in ("", hash_of(content)):
+            return True
+        return any(
+            one.move or one.path == document.path for one in WriteJournal(self.catalog.records).unfinished(owner)
+        )
+
+    def _damaged(self, owner: Owner, document: Document, content: bytes) -> Refused:
+        what = f"The stored text of {document.path} is damaged: it is not what was written. Its hash is now"
+        advice = self._advice(owner, document, "delete_document and that hash")
+        return Refused(f"{what} {hash_of(content)}", advice, code=CONTENT_DAMAGED)
+
+    def _advice(self, owner: Owner, document: Document, removal: str) -> str:
+        past = History(self.blobs).of(owner, document.path)
+        advice = f"Restore it from a backup, or remove it with {removal}, and write it anew"
+        if past and past[-1].before is not None:
+            advice = f"undo_write puts back its text from before {past[-1].by} at {past[-1].at}. {advice}"
+        return advice
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,38 +141,26 @@ class WriteOutcome:
     """The step that failed after that, and what to do. None: all was done."""
 
 
+@dataclass(frozen=True, slots=True)
 class WriteRecovery:
     """Writes a text and then brings the index up to date; repairs writes that were interrupted between the two."""
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        writer: IndexWriter,
-        blobs: BlobStore,
-        targets: WriteTargets,
-        locks: WriteLocks,
-        own_links: OwnLinks,
-        deletions: Deletions,
-    ) -> None:
-        self._catalog = catalog
-        self._writer = writer
-        self._blobs = blobs
-        self._targets = targets
-        self.journal = WriteJournal(catalog.records)
-        self._locks = locks
-        self._own_links = own_links
-        self._deletions = deletions
-        self._whole = WholeTexts(catalog, blobs)
+    catalog: Catalog
+    writer: IndexWriter
+    blobs: BlobStore
+    targets: WriteTargets
+    locks: WriteLocks
+    own_links: OwnLinks
 
-    def expect_whole(self, owner: Owner, target: WriteTarget, content: bytes | None) -> None:
-        """Raise `Refused` if Loci keeps the text itself, and this is not what it wrote."""
-        if target.root is None:
-            self._whole.expect(owner, target.path, content)
+    @property
+    def journal(self) -> WriteJournal:
+        """The notes of the writes that are not finished."""
+        return WriteJournal(self.catalog.records)
 
     @contextmanager
     def locked(self, owner: Owner, target: WriteTarget) -> Generator[None]:
         """Hold the lock on the document. `Refused` if another writer keeps it for too long."""
-        with self._locks.take(owner, lock_name(target.path), LOCK_WAIT_SECONDS) as is_locked:
+        with self.locks.take(owner, lock_name(target.path), LOCK_WAIT_SECONDS) as is_locked:
             if not is_locked:
                 raise Refused(f"Another writer is busy with {target.place}", "Try again in a minute", code="BUSY")
             yield
@@ -70,33 +169,50 @@ class WriteRecovery:
         """The place where the document's text is kept."""
         if target.root:
             return FileText(target.root, target.path)
-        return BlobText(self._blobs, owner, self._catalog.find(owner, target.path).id, target.path)
+        return BlobText(self.blobs, owner, self.catalog.find(owner, target.path).id, target.path)
+
+    def read(self, owner: Owner, target: WriteTarget) -> bytes | None:
+        """The document's text. None if there is none."""
+        return self.stored_text(owner, target).read()
+
+    def expect_whole(self, owner: Owner, target: WriteTarget, content: bytes | None) -> None:
+        """Raise `Refused` if Loci keeps the text itself, and this is not what it wrote."""
+        if target.root is None:
+            WholeTexts(self.catalog, self.blobs).expect(owner, target.path, content)
 
     def write(
         self,
         owner: Owner,
         target: WriteTarget,
-        change: Callable[[StoredText], None],
-        former: Sequence[str] = (),
+        before: bytes | None,
+        after: bytes | None,
         *,
+        former: Sequence[str] = (),
+        stamp: FileStamp | None = None,
         by_tool: bool = False,
     ) -> WriteOutcome:
-        """Let `change` write or remove the text, then index it. Once the text is written, no error says otherwise.
+        """Write the text, or remove it (None), then index it. Once that is done, no error says otherwise.
 
-        `former` are earlier paths of a new document. `by_tool`: a tool was asked for this text; a move only follows.
+        `former` are earlier paths of a new document, and `stamp` is that of its file. `by_tool`: a tool was asked for
+        this text; a move only follows.
         """
         unfinished = self.journal.begin(owner, target.path, target.root and target.root.id)
         try:
-            change(self.stored_text(owner, target))
+            text = self.stored_text(owner, target)
+            if after is not None:
+                text.write(after, before, stamp)
+            elif before is not None:
+                text.remove(before)
         except Refused:  # nothing was written
             self.journal.end(owner, unfinished)
             raise
         try:
             document = self.index(owner, target, former, by_tool=by_tool)
-        except Refused as error:  # a repetition does not help, but the repair tries it when there may be room
+        except (
+            Refused,
+            Damaged,
+        ) as error:  # a repetition does not help, but the repair tries it when there may be room
             return WriteOutcome(None, f"The text is written, but searches do not find it: {error}")
-        except Damaged as error:
-            return WriteOutcome(None, f"The text is written, but searches do not find it yet: {error}")
         except LociError as error:
             return WriteOutcome(
                 None,
@@ -112,7 +228,7 @@ class WriteRecovery:
     ) -> Document | None:
         """Bring the index up to date with the text. None if there is no text, and so no document any more."""
         busy = Unavailable("Other writers keep changing it", "Try again when they are done", code="BUSY")
-        return self._writer.retry_on_conflict(lambda: self._index_once(owner, target, former, by_tool=by_tool), busy)
+        return self.writer.retry_on_conflict(lambda: self._index_once(owner, target, former, by_tool=by_tool), busy)
 
     def repair(self, owner: Owner, finish: Callable[[Owner, UnfinishedWrite], bool]) -> int:
         """Repair the interrupted writes, and return how many there were. `finish` ends a move, unless it goes on."""
@@ -122,8 +238,8 @@ class WriteRecovery:
             if unfinished.move:
                 repaired += finish(owner, unfinished)
                 continue
-            target = self._targets.at(owner, unfinished.path, unfinished.root)
-            with self._locks.take(owner, lock_name(unfinished.path), 0) as is_locked:
+            target = self.targets.at(owner, unfinished.path, unfinished.root)
+            with self.locks.take(owner, lock_name(unfinished.path), 0) as is_locked:
                 if not is_locked or not self.journal.is_unfinished(owner, unfinished):
                     continue  # another writer is writing it now, or has just finished
                 try:
@@ -139,28 +255,29 @@ class WriteRecovery:
     def _index_once(
         self, owner: Owner, target: WriteTarget, former: Sequence[str], *, by_tool: bool
     ) -> Document | None:
-        known = self._catalog.find(owner, target.path)
-        document = known.document
-        content = self.stored_text(owner, target).read()
+        known = self.catalog.find(owner, target.path)
+        document, content = known.document, self.read(owner, target)
         if content is None:
             if document is not None:
-                with self._own_links.following(owner, document.id):
-                    self._writer.remove(owner, document.id)
+                with self.own_links.following(owner, document.id):
+                    self.writer.remove(owner, document.id)
             return None
-        if document is not None and document.sha256 == hash_of(content) and self._writer.is_indexed(owner, document):
+        if document is not None and document.sha256 == hash_of(content) and self.writer.is_indexed(owner, document):
             return document
-        root = target.root and target.root.id
-        draft = self._writer.draft(known.id, target.path, root, content, known.version, document)
-        deleted = self._deletions.find(owner, target.path) if document is None and root is None else None
-        if former:
-            draft = replace(draft, document=replace(draft.document, former=tuple(former)))
-        if by_tool:
-            draft = replace(draft, document=replace(draft.document, written_by_tool=True))
-        if deleted:  # it comes back as the upload that it was
-            draft = replace(draft, document=replace(draft.document, uploaded_sha256=deleted.sha256))
-        draft = self._writer.embed_one(owner, draft)
-        with self._own_links.following(owner, known.id):
-            written = self._writer.write(owner, draft)
+        root, deletions = target.root and target.root.id, Deletions(self.catalog.records)
+        draft = self.writer.draft(known.id, target.path, root, content, known.version, document)
+        deleted = deletions.find(owner, target.path) if document is None and root is None else None
+        new = draft.document
+        new = replace(
+            new,
+            former=tuple(former) or new.former,
+            written_by_tool=by_tool or new.written_by_tool,
+            # A deleted one comes back as the upload that it was.
+            uploaded_sha256=deleted.sha256 if deleted else new.uploaded_sha256,
+        )
+        draft = self.writer.embed_one(owner, replace(draft, document=new))
+        with self.own_links.following(owner, known.id):
+            written = self.writer.write(owner, draft)
         if deleted:
-            self._deletions.end(owner, target.path)
+            deletions.end(owner, target.path)
         return written

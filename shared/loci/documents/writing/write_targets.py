@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from loci.core.errors import NotFound, Refused
+from loci.core.errors import Refused
 from loci.core.identity import LOCAL, Owner
 from loci.documents.catalog import Catalog
 from loci.documents.document import Root
 from loci.documents.ingest import local_files
 from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderScan
 from loci.documents.ingest.local_files import checked_path, file_of, path_of, root_of
-from loci.documents.writing.deletions import Deletions
+from loci.documents.vacant_paths import Deletions
 
 LONGEST_NAME = 255
 """Bytes: the most of a file's name on nearly all disks."""
@@ -33,28 +33,22 @@ class WriteTarget:
         return file_of(self.path, self.root) if self.root else self.path
 
 
+@dataclass(frozen=True, slots=True)
 class WriteTargets:
     """Finds the document to write by its id, its path or the path of its file. Nothing outside the roots is one."""
 
-    def __init__(
-        self, catalog: Catalog, deletions: Deletions, write_roots: Sequence[Path], scan: FolderScan = PLAIN_SCAN
-    ) -> None:
-        self._scan = scan
-        self._catalog = catalog
-        self._deletions = deletions
-        self._write_roots = write_roots
+    catalog: Catalog
+    write_roots: Sequence[Path]
+    scan: FolderScan = PLAIN_SCAN
 
     def find(self, owner: Owner, name: str) -> WriteTarget:
         """The target that the name means. `Refused` if nothing may be written there."""
         if not name.isprintable() or ".." in name.split("/"):
             raise Refused(f"{name[:200]!r} is not a document path", "Write it without ..", code="BAD_PATH")
-        if document := self._catalog.document(owner, name):
+        if document := self.catalog.document(owner, name):
             if document.root is None:
                 return WriteTarget(document.path, None)
-            root = self._catalog.root(owner, document.root)
-            if root is None:
-                advice = "Ingest it again with: loci ingest FOLDER"
-                raise NotFound(f"Loci no longer knows the folder of {document.path}", advice, code="ROOT_NOT_FOUND")
+            root = self.catalog.root_of(owner, document)
             return self._in_root(root, local_files.below_root(document.path))
         _require_short(name)
         if name.startswith(("/", "~")):
@@ -65,7 +59,7 @@ class WriteTargets:
         """The target that the name means. `Refused` if the name is that of a link to it."""
         target = self.find(owner, name)
         if target.root:
-            document = self._catalog.document(owner, name)
+            document = self.catalog.document(owner, name)
             path = document.path if document else name
             file = os.path.expanduser(name) if name.startswith(("/", "~")) else file_of(path, target.root)  # noqa: PTH111
             if os.path.islink(file):  # noqa: PTH114 (`is_symlink` raises an error for a path that is too long)
@@ -76,25 +70,25 @@ class WriteTargets:
         """The target of that path in the root of that id. None if the root no longer exists."""
         if root is None:
             return WriteTarget(path, None)
-        known = self._catalog.root(owner, root)
+        known = self.catalog.root(owner, root)
         return known and WriteTarget(path, known)
 
     def _by_path(self, owner: Owner, name: str) -> WriteTarget:
         """By a path that begins with the name of a root, or by the path of a blob."""
         path = checked_path(name)
         first, _, below = path.partition("/")
-        roots = self._catalog.roots(owner)
+        roots = self.catalog.roots(owner)
         for root in roots.values():
             if below and root.name == first:
                 return self._in_root(root, below)
-        if self._catalog.find(owner, path).document or self._deletions.find(owner, path):
+        if self.catalog.find(owner, path).document or Deletions(self.catalog.records).find(owner, path):
             return WriteTarget(path, None)
-        if refused := self._catalog.refused.find(owner, path):
+        if refused := self.catalog.refused.find(owner, path):
             raise refused
         write_roots = self._write_roots_of(owner)
         for folder in write_roots:
             if below and folder.name == first:
-                return self._in_root(self._catalog.make_root(owner, str(folder), first), below)
+                return self._in_root(self.catalog.make_root(owner, str(folder), first), below)
         if not roots and not write_roots:
             return WriteTarget(path, None)
         names = sorted({root.name for root in roots.values()} | {folder.name for folder in write_roots})
@@ -111,7 +105,7 @@ class WriteTargets:
         return self._checked(str(file), root)
 
     def _by_file(self, owner: Owner, name: str) -> WriteTarget:
-        by_folder = {root.folder: root for root in self._catalog.roots(owner).values()}
+        by_folder = {root.folder: root for root in self.catalog.roots(owner).values()}
         write_roots = self._write_roots_of(owner)
         if not by_folder and not write_roots:
             raise Refused(
@@ -124,14 +118,14 @@ class WriteTargets:
             return self._checked(str(file), root)
         for folder in write_roots:
             if file.is_relative_to(folder):
-                root = self._catalog.make_root(owner, str(folder), folder.name or "files")
+                root = self.catalog.make_root(owner, str(folder), folder.name or "files")
                 return self._checked(str(file), root)
         raise _outside(name, [*by_folder, *map(str, write_roots)])
 
     def _checked(self, file: str, root: Root) -> WriteTarget:
         """The target. `Refused` if an ingestion would skip the file."""
-        if self._scan.leaves_out(root.folder, file) or not local_files.is_document(file):
-            ignored = ", nor named by a .gitignore file" if self._scan.with_gitignore else ""
+        if self.scan.leaves_out(root.folder, file) or not local_files.is_document(file):
+            ignored = ", nor named by a .gitignore file" if self.scan.with_gitignore else ""
             raise Refused(
                 f"{file} is not a document",
                 f"The names of documents end in {', '.join(sorted(local_files.SUFFIXES))}, and are not hidden{ignored}",
@@ -141,7 +135,7 @@ class WriteTargets:
 
     def _write_roots_of(self, owner: Owner) -> list[Path]:
         """The folders of the setting `write_roots`. They belong to the operator, so other owners have none."""
-        return [_resolved(str(folder)) for folder in self._write_roots] if owner == LOCAL else []
+        return [_resolved(str(folder)) for folder in self.write_roots] if owner == LOCAL else []
 
 
 def _require_short(path: str) -> None:

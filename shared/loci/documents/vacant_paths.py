@@ -1,16 +1,48 @@
-"""Documents without a file that a tool deleted or moved: the same upload does not bring them back."""
+"""Paths that have an upload and no document: it was refused, or a tool deleted or moved its document."""
 
 from dataclasses import dataclass
 from typing import Final
 
-from loci.core.errors import Refused
+from loci.core.errors import LociError, Refused
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject, string
 from loci.core.stores import Record, RecordStore, every, read_or_none, readable
 from loci.documents.document import Document
 
+REFUSED: Final = "refused"
 DELETED: Final = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedUploads:
+    """The reasons of each owner's refused uploads, by path, until the path has another upload or none."""
+
+    records: RecordStore
+
+    def note(self, owner: Owner, path: str, error: LociError) -> None:
+        """Keep the reason."""
+        value = {"path": path, "what": error.what, "resolution": error.resolution, "code": error.code}
+        self.records.put(owner, REFUSED, _key(path), {**value}, durable=False)
+
+    def find(self, owner: Owner, path: str) -> Refused | None:
+        """The reason why the upload at that path is no document, if there is one."""
+        return read_or_none(self.records.get(owner, REFUSED, _key(path)), refusal_of)
+
+    def paths(self, owner: Owner) -> list[str]:
+        """The paths of all refused uploads."""
+        return list(readable(every(self.records, owner, REFUSED), lambda one: string(one.value["path"])))
+
+    def end(self, owner: Owner, path: str) -> None:
+        """Forget the reason: another upload is there, or none."""
+        if self.records.get(owner, REFUSED, _key(path)):  # to look costs a fraction of a write
+            self.records.remove(owner, REFUSED, _key(path), durable=False)
+
+
+def refusal_of(record: Record) -> Refused:
+    """The reason in a record."""
+    value = record.value
+    return Refused(string(value["what"]), string(value["resolution"]), code=string(value["code"]))
 
 
 class StaysDeletedError(Refused):
@@ -34,11 +66,11 @@ class DeletedDocument:
     at: str
 
 
+@dataclass(frozen=True, slots=True)
 class Deletions:
     """The deleted documents of each owner, by path."""
 
-    def __init__(self, records: RecordStore) -> None:
-        self._records = records
+    records: RecordStore
 
     def note(self, owner: Owner, document: Document, at: str) -> None:
         """Note before the document goes that its upload is not to bring it back. Nothing, if it has a file."""
@@ -48,19 +80,19 @@ class Deletions:
     def keep(self, owner: Owner, deleted: DeletedDocument) -> None:
         """Keep what is known of a deleted document."""
         value: JsonObject = {"path": deleted.path, "sha256": deleted.sha256, "at": deleted.at}
-        self._records.put(owner, DELETED, _key(deleted.path), value)
+        self.records.put(owner, DELETED, _key(deleted.path), value)
 
     def find(self, owner: Owner, path: str) -> DeletedDocument | None:
         """The deleted document at that path, if there is one."""
-        return read_or_none(self._records.get(owner, DELETED, _key(path)), deleted_document)
+        return read_or_none(self.records.get(owner, DELETED, _key(path)), deleted_document)
 
     def every(self, owner: Owner) -> list[DeletedDocument]:
         """All of them."""
-        return list(readable(every(self._records, owner, DELETED), deleted_document))
+        return list(readable(every(self.records, owner, DELETED), deleted_document))
 
     def end(self, owner: Owner, path: str) -> None:
         """Forget it: the path has a document again, or the upload is gone, too."""
-        self._records.remove(owner, DELETED, _key(path))
+        self.records.remove(owner, DELETED, _key(path))
 
 
 def deleted_document(record: Record) -> DeletedDocument:
