@@ -202,10 +202,24 @@ def build_app(settings: Settings | None = None) -> App:
 def _transfer(app: App) -> "Transfer":
     """Build what moves everything of an owner in and out."""
     from loci.transfer.api import Transfer
-    from loci.transfer.kinds import all_kinds
+    from loci.transfer.documents import DeletedKind, DocumentKind
+    from loci.transfer.files import FileKind
+    from loci.transfer.kinds import ResultKind
+    from loci.transfer.runs import RunKind
+    from loci.transfer.tools import CapabilityKind, ServerKind
 
-    verticals = app.lazy_documents.get, app.lazy_files.get, app.lazy_tools.get, app.lazy_workflows.get
-    return Transfer(all_kinds(app.records, app.blobs, app.scratchpad, *verticals, app.settings.file_mb << 20))
+    documents, tools = app.lazy_documents.get, app.lazy_tools.get
+    return Transfer(
+        [
+            DocumentKind(app.records, app.blobs, documents),
+            DeletedKind(app.records, app.blobs, documents),
+            FileKind(app.lazy_files.get, app.settings.file_mb << 20),
+            CapabilityKind(tools),
+            ServerKind(tools),
+            RunKind(app.lazy_workflows.get),
+            ResultKind(app.scratchpad),
+        ]
+    )
 
 
 def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":

@@ -74,10 +74,13 @@ def _stored(
     # Slow to load, and `--help` needs none of it.
     from loci.compose import build_app, check_database, count_signing_secrets, mend_all
     from loci.doctor.examine import Openers, examine
-    from loci.stacks import settings_of_stack
 
     openers = Openers(build_app, check_database, mend_all, count_signing_secrets)
-    given = {"data": data} if stack is None else settings_of_stack(stack).model_dump(exclude_unset=True)
+    given: dict[str, object] = {"data": data}
+    if stack is not None:
+        from loci.stacks import settings_of_stack
+
+        given = settings_of_stack(stack).model_dump(exclude_unset=True)
     for one in examine(given, config, openers, fix=fix, deep=deep):
         yield one if stack is None else _for_stack(one, stack)
 

@@ -11,7 +11,7 @@ from loci.cli.destination import StackOption
 from loci.cli.pin import prove_person
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, named_owner, open_app, owner_name, value
 from loci.core.errors import Refused
-from loci.mcp.auth.api_keys import ApiKey, ApiKeys
+from loci.mcp.auth.api_keys import ApiKeys
 
 LONGEST_NAME = 100
 
@@ -49,7 +49,7 @@ def create(
         prove_person(stack, data, config)
     key, text = _open_keys(stack, data, config).create(owner, name, is_person=person)
     if as_json:
-        typer.echo(json.dumps({**_view(key), "key": text}))
+        typer.echo(json.dumps({**asdict(key), "key": text}))
     elif person:
         typer.echo(f"{text}\n\nLoci shows this key only once. Sign in to the pages with it, and give it to no client.")
     else:
@@ -63,7 +63,7 @@ def list_open_keys(
     """List the keys. Loci does not store the keys themselves, only their hashes."""
     keys = _open_keys(stack, data, config).list()
     if as_json:
-        typer.echo(json.dumps([_view(key) for key in keys]))
+        typer.echo(json.dumps([asdict(key) for key in keys]))
         return
     for key in keys:
         state = f"revoked {key.revoked}" if key.revoked else "valid"
@@ -83,7 +83,7 @@ def revoke(
 ) -> None:
     """Revoke a key. Loci refuses it from the next request on."""
     key = _open_keys(stack, data, config).revoke(id)
-    typer.echo(json.dumps(_view(key)) if as_json else f"Revoked {key.id} ({key.name}).")
+    typer.echo(json.dumps(asdict(key)) if as_json else f"Revoked {key.id} ({key.name}).")
 
 
 def _open_keys(stack: str | None, data: Path | None, config: Path | None) -> ApiKeys:
@@ -94,7 +94,3 @@ def _open_keys(stack: str | None, data: Path | None, config: Path | None) -> Api
     from loci.stacks import keys_of_stack  # slow to load, and `--help` does not need it
 
     return keys_of_stack(stack)
-
-
-def _view(key: ApiKey) -> dict[str, object]:
-    return asdict(key)

@@ -55,7 +55,9 @@ def reindex(
 
     A damaged database on this machine is mended first; then the indexes of all owners are rebuilt.
     """
-    named = _named(tenant, subject, every=every)
+    if every and (tenant is not None or subject is not None):
+        raise Refused("--all already means every owner", "Give --all, or --tenant and --subject, not both")
+    named = None if every else named_owner(tenant, subject)
     settings = _settings(stack, data, config)
     from loci.compose import build_index_rebuild, mend_database  # slow to load, and `--help` does not need it
 
@@ -83,21 +85,16 @@ def reindex(
         raise typer.Exit(1)
 
 
-def _named(tenant: str | None, subject: str | None, *, every: bool) -> Owner | None:
-    """The one owner; None for all of them."""
-    if every and (tenant is not None or subject is not None):
-        raise Refused("--all already means every owner", "Give --all, or --tenant and --subject, not both")
-    return None if every else named_owner(tenant, subject)
-
-
 def _settings(stack: str | None, data: Path | None, config: Path | None) -> Settings:
-    if stack is not None and (data or config):
+    if stack is None:
+        return load_settings({"data": data}, config)
+    if data or config:
         raise Refused(
             "The documents of a stack are not in a data folder", "Give --stack, or --data and --config, not both"
         )
     from loci.stacks import settings_of_stack  # slow to load, and `--help` does not need it
 
-    return load_settings({"data": data}, config) if stack is None else settings_of_stack(stack)
+    return settings_of_stack(stack)
 
 
 def _view(owner: Owner, summary: "ReindexSummary") -> dict[str, object]:

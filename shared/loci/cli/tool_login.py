@@ -64,8 +64,11 @@ def login(
                 callback.listen_to_keyboard()
             return callback.answer()
 
+        def secret(client_id: str) -> str | None:
+            return hidden_secret(f"Secret of {printable(client_id)} (none: press Enter)")
+
         asked = " ".join(scope or []) or None
-        tools.log_in(owner, name, Consent(callback.url, ask), scope=asked, client_id=client_id, secret=_secret)
+        tools.log_in(owner, name, Consent(callback.url, ask), scope=asked, client_id=client_id, secret=secret)
     typer.echo(printable(f"Logged in at {name}."), err=True)
     show_asked(opened, [name], as_json=as_json)
 
@@ -101,8 +104,3 @@ def _show_address(url: str, issuer: str, *, opens: bool) -> None:
             typer.echo("No browser could be opened. Open the address yourself.", err=True)
     else:
         typer.echo("Then paste the address here to which the browser was led, and press Enter:", err=True)
-
-
-def _secret(client_id: str) -> str | None:
-    """The secret of the app; None: it has none."""
-    return hidden_secret(f"Secret of {printable(client_id)} (none: press Enter)")

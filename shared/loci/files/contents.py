@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from loci.core.identity import Owner
+from loci.files.cutting import table_place
 from loci.files.file import FileVersion
 from loci.files.lake import Lake
-from loci.files.locators import Locator, cell_range, place_of
-from loci.files.reading import TableSection
+from loci.files.locators import Locator, place_of
 from loci.files.scope import COLLECTION, PAST
 from loci.files.versions import Versions, past_document
 from loci.search.document_index import DocumentIndex
@@ -59,12 +59,4 @@ class Contents:
         if not version.tables:
             return []
         reading = self._lake.reading(owner, id, version)
-        return [TablePlace(one.title, _place(one), one.header, len(one.rows)) for one in reading.tables]
-
-
-def _place(table: TableSection) -> Locator:
-    if table.sheet is None:
-        return Locator(page=table.page, slide=table.slide)
-    width = max(len(table.header), max(map(len, table.rows), default=0), 1)
-    last_row, last_column = table.below_header + len(table.rows) - 1, table.first_column + width - 1
-    return Locator(sheet=table.sheet, cells=cell_range(table.first_row, last_row, table.first_column, last_column))
+        return [TablePlace(one.title, table_place(one), one.header, len(one.rows)) for one in reading.tables]

@@ -239,6 +239,11 @@ def _where(table: TableSection, rows: tuple[int, int] | None, first: int, end: i
     return Locator(sheet=table.sheet, cells=cell_range(top, bottom, table.first_column + first, last))
 
 
+def table_place(table: TableSection) -> Locator:
+    """The place of the whole table, with its header."""
+    return _where(table, (0, len(table.rows) - 1), 0, _width(table))
+
+
 def _width(table: TableSection) -> int:
     return max(len(table.header), max(map(len, table.rows), default=0), 1)
 

@@ -1,7 +1,7 @@
 """Summaries of files: extracted from them, or written by a language model if there is one."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 from typing import Final
@@ -150,16 +150,12 @@ def _first_rows(table: TableSection) -> str:
 
 
 def _sampled(texts: list[str], room: int) -> str:
-    if sum(map(len, texts)) <= room:
-        return "\n\n".join(texts)
-    pieces = [text[at : at + LONGEST_PIECE] for text in texts for at in range(0, len(text), LONGEST_PIECE)]
-    return "\n\n[…]\n\n".join(_spread(pieces, room))
-
-
-def _spread(pieces: list[str], room: int) -> Iterator[str]:
-    """The first pieces in half of the room, then some of the rest, evenly spread."""
+    """The whole text if it fits; else its beginning in half of the room, then some of the rest, evenly spread."""
+    whole = "\n\n".join(texts)
+    if len(whole) <= room:
+        return whole
+    pieces = [whole[at : at + LONGEST_PIECE] for at in range(0, len(whole), LONGEST_PIECE)]
     first = max(1, room // 2 // LONGEST_PIECE)
-    yield "\n".join(pieces[:first])
     rest = pieces[first:]
-    for at in range(min(first, len(rest))):
-        yield rest[at * len(rest) // first]
+    some = rest[:: -(-len(rest) // first)] if rest else []
+    return "\n\n[…]\n\n".join(["".join(pieces[:first]), *some])

@@ -1,27 +1,15 @@
 """Which kinds of things travel, and which belong to one machine."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.json import string
-from loci.core.stores import BlobStore, RecordStore
 from loci.scratchpad.api import CAPACITY, ID, Scratchpad
-from loci.transfer.documents import DeletedKind, DocumentKind
-from loci.transfer.files import FileKind
 from loci.transfer.items import SAME, TAKEN, Item, Kind, Loaded, Outcome, Receiver, Unreadable
-from loci.transfer.runs import RunKind
-from loci.transfer.tools import CapabilityKind, ServerKind
-
-if TYPE_CHECKING:
-    from loci.documents.api import Documents
-    from loci.files.api import Files
-    from loci.tools.api import Tools
-    from loci.workflows.api import Workflows
-
 
 TRAVELS: Final = {
     "documents": ("document",),
@@ -52,28 +40,6 @@ STAYS: Final = {
     ),
 }
 """The kinds of records that no archive has, by why. An archive with another kind than those above is refused."""
-
-
-def all_kinds(
-    records: RecordStore,
-    blobs: BlobStore,
-    scratchpad: Scratchpad,
-    documents: "Callable[[], Documents]",
-    files: "Callable[[], Files]",
-    tools: "Callable[[], Tools]",
-    workflows: "Callable[[], Workflows]",
-    largest_file: int,
-) -> Sequence[Kind]:
-    """The kinds that travel, in the order in which they are taken."""
-    return [
-        DocumentKind(records, blobs, documents),
-        DeletedKind(records, blobs, documents),
-        FileKind(files, largest_file),
-        CapabilityKind(tools),
-        ServerKind(tools),
-        RunKind(workflows),
-        ResultKind(scratchpad),
-    ]
 
 
 class ResultKind(Kind):
