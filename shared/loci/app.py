@@ -1,9 +1,9 @@
 """The product, assembled."""
 
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, wait
 from contextlib import nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ from loci.core.signing import Keyring
 from loci.core.stores import BlobStore, LocalLinks, RecordStore
 from loci.core.telemetry import Telemetry
 from loci.mcp.auth.api_keys import ApiKeys
+from loci.sandbox.supervisor.daemon_threads import in_thread
 from loci.scratchpad.api import Scratchpad
 
 if TYPE_CHECKING:
@@ -158,41 +159,18 @@ class App:
             self._close(CLOSE_SECONDS if seconds is None else seconds)
 
     def _close(self, seconds: float) -> None:
-        ending = _Ending(time.monotonic() + seconds)
-        if workflows := self.lazy_workflows.made:
-            ending.begin("workflows", workflows.close)
-            ending.wait()  # their tasks use the others
-        for name, part in {
-            "code": self.lazy_code.made,
-            "files": self.lazy_files.made,
-            "tools": self.lazy_tools.made,
-            "the language model": self.lazy_language_model.made,
-        }.items():
-            if part:
-                ending.begin(name, part.close)
-        ending.wait()
-        if events := self.lazy_events.made:  # the others' ends are events, too
-            ending.begin("events", events.close)
-            ending.wait()
-        if late := ending.late():
+        until, ending = time.monotonic() + seconds, dict["Future[None]", str]()
+        for parts in (
+            {"workflows": self.lazy_workflows.made},  # their tasks use the others
+            {
+                "code": self.lazy_code.made,
+                "files": self.lazy_files.made,
+                "tools": self.lazy_tools.made,
+                "the language model": self.lazy_language_model.made,
+            },
+            {"events": self.lazy_events.made},  # the others' ends are events, too
+        ):
+            ending |= {in_thread(copy_context().run, one.close): name for name, one in parts.items() if one}
+            wait(ending, max(0.0, until - time.monotonic()))
+        if late := [name for future, name in ending.items() if not future.done()]:
             print(f"Not ended after {seconds:g} s, and killed: {', '.join(late)}", file=sys.stderr, flush=True)
-
-
-class _Ending:
-    """Parts that end beside each other, until a moment."""
-
-    def __init__(self, until: float) -> None:
-        self._until = until
-        self._threads: list[threading.Thread] = []
-
-    def begin(self, name: str, close: Callable[[], None]) -> None:
-        thread = threading.Thread(target=copy_context().run, args=(close,), name=name, daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
-    def wait(self) -> None:
-        for one in self._threads:
-            one.join(max(0.0, self._until - time.monotonic()))
-
-    def late(self) -> list[str]:
-        return [one.name for one in self._threads if one.is_alive()]
