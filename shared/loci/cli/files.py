@@ -36,7 +36,8 @@ def list_files(
     if as_json:
         from loci.files.tools.file_views import MetadataAnswer, overview  # slow to load, and a person reads the text
 
-        typer.echo(json.dumps(MetadataAnswer(result=overview(lake.overview(LOCAL, None))).model_dump(mode="json")))
+        found = overview(lake.listed(LOCAL, newest_first=True), None)
+        typer.echo(json.dumps(MetadataAnswer(result=found).model_dump(mode="json")))
         return
     files = lake.listed(LOCAL)
     for one in files:

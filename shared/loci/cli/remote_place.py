@@ -51,13 +51,13 @@ class RemotePlace:
         return content
 
     def look(self, some: Sequence[Loaded]) -> list[Outcome]:
-        return _halving(some, self._looked)
+        def ask(some: Sequence[Loaded]) -> list[Outcome]:
+            return self._outcomes({"look": b64encode(_archive(some, with_blobs=False)).decode()}, len(some))
+
+        return _halving(some, ask)
 
     def take(self, some: Sequence[Loaded]) -> list[Outcome]:
         return _halving(some, self._taken)
-
-    def _looked(self, some: Sequence[Loaded]) -> list[Outcome]:
-        return self._outcomes({"look": b64encode(_archive(some, with_blobs=False)).decode()}, len(some))
 
     def _taken(self, some: Sequence[Loaded]) -> list[Outcome]:
         content = _archive(some, with_blobs=True)

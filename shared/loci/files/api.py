@@ -27,22 +27,10 @@ from loci.files.stages import Stage, Watch, unwatched
 from loci.files.upkeep import FileUpkeep
 from loci.search.question import Asked
 
-SAMPLE = 20
 LINK_SECONDS = 3600
 LOOK_SECONDS = 0.25
 QUICK_BYTES = 4 << 20
 """A plain text up to this size is read at once, as is every text that comes in a call."""
-
-
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """How many files there are, and some of them, the newest first."""
-
-    total: int
-    excel: int
-    pdf: int
-    txt: int
-    sample: tuple[StoredFile, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +70,6 @@ class Files:
         self.parts = parts
         self.upkeep = FileUpkeep(parts)
         self.contents = Contents(parts.lake, parts.versions, parts.index)
-
-    def overview(self, owner: Owner, most: int | None = SAMPLE) -> Overview:
-        """Count the files, and show the newest. `most` None: all of them."""
-        files = self.listed(owner, newest_first=True)
-        kinds = [one.kind for one in files]
-        excel, pdf = kinds.count("excel_file"), kinds.count("pdf_file")
-        return Overview(len(files), excel, pdf, len(files) - excel - pdf, tuple(files[:most]))
 
     def search(self, owner: Owner, asked: Asked, *, limit: int, scope: Scope) -> FoundFiles:
         """The files that answer the question, each with the passages that do."""

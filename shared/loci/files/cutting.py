@@ -66,14 +66,11 @@ def _stem(name: str) -> str:
     return name.rpartition(".")[0] or name
 
 
-def _labels(where: Locator) -> list[str]:
-    return [] if where.sheet is None else [sheet_label(where.sheet)]
-
-
 def _chunk(document: str, name: str, number: int, piece: Piece) -> Chunk:
     above = [name, *piece.heading]
     # A row says little without the name of its file: the models read it above the passage, too.
     heading = (_stem(name), *piece.heading)
+    labels = [] if piece.where.sheet is None else [sheet_label(piece.where.sheet)]
     return Chunk(
         id=f"{document}#{number}",
         document=document,
@@ -84,7 +81,7 @@ def _chunk(document: str, name: str, number: int, piece: Piece) -> Chunk:
         last_line=piece.where.lines[1] if piece.where.lines else 0,
         text=piece.text,
         hash=hashlib.sha256(embedded_text(heading, piece.text).encode()).hexdigest(),
-        words=" ".join([*index_words(" ".join(above)), *index_words(piece.text), *_labels(piece.where)]),
+        words=" ".join([*index_words(" ".join(above)), *index_words(piece.text), *labels]),
     )
 
 

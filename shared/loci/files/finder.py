@@ -106,7 +106,7 @@ class FileFinder:
             )
         found: dict[str, list[Hit]] = {}
         for hit in hits:
-            found.setdefault(_file_of(hit), []).append(hit)
+            found.setdefault(hit.chunk.document.partition("@")[0], []).append(hit)
         known = self._lake.known(owner, [*found])
         best = [(known[id], its) for id, its in found.items() if id in known][:limit]
         files = [
@@ -150,10 +150,6 @@ class FileFinder:
             return FoundFiles((), "empty", scope, f"No file is about it. {OTHER_WORDS}")
         reason = f"No file in this scope is about it. Search without conditions. {OTHER_WORDS}"
         return FoundFiles((), "empty", scope, reason, unknown=unknown)
-
-
-def _file_of(hit: Hit) -> str:
-    return hit.chunk.document.partition("@")[0]
 
 
 def _passage(hit: Hit, asked: Asked) -> FoundPassage:

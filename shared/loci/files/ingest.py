@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from loci.core.deadline import is_nearly_over, out_of_time
 from loci.core.errors import Conflict, LociError, NotFound, Refused, Unavailable
@@ -120,7 +121,8 @@ class FileIngest:
             for version in self._lake.history(owner, id):
                 self._versions.retire(owner, file, version, _facts(file, version))
             if current.model and not all(one.embedding for one in chunks):
-                self._lake.change(owner, id, lambda one: one.with_current(current.number, _without_model))
+                without_model = partial(replace, model=None)
+                self._lake.change(owner, id, lambda one: one.with_current(current.number, without_model))
         self.embed(owner, id)
 
     def _chunks(self, owner: Owner, id: str, version: FileVersion) -> list[Chunk]:
@@ -232,10 +234,6 @@ class FileIngest:
             made = self._embedder.passages([embedded_text(one.heading, one.text) for one in some])
             held |= {one.hash: embedding for one, embedding in zip(some, made, strict=True)}
         return [replace(one, embedding=held.get(one.hash)) for one in chunks]
-
-
-def _without_model(version: FileVersion) -> FileVersion:
-    return replace(version, model=None)
 
 
 def _told(file: StoredFile, version: FileVersion, state: str) -> JsonObject:

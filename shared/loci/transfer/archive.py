@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final, cast
@@ -60,8 +61,10 @@ class ArchiveWriter:
                 self._zip.writestr(_file(f"blobs/{name}"), held, compresslevel=LEVEL)
         kind = one.item.kind
         if kind not in self._lines:
-            self._lines[kind] = _spool(self._scratch)
-        self._lines[kind].write(_json_line(Item(kind, one.item.key, one.item.value, blobs).line))
+            spool = tempfile.SpooledTemporaryFile[bytes](PIECE)  # noqa: SIM115 (the stack closes it)
+            self._lines[kind] = self._scratch.enter_context(spool)
+        line = json.dumps(replace(one.item, blobs=blobs).line, ensure_ascii=False, separators=(",", ":"))
+        self._lines[kind].write(line.encode() + b"\n")
         self._counts[kind] = self._counts.get(kind, 0) + 1
         return sum(map(len, contents.values()))
 
@@ -248,10 +251,6 @@ def _check_file(one: zipfile.ZipInfo) -> None:
         raise damaged(f"{name[:80]!r} is packed in a way that Loci does not use")
 
 
-def _spool(scratch: ExitStack) -> IO[bytes]:
-    return scratch.enter_context(tempfile.SpooledTemporaryFile(PIECE))
-
-
 def _records(kind: str) -> str:
     return f"records/{kind}.jsonl"
 
@@ -262,7 +261,3 @@ def _file(name: str) -> zipfile.ZipInfo:
     info.compress_type = zipfile.ZIP_DEFLATED
     info.external_attr = 0o600 << 16
     return info
-
-
-def _json_line(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from loci.files.extract.cell_texts import shows_percent
+from loci.files.extract.places import column_number
 from loci.files.extract.unreadable import Limits, Unreadable, too_large
 
 PIECE = 1 << 20
@@ -157,7 +158,7 @@ def _look(packed: zipfile.ZipFile, sheet: SheetPart, percents: frozenset[bytes],
             sheet.last_row = max(sheet.last_row, last)
             break
         sheet.last_row = last
-    sheet.columns = max(map(_column_number, columns), default=0)
+    sheet.columns = max((column_number(one.decode()) for one in columns), default=0)
     kept = sheet.keep_rows or sheet.last_row
     if kept * sheet.columns > MOST_DENSE:
         sheet.without_far = sheet.columns > FAR
@@ -235,10 +236,3 @@ def _pieces(packed: zipfile.ZipFile, part: str, room: int) -> Iterator[bytes]:
 
 def _text(packed: zipfile.ZipFile, part: str) -> str:
     return b"".join(_pieces(packed, part, LONGEST_ROW)).decode("utf-8", "replace")
-
-
-def _column_number(name: bytes) -> int:
-    number = 0
-    for letter in name:
-        number = number * 26 + letter - 64
-    return number

@@ -14,12 +14,17 @@ def place_of(row: int, column: int) -> str:
     return f"{letters}{row + 1}"
 
 
+def column_number(letters: str) -> int:
+    """1 for A, 26 for Z, 27 for AA."""
+    number = 0
+    for letter in letters:
+        number = number * 26 + ord(letter) - 64
+    return number
+
+
 def position(place: str, row: int, column: int) -> tuple[int, int]:
     """How far the cell of this name is below that row and right of that column; -1 for what is no name."""
     found = CELL_NAME.fullmatch(place)
     if found is None:
         return -1, -1
-    number = 0
-    for letter in found.group(1):
-        number = number * 26 + ord(letter) - 64
-    return int(found.group(2)) - 1 - row, number - 1 - column
+    return int(found.group(2)) - 1 - row, column_number(found.group(1)) - 1 - column

@@ -99,7 +99,8 @@ def _read(path: str, package: Package, limits: Limits) -> dict[str, Any]:
             "Add it again with something in it",
             "FILE_EMPTY",
         )
-    return {"sheets": names, "sections": sections, "figures": package.figures, "remarks": _short(remarks)}
+    remarks = [one[:LONGEST_NAME] for one in remarks[:50]]
+    return {"sheets": names, "sections": sections, "figures": package.figures, "remarks": remarks}
 
 
 def _grid(sheet: Any, part: SheetPart, rows_left: int) -> Grid:
@@ -138,7 +139,3 @@ def _remarks(part: SheetPart, grid: Grid, height: int, rows_left: int) -> list[s
             "open the workbook in its program and save it"
         )
     return found
-
-
-def _short(remarks: list[str]) -> list[str]:
-    return [one[:LONGEST_NAME] for one in remarks[:50]]

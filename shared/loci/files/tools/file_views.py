@@ -1,11 +1,13 @@
 """The tools' views of files: the overview, and the facts about one."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, Field, JsonValue
 
-from loci.files.api import Overview
 from loci.files.file import FileVersion, Kind, Status, StoredFile
+
+SAMPLE = 20
 
 
 def is_none(value: object) -> bool:
@@ -85,14 +87,15 @@ class MissingView(BaseModel):
     reason: str
 
 
-def overview(overview: Overview) -> Metadata:
-    """The overview, as the reference shows it."""
+def overview(files: Sequence[StoredFile], most: int | None = SAMPLE) -> Metadata:
+    """The overview, as the reference shows it. The newest files come first; `most` None: it shows all of them."""
+    kinds = [one.kind for one in files]
     return Metadata(
-        total_files=overview.total,
-        total_excel_files=overview.excel,
-        total_pdf_files=overview.pdf,
-        total_txt_files=overview.txt,
-        sample_memories=[_sample(one) for one in overview.sample],
+        total_files=len(files),
+        total_excel_files=kinds.count("excel_file"),
+        total_pdf_files=kinds.count("pdf_file"),
+        total_txt_files=kinds.count("txt_file"),
+        sample_memories=[_sample(one) for one in files[:most]],
     )
 
 

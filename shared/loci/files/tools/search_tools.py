@@ -57,7 +57,7 @@ def search_tools(app: FilesHost) -> list[LociTool]:
 
         Use it at the start of a session, or when the user asks which files they have.
         """
-        return MetadataAnswer(result=overview(app.files.overview(caller.owner)))
+        return MetadataAnswer(result=overview(app.files.listed(caller.owner, newest_first=True)))
 
     def search_memory(
         parsed_query: Annotated[
