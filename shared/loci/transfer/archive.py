@@ -61,7 +61,7 @@ class ArchiveWriter:
                 self._zip.writestr(_file(f"blobs/{name}"), held, compresslevel=LEVEL)
         kind = one.item.kind
         if kind not in self._lines:
-            spool = tempfile.SpooledTemporaryFile[bytes](PIECE)  # noqa: SIM115 (the stack closes it)
+            spool = tempfile.SpooledTemporaryFile[bytes](PIECE)
             self._lines[kind] = self._scratch.enter_context(spool)
         line = json.dumps(replace(one.item, blobs=blobs).line, ensure_ascii=False, separators=(",", ":"))
         self._lines[kind].write(line.encode() + b"\n")
