@@ -13,7 +13,6 @@ from loci.core.errors import Refused, Unavailable
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
 from loci.files.citations import CheckedCitation
-from loci.files.contents import Contents
 from loci.files.differences import Change
 from loci.files.file import FileVersion, StoredFile, checked_name, file_id
 from loci.files.finder import FoundFiles
@@ -69,7 +68,7 @@ class Files:
     def __init__(self, parts: FileParts) -> None:
         self.parts = parts
         self.upkeep = FileUpkeep(parts)
-        self.contents = Contents(parts.lake, parts.versions, parts.index)
+        self.contents = parts.versions
 
     def search(self, owner: Owner, asked: Asked, *, limit: int, scope: Scope) -> FoundFiles:
         """The files that answer the question, each with the passages that do."""

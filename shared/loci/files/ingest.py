@@ -116,7 +116,7 @@ class FileIngest:
             current = file.current
             if not is_ours or current is None:
                 return
-            chunks = self._versions.passages(owner, file, current, id)
+            chunks = self._versions.chunks(owner, file, current, id)
             self._index.put(owner, COLLECTION, id, chunks, _facts(file, current))
             for version in self._lake.history(owner, id):
                 self._versions.retire(owner, file, version, _facts(file, version))

@@ -1,18 +1,40 @@
-"""The versions of files: which one was current at a time, and the passages of those that were replaced."""
+"""The versions of files: which one was current at a time, what is in each, and the passages of those of the past."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
+from loci.files.cutting import table_place
 from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import Lake
+from loci.files.locators import Locator, place_of
 from loci.files.long_work import LongWork, Rules, passages_again
-from loci.files.scope import PAST, VersionsThen
+from loci.files.scope import COLLECTION, PAST, VersionsThen
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
 from loci.search.passages import LONGEST
 from loci.search.ranking import Chunk, TagsAndDate
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage, whole."""
+
+    chunk_id: str
+    heading: tuple[str, ...]
+    text: str
+    where: Locator
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlace:
+    """A table: where it stands, what its columns are called, and how long it is."""
+
+    title: str
+    where: Locator
+    columns: tuple[str, ...]
+    rows: int
 
 
 class Versions:
@@ -70,7 +92,7 @@ class Versions:
     def retire(self, owner: Owner, file: StoredFile, version: FileVersion, facts: TagsAndDate) -> None:
         """Keep a version and its passages as those of the past: a newer one takes its place."""
         document = past_document(file.id, version)
-        self._index.put(owner, PAST, document, self.passages(owner, file, version, document), facts)
+        self._index.put(owner, PAST, document, self.chunks(owner, file, version, document), facts)
         self._lake.keep_history(owner, file.id, version)
 
     def trim(self, owner: Owner, file: StoredFile) -> None:
@@ -92,7 +114,7 @@ class Versions:
         model = self._embedder.model()
         return min(LONGEST, model.longest - 2) if model else LONGEST
 
-    def passages(self, owner: Owner, file: StoredFile, version: FileVersion, document: str) -> list[Chunk]:
+    def chunks(self, owner: Owner, file: StoredFile, version: FileVersion, document: str) -> list[Chunk]:
         """Cut from the reading: after a crash the index may hold those of the next version already."""
         rules = Rules(document, file.name, self._embedder.count, self.longest())
         try:
@@ -104,6 +126,30 @@ class Versions:
             return chunks
         held = self._index.embeddings(owner, version.model, [one.hash for one in chunks])
         return [replace(one, embedding=held.get(one.hash)) for one in chunks]
+
+    def passages(
+        self, owner: Owner, id: str, number: int | None, *, first: int, count: int
+    ) -> tuple[FileVersion, list[Passage]]:
+        """At most so many passages of a version, in the order of the file; the first one of all has the number 0.
+
+        Without a number, it is the version that searches find.
+        """
+        file = self._lake.get(owner, id)
+        version = self.get(owner, file, number)
+        is_current = file.current is not None and file.current.number == version.number
+        collection, document = (COLLECTION, id) if is_current else (PAST, past_document(id, version))
+        ids = [f"{document}#{at}" for at in range(max(0, first), min(first + count, version.chunks))]
+        held = self._index.chunks(owner, collection, ids) if ids else {}
+        found = [held[one] for one in ids if one in held]
+        return version, [Passage(one.id, one.heading[1:], one.text, place_of(one)) for one in found]
+
+    def tables(self, owner: Owner, id: str, number: int | None) -> list[TablePlace]:
+        """All tables of a version, in the order of the file."""
+        version = self.get(owner, self._lake.get(owner, id), number)
+        if not version.tables:
+            return []
+        reading = self._lake.reading(owner, id, version)
+        return [TablePlace(one.title, table_place(one), one.header, len(one.rows)) for one in reading.tables]
 
 
 def past_document(id: str, version: FileVersion) -> str:

@@ -13,7 +13,6 @@ from starlette.routing import Route
 from loci.core.errors import Refused
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
-from loci.files.contents import Passage, TablePlace
 from loci.files.file import FileVersion, StoredFile
 from loci.files.finder import FoundFiles
 from loci.files.locators import Locator
@@ -22,6 +21,7 @@ from loci.files.query import parsed
 from loci.files.scope import Scope
 from loci.files.tools.file_views import fetched
 from loci.files.tools.search_views import MOST_TOKENS, search_answer
+from loci.files.versions import Passage, TablePlace
 from loci.mcp.threads import SEARCHES, THREADS, on_thread_of
 from loci.web import answers
 from loci.web.module import PagesHost
