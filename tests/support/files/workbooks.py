@@ -50,14 +50,13 @@ def in_cells(cells: str) -> Callable[[bytes], bytes]:
     return lambda content: content.replace(b"</sheetData>", row)
 
 
-def xls(name: str, rows: Rows, formats: Mapping[tuple[int, int], str] | None = None) -> bytes:
-    """A workbook in the format of 1997, with these formats of cells."""
+def xls(name: str, rows: Rows) -> bytes:
+    """A workbook in the format of 1997."""
     book = xlwt.Workbook()
     sheet = book.add_sheet(name)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     for at, row in enumerate(rows):
         for across, value in enumerate(row):
-            style = xlwt.easyxf(num_format_str=(formats or {}).get((at, across), "General"))  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-            sheet.write(at, across, value, style)  # pyright: ignore[reportUnknownMemberType]
+            sheet.write(at, across, value)  # pyright: ignore[reportUnknownMemberType]
     out = io.BytesIO()
     book.save(out)  # pyright: ignore[reportUnknownMemberType]
     return out.getvalue()

@@ -7,7 +7,6 @@ import pytest
 from loci.app import App
 from loci.core.identity import LOCAL
 from tests.support.files.sheets import workbook
-from tests.support.files.workbooks import xls
 from tests.surface.conftest import Connect
 from tests.surface.files.searches import add, names, search
 from tests.surface.results import texts
@@ -36,13 +35,6 @@ async def test_the_cells_are_those_of_the_shown_rows(connect: Connect, app: App)
     assert passage["columns"] == "Name | Town | Amount paid"
     assert passage["locator"]["label"] == f"People!{cells}"
     assert len(passage["text"]) <= 400
-
-
-async def test_a_percentage_of_an_xls_is_found_as_the_sheet_shows_it(connect: Connect, app: App) -> None:
-    rows = [["Town", "Share"], *([f"Town {number}", number / 1000] for number in range(1, 40))]
-    app.files.add(LOCAL, "shares.xls", xls("Shares", rows, {(at, 1): "0.0%" for at in range(1, 40)}))
-    [passage, *_] = (await search(connect, "which share has Town 17"))["results"][0]["passages"]
-    assert "Town 17 | 1.7%" in passage["text"]
 
 
 async def test_a_row_that_is_too_long_shows_its_cells_that_fit(connect: Connect, app: App) -> None:
