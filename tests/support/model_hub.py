@@ -56,7 +56,8 @@ class _Requests(BaseHTTPRequestHandler):
             self._send(404, {}, b"Entry not found", body=body)
         elif len(content) >= LARGE:
             linked = {"X-Linked-Etag": f'"{hashlib.sha256(content).hexdigest()}"', "X-Linked-Size": str(len(content))}
-            where = {"Location": f"{self.hub.url}/cdn{self.path}", "X-Repo-Commit": "c0ffee"}
+            elsewhere = self.hub.url.replace("127.0.0.1", "localhost")  # within a host the hub's client would go there
+            where = {"Location": f"{elsewhere}/cdn{self.path}", "X-Repo-Commit": "c0ffee"}
             self._send(302, linked | where, b"Found. Redirecting", body=body)
         else:
             git = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

