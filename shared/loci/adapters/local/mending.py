@@ -1,4 +1,4 @@
-"""Mends a damaged database: its records, and the vectors that cost most, go into an empty one that takes its place.
+"""Mends a damaged database: its records go into an empty one, whose pages take the place of the old ones.
 
 SQLite forbids to rename a database in use. So the new pages replace the old ones in one transaction: a server that runs
 sees the old database or the new one, and so does a start after a crash.
@@ -8,15 +8,12 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import Final
 
-from loci.adapters.local.migrations import RECORDS, VERSION
 from loci.adapters.local.sqlite import connected, explained, find_faults, is_damage, migrate
 from loci.adapters.local.write_locks import FolderWriteLocks
 from loci.core.errors import Misconfigured, Unavailable
@@ -25,26 +22,15 @@ from loci.core.ids import random_id
 from loci.core.layout import DAMAGED
 from loci.core.whole_files import PRIVATE, hold, sync
 
-BEFORE: Final = " before"
-"""The end of the names of collections that only keep embeddings: the rebuild of the index uses them again."""
+HALF_MENDED: Final = " before"
+"""A collection that stands for: the indexes of all owners have to be rebuilt."""
 PATIENCE = 600.0
 """Seconds to wait for another process that mends the same database."""
-PAGE = 4096
 TEXT = "CAST(? AS TEXT)"
-RECORD = "SELECT owner, kind, key, value, version, expires_at FROM record"
-PUT_RECORD = f"INSERT OR IGNORE INTO record VALUES ({TEXT}, {TEXT}, ?, {TEXT}, {TEXT}, ?)"  # noqa: S608
-KEYS = "SELECT owner, kind, key FROM record{where} ORDER BY owner {order}, kind {order}, key {order}"
-ONE_RECORD = f"{RECORD} WHERE owner = {TEXT} AND kind = {TEXT} AND key = ?"
-SCOPES = f"SELECT number, owner, collection || '{BEFORE}', 0 FROM scope"  # noqa: S608
-PUT_SCOPE = f"INSERT OR IGNORE INTO scope VALUES (?, {TEXT}, {TEXT}, ?)"  # noqa: S608
-CHUNKS = "SELECT number FROM chunk NOT INDEXED ORDER BY number {order}"
-ONE_CHUNK = "SELECT number, scope, id, hash, model, bits FROM chunk WHERE model IS NOT NULL AND number = ?"
-PUT_CHUNK = (
-    "INSERT OR IGNORE INTO chunk (number, scope, document, id, hash, model, first_line, last_line, path, title,"  # noqa: S608
-    f" heading, bits, text, words) VALUES (?, ?, 0, {TEXT}, {TEXT}, {TEXT}, 0, 0, '', '', '', ?, '', '')"
+RECORDS = (
+    "SELECT owner, kind, key, value, version, expires_at FROM record ORDER BY owner {order}, kind {order}, key {order}"
 )
-ONE_VECTOR = "SELECT number, vector FROM vector WHERE number = ?"
-PUT_VECTOR = "INSERT OR IGNORE INTO vector VALUES (?, ?)"
+PUT_RECORD = f"INSERT OR IGNORE INTO record VALUES ({TEXT}, {TEXT}, ?, {TEXT}, {TEXT}, ?)"  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +56,7 @@ def mend(path: Path) -> Mended | None:
 
 def _mended(path: Path, fault: str) -> Mended:
     scratch = path.with_name(f".{random_id()}")
-    kept = path.with_name(f"{path.name}{DAMAGED}{time.time_ns() // 1_000_000}")
     try:
-        _open_somehow(path, kept)
         with ExitStack() as stack:
             # Held, so that no server that starts takes it for one that a killed process left.
             opener = partial(os.open, mode=PRIVATE)
@@ -85,79 +69,61 @@ def _mended(path: Path, fault: str) -> Mended:
             # To read from a database that was attached would make the fresh one unwritable at the first fault.
             old, damaged = (stack.enter_context(closing(connected(path))) for _ in range(2))
             old.text_factory = bytes  # a record with bytes that are no UTF-8 hides no others
-            filling = _Filling(path, kept, old, fresh)
             damaged.execute("PRAGMA synchronous = FULL")
+            filling = _Filling(path, old, fresh)
             # The first step locks the damaged database, and is told with the lock held: no write comes between.
             fresh.backup(damaged, pages=1, progress=filling.fill)
     except sqlite3.Error as error:
         raise explained(path, error) from error
     finally:
         scratch.unlink(missing_ok=True)
-    if filling.is_whole:
-        _forget_copy(kept)
+    if filling.kept is None:
         return Mended(f"{path} was damaged ({fault}). All its records were kept", is_whole=True)
     what = f"{path} was damaged ({fault}), and some of its records could not be read. The damaged file is kept as"
-    return Mended(f"{what} {kept.name}: if you have a copy of the data folder, restore that", is_whole=False)
+    advice = "if you have a copy of the data folder, restore that"
+    return Mended(f"{what} {filling.kept.name}: {advice}", is_whole=False)
 
 
 def is_half_mended(path: Path) -> bool:
     """True until the indexes of all owners are rebuilt."""
     with closing(connected(path)) as connection:
         sql = "SELECT EXISTS (SELECT * FROM scope WHERE collection = ?)"
-        return bool(connection.execute(sql, (BEFORE,)).fetchone()[0])
+        return bool(connection.execute(sql, (HALF_MENDED,)).fetchone()[0])
 
 
 def end_mending(path: Path) -> None:
-    """Forget the embeddings that were kept for the rebuild."""
+    """Note that the indexes of all owners are rebuilt."""
     with closing(connected(path)) as connection, connection:
-        connection.execute("BEGIN IMMEDIATE")
-        kept = f"SELECT number FROM scope WHERE collection LIKE '%{BEFORE}'"  # noqa: S608
-        connection.execute(f"DELETE FROM chunk WHERE scope IN ({kept})")  # noqa: S608
-        connection.execute(f"DELETE FROM scope WHERE number IN ({kept})")  # noqa: S608
+        connection.execute("DELETE FROM scope WHERE collection = ?", (HALF_MENDED,))
 
 
 class _Filling:
     """Fills an empty database from the damaged one, once."""
 
-    def __init__(self, path: Path, kept: Path, old: sqlite3.Connection, fresh: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, old: sqlite3.Connection, fresh: sqlite3.Connection) -> None:
         self._path = path
-        self._kept = kept
         self._old = old
         self._fresh = fresh
         self._is_filled = False
-        self.is_whole = True
-        """False if some records could not be read."""
+        self.kept: Path | None = None
+        """The copy of the damaged file, if some records could not be read."""
 
     def fill(self, _status: int, _left: int, _every: int) -> None:
         if self._is_filled:
             return
         self._is_filled = True
         self._fresh.execute("BEGIN")
-        self.is_whole = self._copied(RECORD, PUT_RECORD)
-        if not self.is_whole:
-            self._each_record()
+        # From the first record on, and past a damaged page from the last one back.
+        if not self._copied("ASC"):
+            self._copied("DESC")
             if not self._fresh.execute("SELECT EXISTS (SELECT * FROM record)").fetchone()[0]:
-                raise _hopeless(self._path)
-            _keep_copy(self._path, self._kept)
-        self._embeddings()
-        self._fresh.execute("COMMIT")
-
-    def _each_record(self) -> None:
-        """Copy from both ends, then from both ends of each kind of each owner: a damaged page hides the next ones."""
-        self._walk(KEYS.replace("{where}", ""), ONE_RECORD, PUT_RECORD)
-        owners, kinds = (
-            [one for [one] in self._fresh.execute(f"SELECT DISTINCT {column} FROM record").fetchall()]  # noqa: S608
-            for column in ("owner", "kind")
-        )
-        for pair in product(owners, kinds):
-            self._walk(KEYS.replace("{where}", " WHERE owner = ? AND kind = ?"), ONE_RECORD, PUT_RECORD, pair)
-
-    def _embeddings(self) -> None:
-        # A marker, too: as long as there is such a scope, the index of every owner has to be rebuilt.
-        self._fresh.execute("INSERT INTO scope VALUES (0, '', ?, 0)", (BEFORE,))
-        if self._copied(SCOPES, PUT_SCOPE):
-            self._walk(CHUNKS, ONE_CHUNK, PUT_CHUNK)
-            self._walk(CHUNKS, ONE_VECTOR, PUT_VECTOR)
+                raise Misconfigured(
+                    f"{self._path} is damaged or is no Loci database: no record can be read",
+                    "Stop the servers that use it and try again. If that fails, restore it from a copy of the data"
+                    " folder",
+                )
+            self.kept = _copy_of(self._path)
+        self._fresh.execute("INSERT INTO scope VALUES (0, '', ?, 0)", (HALF_MENDED,))
         # Caches of servers that run know rows by their numbers, so none is used twice; and the first removal that is
         # known comes after all that they have seen, so they read everything again.
         now = time.time_ns() // 1_000_000
@@ -168,101 +134,30 @@ class _Filling:
         )
         self._fresh.execute("INSERT INTO gone (scope, chunk) VALUES (0, 0)")
         self._fresh.execute("UPDATE revision SET number = ?", (now,))
+        self._fresh.execute("COMMIT")
 
-    def _walk(self, keys: str, one: str, put: str, values: Sequence[object] = ()) -> None:
-        """Copy row by row from the first one on, and if a page is damaged also from the last one back."""
-        for order in ("ASC", "DESC"):
-            try:
-                for key in self._old.execute(keys.replace("{order}", order), values):
-                    self._copied(one, put, key)
-            except sqlite3.DatabaseError as error:
-                if not _is_lost(error):
-                    raise
-            else:
-                return
-
-    def _copied(self, select: str, put: str, values: Sequence[object] = ()) -> bool:
-        """Copy the rows; False if not all of them can be read."""
+    def _copied(self, order: str) -> bool:
+        """Copy the records in this order; False if not all of them can be read."""
         try:
-            self._fresh.executemany(put, self._old.execute(select, values))
+            self._fresh.executemany(PUT_RECORD, self._old.execute(RECORDS.replace("{order}", order)))
         except sqlite3.DatabaseError as error:
-            if not _is_lost(error):
+            if not (is_damage(error) or str(error).startswith("no such table")):
                 raise
             return False
         return True
 
 
-def _open_somehow(path: Path, kept: Path) -> None:
-    """Put a first page that knows the records in the place of a damaged one, or of one that knows no tables.
-
-    They were the first table of every database, so they begin on the second page.
-    """
-    if _has_records(path):
-        return
-    with path.open("r+b") as file:
-        before = file.read(PAGE)
-        if len(before) < PAGE:
-            raise _hopeless(path)
-        _keep_copy(path, kept)
-        file.seek(0)
-        file.write(_first_page(path.stat().st_size // PAGE))
-        file.flush()
-        if not _has_records(path):
-            file.seek(0)
-            file.write(before)
-            file.flush()
-            _forget_copy(kept)
-            raise _hopeless(path)
-
-
-def _has_records(path: Path) -> bool:
-    with closing(connected(path)) as connection:
-        for order in ("ASC", "DESC"):
-            try:
-                sql = f"SELECT length(version) FROM record ORDER BY owner {order} LIMIT 1"  # noqa: S608
-                return connection.execute(sql).fetchone() is not None
-            except sqlite3.DatabaseError as error:
-                if not _is_lost(error):
-                    raise
-    return False
-
-
-def _is_lost(error: sqlite3.Error) -> bool:
-    """True if the rows are damaged, or the list of tables is."""
-    return is_damage(error) or str(error).startswith("no such table")
-
-
-def _first_page(pages: int) -> bytes:
-    with closing(sqlite3.connect(":memory:")) as connection:
-        for statement in RECORDS:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-        page = bytearray(connection.serialize()[:PAGE])
-    page[18:20] = b"\2\2"  # a write-ahead log
-    page[28:40] = pages.to_bytes(4, "big") + bytes(8)  # no free pages
-    return bytes(page)
-
-
-def _keep_copy(path: Path, kept: Path) -> None:
+def _copy_of(path: Path) -> Path:
+    """Keep a copy of the damaged file, with its log."""
+    kept = path.with_name(f"{path.name}{DAMAGED}{time.time_ns() // 1_000_000}")
     for end in ("", "-wal"):
         source, copy = path.with_name(path.name + end), kept.with_name(kept.name + end)
-        if source.exists() and source.stat().st_size and not copy.exists():
+        if source.exists() and source.stat().st_size:
             try:
                 shutil.copyfile(source, copy)
-                copy.chmod(0o600)
+                copy.chmod(PRIVATE)
                 sync(copy)
             except OSError as error:
                 copy.unlink(missing_ok=True)
                 raise Unavailable(f"Cannot copy {source} ({error.strerror})", "Free some disk space") from error
-
-
-def _forget_copy(kept: Path) -> None:
-    for end in ("", "-wal"):
-        kept.with_name(kept.name + end).unlink(missing_ok=True)
-
-
-def _hopeless(path: Path) -> Misconfigured:
-    return Misconfigured(
-        f"{path} is damaged or is no Loci database: no record can be read",
-        "Stop the servers that use it and try again. If that fails, restore it from a copy of the data folder",
-    )
+    return kept
