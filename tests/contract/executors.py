@@ -94,7 +94,7 @@ def function(folder: Path) -> Generator[Place]:
     from tests.support.moto_aws import EXECUTORS
 
     with invoke_api() as api, loopback_aws(), pytest.MonkeyPatch.context() as changed:
-        changed.setattr(python_function, "ForkServer", partial(python_function.ForkServer, packages=PACKAGES))
+        changed.setattr(python_function, "Forks", partial(python_function.Forks, packages=PACKAGES))
         handlers: list[ModuleType] = []
 
         def move() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.code.packages import find_deno
-from loci.code.typescript_run import Completed, Failed
+from loci.code.ports import Completed, Failed
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL
 from loci.core.json import Json, JsonObject

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from loci.sandbox.supervisor.deno_starter import SYSTEM_CALLS
-from loci.sandbox.wall.refused_calls import REFUSED
 from tests.attack.sandbox import classes
+from tests.support.refused_reasons import REFUSED
 
 
 def refused_calls() -> str:

@@ -5,7 +5,7 @@ import struct
 from collections.abc import Collection
 
 from loci.sandbox.wall import kernel
-from loci.sandbox.wall.judged_calls import ALLOW, EQUAL, FAIL, LOAD, NUMBER, RETURN
+from loci.sandbox.wall.seccomp import ALLOW, EQUAL, FAIL, LOAD, NUMBER, RETURN
 
 FIRST_ARGUMENT = 16
 ERRORS = {"EPERM": errno.EPERM, "ENOSYS": errno.ENOSYS}

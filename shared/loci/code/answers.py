@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from loci.code.packages import WHEN_NOT_STARTED
+from loci.code.ports import Completed, Failed, Fault, Measured
 from loci.code.python_run import Ran, RunFailure, Value
-from loci.code.typescript_run import Completed, Failed, Fault, Measured
 from loci.core.errors import LociError, Refused
 from loci.core.json import Json, JsonObject
 
@@ -39,15 +39,15 @@ def python_answer(ran: Ran) -> JsonObject:
     """
     images: list[Json] = [base64.b64encode(image).decode() for image in ran.figures]
     if not isinstance(ran.outcome, RunFailure):
-        return {"result": _sendable(_run_view(ran)), "images": images}
+        return {"result": _run_view(ran), "images": images}
     failure = ran.outcome
     stdout, stderr = _end(ran.stdout), _end(ran.stderr)
     printed = {"stdout": stdout, "stderr": stderr}
     truncated = ran.truncated or (stdout, stderr) != (ran.stdout, ran.stderr)
     return {
-        "result": _sendable({**_run_view(ran), **printed, "truncated": truncated}),
-        "error": _sendable({"code": failure.code, "message": failure.what, "resolution": failure.resolution}),
-        "text": _sendable(_failure_text(ran, failure)),
+        "result": {**_run_view(ran), **printed, "truncated": truncated},
+        "error": {"code": failure.code, "message": failure.what, "resolution": failure.resolution},
+        "text": _failure_text(ran, failure),
         "images": images,
     }
 
@@ -166,18 +166,6 @@ def _named(names: Sequence[str], most: int) -> list[str]:
 def _end(text: str) -> str:
     """The last part of a long text: that is where it says what went wrong."""
     return text if len(text) <= LONGEST_WITH_ERROR else f"…{text[-LONGEST_WITH_ERROR:]}"
-
-
-def _sendable(value: Json) -> Json:
-    match value:
-        case str():
-            return whole_characters(value)
-        case list():
-            return [_sendable(one) for one in value]
-        case dict():
-            return {name: _sendable(one) for name, one in value.items()}
-        case _:
-            return value
 
 
 def _measured(measured: Measured) -> JsonObject:

@@ -95,8 +95,8 @@ class Code:
 
     def save_artifact(self, owner: Owner, executor_id: str, file: str, name: str | None = None) -> StoredFile:
         """Keep a file that code made among the stored files, with its lineage."""
-        made = self.parts.python.get().made_file(owner, executor_id, file, LARGEST_ARTIFACT)
-        return self.parts.files().add(owner, name or file, made.content, made.lineage)
+        content, lineage = self.parts.python.get().made_file(owner, executor_id, file, LARGEST_ARTIFACT)
+        return self.parts.files().add(owner, name or file, content, lineage)
 
     def do_job(self, job: JsonObject) -> None:
         """Drive a run that another process started, to its end. The job says which run."""

@@ -69,16 +69,16 @@ class DetachedRuns:
     def drive(self, job: JsonObject, handlers: Mapping[str, JobHandler]) -> None:
         """Do the job's run, by its tool's handler, unless somebody already does: no run begins twice."""
         owner, id = Owner(str(job["tenant"]), str(job["subject"])), str(job["run"])
-        found = self._found(owner, id)
-        if found is None or found.value["state"] != ASKED:
+        asked: list[JsonObject] = []
+
+        def begin(value: JsonObject) -> JsonObject | None:
+            asked[:] = [value]
+            return {**value, "state": RUNNING, "asked": {}} if value["state"] == ASKED else None
+
+        if self._change(owner, id, begin) is None:
             return
-        request, tool = cast("JsonObject", found.value["asked"]), str(found.value["tool"])
-        caller = Caller.from_json(owner, cast("JsonObject", found.value["caller"]))
-        begun = self._change(
-            owner, id, lambda value: {**value, "state": RUNNING, "asked": {}} if value["state"] == ASKED else value
-        )
-        if begun is None or begun.value["state"] != RUNNING:
-            return
+        request, tool = cast("JsonObject", asked[0]["asked"]), str(asked[0]["tool"])
+        caller = Caller.from_json(owner, cast("JsonObject", asked[0]["caller"]))
         end: JsonObject = {"error": _error_record(Unavailable("Loci failed on this run", "Read its log", code="BUG"))}
         try:
             end = {"answer": handlers[tool](caller, request)}
@@ -86,12 +86,8 @@ class DetachedRuns:
             end = {"error": _error_record(error)}
         finally:
             self._ended(owner, id, tool, end)
-            self._free_slot(owner, found.value)
-
-    def _free_slot(self, owner: Owner, run: JsonObject) -> None:
-        key, version = cast("list[str]", run["slot"])
-        with suppress(LociError):  # it comes free by itself when the run is due
-            self._slots.give_back(owner, key, version)
+            with suppress(LociError):  # it comes free by itself when the run is due
+                self._slots.give_back(owner, *cast("list[str]", asked[0]["slot"]))
 
     def read(self, owner: Owner, id: str) -> JsonObject | LociError | None:
         """Take the run's end out of its record: its answer or its error. None if it goes on."""
@@ -108,22 +104,19 @@ class DetachedRuns:
         """Have the run's end put into the scratchpad and return the entry's id. None if the run is done already."""
         promised = self._scratchpad.promise(owner, tool, seconds + GRACE)
         marked = self._change(
-            owner, id, lambda value: value if value["state"] == DONE else {**value, "promised": promised}
+            owner, id, lambda value: None if value["state"] == DONE else {**value, "promised": promised}
         )
-        return promised if marked is not None and marked.value["state"] != DONE else None
+        return promised if marked is not None else None
 
-    def _change(self, owner: Owner, id: str, changed: Callable[[JsonObject], JsonObject]) -> Record | None:
-        """Change the run's record and return it. None if there is none."""
+    def _change(self, owner: Owner, id: str, change: Callable[[JsonObject], JsonObject | None]) -> Record | None:
+        """Change the run's record and return it. None if there is none, or if `change` leaves it as it is."""
         while (found := self._found(owner, id)) is not None:
-            value = changed(found.value)
-            if value is found.value:
-                return found
-            try:
-                return self._records.put(
-                    owner, KIND, id, value, expect_version=found.version, expires_at=_due(value) + KEPT
-                )
-            except Conflict:  # the other side wrote; what it wrote may decide
-                continue
+            value = change(found.value)
+            if value is None:
+                return None
+            until = _due(value) + KEPT
+            with suppress(Conflict):  # the other side wrote; what it wrote may decide
+                return self._records.put(owner, KIND, id, value, expect_version=found.version, expires_at=until)
         return None
 
     def _found(self, owner: Owner, id: str) -> Record | None:
@@ -133,13 +126,16 @@ class DetachedRuns:
 
     def _ended(self, owner: Owner, id: str, tool: str, end: JsonObject) -> None:
         """Leave the end in the record for the call that waits, or in the scratchpad if it was promised there."""
-        left = self._change(
-            owner, id, lambda value: value if "promised" in value else {**value, "state": DONE, "end": end}
-        )
-        if left is None or "promised" not in left.value:
-            return
-        self._scratchpad.keep(owner, tool, _late_text(end), id=str(left.value["promised"]))
-        self._records.remove(owner, KIND, id)
+        promised: list[str] = []
+
+        def done(value: JsonObject) -> JsonObject | None:
+            promised[:] = [str(value["promised"])] if "promised" in value else []
+            return None if promised else {**value, "state": DONE, "end": end}
+
+        self._change(owner, id, done)
+        if promised:
+            self._scratchpad.keep(owner, tool, _late_text(end), id=promised[0])
+            self._records.remove(owner, KIND, id)
 
 
 class PendingRun:

@@ -18,12 +18,12 @@ def code_module(app: "CodeHost") -> Module:
     """The tools that run Python and TypeScript, and the runs that outlive their requests."""
 
     def python() -> list[LociTool]:
-        from loci.code.tools.python_tools import python_tools
+        from loci.code.tools.run_tools import python_tools
 
         return python_tools(app)
 
     def typescript() -> list[LociTool]:
-        from loci.code.tools.typescript_tool import typescript_tools
+        from loci.code.tools.run_tools import typescript_tools
 
         return typescript_tools(app)
 

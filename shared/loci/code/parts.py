@@ -8,10 +8,9 @@ from functools import partial
 from loci.code.detached_runs import DetachedRuns
 from loci.code.ports import Executors, Jobs, Sandbox, StoredFiles
 from loci.code.python import Runner
-from loci.code.results_cache import ResultsCache
 from loci.code.stored_files import FilesForCode
 from loci.code.table_queries import TableQueries
-from loci.code.typescript import TypeScript
+from loci.code.typescript import ResultsCache, TypeScript
 from loci.core.errors import Unavailable
 from loci.core.lazy import Lazy
 from loci.core.settings import Settings

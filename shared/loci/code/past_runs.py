@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from loci.code.bridge import Bridge
-from loci.code.typescript_run import Completed, Failed, Fault
+from loci.code.ports import Completed, Failed, Fault
 from loci.core.errors import LociError
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject

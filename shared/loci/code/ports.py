@@ -1,20 +1,71 @@
 """The ports of code: what runs it, and what it needs."""
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
 from loci.code.python_run import ExecutorNow, Ran, Stored
-from loci.code.typescript_run import Completed, Failed
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.sandbox.supervisor.deno_messages import TypeScriptJob
 
+Fault = Literal[
+    "SANDBOX_TIMEOUT",
+    "SANDBOX_MEMORY",
+    "CODE_ERROR",
+    "SANDBOX_EXITED",
+    "SANDBOX_OUTPUT",
+    "SANDBOX_PROTOCOL",
+    "SANDBOX_START",
+    "SANDBOX_CANCELLED",
+]
 ToolCall = Callable[[str, JsonObject], Json]
 """Calls the tool with this id and returns its answer. Raises `LociError` if the tool fails."""
-
-
 GivenUp = Callable[[], bool]
 """True if nobody waits for the answer any more: what still runs for it may be ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    level: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The logs and figures of a run, however it ended."""
+
+    logs: Sequence[LogLine] = ()
+    logs_dropped: int = 0
+    ms: float = 0.0
+    memory_mb: float = 0.0
+    calls: int = 0
+    """Calls of tools, including denied ones."""
+    denied: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """The run gave a value."""
+
+    value: Json
+    kind: str | None
+    """The type of a value that JSON does not have, such as `undefined`, `bigint` or `Map`."""
+    steady: bool
+    """True if the same code gives the same value again: it used no clock, randomness, files, modules or tools."""
+    measured: Measured = Measured()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The run gave no value."""
+
+    code: Fault
+    message: str
+    advice: str | None = None
+    stack: Sequence[Mapping[str, Json]] = ()
+    """The caller's own frames, the innermost first."""
+    measured: Measured = Measured()
 
 
 def never() -> bool:

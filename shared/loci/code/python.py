@@ -1,24 +1,29 @@
 """The Python runner: each owner's executors, and the code that runs in them."""
 
+import hashlib
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from typing import cast
 
 from loci.code.answers import python_answer
 from loci.code.packages import NOT_STARTED
 from loci.code.ports import Executors, GivenUp, StoredFiles, never
-from loci.code.python_run import ExecutorNow, Ran, RunFailure
-from loci.code.run_history import NotedFiles, RunHistory
+from loci.code.python_run import ExecutorNow, Ran, RunFailure, Stored
 from loci.code.run_queue import LocalRun, RunQueue
 from loci.core.errors import LociError, NoSpace, NotFound, Refused
 from loci.core.full_disk import freeing
 from loci.core.identity import Owner
-from loci.core.json import JsonObject
+from loci.core.json import Json, JsonObject, iso
 from loci.core.stores import Record, RecordStore, every, read_or_none
 from loci.core.telemetry import Telemetry
 
+RUN_KIND = "executor-run"
+LONGEST_CODE = 20_000
+"""Characters of a run's code that are kept. Its hash is that of all of it."""
+MOST_INPUTS = 100
 KIND = "executor"
 TOOL = "run_memory_code"
 BESIDE = 240.0
@@ -37,11 +42,22 @@ MOST = 100
 
 
 @dataclass(frozen=True, slots=True)
-class MadeFile:
-    """A file that code made: its bytes, and where it comes from."""
+class NotedFiles:
+    """Stored files, and a note of each that was read."""
 
-    content: bytes
-    lineage: JsonObject
+    files: StoredFiles
+    read_ones: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+
+    def read(self, owner: Owner, id: str) -> Stored:
+        """Read the file, and note its version."""
+        stored = self.files.read(owner, id)
+        self.read_ones[f"{id}/{stored.version}"] = {
+            "id": id,
+            "name": stored.name,
+            "version": stored.number,
+            "sha256": stored.version,
+        }
+        return stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +93,6 @@ class Runner:
         self._clock = clock
         self._telemetry = telemetry
         self._queue = RunQueue(AT_ONCE)
-        self._history = RunHistory(records)
         self.longest = seconds + BESIDE
         """Seconds that a run in another process takes at most."""
 
@@ -121,12 +136,12 @@ class Runner:
         self._records.remove(owner, KIND, id)
         self._executors.forget(owner, id)
 
-    def made_file(self, owner: Owner, id: str, name: str, most: int) -> MadeFile:
+    def made_file(self, owner: Owner, id: str, name: str, most: int) -> tuple[bytes, JsonObject]:
         """A file that code left in the work folder, and where it comes from."""
         self.check(owner, id, "")
         name = name.removeprefix("./")
         content = self._executors.read_file(owner, id, name, most)
-        return MadeFile(content, self._history.lineage(owner, id, name))
+        return content, self._lineage(owner, id, name)
 
     def check(self, owner: Owner, id: str, code: str) -> Record:
         """The executor's record. Raises `LociError` if there is none, or if the code is too large."""
@@ -155,10 +170,41 @@ class Runner:
         files = NotedFiles(self._files)
         ran = self._executors.run(owner, id, code, files, now + KEPT_SECONDS, given_up)
         with suppress(NoSpace):  # the answer is not to be lost
-            self._history.note(owner, id, code, files.read_ones.values(), ran.files, at=now, until=now + KEPT_SECONDS)
+            self._note(owner, id, code, [*files.read_ones.values()], ran, now)
         if isinstance(ran.outcome, RunFailure) and ran.outcome.code == NOT_STARTED:
             self._telemetry.not_started(language="Python", reason=ran.outcome.what)
         return ran
+
+    def _note(self, owner: Owner, id: str, code: str, read: list[JsonObject], ran: Ran, now: float) -> None:
+        """Record a run that read stored files or wrote files, for as long as its executor lives."""
+        inputs: list[Json] = [*read[:MOST_INPUTS]]
+        files: list[Json] = [one.name for one in ran.files]
+        if inputs or files:
+            value: JsonObject = {
+                "code": code[:LONGEST_CODE],
+                "code_sha256": hashlib.sha256(code.encode("utf-8", "replace")).hexdigest(),
+                "made_at": iso(now),
+                "inputs": inputs,
+                "files": files,
+            }
+            until = now + KEPT_SECONDS
+            self._records.put(owner, RUN_KIND, f"{id}/{now:017.4f}", value, expires_at=until, durable=False)
+
+    def _lineage(self, owner: Owner, id: str, file: str) -> JsonObject:
+        """The origin of the file: the code of the run that wrote it last, and the stored files read until then.
+
+        Variables stay from run to run, so a run may use what an earlier one has read.
+        """
+        inputs: dict[str, Json] = {}
+        found: JsonObject = {"code": None, "code_sha256": None, "made_at": None}
+        inputs_then: list[Json] = []
+        for record in every(self._records, owner, RUN_KIND, prefix=f"{id}/"):
+            read = cast("list[JsonObject]", record.value.get("inputs") or [])
+            inputs |= {f"{one['id']}/{one['sha256']}": one for one in read}
+            if file in cast("list[str]", record.value.get("files") or []):
+                found = {name: record.value.get(name) for name in found}
+                inputs_then = [*inputs.values()]
+        return {"executor_id": id, "file": file, **found, "inputs": inputs_then or [*inputs.values()]}
 
     def _drive(self, run: PythonRun, owner: Owner, record: Record, code: str) -> None:
         """Bring a run to its end. Its call, if it still waits, raises whatever is raised here."""

@@ -3,7 +3,8 @@
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
 from dataclasses import asdict, dataclass, field, replace
@@ -21,13 +22,11 @@ from loci.code.answers import (
 from loci.code.bridge import Bridge, clients
 from loci.code.packages import NOT_STARTED
 from loci.code.past_runs import PastRuns
-from loci.code.ports import GivenUp, Sandbox, never
-from loci.code.read_paths import Readable, readable
-from loci.code.results_cache import ResultsCache, key_of
+from loci.code.ports import Completed, Failed, GivenUp, Sandbox, never
 from loci.code.run_queue import LocalRun, RunQueue
-from loci.code.typescript_run import Completed, Failed
 from loci.core.errors import LociError, Refused, Unavailable
-from loci.core.identity import Caller
+from loci.core.identity import Caller, Owner
+from loci.core.ids import content_id
 from loci.core.json import Json, JsonObject
 from loci.core.telemetry import Telemetry
 from loci.sandbox.supervisor.deno_messages import RunLimits, TypeScriptJob
@@ -36,11 +35,95 @@ from loci.scratchpad.api import Scratchpad
 if TYPE_CHECKING:
     from loci.tools.api import Tools
 
+# Nothing below them is a file, and some of it shows other processes.
+NO_FILES = (Path("/proc"), Path("/sys"), Path("/dev"))
+ENTRIES = 1000
+LARGEST = 256 * 1024
 TOOL = "pml_execute_code"
 LARGEST_CODE = 100 * 1024
 """Bytes of UTF-8."""
 GRACE = 900.0
 """Seconds beyond a run's own time, in which it may wait for its turn. After that nobody expects its result any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """The paths that a run asked for, sorted."""
+
+    allowed: tuple[str, ...]
+    """With links resolved."""
+    refused: tuple[str, ...]
+    """As the run named them. A missing path is refused like one that is not allowed."""
+
+
+def readable(asked: Sequence[str], roots: Iterable[Path], private: Path | None) -> Readable:
+    """Sort the paths by what both sides say. If a path holds an allowed folder, that folder is allowed.
+
+    Nothing private is ever allowed.
+    """
+    real_roots = [real for root in roots if (real := _real(root)) is not None and _may_be(real, private)]
+    allowed: dict[str, None] = {}
+    refused: list[str] = []
+    for path in asked:
+        real = _real(Path(path)) if path.startswith("/") and "\0" not in path else None
+        found = [] if real is None else [both for root in real_roots if (both := _both(real, root)) is not None]
+        found = [one for one in found if _may_be(one, private)]
+        if not found:
+            refused.append(path)
+        allowed |= dict.fromkeys(map(str, found))
+    return Readable(tuple(allowed), tuple(refused))
+
+
+def _both(one: Path, other: Path) -> Path | None:
+    if one.is_relative_to(other):
+        return one
+    return other if other.is_relative_to(one) else None
+
+
+def _may_be(path: Path, private: Path | None) -> bool:
+    if "," in str(path) or any(path.is_relative_to(one) for one in NO_FILES) or path == Path("/"):
+        return False
+    return private is None or (_both(path, private.resolve()) is None)
+
+
+def _real(path: Path) -> Path | None:
+    try:
+        return path.resolve(strict=True)
+    except (OSError, RuntimeError):  # a loop of links
+        return None
+
+
+class ResultsCache:
+    """The last results of code that gives the same value at every run, by owner, while the server runs."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, str], Completed] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, owner: Owner, key: str) -> Completed | None:
+        """The result of an earlier run. None if there is none."""
+        with self._lock:
+            found = self._kept.get((owner.key, key))
+            if found is not None:
+                self._kept.move_to_end((owner.key, key))
+            return found
+
+    def keep(self, owner: Owner, key: str, completed: Completed) -> None:
+        """Remember the result, unless it is large or may differ next time."""
+        measured = completed.measured
+        size = len(json.dumps(completed.value)) + sum(len(line.text) for line in measured.logs)
+        if completed.steady and not measured.calls and size <= LARGEST:
+            with self._lock:
+                self._kept[owner.key, key] = completed
+                self._kept.move_to_end((owner.key, key))
+                if len(self._kept) > ENTRIES:
+                    self._kept.popitem(last=False)
+
+
+def key_of(job: TypeScriptJob, tools: Iterable[str]) -> str:
+    """A key that is the same for the same code, context, limits and tools. Code sees the order of keys: it counts."""
+    limits = json.dumps([job.limits.timeout_ms, job.limits.memory_mb, *job.limits.read_paths])
+    return content_id(job.code, json.dumps(job.context), limits, *tools, length=32)
 
 
 @dataclass(frozen=True, slots=True)

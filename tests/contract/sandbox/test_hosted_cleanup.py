@@ -14,8 +14,8 @@ from loci.adapters.aws.sandbox.lambda_executors import GRACE, LambdaExecutors
 from loci.adapters.aws.sandbox.lambda_sandbox import LambdaSandbox
 from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine
+from loci.code.ports import Completed
 from loci.code.python_run import RunFailure
-from loci.code.typescript_run import Completed
 from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
 from loci.sandbox.lambda_host.function_answer import packed_answer

@@ -12,8 +12,7 @@ from loci.adapters.aws.sandbox import lent_rows
 from loci.adapters.aws.sandbox.lent_rows import KEPT_SECONDS, LOANS, Lender, Loan
 from loci.core.layout import RUN_ATTRIBUTES, RUN_PARTITIONS, TABLE_EXPIRY
 from loci.sandbox.lambda_host import questions
-from loci.sandbox.lambda_host.questions import open_line
-from loci.sandbox.lambda_host.run_rows import LentCredentials, RowsLocation, TableRows
+from loci.sandbox.lambda_host.questions import LentCredentials, RowsLocation, TableRows, open_line
 from tests.contract.sandboxes import ROLE
 from tests.contract.stores import START, Clock
 from tests.servers.java.nodes import dynamodb_local

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from loci.code.ports import Sandbox
-from loci.code.typescript_run import Completed, Failed
+from loci.code.ports import Completed, Failed, Sandbox
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.core.json import Json, JsonObject

@@ -13,8 +13,7 @@ import pytest
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.app import App
-from loci.code.results_cache import ResultsCache
-from loci.code.typescript import TypeScript
+from loci.code.typescript import ResultsCache, TypeScript
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings

@@ -106,21 +106,21 @@ async def test_this_is_undefined(desk: Desk) -> None:
 
 
 @each(
-    ("code", "place"),
+    "code",
     [
-        pytest.param("1;\n" + "[" * 20_000 + "]" * 20_000, "(line 2, column 20000)", id="lists"),
-        pytest.param("\n\n" + "f(" * 20_000 + ")" * 20_000, "(line 3, column 40000)", id="calls"),
-        pytest.param("1;\n" + "!" * 90_000 + "1", "(line 2, column 1)", id="operators"),
-        pytest.param("a" + ".b" * 40_000, "(line 1, column 1)", id="members"),
-        pytest.param("1" + "+1" * 45_000, "(line 1, column 1)", id="sums"),
-        pytest.param("1;\nlet x: " + "[" * 30_000 + "]" * 30_000, "(line 2, column 30007)", id="types"),
-        pytest.param("enum A {X}\n" + "(" * 20_000 + "1" + ")" * 20_000, "(line 2, column 20000)", id="rewritten"),
+        pytest.param("1;\n" + "[" * 20_000 + "]" * 20_000, id="lists"),
+        pytest.param("\n\n" + "f(" * 20_000 + ")" * 20_000, id="calls"),
+        pytest.param("1;\n" + "!" * 90_000 + "1", id="operators"),
+        pytest.param("a" + ".b" * 40_000, id="members"),
+        pytest.param("1" + "+1" * 45_000, id="sums"),
+        pytest.param("1;\nlet x: " + "[" * 30_000 + "]" * 30_000, id="types"),
+        pytest.param("enum A {X}\n" + "(" * 20_000 + "1" + ")" * 20_000, id="rewritten"),
     ],
 )
-async def test_what_the_parser_cannot_take_is_an_error_of_the_code(desk: Desk, code: str, place: str) -> None:
+async def test_what_the_parser_cannot_take_is_an_error_of_the_code(desk: Desk, code: str) -> None:
     told = await desk.failure(code)
     assert told["code"] == "CODE_ERROR"
-    assert told["message"] == f"The code is nested too deeply for the parser {place}"
+    assert told["message"] == "The code is nested too deeply for the parser"
 
 
 async def test_worker_threads_work_or_are_not_offered(desk: Desk) -> None:

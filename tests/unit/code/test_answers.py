@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from loci.code.answers import python_answer, python_under_way
 from loci.code.python_run import ExecutorCondition, LostVariable, Made, Ran, RunFailure, Value
-from loci.code.tools.python_tools import RunResult
+from loci.code.tools.run_tools import RunResult
 from tests.support.each import each
 
 LOST = (LostVariable("db", "a connection cannot be saved"),)

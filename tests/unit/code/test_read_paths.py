@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.code.read_paths import Readable, readable
+from loci.code.typescript import Readable, readable
 from tests.support.each import each
 
 

@@ -10,20 +10,18 @@ from typing import Any
 import pytest
 
 from loci.adapters.local.executors import executor_session
-from loci.adapters.local.executors.confined_executors import MOST_HERE, RUNS_OF_AN_OWNER, ConfinedExecutors
-from loci.adapters.local.executors.executor_folder import ExecutorFolder
-from loci.adapters.local.executors.executor_starter import SERVER_SECONDS, ExecutorStarter, strongest_wall
-from loci.adapters.local.executors.saved_variables import VariablesWriter
+from loci.adapters.local.executors.confined_executors import MOST_HERE, ConfinedExecutors
+from loci.adapters.local.executors.executor_folder import ExecutorFolder, VariablesWriter
+from loci.adapters.local.executors.executor_starter import ExecutorStarter, strongest_wall
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
-from loci.adapters.sandbox.executor_state import VariablesSnapshot
+from loci.adapters.sandbox.run_results import VariablesSnapshot
 from loci.code.python import KEPT_SECONDS, MOST, Runner
 from loci.code.python_run import LostVariable, Ran, RunFailure, Stored, Value
 from loci.core.errors import LociError, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.telemetry import Telemetry
 from loci.sandbox.supervisor.exchange import Bounds
-from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from tests.support.damage import damage
 from tests.support.each import each
 from tests.support.executors import runner_packages
@@ -77,7 +75,6 @@ class Server:
             layers=lambda: strongest_wall(allow_none=False),
             drawing=False,
             packages=(),
-            clock=clock,
         )
         self.executors = ConfinedExecutors(
             data / "executors",
@@ -380,20 +377,19 @@ def test_few_processes_stay_however_many_executors_there_are(server: Server) -> 
     assert server.shown(ids[0], "x") == "0"
 
 
-def test_an_owner_who_takes_all_places_they_get_leaves_some_to_others(server: Server) -> None:
-    ids = [server.runner.create(ANN) for _ in range(6)]
+def test_a_run_that_finds_no_place_is_busy(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server.executors, "_places", threading.BoundedSemaphore(1))
+    first, second = (server.runner.create(ANN) for _ in range(2))
     code = "open('begun', 'w').close()\nwhile True: pass"
-    loops = [threading.Thread(target=server.runner.run, args=(ANN, id, code)) for id in ids[:RUNS_OF_AN_OWNER]]
-    for one in loops:
-        one.start()
-    until(lambda: len(list(server.executors.folder.rglob("begun"))) == RUNS_OF_AN_OWNER)
+    loop = threading.Thread(target=server.runner.run, args=(ANN, first, code))
+    loop.start()
+    until(lambda: len(list(server.executors.folder.rglob("begun"))) == 1)
     with pytest.raises(LociError) as busy:
-        server.runner.run(ANN, ids[-1], "1")
+        server.runner.run(ANN, second, "1")
     assert busy.value.code == "EXECUTOR_BUSY"
-    assert server.shown(server.runner.create(BOB), "1", BOB) == "1"
-    server.executors.close()
-    for one in loops:
-        one.join()
+    server.executors.forget(ANN, first)
+    loop.join()
+    assert server.shown(second, "1") == "1"
 
 
 def test_an_executor_that_is_forgotten_while_it_runs_is_interrupted(server: Server) -> None:
@@ -423,34 +419,6 @@ def test_what_could_not_be_saved_in_time_is_lost_by_name_and_reason(
     assert {one.reason for one in ran.condition.lost} == {
         "saving the variables took longer than 0.2 s, and its process had to be ended"
     }
-
-
-def test_fork_servers_are_replaced_and_executors_of_old_ones_go_on(server: Server, clock: Clock) -> None:
-    id = server.runner.create(ANN)
-    before = server.shown(id, "import os\nx = 1\nid(os)")
-    clock.now += SERVER_SECONDS
-    another = server.runner.create(ANN)
-    assert server.shown(another, "import os\nid(os)") != before
-    assert server.shown(id, "x") == "1"
-
-
-def test_a_spare_executor_is_as_old_as_the_fork_server_that_it_was_asked_of(
-    server: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    spawn = server.starter.spawn
-
-    def spawn_slowly(folder: ExecutorFolder) -> ExecutorProcess:
-        started = spawn(folder)
-        clock.now += SERVER_SECONDS
-        return started
-
-    with monkeypatch.context() as patch:
-        patch.setattr(server.starter, "spawn", spawn_slowly)
-        before = clock.now
-        server.starter.prepare()
-        until(lambda: clock.now > before)
-        until(lambda: not any(one.name == "executors" for one in threading.enumerate()))
-    assert server.starter.take() is None
 
 
 def test_a_stored_file_is_a_copy_that_code_cannot_change(server: Server, files: Files) -> None:

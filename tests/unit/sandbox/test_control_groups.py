@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.code.typescript_run import Completed, Failed
+from loci.code.ports import Completed, Failed
 from loci.sandbox.supervisor import deno_starter, fork_server_client
 from loci.sandbox.supervisor.control_groups import ControlGroup, GroupLimits, Place, end_group, find_place, limited
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded

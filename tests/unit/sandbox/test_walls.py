@@ -11,12 +11,11 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from loci.sandbox.wall import kernel
-from loci.sandbox.wall.call_lists import ABSENT, ALLOWED, IGNORED, UNSUPPORTED
-from loci.sandbox.wall.judged_calls import judged
 from loci.sandbox.wall.layers import ALL, BASE, UNPRIVILEGED, Layer, is_strong
 from loci.sandbox.wall.probe import Offered, Unsafe, offered, strongest
-from loci.sandbox.wall.refused_calls import REFUSED
+from loci.sandbox.wall.seccomp import ABSENT, ALLOWED, IGNORED, UNSUPPORTED, judged
 from tests.support.each import Test, each
+from tests.support.refused_reasons import REFUSED
 from tests.support.walled import AS_NOBODY, SHARED, walled
 
 HELD = [

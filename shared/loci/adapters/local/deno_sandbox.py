@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from loci.adapters.sandbox.typescript_results import called, run_result
 from loci.code.packages import find_deno
-from loci.code.ports import GivenUp, ToolCall, never
-from loci.code.typescript_run import Completed, Failed
+from loci.code.ports import Completed, Failed, GivenUp, ToolCall, never
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.sandbox.supervisor.deno_messages import TypeScriptJob

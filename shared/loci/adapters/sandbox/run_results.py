@@ -4,15 +4,21 @@ Nothing an executor says is believed further than it concerns its own caller.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
+from pydantic import TypeAdapter
+
+from loci.adapters.sandbox import run_results
 from loci.code.packages import NOT_STARTED, WHEN_NOT_STARTED
 from loci.code.python_run import ExecutorCondition, LostVariable, Made, Ran, RunFailure, Value
 from loci.core.errors import NotFound, Refused
+from loci.core.json import JsonObject
 from loci.sandbox.inside.notebook import LARGEST_FIGURE, MOST_FIGURES
 from loci.sandbox.inside.telling import MOST_LOST, MOST_NAMES
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, ExecutorReply, Output, WhyEnded
+from loci.sandbox.supervisor.variables import Kept, Lost, New, Restored, Start
 
 MB = 1 << 20
 LONGEST = 24_000
@@ -28,7 +34,6 @@ LONGEST_FILE_NAME = 200
 """Bytes."""
 # Characters that make a path of a name, or that a terminal or a shell takes for more than a name.
 UNSAFE = re.compile(r"[/\\\x00-\x1f\x7f]")
-
 START_AGAIN = "Set the lost variables again, then run it in smaller steps"
 ENDED: dict[WhyEnded, tuple[str, str, str]] = {
     "time": (
@@ -57,6 +62,8 @@ ENDED: dict[WhyEnded, tuple[str, str, str]] = {
     ),
     "state size": ("STATE_TOO_LARGE", "The variables are larger than can be saved", "Delete what is not needed"),
 }
+NOT_SAVED = "it was set after the variables were last saved"
+CUT_OFF = LostVariable("(variables of the last run)", "that run was cut off before it was answered")
 
 
 def limits(bounds: Bounds) -> dict[str, Any]:
@@ -103,11 +110,6 @@ def ran(reply: ExecutorReply, condition: ExecutorCondition, limits: dict[str, An
 def names(said: Mapping[str, Any], before: tuple[str, ...]) -> tuple[str, ...]:
     """The names of its variables, as the executor says. If it had no memory to say so, those from before the run."""
     return _texts(said, "names", "more") if "names" in said else before
-
-
-def changed(said: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
-    """The variables that it says may have changed since they were saved; if it does not say, all."""
-    return _texts(said, "changed", "more_changed") if "changed" in said else names
 
 
 def saved(said: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[LostVariable, ...]]:
@@ -219,3 +221,82 @@ def clean_text(value: Any, most: int = LONGEST) -> str:
 
 def _decoded(content: bytearray) -> str:
     return content.decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class VariablesSnapshot:
+    """The variables that were saved last. Their content is never more than bytes here."""
+
+    generation: str
+    pieces: tuple[str, ...]
+    """The hashes of their content, in order."""
+    size: int
+    kept: tuple[str, ...]
+    lost: tuple[LostVariable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownVariables:
+    """An executor's variables between two runs, as far as we know them. They are noted before a run is answered."""
+
+    names: tuple[str, ...] = ()
+    """The variables that the last answered run left."""
+    snapshot: VariablesSnapshot | None = None
+    """The snapshot that was saved last. Variables that were set later are only in the process."""
+    is_changed: bool = False
+    """True if a run was answered after the snapshot: it may have changed any of them."""
+    is_cut_off: bool = False
+    """True if a run has begun after that, and was not answered."""
+    why_not_saved: str = NOT_SAVED
+    """The reason why variables are lost that were set after it."""
+
+    def condition(self, start: Start) -> ExecutorCondition:
+        """The condition that a run finds if it starts in this way. Each variable is kept, or lost by name."""
+        snapshot = self.snapshot
+        match start:
+            case Kept():
+                return ExecutorCondition("kept", self.names)
+            case Restored(said) if snapshot is not None:
+                kept, lost = run_results.saved(said)
+                lost = (*snapshot.lost, *lost)
+                known, older = (*kept, *(one.name for one in lost)), kept if self.is_changed else ()
+                return ExecutorCondition("restored", kept, (*lost, *self._not_in(known), *self._cut_off()), older)
+            case Lost(why) if snapshot is not None:
+                reason = run_results.clean_text(f"the saved variables could not be read ({why})")
+                return _gone((*_each(snapshot.kept, reason), *self._not_in(snapshot.kept), *self._cut_off()))
+            case Restored() | Lost() | New():
+                return _gone((*self._not_in(()), *self._cut_off()))
+
+    def _cut_off(self) -> tuple[LostVariable, ...]:
+        return (CUT_OFF,) if self.is_cut_off else ()
+
+    def _not_in(self, saved: Iterable[str]) -> tuple[LostVariable, ...]:
+        known = set(saved)
+        return _each((name for name in self.names if name not in known), self.why_not_saved)
+
+
+def condition_after_end(condition: ExecutorCondition, why: WhyEnded) -> ExecutorCondition:
+    """The condition after a run that started in this one and ended its process."""
+    reason = f"the executor was ended ({run_results.ENDED[why][0]})"
+    return ExecutorCondition("lost", (), (*condition.lost, *_each(condition.kept, reason)))
+
+
+KNOWN = TypeAdapter(KnownVariables)
+
+
+def known_to_json(known: KnownVariables) -> JsonObject:
+    """The variables as a record or a file keeps them."""
+    return KNOWN.dump_python(known, mode="json", exclude={"is_cut_off"})
+
+
+def known_from_json(value: JsonObject) -> KnownVariables:
+    """The variables that a record or a file holds; `ValueError` if it is damaged."""
+    return KNOWN.validate_python(value)
+
+
+def _gone(lost: tuple[LostVariable, ...]) -> ExecutorCondition:
+    return ExecutorCondition("lost" if lost else "new", (), lost)
+
+
+def _each(names: Iterable[str], reason: str) -> tuple[LostVariable, ...]:
+    return tuple(LostVariable(name, reason) for name in names)

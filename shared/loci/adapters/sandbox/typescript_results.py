@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from loci.code.ports import ToolCall
-from loci.code.typescript_run import Completed, Failed, Fault, LogLine, Measured
+from loci.code.ports import Completed, Failed, Fault, LogLine, Measured, ToolCall
 from loci.core.errors import LociError
 from loci.core.json import Json, JsonObject
 from loci.sandbox.supervisor.deno_messages import Broken, FinishedRun, Returned, Thrown, WhyBroken

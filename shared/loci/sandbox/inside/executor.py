@@ -5,6 +5,7 @@ import contextlib
 import ctypes
 import os
 import pathlib
+import signal
 import sys
 import threading
 import types
@@ -14,18 +15,63 @@ from typing import Any, NoReturn
 
 from loci.sandbox.inside import frames, notebook, pickled_variables, telling
 from loci.sandbox.inside.notebook import Notebook, raised
-from loci.sandbox.inside.resting_signals import MOST_RAISED, RestingSignals
 
+TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
+NUMBERS = tuple(int(one) for one in signal.valid_signals())
+MOST_RAISED = 10_000
+"""Errors that the caller's code may raise outside of its run: threads that it left may do so for ever."""
+# The caller's code may replace each of these while it runs. The module behind Python's own is all in C.
+_c: Any = sys.modules["_signal"]
+_set_timer, _get, _set = _c.setitimer, _c.getsignal, _c.signal
 LONGEST_NAME = 120
 NOT_LISTED = frozenset({"_", "__annotations__", "__warningregistry__"})
 """Python sets them, not the code. They are saved, but told only if they are lost."""
-PLAIN = (int, float, bool, type(None))
 NOT_TOLD = {"type": "Error", "message": "(what the code did cannot be told)", "traceback": ""}
 LARGEST_STATE = 2 << 30
 GIVE_BACK: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
 """Gives the system what the C library keeps for later. Takes less than 0.1 ms; not every C library has it."""
-
 Answer = dict[str, Any]
+# The caller's code may replace each of these while it runs.
+_exit, _AnyError = os._exit, BaseException
+
+
+class RestingSignals:
+    """Handlers that the code has set, as long as it does not run."""
+
+    def __init__(self, interrupt: Callable[..., None]) -> None:
+        self._own: dict[int, Callable[..., None]] = {int(signal.SIGINT): interrupt}
+        self._resting: dict[int, Any] = {}
+        _set(int(signal.SIGINT), interrupt)
+
+    def rest(self) -> None:
+        """Stop the timers, and put the handlers aside. Whatever they raise meanwhile is nobody's."""
+        for _ in range(MOST_RAISED):
+            try:
+                for timer in TIMERS:
+                    _set_timer(timer, 0)
+                for number in NUMBERS:
+                    self._put_aside(number)
+                return
+            except BaseException:  # noqa: BLE001, S112 (it is the caller's)
+                continue
+
+    def go_on(self) -> None:
+        """Give the code its handlers back."""
+        for number, handler in self._resting.items():
+            _set(number, handler)
+        self._resting = {}
+
+    def _put_aside(self, number: int) -> None:
+        found, ours = _get(number), self._own.get(number, _ignore)
+        is_default = found in (0, 1) and number not in self._own
+        if found is None or is_default or found is ours:
+            return
+        self._resting[number] = found
+        _set(number, ours)
+
+
+def _ignore(*_: object) -> None:
+    """Take the place of the code's handler."""
 
 
 @dataclass
@@ -58,8 +104,6 @@ class Executor:
         self._namespace.update(__builtins__=builtins, get_memory_path=self.get_memory_path)
         self._own = dict(self._namespace)
         self._notebook = Notebook(self._namespace)
-        self._marks: dict[str, object] = {}
-        """Of each variable that has not changed since it was saved, if that can be told without its help."""
         self._operations: dict[str, Callable[[Any], Answer]] = {
             "run": self._run,
             "save": self._save,
@@ -162,15 +206,8 @@ class Executor:
         for figure in drawn:
             frames.write(self._replies, frames.BYTES, figure)
         names = [one[:LONGEST_NAME] for one in self._names() if one not in NOT_LISTED]
-        if not asked.get("saved"):  # what was handed over last is not kept
-            self._marks = {}
-        changed = [one for one in names if one not in self._marks or self._marks[one] != self._mark(one)]
         told = telling.fitting(names, telling.MOST_NAMES)
-        known = set(told)
-        told_changed = [one for one in changed if one in known]
-        more = {"more": len(told) < len(names), "more_changed": len(told_changed) < len(changed)}
-        told = {"names": told, "changed": told_changed, **more}
-        answer = {"ok": failure is None, "value": value, "figures": len(drawn), **told}
+        answer: Answer = {"ok": failure is None, "value": value, "names": told, "more": len(told) < len(names)}
         return answer if failure is None else {**answer, "failure": failure}
 
     def _outcome(self, code: str) -> tuple[Answer | None, Answer | None]:
@@ -229,7 +266,6 @@ class Executor:
         finally:
             self._is_running = False
         send(all_of_it=True)
-        self._remember(saved.kept)
         return {"ok": True, **_fates(saved.kept, saved.lost), "too_large": saved.too_large}
 
     def _restore(self, _: Any) -> Answer:
@@ -253,25 +289,7 @@ class Executor:
             read(memoryview(bytearray(1)))
         # Restored functions have brought Python's own along.
         self._namespace["__builtins__"] = builtins
-        self._remember(kept)
         return {"ok": True, **_fates(kept, lost)}
-
-    def _remember(self, names: list[str]) -> None:
-        marks = {one: self._mark(one) for one in names}
-        self._marks = {one: mark for one, mark in marks.items() if mark is not None}
-
-    def _mark(self, name: str) -> object:
-        """Something that is the same as long as the value is; None if only its class could tell."""
-        value = self._namespace.get(name)
-        match value:
-            case types.ModuleType():
-                return id(value)
-            case str() | bytes() if type(value) in (str, bytes):
-                return (type(value), len(value), hash(value))
-            case int() | float() | None if type(value) in PLAIN:
-                return (type(value), value)
-            case _:
-                return None
 
     def _names(self) -> list[str]:
         """The names of the code's variables. What is as it was at first is not its own."""
@@ -283,10 +301,6 @@ class Executor:
 
     def _say(self, what: Answer) -> None:
         frames.write(self._replies, frames.JSON, telling.encoded(what))
-
-
-# The caller's code may replace each of these while it runs.
-_exit, _AnyError = os._exit, BaseException
 
 
 def _fates(kept: list[str], lost: list[dict[str, str]]) -> Answer:

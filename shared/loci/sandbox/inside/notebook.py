@@ -7,7 +7,6 @@ import linecache
 import os
 import re
 import sys
-import tokenize
 import traceback
 from ast import Expr, Expression, parse
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from loci.sandbox.inside.telling import Overrides, shown, type_name
 
 FRAMES = 20
 MOST_CHAINED = 20
-"""Errors of which each led to the next: of more than these, only the last is shown."""
+"""Errors of which each led to the next: of more than these, only the last is told."""
 LONGEST_TRACEBACK = 8_000
 FILE_NAME = "<run {}>"
 LONGEST_VALUE = 20_000
@@ -35,10 +34,7 @@ REFUSED = {
 PARSER_LIMITS = (MemoryError, RecursionError)
 """Errors that the parser raises if code is too deep for it, however much memory there is."""
 TOO_DEEP = "the code is nested too deeply for the parser"
-GOES_ON = ("elif", "else", "except", "finally")
-"""Words that begin a line and no statement."""
 READS_CODE = re.compile(r"(?:\w+\.)?(?:eval|exec|compile|parse|literal_eval)\(")
-LONG_LINE = 1000
 PARSER_ROOM, ROOM_PER_CHARACTER = 1 << 20, 100
 """Bytes that the parser takes at most, for any code and for each of its characters."""
 REFUSED_ELSE = (
@@ -101,8 +97,9 @@ def _compiled(code: str, name: str) -> tuple[CodeType, CodeType | None]:
     except PARSER_LIMITS as error:
         if isinstance(error, MemoryError) and _is_memory_short(len(code)):
             raise MemoryError from None
-        line = _deep_line(code)
-        place = (name, line + 1, 1, code.splitlines()[line][:200])
+        lines = code.splitlines()
+        line = max(range(len(lines)), key=lambda at: len(lines[at]))  # most code that is too deep is one long line
+        place = (name, line + 1, 1, lines[line][:200])
         raise SyntaxError(TOO_DEEP, place) from None
 
 
@@ -112,43 +109,6 @@ def _is_memory_short(characters: int) -> bool:
         return not bytes(PARSER_ROOM + ROOM_PER_CHARACTER * characters)
     except MemoryError:
         return True
-
-
-def _deep_line(code: str) -> int:
-    """The index of the line that is too deep: where the statement begins that is, or its longest line."""
-    lines = code.splitlines()
-    starts = _statements(code)
-    for begin, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        try:
-            compile("\n".join(lines[begin:end]), "", "exec", dont_inherit=True)
-        except PARSER_LIMITS:
-            longest = max(range(begin, end), key=lambda at: len(lines[at]))
-            return longest if len(lines[longest]) > LONG_LINE else begin
-        except Exception:  # noqa: BLE001, S112 (a statement without the one before it, or an error of another kind)
-            continue
-    return max(range(len(lines)), key=lambda at: len(lines[at]))
-
-
-def _statements(code: str) -> list[int]:
-    """The indices of the lines where statements begin that are in no other."""
-    starts, depth, begins = [0], 0, True
-    # What is no Python ends the list.
-    with contextlib.suppress(tokenize.TokenError, SyntaxError, RecursionError, MemoryError):
-        for token in tokenize.generate_tokens(io.StringIO(code).readline):
-            match token.type:
-                case tokenize.NEWLINE:
-                    begins = True
-                case tokenize.INDENT | tokenize.DEDENT:
-                    depth += 1 if token.type == tokenize.INDENT else -1
-                case tokenize.NL | tokenize.COMMENT | tokenize.ENDMARKER:
-                    pass
-                case _ if begins:
-                    begins = False
-                    if depth == 0 and token.start[0] > 1 and token.string not in GOES_ON:
-                        starts.append(token.start[0] - 1)
-                case _:
-                    pass
-    return starts
 
 
 def is_of_parser(error: BaseException) -> bool:
@@ -188,18 +148,11 @@ def _traceback(error: BaseException) -> str:
             break
         chained.add(id(before))
         one = before
-    if len(chained) <= MOST_CHAINED:
-        whole = traceback.TracebackException.from_exception(error, compact=True)
-        _trim(whole, set())
-        return "".join(whole.format())
-    last = traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__), lookup_lines=False)
-    frames = traceback.StackSummary.from_list([one for one in last if one.filename.startswith("<run ")][-FRAMES:])
-    lines = [
-        f"(more than {MOST_CHAINED} errors led to this one)\n",
-        "Traceback (most recent call last):\n",
-        *frames.format(),
-    ]
-    return "".join(lines) + f"{type_name(error)}: {shown(error)}\n"
+    if len(chained) > MOST_CHAINED:
+        return f"(more than {MOST_CHAINED} errors led to this one)\n{type_name(error)}: {shown(error)}\n"
+    whole = traceback.TracebackException.from_exception(error, compact=True)
+    _trim(whole, set())
+    return "".join(whole.format())
 
 
 def _trim(whole: traceback.TracebackException, seen: set[int]) -> None:

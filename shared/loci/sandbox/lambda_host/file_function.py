@@ -2,11 +2,9 @@
 
 import gzip
 import secrets
-import subprocess
 import tempfile
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +12,10 @@ from loci.sandbox.lambda_host.function_answer import packed_answer
 from loci.sandbox.lambda_host.saved_state import ObjectError, copy_object, write_object
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
 from loci.sandbox.supervisor.executor_files import plain_file, remove
-from loci.sandbox.supervisor.fork_server_client import READERS, ForkServer, WorkFolders, interpreter
+from loci.sandbox.supervisor.fork_server_client import READERS, Forks, WorkFolders
 from loci.sandbox.wall.probe import offered
 
 READING = "reading.json"
-NO_START = (ExecutorEnded, OSError, subprocess.SubprocessError)
 
 Answer = dict[str, Any]
 ENDED: Answer = {"ended": "ended"}
@@ -29,15 +26,14 @@ class FileReads:
     """Answers events, one after the other. What a parser said goes to the bucket as it is: nobody here believes it."""
 
     def __init__(self, runner: str, folder: str | None = None) -> None:
-        self._runner = Path(runner)
         self._folder = Path(folder or tempfile.mkdtemp(prefix="loci-"))
+        python, cache = Path(runner, "bin", "python"), self._folder / "cache"
+        self._forks = Forks(lambda: python, lambda: offered().layers, cache, drawing=False, packages=READERS)
         self._turn = threading.Lock()
-        self._server: ForkServer | None = None
 
     def prepare(self) -> None:
         """Import the parsers before somebody waits for them."""
-        with self._turn, suppress(*NO_START):  # the next file tries again, and its answer says why it fails
-            self._forks()
+        self._forks.prepare()
 
     def answer(self, event: Mapping[str, Any]) -> dict[str, str]:
         """Read the event's file, and write what was in it where the event says."""
@@ -52,8 +48,7 @@ class FileReads:
     def close(self) -> None:
         """End all processes."""
         with self._turn:
-            if self._server is not None:
-                self._server.close()
+            self._forks.close()
             remove(str(self._folder))
 
     def _once(self, event: Mapping[str, Any]) -> Answer:
@@ -74,9 +69,9 @@ class FileReads:
         except (ObjectError, OSError) as error:
             return {"failed": f"the file could not be copied: {error}"[:300]}
         try:
-            process = self._forks().spawn(folders, Bounds(**event["bounds"]))
-        except NO_START as error:
-            said = bytes(error.output.stderr).decode(errors="replace") if isinstance(error, ExecutorEnded) else error
+            process = self._forks.spawn(folders, Bounds(**event["bounds"]))
+        except ExecutorEnded as ended:
+            said = bytes(ended.output.stderr).decode(errors="replace")
             return {"failed": f"no program started that reads files: {said}"[:300]}
         answer = folders.work / READING
         arguments = ", ".join(repr(one) for one in (str(file), event["name"], str(answer), {"on_aws": True}))
@@ -93,14 +88,6 @@ class FileReads:
         except ObjectError as error:
             return {"failed": f"what was read could not be kept: {error}"[:300]}
         return {"read": len(content)}
-
-    def _forks(self) -> ForkServer:
-        if self._server is None or not self._server.is_alive:
-            cache = self._folder / "cache"
-            cache.mkdir(parents=True, exist_ok=True, mode=0o700)
-            python = interpreter(self._runner / "bin" / "python")
-            self._server = ForkServer(python, offered().layers, cache, drawing=False, packages=READERS)
-        return self._server
 
 
 def _no_other(_id: str, _name: str) -> dict[str, str]:

@@ -1,11 +1,9 @@
 """Python in a function: one executor, in a machine that serves no other. Whoever invokes it keeps what must stay."""
 
 import secrets
-import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +20,13 @@ from loci.sandbox.supervisor import variables
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, FileLookup, failed_to_start
 from loci.sandbox.supervisor.executor_files import file_stamps, remove, written_files
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
-from loci.sandbox.supervisor.fork_server_client import ForkServer, WorkFolders, interpreter
+from loci.sandbox.supervisor.fork_server_client import Forks, WorkFolders
 from loci.sandbox.supervisor.variables import Start, Unsaved, start_to_json
 from loci.sandbox.wall.probe import offered
 
 LARGEST_FILE = 256 << 20
 SAVE_SECONDS = 5.0
 """To save the variables, while somebody waits for the answer."""
-NO_START = (ExecutorEnded, OSError, subprocess.SubprocessError)
 
 Answer = dict[str, Any]
 
@@ -38,10 +35,9 @@ class PythonRuns:
     """Answers events, one after the other. Another executor takes the place of the one that was here."""
 
     def __init__(self, runner: str, folder: str | None = None) -> None:
-        self._runner = Path(runner)
         self._folder = Path(folder or tempfile.mkdtemp(prefix="loci-"))
+        self._forks = Forks(lambda: Path(runner, "bin", "python"), lambda: offered().layers, self._folder / "cache")
         self._turn = threading.Lock()
-        self._server: ForkServer | None = None
         self._executor: ExecutorProcess | None = None
         self._id = ""
         self._saved_folder = SavedFolder()
@@ -50,8 +46,7 @@ class PythonRuns:
 
     def prepare(self) -> None:
         """Import everything before somebody waits for it."""
-        with self._turn, suppress(*NO_START):  # the next run tries again, and its answer says why it fails
-            self._forks(drawing=True)
+        self._forks.prepare()
 
     def answer(self, event: Mapping[str, Any]) -> dict[str, str]:
         """Run the event's code, and say what came of it. A ping has none: this machine has started."""
@@ -69,15 +64,14 @@ class PythonRuns:
         """End all processes."""
         with self._turn:
             self._end()
-            if self._server is not None:
-                self._server.close()
+            self._forks.close()
             remove(str(self._folder))
 
     def _answer(self, event: Mapping[str, Any]) -> Answer:
         bounds = Bounds(**event["bounds"])
         try:
             executor, start, files = self._started(event, bounds)
-        except NO_START as error:
+        except (ExecutorEnded, OSError) as error:
             why = f"{type(error).__name__}: {error}"
             ended = error if isinstance(error, ExecutorEnded) else ExecutorEnded("start", failed_to_start(why))
             return {"began": "none", "run": end_to_json(ended, 0.0)}
@@ -112,7 +106,7 @@ class PythonRuns:
 
         def spawn() -> ExecutorProcess:
             self._end()
-            self._executor = self._spawned(event, bounds)
+            self._executor = self._spawned(bounds)
             return self._executor
 
         executor, start = variables.start(self._executor, spawn, _saved_variables(event.get("state")))
@@ -135,11 +129,11 @@ class PythonRuns:
             return {"no_files": f"they could not be read ({error})"}
         return {}
 
-    def _spawned(self, event: Mapping[str, Any], bounds: Bounds) -> ExecutorProcess:
+    def _spawned(self, bounds: Bounds) -> ExecutorProcess:
         folders = self._folders()
         for one in (folders.work, folders.scratch, folders.memory):
             one.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return self._forks(drawing=event["drawing"]).spawn(folders, bounds)
+        return self._forks.spawn(folders, bounds)
 
     def _save(self, executor: ExecutorProcess, save: Mapping[str, Any]) -> Answer:
         content = CollectedVariables()
@@ -188,14 +182,6 @@ class PythonRuns:
             path.parent.mkdir(exist_ok=True, mode=0o755)
             arriving.replace(path)
         return path
-
-    def _forks(self, *, drawing: bool) -> ForkServer:
-        if self._server is None or not self._server.is_alive:
-            cache = self._folder / "cache"
-            cache.mkdir(parents=True, exist_ok=True, mode=0o700)
-            python = interpreter(self._runner / "bin" / "python")
-            self._server = ForkServer(python, offered().layers, cache, drawing=drawing)
-        return self._server
 
     def _folders(self) -> WorkFolders:
         here = self._folder / "executor"

@@ -12,7 +12,8 @@ import secrets
 import tarfile
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,8 @@ def _archive(folder: Path, files: FileStamps) -> bytes:
 
 def read_object(url: str, most: int) -> bytes:
     """Read the object; `ObjectError` if it is not there, or larger."""
-    content = _asked(urllib.request.Request(url), most + 1)  # noqa: S310 (the link is our own)
+    with _answered(urllib.request.Request(url)) as answer:  # noqa: S310 (the link is our own)
+        content = answer.read(most + 1)
     if len(content) > most:
         raise ObjectError("it is larger than it may be")
     return content
@@ -133,29 +135,16 @@ def copy_object(url: str, path: Path, most: int) -> None:
     Nothing is left of a file that was not copied whole.
     """
     try:
-        _copy(url, path, most)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-
-
-def _copy(url: str, path: Path, most: int) -> None:
-    request = urllib.request.Request(url)  # noqa: S310 (the link is our own)
-    try:
-        with urllib.request.urlopen(request, timeout=SECONDS) as answer, path.open("wb") as copied:  # noqa: S310
+        with _answered(urllib.request.Request(url)) as answer, path.open("wb") as copied:  # noqa: S310
             while piece := answer.read(COPIED):
                 if copied.tell() + len(piece) > most:
                     raise ObjectError("it is larger than it may be")
                 copied.write(piece)
             if answer.length:  # urllib takes a broken connection for the end
                 raise ObjectError("the connection broke")
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise ObjectError(f"S3 answers {error.code}") from None
-    except (OSError, http.client.HTTPException) as error:
-        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            raise ObjectError("the disk of the function is full") from None
-        raise ObjectError(f"S3 cannot be reached ({error})") from None
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def write_object(form: Form, content: bytes) -> None:
@@ -170,15 +159,19 @@ def write_object(form: Form, content: bytes) -> None:
     parts += [f"{head}Content-Type: application/octet-stream\r\n\r\n".encode(), content]
     body = b"".join([*parts, f"\r\n--{boundary}--\r\n".encode()])
     headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
-    _asked(urllib.request.Request(form["url"], body, headers, method="POST"), 1000)  # noqa: S310
+    with _answered(urllib.request.Request(form["url"], body, headers, method="POST")) as answer:  # noqa: S310
+        answer.read(1000)
 
 
-def _asked(request: urllib.request.Request, most: int) -> bytes:
+@contextmanager
+def _answered(request: urllib.request.Request) -> Generator[http.client.HTTPResponse]:
     try:
         with urllib.request.urlopen(request, timeout=SECONDS) as answer:  # noqa: S310
-            return answer.read(most)
+            yield answer
     except urllib.error.HTTPError as error:
         error.close()
         raise ObjectError(f"S3 answers {error.code}") from None
     except (OSError, http.client.HTTPException) as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            raise ObjectError("the disk of the function is full") from None
         raise ObjectError(f"S3 cannot be reached ({error})") from None

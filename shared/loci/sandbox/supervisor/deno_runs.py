@@ -1,16 +1,23 @@
 """Runs TypeScript: a process for each run, which is not believed. Time, memory and how it ended are judged here."""
 
+import contextlib
 import json
+import os
 import re
+import threading
 import time
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 
 from loci.sandbox.supervisor.bounded_json import TooManyPartsError
+from loci.sandbox.supervisor.daemon_threads import in_thread
 from loci.sandbox.supervisor.deno_messages import (
     DID_NOT_START,
     BadResultError,
     Broken,
     FinishedRun,
+    Json,
     Logged,
     OverLimit,
     Ready,
@@ -22,11 +29,15 @@ from loci.sandbox.supervisor.deno_messages import (
     parsed,
 )
 from loci.sandbox.supervisor.deno_process import DenoProcess, NotStartedError
-from loci.sandbox.supervisor.deno_starter import DenoStarter, ProcessShape
-from loci.sandbox.supervisor.spare_processes import SpareProcesses
-from loci.sandbox.supervisor.tool_calls import Call, ToolCalls
+from loci.sandbox.supervisor.deno_starter import DenoStarter, ProcessShape, SpareProcesses
 from loci.sandbox.wall.layers import Layer
 
+MOST_CALLS = 200
+AT_ONCE = 16
+LARGEST_CALL = 1 << 20
+LARGEST_ANSWER = 6 << 20
+Call = Callable[[str, Json], dict[str, Json]]
+"""Calls a tool: `{"ok": true, "value"}`, or `{"ok": false, "error": {"code", "message"}}`. What it raises is a bug."""
 MB = 1 << 20
 LOOK_SECONDS = 0.02
 LAST_WORDS_SECONDS = 1.0
@@ -47,16 +58,99 @@ NO_ROOM = re.compile(
     r"Array buffer allocation failed|WebAssembly[^\n]{0,200}?(?:could not allocate|out of memory|allocation)"
 )
 GIVEN_UP = Broken("given up", "The call was cancelled")
-BRACKET = re.compile(r"[()\[\]{}]")
+TOO_DEEP = Broken("too deep", "The code is nested too deeply for the parser")
 NEVER = b"promise never resolved"
 NO_STACK = b"has overflowed its stack"
 """Only the parser, which is no JavaScript, ends a process so."""
 NO_WORKER = b"Failed to reserve virtual memory for CodeRange"
 NO_WORKERS = "Worker threads are not offered: a run has no memory for the heap of another thread"
-DEEP = 100
-"""Brackets in brackets, from which on they are why a parser has no stack left."""
 BY_SIGNAL = 128
 """Added to a signal's number when it ends a process in a namespace."""
+
+
+class ToolCalls:
+    """The tool calls of one run. Answers come from other threads; `descriptors` wake whoever waits for them."""
+
+    def __init__(self, job: TypeScriptJob, call: Call, log: RunLog) -> None:
+        self._allowed = job.tools
+        self._call = call
+        self._log = log
+        self._waiting: deque[ToolRequest] = deque()
+        self._answers: deque[bytes] = deque()
+        self._under_way = 0
+        self._lock = threading.Lock()
+        self._pipe: tuple[int, int] | None = None
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """A pipe that can be read when there are answers; none before the first call."""
+        return () if self._pipe is None else self._pipe[:1]
+
+    def ask(self, asked: ToolRequest) -> None:
+        """Call the tool as soon as its turn comes, or refuse to."""
+        self._log.asked += 1
+        if self._pipe is None:
+            self._pipe = os.pipe()
+            os.set_blocking(self._pipe[1], False)
+        if refusal := self._refusal(asked):
+            self._log.denied += 1
+            self._answer(asked.number, {"ok": False, "error": {"code": "TOOL_DENIED", "message": refusal}})
+            return
+        self._waiting.append(asked)
+        self._go_on()
+
+    def answers(self) -> list[bytes]:
+        """Answers that have come, as lines for the run."""
+        if self._pipe is None:
+            return []
+        os.read(self._pipe[0], 4096)
+        found: list[bytes] = []
+        with self._lock:
+            while self._answers:
+                found.append(self._answers.popleft())
+        self._go_on()
+        return found
+
+    def close(self) -> None:
+        """Drop every answer that comes later."""
+        with self._lock:
+            pipe, self._pipe = self._pipe, None
+        for one in pipe or ():
+            os.close(one)
+
+    def _refusal(self, asked: ToolRequest) -> str | None:
+        if asked.tool not in self._allowed:
+            return f"This run was not given the tool {asked.tool[:80]!r}"
+        if self._log.asked > MOST_CALLS:
+            return f"A run may call tools {MOST_CALLS} times"
+        if asked.size > LARGEST_CALL:
+            return f"The arguments of a call have at most {LARGEST_CALL // 1024} KB"
+        return None
+
+    def _go_on(self) -> None:
+        while self._waiting and self._under_way < AT_ONCE:
+            asked = self._waiting.popleft()
+            with self._lock:
+                self._under_way += 1
+            future = in_thread(self._call, asked.tool, asked.arguments)
+            future.add_done_callback(lambda done, number=asked.number: self._done(number, done))
+
+    def _done(self, number: int, done: "Future[dict[str, Json]]") -> None:
+        with self._lock:
+            self._under_way -= 1
+        failed: dict[str, Json] = {"ok": False, "error": {"code": "TOOL_FAILED", "message": "Loci failed on this call"}}
+        self._answer(number, failed if done.exception() else done.result())
+
+    def _answer(self, number: int, answer: dict[str, Json]) -> None:
+        line = json.dumps({"n": number, **answer}).encode()
+        if len(line) > LARGEST_ANSWER:
+            why: Json = {"code": "TOOL_FAILED", "message": f"The answer has more than {LARGEST_ANSWER >> 20} MB"}
+            line = json.dumps({"n": number, "ok": False, "error": why}).encode()
+        with self._lock:
+            if self._pipe is not None:
+                self._answers.append(line)
+                with contextlib.suppress(BlockingIOError):  # the pipe is full, so it is read soon
+                    os.write(self._pipe[1], b"x")
 
 
 class DenoRunner:
@@ -167,7 +261,7 @@ class _Run:
                 return _thrown(error, self._job)
             case OverLimit(what, message, dropped):
                 self._log.dropped += dropped
-                return _too_deep(self._job.code) if what == "depth" else Broken("output", message)
+                return TOO_DEEP if what == "depth" else Broken("output", message)
             case Ready():
                 pass
         return None
@@ -186,30 +280,12 @@ def _thrown(error: Thrown, job: TypeScriptJob) -> Thrown | Broken:
     return error
 
 
-def _too_deep(code: str) -> Broken:
-    line, column = deepest(code)
-    return Broken("too deep", f"The code is nested too deeply for the parser (line {line}, column {column})")
-
-
-def deepest(code: str) -> tuple[int, int]:
-    """The line and column of the deepest bracket; or of the longest line, if the brackets are not why it is deep."""
-    depth = most = at = 0
-    for found in BRACKET.finditer(code):
-        depth += 1 if found[0] in "([{" else -1
-        if depth > most:
-            most, at = depth, found.start()
-    if most < DEEP:
-        at = code.index(max(code.split("\n"), key=len))
-    before = code[:at]
-    return before.count("\n") + 1, at - before.rfind("\n")
-
-
 def _ended_silently(child: DenoProcess, job: TypeScriptJob) -> Broken:
     """The reason why the process ended without an answer."""
     status, memory_mb = child.ended, job.limits.memory_mb
     by_signal = status is not None and (status < 0 or status > BY_SIGNAL)
     if by_signal and NO_STACK in child.errors:
-        return _too_deep(job.code)
+        return TOO_DEEP
     if by_signal and NO_WORKER in child.errors:
         return Broken("no workers", NO_WORKERS)
     # Or it has no words left.

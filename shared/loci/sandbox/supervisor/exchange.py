@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -105,37 +106,37 @@ class ExecutorReply:
     pieces: tuple[bytes, ...] = ()
 
 
+@dataclass
 class Exchange:
     """A request on its way: what is still to send, what has come, and how long it may take."""
 
-    def __init__(
-        self,
-        is_answer: Callable[[Message], bool],
-        seconds: float,
-        *,
-        soft: bool = False,
-        room: int = 1 << 20,
-        lookup: FileLookup | None = None,
-        take: Callable[[bytes], None] | None = None,
-        given_up: Callable[[], bool] = lambda: False,
-    ) -> None:
-        self.is_answer = is_answer
-        self.began = time.monotonic()
-        self.until = self.began + seconds
-        self.soft = soft
-        """True if the code is interrupted first, and ended only if that does not help."""
-        self.interrupted = False
-        self._given_up = given_up
-        self.output = Output()
-        self._lookup = lookup
-        self.requests = 0
-        self.messages = 0
-        self.message_bytes = 0
-        self.piece_count = 0
-        self.take = take
-        self.pieces: list[bytes] = []
-        self.room = room
-        """Bytes that may still come."""
+    seconds: float
+    soft: bool = False
+    """True if the code is interrupted first, and ended only if that does not help."""
+    room: int = 1 << 20
+    """Bytes that may still come."""
+    lookup: FileLookup | None = None
+    take: Callable[[bytes], None] | None = None
+    """Takes the bytes that come; None: they are kept in `pieces`."""
+    given_up: Callable[[], bool] = lambda: False
+    answer: Literal["done", "ready"] = "done"
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    """A reply that was prepared for a later request does not know it."""
+    began: float = field(default_factory=time.monotonic)
+    interrupted: bool = False
+    output: Output = field(default_factory=Output)
+    pieces: list[bytes] = field(default_factory=list[bytes])
+    requests: int = 0
+    messages: int = 0
+    message_bytes: int = 0
+    piece_count: int = 0
+
+    def __post_init__(self) -> None:
+        self.until = self.began + self.seconds
+
+    def is_answer(self, said: Message) -> bool:
+        """True if this message ends the exchange."""
+        return said.get("t") == self.answer and (self.answer == "ready" or said.get("id") == self.id)
 
     def reply(self, said: Message) -> ExecutorReply:
         """The reply that ends this exchange."""
@@ -144,7 +145,7 @@ class Exchange:
 
     def is_given_up(self, now: float) -> bool:
         """True if nobody waits for the answer any more. Code that has just begun would miss the interrupt."""
-        return now - self.began > BEGUN_SECONDS and self._given_up()
+        return now - self.began > BEGUN_SECONDS and self.given_up()
 
     def may_come(self, kind: bytes, length: int, bounds: Bounds) -> bool:
         """False if a frame of so many bytes is one too many, or too large."""
@@ -174,7 +175,7 @@ class Exchange:
 
     def finding(self, said: Message, bounds: Bounds) -> Callable[[], dict[str, str]] | None:
         """What answers a request for a stored file, which may take long. None if the message is no such request."""
-        id, name, lookup = said.get("memory_id"), said.get("memory_name"), self._lookup
+        id, name, lookup = said.get("memory_id"), said.get("memory_name"), self.lookup
         if said.get("t") != "memory" or lookup is None or not isinstance(id, str):
             return None
         self.requests += 1

@@ -74,20 +74,6 @@ def written_files(before: FileStamps, after: FileStamps) -> list[tuple[str, int]
     return [(name.encode("utf-8", "replace").decode("utf-8", "replace"), after[name][0]) for name in new[:MOST_NAMED]]
 
 
-def plain_file(path: Path, most: int) -> bytes:
-    """The bytes of a real file of so many at most; none otherwise: hostile code may have put anything there."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return b""
-    held = os.fstat(descriptor)
-    if not stat.S_ISREG(held.st_mode) or held.st_size > most:
-        os.close(descriptor)
-        return b""
-    with open(descriptor, "rb") as opened:
-        return opened.read(most)
-
-
 class NoSuchFileError(Exception):
     """There is no such file, or it may not be read. The text says which."""
 
@@ -119,6 +105,14 @@ def read_file(folder: Path, name: str, most: int) -> bytes:
     finally:
         for one in opened:
             os.close(one)
+
+
+def plain_file(path: Path, most: int) -> bytes:
+    """The bytes of a plain file; none if there is none, or if it is larger."""
+    try:
+        return read_file(path.parent, path.name, most)
+    except NoSuchFileError:
+        return b""
 
 
 def remove(folder: str) -> None:

@@ -3,7 +3,6 @@
 import errno
 import fcntl
 import os
-import secrets
 import select
 import signal
 import sys
@@ -180,7 +179,7 @@ class ExecutorProcess:
 
     def wait_until_ready(self, seconds: float) -> None:
         """Wait until it takes requests."""
-        self._exchange(Exchange(lambda said: said.get("t") == "ready", seconds))
+        self._exchange(Exchange(seconds, answer="ready"))
         self._handle.signal(signal.SIGSTOP)
 
     def run(
@@ -189,16 +188,13 @@ class ExecutorProcess:
         lookup: FileLookup,
         given_up: Callable[[], bool] = lambda: False,
         *,
-        saved: bool = True,
         seconds: float | None = None,
     ) -> ExecutorReply:
-        """Run the code. Past its time, or if given up, it is interrupted; if that does not help, it is ended.
-
-        `saved` is false if what it handed over last was not kept: then it counts all variables as changed.
-        """
+        """Run the code. Past its time, or if given up, it is interrupted; if that does not help, it is ended."""
         self.has_run = True
-        message: Message = {"op": "run", "code": code, "saved": saved}
-        return self._request(message, seconds or self._bounds.seconds, lookup=lookup, soft=True, given_up=given_up)
+        seconds, room = seconds or self._bounds.seconds, self._bounds.reply_bytes
+        exchange = Exchange(seconds, soft=True, room=room, lookup=lookup, given_up=given_up)
+        return self._request({"op": "run", "code": code}, exchange)
 
     def save(self, take: Callable[[bytes], None], most: int, seconds: float) -> ExecutorReply:
         """Hand over the variables, piece by piece. They are bytes here, and never more.
@@ -206,12 +202,12 @@ class ExecutorProcess:
         Past its time it is interrupted, and the variables stay; if that does not help, it is ended.
         `take` must not raise: that ends the executor, since the rest of its bytes would be taken for the next answer's.
         """
-        message: Message = {"op": "save", "most": most}
-        return self._request(message, seconds, take=take, room=most + most // 8, soft=True)
+        exchange = Exchange(seconds, soft=True, room=most + most // 8, take=take)
+        return self._request({"op": "save", "most": most}, exchange)
 
     def restore(self, pieces: Iterable[bytes], seconds: float) -> ExecutorReply:
         """Give it back variables that `save` handed over."""
-        return self._request({"op": "restore"}, seconds, pieces=pieces)
+        return self._request({"op": "restore"}, Exchange(seconds, room=self._bounds.reply_bytes), pieces)
 
     def end(self, why: WhyEnded = "ended") -> None:
         """End the process, and with it its variables."""
@@ -224,33 +220,11 @@ class ExecutorProcess:
         for one in (self._requests, self._replies, self._stdout, self._stderr):
             os.close(one)
 
-    def _request(
-        self,
-        message: Message,
-        seconds: float,
-        *,
-        soft: bool = False,
-        room: int | None = None,
-        lookup: FileLookup | None = None,
-        take: Callable[[bytes], None] | None = None,
-        pieces: Iterable[bytes] | None = None,
-        given_up: Callable[[], bool] = lambda: False,
-    ) -> ExecutorReply:
+    def _request(self, message: Message, exchange: Exchange, pieces: Iterable[bytes] | None = None) -> ExecutorReply:
         if self.ended is not None:
             raise ExecutorEnded(self.ended)
-        id = secrets.token_hex(8)  # a reply that was prepared for a later request does not know it
-        self._waiting = deque([framed({**message, "id": id}, pieces)])
+        self._waiting = deque([framed({**message, "id": exchange.id}, pieces)])
         self._unsent = memoryview(b"")
-        room = self._bounds.reply_bytes if room is None else room
-        exchange = Exchange(
-            lambda said: said.get("t") == "done" and said.get("id") == id,
-            seconds,
-            soft=soft,
-            room=room,
-            lookup=lookup,
-            take=take,
-            given_up=given_up,
-        )
         self._handle.signal(signal.SIGCONT)
         try:
             reply = self._exchange(exchange)
@@ -320,7 +294,7 @@ class ExecutorProcess:
     def check_between_runs(self) -> None:
         """Look at all that it holds, which takes too long after each run. `ExecutorEnded` if it is too much."""
         if self.ended is None and (why := self._limits.broken_by_files(with_mapped=True)):
-            self._stop(why, Exchange(lambda _: False, 0))
+            self._stop(why, Exchange(0))
 
     def _stop(self, why: WhyEnded, exchange: Exchange) -> None:
         has_begun = why != "ended" or not self._is_unread()

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -22,6 +22,9 @@ from loci.sandbox.wall.restrictions import Limits
 START = Path(__file__).parent.parent / "start.py"
 UP_SECONDS = 60.0
 SPAWN_SECONDS = 20.0
+CLOSE_SECONDS = 1.0
+ATTEMPTS = 3
+"""Fork servers that are asked for an executor, as long as each of them ends meanwhile."""
 RESERVED = 4 << 30
 """Addresses that libraries may reserve without using them: stacks and heaps of threads. Their tables take 8 MB."""
 PACKAGES = (
@@ -207,6 +210,68 @@ class ForkServer:
                 "MPLBACKEND": "Agg",
             },
         }
+
+
+class Forks:
+    """A fork server, which is started when it is first needed, and again if it has ended. Any thread may ask it."""
+
+    def __init__(
+        self,
+        python: Callable[[], Path],
+        layers: Callable[[], frozenset[Layer]],
+        cache: Path,
+        *,
+        drawing: bool = True,
+        packages: Sequence[str] = PACKAGES,
+    ) -> None:
+        self._python = python
+        self._layers = layers
+        self._cache = cache
+        self._drawing = drawing
+        self._packages = packages
+        self._starting = threading.Lock()
+        self._server: ForkServer | None = None
+        self._is_closed = False
+
+    def prepare(self) -> None:
+        """Import everything before somebody waits for it. If that fails, the next `spawn` says why."""
+        with contextlib.suppress(ExecutorEnded):
+            self._started()
+
+    def spawn(self, folders: WorkFolders, bounds: Bounds) -> ExecutorProcess:
+        """A new executor, confined and waiting; `ExecutorEnded` if none starts."""
+        for left in reversed(range(ATTEMPTS)):
+            server = self._started()
+            try:
+                return server.spawn(folders, bounds)
+            except ExecutorEnded:
+                if not left or server.is_alive:
+                    raise
+        raise AssertionError
+
+    def close(self) -> None:
+        """End all executors and the fork server. One that is just starting ends when it finds that this process has."""
+        self._is_closed = True
+        if self._starting.acquire(timeout=CLOSE_SECONDS):
+            if self._server is not None:
+                self._server.close()
+            self._starting.release()
+
+    def _started(self) -> ForkServer:
+        with self._starting:
+            if self._is_closed:
+                raise ExecutorEnded("start")
+            if self._server is not None and not self._server.is_alive:
+                self._server.close()
+                self._server = None
+            if self._server is None:
+                try:
+                    self._cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+                    python, drawing, packages = interpreter(self._python()), self._drawing, self._packages
+                    self._server = ForkServer(python, self._layers(), self._cache, drawing=drawing, packages=packages)
+                except (OSError, subprocess.SubprocessError) as error:
+                    raise ExecutorEnded("start", failed_to_start(f"{type(error).__name__}: {error}")) from None
+            return self._server
 
 
 def _threads() -> int:

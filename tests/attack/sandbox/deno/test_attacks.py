@@ -3,7 +3,7 @@
 import pytest
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
-from loci.code.typescript_run import Completed, Failed
+from loci.code.ports import Completed, Failed
 from tests.attack.sandbox.classes import CLASSES
 from tests.attack.sandbox.conftest import Tried
 from tests.attack.sandbox.deno.attacks import ENGINE, FILES, NETWORK, PROGRAMS, SECRETS, Attack

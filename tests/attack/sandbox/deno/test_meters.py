@@ -6,7 +6,7 @@ from collections.abc import Generator
 import pytest
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
-from loci.code.typescript_run import Completed
+from loci.code.ports import Completed
 from loci.sandbox.supervisor.process_use import memory_use
 from loci.sandbox.wall.layers import Layer
 from tests.attack.sandbox.conftest import Tried

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
-from loci.code.typescript_run import Completed, Failed
+from loci.code.ports import Completed, Failed
 from loci.core.json import Json, JsonObject
 from loci.sandbox.supervisor.deno_messages import ToolClient
 from tests.attack.sandbox.deno.attacks import LEAK, Attack

@@ -20,8 +20,8 @@ from loci.adapters.aws.sandbox.lambda_executors import LambdaExecutors
 from loci.adapters.aws.sandbox.lambda_sandbox import LambdaSandbox
 from loci.adapters.aws.sandbox.lent_rows import Lender, policy
 from loci.adapters.aws.sandbox.machine import Machine
+from loci.code.ports import Completed, Failed
 from loci.code.python_run import Ran, RunFailure
-from loci.code.typescript_run import Completed, Failed
 from loci.core.json import Json, JsonObject
 from loci.sandbox.lambda_host.function_answer import packed_answer
 from loci.sandbox.lambda_host.questions import LARGEST, QUESTION, open_line, send

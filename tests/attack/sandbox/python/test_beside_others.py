@@ -81,7 +81,8 @@ def ran(here: Here, code: str) -> str:
     here.ran(BOB, own, "1")
     [theirs] = [one._executor for one in here.executors.sessions() if one.owner == ANN]  # pyright: ignore[reportPrivateUsage]
     assert theirs is not None
-    [server] = here.executors._starter._servers  # pyright: ignore[reportPrivateUsage]
+    server = here.executors._starter._forks._server  # pyright: ignore[reportPrivateUsage]
+    assert server is not None
     there = (theirs.id, server._process.pid, os.getpid())  # pyright: ignore[reportPrivateUsage]
     known = f"THERE, NOBODY, NUMBERS = {there!r}, {nobody()}, {kernel.numbers()!r}\n"
     done = here.ran(BOB, own, known + code)

@@ -61,7 +61,8 @@ def here(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Here]:
 
 
 def servers(here: Here) -> list[ForkServer]:
-    return here.executors._starter._servers  # pyright: ignore[reportPrivateUsage]
+    server = here.executors._starter._forks._server  # pyright: ignore[reportPrivateUsage]
+    return [server] if server else []
 
 
 def kill_server(here: Here) -> None:

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from loci.adapters.local.executors.executor_folder import ExecutorFolder
+from loci.adapters.local.executors.executor_folder import ExecutorFolder, VariablesWriter
 from loci.adapters.local.executors.executor_session import ExecutorSession
-from loci.adapters.local.executors.saved_variables import VariablesWriter
 from loci.code.python_run import Ran, RunFailure
 from loci.core.errors import LociError, Unavailable
 from loci.sandbox.supervisor.executor_process import ExecutorProcess

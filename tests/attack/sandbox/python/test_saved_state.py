@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from loci.adapters.local.executors.confined_executors import ConfinedExecutors
-from loci.adapters.local.executors.executor_folder import ExecutorFolder
+from loci.adapters.local.executors.executor_folder import ExecutorFolder, SavedBytes
 from loci.adapters.local.executors.executor_starter import ExecutorStarter
-from loci.adapters.local.executors.saved_variables import SavedBytes
 from loci.code.python_run import Ran, RunFailure
 from loci.core.identity import Owner
 from loci.sandbox.supervisor.exchange import Bounds

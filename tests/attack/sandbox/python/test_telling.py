@@ -228,10 +228,10 @@ def test_the_parsers_limit_is_an_error_of_the_code_with_its_place(python: Execut
 TOO_DEEP = {
     "brackets": ("x = 1\n\n" + "(" * 90_000 + ")" * 90_000, 3),
     "brackets in many lines": ("x = 1\n" + "[\n" * 5000 + "]" * 5000, 202),
-    "a sum in many lines": ("def f():\n    return 1\n\nx = (" + "1 +\n" * 60_000 + "1)\ny = 'a longer line'", 4),
+    "a sum in many lines": ("def f():\n    return 1\n\nx = (" + "1 +\n" * 60_000 + "1)\ny = 'a longer line'", 60_005),
     "alternatives": (
         "y = 'a line'\nif y:\n pass\n" + "".join(f"elif y == {i}:\n pass\n" for i in range(20_000)) + "z = 1",
-        2,
+        20_004,
     ),
     "calls of calls": ("f = 1\nf" + "()" * 50_000, 2),
     "conditions": ("\n1 if 1 else " + "1 if 1 else " * 30_000 + "1", 2),

@@ -1,7 +1,7 @@
 """What code writes with console is captured, with levels and a cap."""
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
-from loci.code.typescript_run import LogLine
+from loci.code.ports import LogLine
 from tests.support.deno import needs_deno, run
 
 pytestmark = needs_deno

@@ -1,7 +1,7 @@
 """What code gives: the value of its last expression, in a form that JSON has."""
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
-from loci.code.typescript_run import Completed
+from loci.code.ports import Completed
 from loci.core.json import Json
 from tests.support.deno import Given, needs_deno, run, value
 from tests.support.each import each

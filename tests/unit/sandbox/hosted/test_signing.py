@@ -7,7 +7,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from loci.sandbox.lambda_host.run_rows import LentCredentials, signed
+from loci.sandbox.lambda_host.questions import LentCredentials, signed
 from tests.support.each import each
 
 NOW = 1_763_800_000.0

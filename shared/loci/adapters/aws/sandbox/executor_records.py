@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from loci.adapters.sandbox import run_results
-from loci.adapters.sandbox.executor_state import KnownVariables, known_from_json, known_to_json
+from loci.adapters.sandbox.run_results import KnownVariables, known_from_json, known_to_json
 from loci.core.errors import Conflict
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject

@@ -14,8 +14,7 @@ from loci.adapters.aws.sandbox.machine import Machine, MachineError
 from loci.adapters.aws.sandbox.run_questions import answering
 from loci.adapters.aws.sandbox.work_archive import file_in_archive
 from loci.adapters.sandbox import run_results
-from loci.adapters.sandbox.executor_state import KnownVariables, VariablesSnapshot, condition_after_end
-from loci.adapters.sandbox.run_results import clean_text
+from loci.adapters.sandbox.run_results import KnownVariables, VariablesSnapshot, clean_text, condition_after_end
 from loci.code.ports import GivenUp, StoredFiles, never
 from loci.code.python_run import ExecutorCondition, ExecutorNow, InBlobs, LostVariable, Made, Ran, RunFailure
 from loci.core.errors import LociError, Unavailable
@@ -110,7 +109,7 @@ class LambdaExecutors:
             "running" if self._held.is_busy(owner, id) else "idle" if known.process and names else saved,
             known.memory_mb,
             names,
-            known.variables.changed if snapshot else names,
+            names if known.variables.is_changed else (),
             snapshot.size if snapshot else None,
         )
 
@@ -190,13 +189,13 @@ class LambdaExecutors:
             return run_results.ran_and_ended(run, condition_after_end(condition, run.why), seconds, limits), after
         made = tuple(Made(clean_text(name, 500), int(size)) for name, size in answer["written"][:50])
         names = run_results.names(run.said, condition.kept)
-        variables = KnownVariables(names, known.variables.snapshot, run_results.changed(run.said, names))
+        variables = KnownVariables(names, known.variables.snapshot, is_changed=True)
         after = replace(known, variables=variables, process=generation, files_unsaved=False)
         if "files" in answer:
             after = replace(after, files=(generation, str(answer["files"])[:64]), files_saved_at=turn.began_at)
         if "saved" in answer:
             snapshot = _checked(answer["saved"], generation)
-            after = replace(after, variables=replace(variables, snapshot=snapshot, changed=()))
+            after = replace(after, variables=replace(variables, snapshot=snapshot, is_changed=False))
         else:
             condition = replace(condition, unsaved=clean_text(answer["unsaved"], 200))
         if "files_unsaved" in answer:

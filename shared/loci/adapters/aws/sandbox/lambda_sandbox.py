@@ -9,8 +9,7 @@ from loci.adapters.aws.sandbox.machine import Machine, MachineError
 from loci.adapters.aws.sandbox.run_questions import answering
 from loci.adapters.sandbox.run_results import clean_text
 from loci.adapters.sandbox.typescript_results import called, run_result
-from loci.code.ports import GivenUp, ToolCall, never
-from loci.code.typescript_run import Completed, Failed
+from loci.code.ports import Completed, Failed, GivenUp, ToolCall, never
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.sandbox.supervisor.deno_messages import (
@@ -26,7 +25,7 @@ from loci.sandbox.supervisor.deno_messages import (
     WhyBroken,
     parsed,
 )
-from loci.sandbox.supervisor.tool_calls import MOST_CALLS
+from loci.sandbox.supervisor.deno_runs import MOST_CALLS
 
 GRACE = 30.0
 """Seconds besides a run's own: its machine may have to be started."""

@@ -18,7 +18,7 @@ from loci.core.errors import Unavailable
 from loci.core.ids import random_id
 from loci.core.json import Json, JsonObject
 from loci.core.layout import RUN_PARTITIONS, TABLE_EXPIRY, TABLE_KEYS
-from loci.sandbox.lambda_host.run_rows import LentCredentials
+from loci.sandbox.lambda_host.questions import LentCredentials
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb.type_defs import AttributeValueTypeDef as Attribute

@@ -4,21 +4,19 @@ import math
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Generator
 from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from loci.adapters.local.executors.executor_folder import ExecutorFolder
+from loci.adapters.local.executors.executor_folder import ExecutorFolder, SavedBytes
 from loci.adapters.local.executors.executor_session import BUSY_SECONDS, ExecutorSession
 from loci.adapters.local.executors.executor_starter import PREFIX, ExecutorStarter
-from loci.adapters.local.executors.saved_variables import SavedBytes
 from loci.adapters.sandbox import run_results
 from loci.code.ports import GivenUp, StoredFiles, never
 from loci.code.python_run import ExecutorNow, Ran
 from loci.core.deadline import time_to_end
-from loci.core.errors import LociError, NotFound, Refused
+from loci.core.errors import LociError, NotFound
 from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
 from loci.sandbox.supervisor.daemon_threads import in_thread
@@ -26,8 +24,8 @@ from loci.sandbox.supervisor.exchange import Bounds
 
 MOST_HERE = 8
 """Processes of an owner, and of all owners once nothing runs. The one that was idle for longest makes room."""
-RUNS, RUNS_OF_AN_OWNER = 8, 4
-"""Runs at once: they share the machine's memory."""
+RUNS = 12
+"""Runs at once: they share the machine's memory. The queue of an owner lets four of theirs begin."""
 LOOKS_SECONDS = 1.0
 SWEEP_SECONDS = 3600.0
 """Between two searches for executors that have expired."""
@@ -60,9 +58,8 @@ class ConfinedExecutors:
         self._ages = ages or clock
         self._idle_seconds = idle_seconds
         self._kept_seconds = kept_seconds
-        self._turn = threading.Condition()
-        """Taken to look at the sessions and the runs. It tells when a run has ended."""
-        self._running: Counter[str] = Counter()
+        self._turn = threading.Lock()
+        self._places = threading.BoundedSemaphore(RUNS)
         self._sessions: dict[str, ExecutorSession] = {}
         self._closed = threading.Event()
         self._wake = threading.Event()
@@ -72,22 +69,19 @@ class ConfinedExecutors:
     def open(self, owner: Owner) -> str:
         """Take the spare process. Without one, or for an owner with far too many, the first run starts one."""
         self._starter.check()
-        with self._turn:
-            is_room = len(self._here(owner)) < 2 * MOST_HERE
-        spare = self._starter.take() if is_room else None
-        folder = spare.folder if spare else self._starter.new_folder()
+        is_room = len(self._here(owner)) < 2 * MOST_HERE
+        folder, executor = (self._starter.take() if is_room else None) or (self._starter.new_folder(), None)
         try:
             folder.take()
             folder.set_owner(owner)
             folder.touch(self._clock())
         except OSError as error:
-            if spare:
-                spare.executor.end()
+            if executor is not None:
+                executor.end()
             folder.remove()
             raise disk_error(error, self.folder) or error from None
-        if spare is None:
+        if executor is None:
             folder.release()
-        executor = spare.executor if spare else None
         session = ExecutorSession(owner, folder, self._starter, self._saved_bytes, self._bounds, self._clock, executor)
         with self._turn:
             self._sessions[session.id] = session
@@ -128,7 +122,7 @@ class ConfinedExecutors:
 
         What fails is tried again later.
         """
-        here = sorted((one for one in self.sessions() if one.is_here), key=lambda one: one.used_at)
+        here = self._here()
         too_many = len(here) - MOST_HERE
         for session in here:
             ago = self._clock() - session.used_at
@@ -196,51 +190,31 @@ class ConfinedExecutors:
     @contextmanager
     def _place(self, session: ExecutorSession) -> Generator[None]:
         """Hold a place for a run, and room for its process. Raises `Refused` if neither comes free in time."""
-        owner = session.owner
-        with self._turn:
-            if not self._turn.wait_for(lambda: self._is_free(owner), BUSY_SECONDS):
-                own = self._running[owner.key]
-                raise Refused(
-                    f"{own} executors of yours run code, and {self._running.total()} in all",
-                    "Call again when one of them is done",
-                    code="EXECUTOR_BUSY",
-                )
-            self._running[owner.key] += 1
+        if not self._places.acquire(timeout=BUSY_SECONDS):
+            raise run_results.busy(session.id, "has no place: too many others run code")
         try:
             self._make_room(session)
             yield
         finally:
-            session.is_coming = False
             self._keep()
-            with self._turn:
-                self._running[owner.key] -= 1
-                self._running += Counter()  # forgets owners who have none
-                self._turn.notify_all()
-
-    def _is_free(self, owner: Owner) -> bool:
-        return self._running[owner.key] < RUNS_OF_AN_OWNER and self._running.total() < RUNS
+            self._places.release()
 
     def _make_room(self, session: ExecutorSession) -> None:
         """Put away the owner's processes that were idle for longest, as long as there are too many."""
-        while True:
-            with self._turn:  # of several that come at once, each counts those that came before it
-                others = [one for one in self._here(session.owner) if one is not session]
-                session.is_coming = len(others) <= MOST_HERE  # the keeper puts away the one that is too many
-            if session.is_coming:
-                return
-            others.sort(key=lambda one: one.used_at)
+        # The keeper puts away the one that is too many.
+        while len(others := [one for one in self._here(session.owner) if one is not session]) > MOST_HERE:
             if not any(map(_is_put_away, others)):
                 raise run_results.busy(session.id, f"has no room: {len(others)} others of yours cannot be saved now")
 
     def _here(self, owner: Owner | None = None) -> list[ExecutorSession]:
-        """The executors that have a process, or get one: the owner's, or everybody's. Take the turn first."""
-        of_owner = [one for one in self._sessions.values() if owner in (None, one.owner)]
-        return [one for one in of_owner if one.is_here or one.is_coming]
+        """The executors that have a process, of the owner or of everybody, the one that was idle for longest first."""
+        here = [one for one in self.sessions() if one.is_here and owner in (None, one.owner)]
+        return sorted(here, key=lambda one: one.used_at)
 
     def _keep(self) -> None:
+        if len(self._here()) > MOST_HERE:
+            self._wake.set()
         with self._turn:
-            if len(self._here()) > MOST_HERE:
-                self._wake.set()
             if (self._keeper is None or not self._keeper.is_alive()) and not self._closed.is_set():
                 self._keeper = threading.Thread(target=self._work, name="executors kept", daemon=True)
                 self._keeper.start()

@@ -7,12 +7,17 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 
-from loci.adapters.local.executors.executor_folder import ExecutorFolder, StoredFileCopies
+from loci.adapters.local.executors.executor_folder import (
+    ExecutorFolder,
+    SavedBytes,
+    StoredFileCopies,
+    VariablesWriter,
+    keep_only,
+    read_variables,
+)
 from loci.adapters.local.executors.executor_starter import ExecutorStarter
-from loci.adapters.local.executors.saved_variables import SavedBytes, VariablesWriter, keep_only, read_variables
 from loci.adapters.sandbox import run_results
-from loci.adapters.sandbox.executor_state import NOT_SAVED, KnownVariables, condition_after_end
-from loci.adapters.sandbox.run_results import runs_other_code
+from loci.adapters.sandbox.run_results import NOT_SAVED, KnownVariables, condition_after_end, runs_other_code
 from loci.code.ports import GivenUp, StoredFiles, never
 from loci.code.python_run import ExecutorCondition, ExecutorNow, Made, Ran
 from loci.core.errors import LociError, Refused, Unavailable
@@ -54,8 +59,6 @@ class ExecutorSession:
         self.used_at = clock()
         self.is_dirty = False
         """True if a run has begun since the variables were saved."""
-        self.is_coming = False
-        """True while a run has a place for its process."""
         self._folder = folder
         self._starter = starter
         self._saved_bytes = saved_bytes
@@ -66,8 +69,6 @@ class ExecutorSession:
         self._known = KnownVariables()
         self._noted: KnownVariables | None = None
         """The variables that the folder's note has."""
-        self._is_saved = True
-        """False if the process has handed over variables that were not kept."""
         self._is_checked = True
         """False if a run may have left files that are only mapped."""
         self._running_since: float | None = None
@@ -122,7 +123,7 @@ class ExecutorSession:
         self._ends_by = began + bounds.seconds + bounds.grace_seconds
         copies = StoredFileCopies(self._folder, files, self.owner)
         try:
-            reply = executor.run(code, copies, is_unwanted, saved=self._is_saved, seconds=bounds.seconds)
+            reply = executor.run(code, copies, is_unwanted, seconds=bounds.seconds)
         except ExecutorEnded as ended:
             self._folder.end_run()
             self._forget_executor()
@@ -133,9 +134,8 @@ class ExecutorSession:
         finally:
             self.used_at = self._clock()
         names = run_results.names(reply.said, condition.kept)
-        changed = run_results.changed(reply.said, names)
         with suppress(OSError):  # the run has its answer; the next one notes them again
-            self._note(KnownVariables(names, self._known.snapshot, changed))
+            self._note(KnownVariables(names, self._known.snapshot, is_changed=True))
         self._folder.end_run()
         made = tuple(Made(name, size) for name, size in written_files(before, file_stamps(work)))
         return run_results.ran(reply, replace(condition, unsaved=UNSAVED if names else None), limits, made)
@@ -165,7 +165,7 @@ class ExecutorSession:
             "running" if self._running_since else "idle" if held and known.names else saved,
             memory_use(executor.id).bytes / MB if executor is not None and held else None,
             known.names,
-            tuple(one for one in known.names if one in set(known.changed)),
+            known.names if known.is_changed else (),
             known.snapshot.size if known.snapshot else None,
         )
 
@@ -253,7 +253,6 @@ class ExecutorSession:
                 raise run_results.busy(self.id, "is used by another Loci on this machine")
             self._folder.set_owner(self.owner)
             self._known = self._noted = self._folder.known()
-            self._is_saved = True
             saved = self._known.snapshot and partial(read_variables, self._folder, self._known.snapshot)
         self._executor, start = variables.start(here, partial(self._starter.spawn, self._folder), saved)
         return self._executor, self._known.condition(start)
@@ -280,7 +279,6 @@ class ExecutorSession:
         room = self._saved_bytes.room(self.owner, self.id)
         most = min(MOST_SAVED, room - room // 8)  # the names of variables come on top
         writer = VariablesWriter(self._folder, count, self._saved_bytes.most)
-        self._is_saved = False
         try:
             saved = variables.save(executor, writer.take, most, all_of_it=False, seconds=seconds)
         except BaseException:
@@ -296,9 +294,9 @@ class ExecutorSession:
         except LociError:
             count(before)
             raise
-        self._note(replace(self._known, snapshot=snapshot, changed=(), why_not_saved=NOT_SAVED))
+        self._note(replace(self._known, snapshot=snapshot, is_changed=False, why_not_saved=NOT_SAVED))
         keep_only(self._folder, snapshot)
-        self._is_saved, self.is_dirty = True, False
+        self.is_dirty = False
 
     def _forget_executor(self) -> None:
         wrote_too_much = self._executor is not None and self._executor.ended == "disk"

@@ -1,41 +1,21 @@
 """Starts executors: through a fork server, which it starts for the first one, with one spare executor that waits."""
 
 import secrets
-import subprocess
 import threading
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from loci.adapters.local.executors.executor_folder import ExecutorFolder
 from loci.core.errors import Unavailable
-from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, failed_to_start
+from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
-from loci.sandbox.supervisor.fork_server_client import PACKAGES, ForkServer, interpreter
+from loci.sandbox.supervisor.fork_server_client import PACKAGES, Forks
 from loci.sandbox.wall.layers import Layer
 from loci.sandbox.wall.probe import Unsafe, offered, strongest
 
 PREFIX = "executor-"
 CLOSE_SECONDS = 1.0
-ATTEMPTS = 3
-"""Fork servers that are asked for an executor, as long as each of them ends meanwhile."""
-SERVER_SECONDS = 3600.0
-"""Its executors share one memory layout, which code might learn: so a fork server does not serve for ever."""
-
-
-@dataclass(frozen=True, slots=True)
-class SpareExecutor:
-    """An executor that nobody has used, and its folder."""
-
-    folder: ExecutorFolder
-    executor: ExecutorProcess
-    born: float
-
-    def end(self) -> None:
-        """End it: nobody wants it."""
-        self.executor.end()
-        self.folder.remove()
 
 
 def strongest_wall(*, allow_none: bool) -> frozenset[Layer]:
@@ -77,20 +57,15 @@ class ExecutorStarter:
         layers: Callable[[], frozenset[Layer]],
         drawing: bool,
         packages: Sequence[str] = PACKAGES,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder = folder
         self._runner = runner
         self._bounds = bounds
         self._layers = layers
-        self._drawing = drawing
-        self._packages = packages
-        self._clock = clock
+        python, cache = partial(runner_python, runner), folder / "cache"
+        self._forks = Forks(python, layers, cache, drawing=drawing, packages=packages)
         self._turn = threading.Lock()
-        self._starting = threading.Lock()
-        self._servers: list[ForkServer] = []
-        self._born = 0.0
-        self._spare: SpareExecutor | None = None
+        self._spare: tuple[ExecutorFolder, ExecutorProcess] | None = None
         self._filling: threading.Thread | None = None
         self._is_closed = False
 
@@ -106,14 +81,11 @@ class ExecutorStarter:
                 self._filling = threading.Thread(target=self._fill, name="executors", daemon=True)
                 self._filling.start()
 
-    def take(self) -> SpareExecutor | None:
-        """The spare executor, if there is one; the next is started."""
+    def take(self) -> tuple[ExecutorFolder, ExecutorProcess] | None:
+        """The spare executor, which nobody has used, and its folder; None if there is none. The next is started."""
         with self._turn:
             spare, self._spare = self._spare, None
         self.prepare()
-        if spare is not None and self._clock() - spare.born >= SERVER_SECONDS:
-            spare.end()
-            return None
         return spare
 
     def new_folder(self) -> ExecutorFolder:
@@ -122,74 +94,37 @@ class ExecutorStarter:
 
     def spawn(self, folder: ExecutorFolder) -> ExecutorProcess:
         """Start an executor in this folder, which the caller has locked. `ExecutorEnded` if it does not start."""
-        for left in reversed(range(ATTEMPTS)):
-            try:
-                server = self._server()
-            except (OSError, subprocess.SubprocessError) as error:
-                raise ExecutorEnded("start", failed_to_start(str(error))) from None
-            try:
-                return server.spawn(folder.work_folders, self._bounds)
-            except ExecutorEnded:
-                if not left or server.is_alive:
-                    raise
-        raise AssertionError
+        return self._forks.spawn(folder.work_folders, self._bounds)
 
     def close(self) -> None:
-        """End all executors and their fork servers."""
+        """End all executors and their fork server."""
         with self._turn:
             self._is_closed = True
-            filling, spare, self._spare = self._filling, self._spare, None
+            filling = self._filling
         if filling is not None:
             filling.join(CLOSE_SECONDS)
-            with self._turn:
-                spare, self._spare = self._spare or spare, None
-        if spare is not None:
-            spare.end()
-        # One that is still starting ends when it finds that this process has.
-        is_quiet = self._starting.acquire(timeout=CLOSE_SECONDS)
         with self._turn:
-            servers, self._servers = self._servers, []
-        for server in servers:
-            server.close()
-        if is_quiet:
-            self._starting.release()
-
-    def _server(self) -> ForkServer:
-        """The newest one; a new one if there is none or it is old. Old ones stay for their executors."""
-        with self._starting:
-            with self._turn:
-                for one in [one for one in self._servers if not one.is_alive]:
-                    one.close()
-                    self._servers.remove(one)
-                if self._servers and self._clock() - self._born < SERVER_SECONDS:
-                    return self._servers[-1]
-                if self._is_closed:
-                    raise ExecutorEnded("start")
-            server = self._started()
-            with self._turn:
-                if not self._is_closed:
-                    self._servers.append(server)
-                    self._born = self._clock()
-                    return server
-            server.close()  # nobody else knows of it: `close` has not waited so long
-            raise ExecutorEnded("start")
-
-    def _started(self) -> ForkServer:
-        cache = self._folder / "cache"
-        cache.mkdir(parents=True, exist_ok=True, mode=0o700)
-        python = interpreter(runner_python(self._runner))
-        return ForkServer(python, self._layers(), cache, drawing=self._drawing, packages=self._packages)
+            spare, self._spare = self._spare, None
+        if spare is not None:
+            _end(*spare)
+        self._forks.close()
 
     def _fill(self) -> None:
-        folder, born = self.new_folder(), self._clock()  # before: its fork server may be replaced meanwhile
+        folder = self.new_folder()
         try:
             folder.take()
-            spare = SpareExecutor(folder, self.spawn(folder), born)
+            executor = self.spawn(folder)
         except (ExecutorEnded, Unavailable, OSError):  # the next call says why
             folder.remove()
             return
         with self._turn:
             if self._spare is None and not self._is_closed:
-                self._spare = spare
+                self._spare = folder, executor
                 return
-        spare.end()
+        _end(folder, executor)
+
+
+def _end(folder: ExecutorFolder, executor: ExecutorProcess) -> None:
+    """End an executor that nobody wants."""
+    executor.end()
+    folder.remove()

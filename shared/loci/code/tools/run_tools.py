@@ -1,0 +1,250 @@
+"""The tools that run code: Python and TypeScript."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, cast
+
+from mcp_types import CallToolResult, ContentBlock, ImageContent, TextContent
+from pydantic import BaseModel, ConfigDict, Field
+
+from loci.code.api import CodeHost, StartedRun
+from loci.code.ports import GivenUp, never
+from loci.code.python import PythonRun
+from loci.code.python_run import State
+from loci.code.typescript import TypeScriptRequest
+from loci.core.identity import Caller
+from loci.core.json import JsonObject
+from loci.mcp.errors import failed_result
+from loci.mcp.threads import on_thread, while_wanted
+from loci.mcp.tool import LociTool, as_text, loci_tool
+
+
+async def answer_of(app: CodeHost, start: Callable[[GivenUp], StartedRun], *, at_once: bool = False) -> JsonObject:
+    """Start a run and return its answer, or the answer that it goes on. A cancelled call gives its run up.
+
+    Starting a run reads and writes the stores, so it happens on a thread, unless it starts at once. No thread of
+    that pool waits for the run's end.
+    """
+    run = start(never) if at_once else await while_wanted(start)
+    # Python in this process has no answer that it goes on: its own limit is short.
+    patience = None if isinstance(run, PythonRun) else app.code.patience
+    try:
+        answered, _ = await asyncio.wait([asyncio.wrap_future(run.future)], timeout=patience)
+    except asyncio.CancelledError:
+        run.give_up()
+        raise
+    if answered or isinstance(run, PythonRun):
+        return answered.pop().result()
+    return await on_thread(run.later)
+
+
+class ExecutorRef(BaseModel):
+    executor_id: str = Field(description="the id for run_memory_code")
+
+
+class Created(BaseModel):
+    """A new Python environment."""
+
+    result: ExecutorRef
+
+
+class LostView(BaseModel):
+    name: str
+    reason: str
+
+
+class ExecutorView(BaseModel):
+    state: State = Field(
+        description="new, kept (variables of earlier runs are there), restored (from where they were saved), or lost"
+    )
+    kept: list[str] = Field(description="variables that were there when the code began")
+    lost: list[LostView] = Field(description="variables that are gone, and why")
+    older: list[str] = Field(default=[], description="kept, but as they were before the last runs: compute them again")
+    persisted: bool = Field(
+        default=True, description="false: the variables are only in the memory of a machine that may go away"
+    )
+    reason: str | None = Field(default=None, description="why they are not persisted")
+
+
+class Artifact(BaseModel):
+    kind: str = Field(description="figure: an image in this answer; file: a file in the work folder")
+    name: str
+    size_bytes: int
+
+
+class ErrorView(BaseModel):
+    code: str
+    message: str
+    resolution: str
+    traceback: str | None = Field(description="of your own code only")
+
+
+class RunView(BaseModel):
+    stdout: str
+    stderr: str
+    value: str | None = Field(description="the value of a last expression, as Python shows it")
+    value_type: str | None
+    error: ErrorView | None
+    truncated: bool = Field(description="true: the code printed more than is here")
+    elapsed_ms: float
+    memory_mb: float = Field(description="the most memory that Python used, including what it shares")
+    executor: ExecutorView
+    artifacts: list[Artifact]
+
+
+class RunResult(BaseModel):
+    """The answer of a run. `loci.code.answers` makes it."""
+
+    result: RunView | None = Field(description="null while the code is running")
+    status: Literal["running"] | None = Field(default=None, description="running: read the answer later")
+    scratchpad_id: str | None = Field(default=None, description="the entry for scratchpad_read that has the answer")
+    hint: str | None = None
+
+
+def python_tools(app: CodeHost) -> list[LociTool]:
+    """`create_memory_code_runner` and `run_memory_code`."""
+
+    def create_memory_code_runner(caller: Caller) -> Created:
+        """Create a Python environment for run_memory_code: one per session, for all its runs.
+
+        Returns its `executor_id`. Variables, imports and files stay from run to run, for 7 days after the last.
+        """
+        return Created(result=ExecutorRef(executor_id=app.code.create_python(caller.owner)))
+
+    async def run_memory_code(
+        executor_id: Annotated[str, Field(description="from create_memory_code_runner")],
+        code: Annotated[str, Field(description="complete Python 3 code, with its imports")],
+        caller: Caller,
+    ) -> Annotated[CallToolResult, RunResult]:
+        """Run Python 3 in a sandbox, to compute on stored files. The answer is what the code prints.
+
+        It has pandas, numpy, openpyxl, xlrd, scipy, scikit-learn, xgboost and matplotlib; open figures come back as
+        images. get_memory_path(memory_id, memory_name) needs no import and returns the pathlib.Path of a stored file,
+        of a document (by id or path), or of a folder's documents ("notes/") as JSON lines: path, date, text.
+        Write to the current folder only. No network, no subprocess. State stays from run to run with the
+        same executor_id. On AWS, the answer of code that goes on after 25 seconds has a `scratchpad_id`.
+        """
+        answer = await answer_of(app, lambda given_up: app.code.start_python(caller, executor_id, code, given_up))
+        return _result(answer)
+
+    return [
+        loci_tool(
+            create_memory_code_runner,
+            title="Create a Python environment",
+            writes=True,
+            idempotent=False,
+            only_for_clients=True,
+        ),
+        loci_tool(
+            run_memory_code,
+            title="Run Python",
+            writes=True,
+            idempotent=False,
+            only_for_clients=True,
+        ),
+    ]
+
+
+def _result(answer: JsonObject) -> CallToolResult:
+    """The answer as a tool's result. A failed run is an error that still has what the code printed."""
+    images: list[ContentBlock] = [
+        ImageContent(type="image", data=image, mime_type="image/png")
+        for image in cast("list[str]", answer.get("images", []))
+    ]
+    if "error" in answer:
+        error = cast("JsonObject", answer["error"])
+        text = TextContent(type="text", text=str(answer["text"]))
+        return failed_result([text, *images], {**error, "result": answer["result"]})
+    structured = {name: value for name, value in answer.items() if name != "images"}
+    text = TextContent(type="text", text=as_text(structured))
+    return CallToolResult(content=[text, *images], structured_content=structured)
+
+
+class SandboxConfig(BaseModel):
+    """Limits of one run."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    timeout: float = Field(30_000, ge=1, le=300_000, description="milliseconds")
+    memoryLimit: float = Field(512, ge=64, le=2048, description="MB of heap")  # noqa: N815 (the reference's name)
+    allowedReadPaths: list[str] = Field(  # noqa: N815
+        [],
+        max_length=20,
+        description="paths to read, if the operator allows them",
+    )
+
+
+DEFAULTS = SandboxConfig.model_validate({})
+
+
+class Log(BaseModel):
+    level: Literal["debug", "log", "info", "warn", "error"]
+    text: str
+
+
+class Metrics(BaseModel):
+    execution_time_ms: float
+    memory_used_mb: float = Field(description="the most memory that the run was seen to use, including Deno's own")
+
+
+class CodeAnswer(BaseModel):
+    """The answer of a run. `loci.code.answers` makes it."""
+
+    result: Any = Field(description="the value, as JSON")
+    logs: list[Log] = Field(description="what the code printed with console")
+    metrics: Metrics
+    result_type: str | None = Field(
+        default=None, description="the type of a value that JSON does not have, such as undefined"
+    )
+    hint: str | None = None
+    cached: bool | None = Field(default=None, description="true: the same code ran before and gave this")
+    logs_dropped: int | None = Field(default=None, description="lines of logs that were not kept")
+    tool_calls: int | None = None
+    tools_offered: list[dict[str, str]] | None = None
+    capability: dict[str, Any] | None = Field(default=None, description="code that worked for such an intent")
+    refused_read_paths: list[str] | None = Field(default=None, description="paths that the operator does not allow")
+    status: Literal["running"] | None = Field(default=None, description="running: read the answer later")
+    scratchpad_id: str | None = Field(default=None, description="the entry for scratchpad_read that has the answer")
+
+
+def typescript_tools(app: CodeHost) -> list[LociTool]:
+    """`pml_execute_code`."""
+
+    async def execute_code(
+        code: Annotated[str, Field(description="TypeScript or JavaScript, 100 KB at most")],
+        caller: Caller,
+        intent: Annotated[str | None, Field(description="what it is for: it gets the tools that fit")] = None,
+        context: Annotated[
+            dict[str, Any] | None, Field(description="data: `context.x` in the code, or plain `x`")
+        ] = None,
+        sandbox_config: Annotated[SandboxConfig | None, Field(description="limits of the run")] = None,
+    ) -> Annotated[CallToolResult, CodeAnswer]:
+        """Run TypeScript in an isolated Deno sandbox and get its value: compute, filter, join, call tools in bulk.
+
+        The value of the last expression is the result; `return` and top-level `await` work too. Documents are read with
+        `(await loci.search_documents({query: "x", limit: 100})).results`, `loci.read_node_content({id})`. With
+        `intent`, other tools are objects named after their server: `await github.listCommits({limit: 100})` or
+        `await mcp["github:list_commits"]({limit: 100})`. There is no network and no package but Node's own:
+        `await import("node:…")`. If the code goes on after 25 seconds, the answer has a `scratchpad_id`.
+        """
+        limits = sandbox_config or DEFAULTS
+        request = TypeScriptRequest(
+            code, intent, context or {}, int(limits.timeout), int(limits.memoryLimit), limits.allowedReadPaths
+        )
+        answer = await answer_of(
+            app,
+            lambda given_up: app.code.start_typescript(caller, request, given_up),
+            at_once=app.code.starts_typescript_at_once,
+        )
+        return CallToolResult(content=[TextContent(type="text", text=as_text(answer))], structured_content=dict(answer))
+
+    return [
+        loci_tool(
+            execute_code,
+            title="Run TypeScript",
+            id="pml:execute_code",
+            writes=True,  # the tools that it may call do
+            idempotent=False,
+            only_for_clients=True,
+        )
+    ]
