@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from loci.model_store.bert_converter import Weights, bert_graph
+from loci.model_store.bert_onnx import Weights, bert_graph
 from loci.model_store.manifests import MODEL_FILE, TOKENIZER_FILE, Embeds, Hub, Manifest, ModelFile
 from loci.model_store.models_folder import MANIFEST_FILE, MANIFESTS, sha256_of
 

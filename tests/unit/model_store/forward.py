@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from loci.model_store.bert_converter import Weights
+from loci.model_store.bert_onnx import Weights
 
 Array = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]

@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from loci.core.errors import Unavailable
-from loci.model_store.bert_converter import bert_graph, read_weights
+from loci.model_store.bert_onnx import bert_graph, read_weights
 from tests.support.each import each
 from tests.support.small_models import HEADS, LONGEST, VOCABULARY, WIDTH, random_weights
 from tests.unit.model_store.forward import hidden_states

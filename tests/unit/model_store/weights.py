@@ -2,7 +2,7 @@
 
 import json
 
-from loci.model_store.bert_converter import Weights
+from loci.model_store.bert_onnx import Weights
 
 
 def safetensors(weights: Weights) -> bytes:
