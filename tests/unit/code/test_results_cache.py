@@ -1,21 +1,21 @@
 """The results that are remembered, for whom, and which make room."""
 
 from loci.code.ports import Completed, LogLine, Measured
-from loci.code.typescript import ENTRIES, ResultsCache, key_of
+from loci.code.typescript import ResultsCache, key_of
 from loci.core.identity import Owner
 from loci.sandbox.supervisor.deno_messages import RunLimits, TypeScriptJob
 from tests.support.each import each
 
-ANN, BOB = (Owner("t", name) for name in ("ann", "bob"))
+ANN, BOB, CAT = (Owner("t", name) for name in ("ann", "bob", "cat"))
 GIVEN = Completed(4, None, steady=True)
 
 
-def test_one_too_many_takes_the_place_of_the_one_not_used_for_longest() -> None:
+def test_the_hundred_and_first_takes_the_place_of_the_one_not_used_for_longest() -> None:
     cache = ResultsCache()
-    for number in range(ENTRIES):
+    for number in range(100):
         cache.keep(ANN, str(number), GIVEN)
     assert cache.find(ANN, "0") is GIVEN
-    cache.keep(BOB, "0", GIVEN)
+    cache.keep(ANN, "100", GIVEN)
     assert cache.find(ANN, "1") is None
     assert cache.find(ANN, "0") is GIVEN
 
@@ -24,6 +24,13 @@ def test_owners_have_their_own() -> None:
     cache = ResultsCache()
     cache.keep(ANN, "key", GIVEN)
     assert cache.find(BOB, "key") is None
+
+
+def test_so_many_owners_are_remembered() -> None:
+    cache = ResultsCache(owners=2)
+    for owner in (ANN, BOB, CAT):
+        cache.keep(owner, "key", GIVEN)
+    assert [cache.find(owner, "key") for owner in (ANN, BOB, CAT)] == [None, GIVEN, GIVEN]
 
 
 @each(
