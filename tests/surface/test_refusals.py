@@ -46,7 +46,7 @@ async def test_a_path_is_still_an_id(connect: Connect) -> None:
 
 async def test_an_unknown_method_of_grouping_is_told_the_methods_in_plain_words(connect: Connect) -> None:
     said = await failed(connect, "cluster_documents", method="kmeans")
-    assert said.startswith("INVALID_PARAMS: method: It is one of louvain, label_propagation, tags (louvain: few broad ")
+    assert said.startswith("INVALID_PARAMS: method: It is one of louvain, tags (louvain: by links ")
     assert "literal" not in said
 
 

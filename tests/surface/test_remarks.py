@@ -1,4 +1,4 @@
-"""Where a language model is set, it writes gaps' reasons and clusters' labels; where it fails, the rules do."""
+"""Where a language model is set, it writes gaps' reasons; where it fails, the rules do."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ from tests.surface.results import structured, texts, written
 
 pytestmark = pytest.mark.anyio
 REASON = "Both tell how bread is baked; the rolls vary the recipe."
-FAILURES = [Fails(500, "server_error"), Says("not JSON"), Says('{"pairs": 1, "groups": 1}')]
+FAILURES = [Fails(500, "server_error"), Says("not JSON"), Says('{"pairs": 1}')]
 NAMES = ["fails", "talks", "misses the schema"]
 
 
@@ -58,10 +58,6 @@ async def gaps(app: App) -> list[dict[str, Any]]:
     return (await call(app, "find_gaps", threshold=0.2))["result"]
 
 
-async def clusters(app: App, **arguments: object) -> list[dict[str, Any]]:
-    return (await call(app, "cluster_documents", **arguments))["clusters"]
-
-
 async def test_it_writes_reason_and_link_type_of_a_gap(app: App, stub: StubModel) -> None:
     ruled = await gaps(without(app))
     stub.says({"pairs": [{"pair": 1, "reason": f"  {REASON}\n", "link": "implements"}]})
@@ -88,37 +84,21 @@ async def test_pairs_that_are_not_there_are_left_out(app: App, stub: StubModel) 
     assert await gaps(app) == await gaps(without(app))
 
 
-async def test_it_names_clusters(app: App, stub: StubModel) -> None:
-    ruled = await clusters(without(app))
-    stub.says({"groups": [{"group": 2, "label": "Baking"}, {"group": 1, "label": "x" * 500}]})
-    found = await clusters(app)
-    assert [one["label"] for one in found] == [ruled[0]["label"], "Baking"]
-    assert [one["labelled_by"] for one in found] == ["rules", "openai:test"]
-    assert [one["id"] for one in found] == [one["id"] for one in ruled]
-
-
-async def test_a_tag_is_a_label_already(app: App, stub: StubModel) -> None:
-    assert [one["labelled_by"] for one in await clusters(app, method="tags")] == ["rules"]
-    assert stub.requests == []
-
-
 @each("reply", FAILURES)
 async def test_without_its_answer_the_rules_write(app: App, stub: StubModel, reply: Reply) -> None:
     stub.requests.clear()
     stub.will(reply)
     assert await gaps(app) == await gaps(without(app))
-    assert await clusters(app) == await clusters(without(app))
     assert stub.requests
 
 
 async def test_while_it_hangs_the_rules_write(app: App, stub: StubModel) -> None:
     hasty = build_app(app.settings.model_copy(update={"language_model_seconds": 1}))
-    stub.says({"pairs": [], "groups": []})
+    stub.says({"pairs": []})
     await gaps(hasty)  # its client is made: on a busy machine that may take longer than it then waits
     stub.requests.clear()
     stub.will(Hangs())
     assert await gaps(hasty) == await gaps(without(app))
-    assert await clusters(hasty) == await clusters(without(app))
     hasty.close()
     assert stub.requests
 

@@ -1,6 +1,7 @@
 """`loci search`, `loci graph` and `loci forget`: find, show and remove documents."""
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -40,11 +41,10 @@ def search(
 
     It shows all results with their passages: the tool's bound of 8 KB does not hold here.
     """
-    from loci.documents.tools.answer_room import PASSAGE  # slow to load, and `--help` does not need them
-    from loci.documents.tools.search_results import all_results
+    from loci.documents.tools.search_results import PASSAGE, shown_results  # slow to load; `--help` does not need it
 
     found = open_app(data, config).documents.search(LOCAL, query, limit=limit, room=PASSAGE)
-    shown = all_results(found, query, explain=explain)
+    shown = shown_results(found, query, explain=explain, room=sys.maxsize)
     if as_json:
         typer.echo(json.dumps(shown.model_dump(mode="json", exclude_none=not explain)))
         return

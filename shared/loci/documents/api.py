@@ -15,7 +15,7 @@ from loci.documents.directory import directory
 from loci.documents.document import Document, DocumentText
 from loci.documents.document_links import Relation
 from loci.documents.filtering import EVERY_PART, Part
-from loci.documents.finding import DocumentFinder, FoundDocuments
+from loci.documents.finding import FoundDocuments, find_documents
 from loci.documents.graph.clusters import Method as TopicMethod
 from loci.documents.graph.clusters import Topics, topics
 from loci.documents.graph.gaps import Gap, explained_gaps
@@ -86,10 +86,9 @@ class Documents:
         part: Part = EVERY_PART,
     ) -> FoundDocuments:
         """The documents of a part that answer the query, each with a snippet of at most `room` characters."""
-        parts = self.parts
-        finder = DocumentFinder(parts.search, parts.index, parts.library, parts.catalog)
-        find = finder.newest if newest_first else finder.best
-        return find(owner, query, limit=limit, room=room, where=where, part=part)
+        return find_documents(
+            self.parts, owner, query, limit=limit, room=room, where=where, newest_first=newest_first, part=part
+        )
 
     def with_tags(
         self, owner: Owner, tags: Sequence[str], without: Sequence[str], *, every: bool, limit: int
@@ -166,7 +165,7 @@ class Documents:
     def topics(self, owner: Owner, method: TopicMethod, *, limit: int, min_size: int) -> Topics:
         """The documents in groups that belong together, the largest first."""
         found = self.parts.graphs.clusters(owner, method)
-        return topics(self.parts.index, self.parts.remarks, owner, found, limit=limit, min_size=min_size)
+        return topics(self.parts.index, owner, found, limit=limit, min_size=min_size)
 
     def suggest_reading(self, owner: Owner, context: str, *, limit: int, max_tokens: int) -> SuggestedReading:
         """Documents to read before a task, in an order, each with the reason for it."""

@@ -2,15 +2,17 @@
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, replace
+from typing import Final, cast
+
+from pydantic import TypeAdapter
 
 from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject, string
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
-from loci.documents.document import DateSource, Document, Problem, Root
+from loci.documents.document import Document, Root
 from loci.documents.document_ids import DOCUMENT_ID, ids_for, normal_id
 from loci.documents.document_links import NO_LINKS, Form, Mention, Relation, WrittenLinks
 from loci.documents.vacant_paths import RefusedUploads
@@ -20,6 +22,9 @@ ROOT = "root"
 INGESTED_FOLDER = "ingested_folder"
 MENTIONS = "said"
 MAX_PROBLEMS = 20
+STORED_NAMES: Final = {"parser_version": "reading", "written_by_tool": "by_tool", "uploaded_sha256": "uploaded"}
+"""Fields that have another name in a record."""
+_DOCUMENTS: Final = TypeAdapter(Document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,28 +103,9 @@ class Catalog:
 
     def put(self, owner: Owner, document: Document, expect_version: str) -> str:
         """Write the document's record and return its version; `Conflict` if somebody else wrote it meanwhile."""
-        value: JsonObject = {
-            "path": document.path,
-            "root": document.root,
-            "title": document.title,
-            "tags": [*document.tags],
-            "date": document.date,
-            "date_from": document.date_from,
-            "changed_on": document.changed_on,
-            "properties": list(document.properties),
-            "by_tool": document.written_by_tool,
-            "sha256": document.sha256,
-            "bytes": document.bytes,
-            "lines": document.lines,
-            "chunks": document.chunks,
-            "model": document.model,
-            "ingested_at": document.ingested_at,
-            "reading": document.parser_version,
-            "former": [*document.former],
-            "written_at": document.written_at,
-            "uploaded": document.uploaded_sha256,
-            "problems": [{"what": one.what, "line": one.line} for one in document.problems[:MAX_PROBLEMS]],
-        }
+        told = replace(document, problems=document.problems[:MAX_PROBLEMS])
+        fields: JsonObject = _DOCUMENTS.dump_python(told, mode="json", exclude={"id"})
+        value: JsonObject = {STORED_NAMES.get(name, name): one for name, one in fields.items()}
         try:
             # If a power cut loses the record, the next ingest writes it again.
             done = self.records.put(owner, DOCUMENT, document.id, value, expect_version=expect_version, durable=False)
@@ -207,37 +193,5 @@ def links_of(record: Record) -> WrittenLinks:
 
 def document_of(record: Record) -> Document:
     """The document of a record."""
-    value = record.value
-    tags, problems = cast("list[str]", value["tags"]), cast("list[JsonObject]", value["problems"])
-    return Document(
-        id=record.key,
-        path=string(value["path"]),
-        root=_text(value["root"]),
-        title=string(value["title"]),
-        tags=tuple(tags),
-        date=_text(value["date"]),
-        sha256=string(value["sha256"]),
-        bytes=_number(value["bytes"]),
-        lines=_number(value["lines"]),
-        chunks=_number(value["chunks"]),
-        model=_text(value["model"]),
-        ingested_at=str(value["ingested_at"]),
-        problems=tuple(Problem(str(one["what"]), cast("int | None", one["line"])) for one in problems),
-        parser_version=_number(value.get("reading", 0)),
-        former=tuple(cast("list[str]", value.get("former", []))),
-        written_at=_text(value.get("written_at")),
-        # Records from before this field existed: the ingested text is the upload.
-        uploaded_sha256=_text(value.get("uploaded", value["sha256"])),
-        date_from=cast("DateSource | None", value.get("date_from")),
-        changed_on=_text(value.get("changed_on")),
-        properties=tuple(cast("list[str]", value.get("properties") or [])),
-        written_by_tool=value.get("by_tool") is True,
-    )
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def _number(value: object) -> int:
-    return int(str(value))
+    fields = {name: record.value[stored] for name, stored in STORED_NAMES.items() if stored in record.value}
+    return _DOCUMENTS.validate_python({**record.value, **fields, "id": record.key})

@@ -1,22 +1,19 @@
 """Finds documents by a question, with their records: the best first, or the newest of those that fit."""
 
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from loci.core.errors import Misconfigured, Unavailable
 from loci.core.identity import Owner
-from loci.documents.catalog import Catalog
 from loci.documents.document import Document
 from loci.documents.filtering import EVERY_PART, Part
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.documents.library import Library
+from loci.documents.parts import DocumentParts
 from loci.documents.recency import recency_of
 from loci.documents.unknown_names import EMPTY_LIBRARY
-from loci.search.document_index import DocumentIndex
 from loci.search.filling import FILLED_UP, beside
 from loci.search.ranking import EVERYTHING, Chunk, Hit, Ranking, Where
-from loci.search.search import Search
 from loci.search.snippet import snippet
 from loci.search.words import query_words
 
@@ -57,76 +54,70 @@ class FoundDocuments:
         return [hit for _, _, hit in sorted(placed, key=lambda one: one[:2])]  # a new document before more of one
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentFinder:
-    """Searches the documents of each owner."""
+def find_documents(
+    parts: DocumentParts,
+    owner: Owner,
+    query: str,
+    *,
+    limit: int,
+    room: int,
+    where: Where = EVERYTHING,
+    newest_first: bool = False,
+    part: Part = EVERY_PART,
+) -> FoundDocuments:
+    """The documents of a part that answer the query best, each with a snippet of at most `room` characters.
 
-    engine: Search
-    index: DocumentIndex
-    library: Library
-    catalog: Catalog
-
-    def best(
-        self, owner: Owner, query: str, *, limit: int, room: int, where: Where = EVERYTHING, part: Part = EVERY_PART
-    ) -> FoundDocuments:
-        """The documents that answer the query best, each with a snippet of at most `room` characters."""
-        with _search_errors():
-            found = self._with_records(owner, self._ranked(owner, query, limit, room, where, part))
-            return self._with_around(owner, found, room)
-
-    def newest(
-        self, owner: Owner, query: str, *, limit: int, room: int, where: Where = EVERYTHING, part: Part = EVERY_PART
-    ) -> FoundDocuments:
-        """The newest of the documents that are about it, then the others."""
-        with _search_errors():
-            found = self._with_records(owner, self._ranked(owner, query, AMONG, room, where, part))
-            hits = found.ranking.hits
-            least = FITS_AS_WELL * max((hit.score for hit in hits), default=0.0)
-
-            recency = recency_of(self.library.cached(owner))
-
-            def day(hit: Hit) -> str:
-                document = found.documents.get(hit.chunk.document)
-                return recency.day(document) if document else ""
-
-            fitting = sorted((hit for hit in hits if hit.score >= least), key=day, reverse=True)
-            others = [hit for hit in hits if hit.score < least]
-            found = replace(found, ranking=replace(found.ranking, hits=(*fitting, *others)[:limit]))
-            return self._with_around(owner, found, room)
-
-    def _ranked(self, owner: Owner, query: str, limit: int, room: int, where: Where, part: Part) -> FoundDocuments:
-        marks = part.marks
-        where = replace(where, all_tags=(*where.all_tags, *marks)) if marks else where
-        each = max(1, min(EACH, MOST // limit))
-        ranking = self.engine.find(owner, COLLECTION, query, limit=limit, room=room, where=where, each=each, cuts=False)
-        if not ranking.hits and self.library.is_empty(owner):
-            ranking = replace(ranking, reason=EMPTY_LIBRARY)
-        elif not ranking.hits and marks and (why := part.why_empty(self.library.cached(owner))):
-            ranking = replace(ranking, reason=why)
-        words = query_words(query)
-        best: dict[str, Hit] = {}
-        further: dict[str, tuple[Hit, ...]] = {}
-        least = FITS_TOO * max((hit.fits for hit in ranking.hits), default=0.0)
-        for hit in ranking.hits:
-            document = hit.chunk.document
-            if document not in best:
-                best[document] = replace(hit, snippet=snippet(hit.snippet, words, room))
-            elif hit.fits >= least:
-                further[document] = (*further.get(document, ()), hit)
-        return FoundDocuments(replace(ranking, hits=tuple(best.values())), {}, further)
-
-    def _with_records(self, owner: Owner, found: FoundDocuments) -> FoundDocuments:
-        try:
-            records = self.catalog.some(owner, [hit.chunk.document for hit in found.ranking.hits])
-        except Unavailable:  # the passages are found all the same, only without their dates
-            records = {}
-        return replace(found, documents=records)
-
-    def _with_around(self, owner: Owner, found: FoundDocuments, room: int) -> FoundDocuments:
-        """With the passages around the best ones, if those are so short that there is room."""
+    `newest_first`: the newest of the documents that are about it, then the others.
+    """
+    with _search_errors():
+        found = _ranked(parts, owner, query, AMONG if newest_first else limit, room, where, part)
+        if newest_first:
+            hits = _newest_first(parts, owner, found)
+            found = replace(found, ranking=replace(found.ranking, hits=hits[:limit]))
+        # The passages around the best ones are wanted if those are so short that there is room.
         best = found.best_first()[:FILLED]
         wanted = dict.fromkeys(id for hit in best for id in beside(hit.chunk, min(room, FILLED_UP)))
-        return replace(found, around=self.index.chunks(owner, COLLECTION, list(wanted)) if wanted else {})
+        return replace(found, around=parts.index.chunks(owner, COLLECTION, list(wanted)) if wanted else {})
+
+
+def _newest_first(parts: DocumentParts, owner: Owner, found: FoundDocuments) -> tuple[Hit, ...]:
+    hits, recency = found.ranking.hits, recency_of(parts.library.cached(owner))
+    least = FITS_AS_WELL * max((hit.score for hit in hits), default=0.0)
+
+    def day(hit: Hit) -> str:
+        document = found.documents.get(hit.chunk.document)
+        return recency.day(document) if document else ""
+
+    fitting = sorted((hit for hit in hits if hit.score >= least), key=day, reverse=True)
+    return (*fitting, *(hit for hit in hits if hit.score < least))
+
+
+def _ranked(
+    parts: DocumentParts, owner: Owner, query: str, limit: int, room: int, where: Where, part: Part
+) -> FoundDocuments:
+    """The documents in the order of the search, with their records."""
+    marks = part.marks
+    where = replace(where, all_tags=(*where.all_tags, *marks)) if marks else where
+    each = max(1, min(EACH, MOST // limit))
+    ranking = parts.search.find(owner, COLLECTION, query, limit=limit, room=room, where=where, each=each, cuts=False)
+    if not ranking.hits and parts.library.is_empty(owner):
+        ranking = replace(ranking, reason=EMPTY_LIBRARY)
+    elif not ranking.hits and marks and (why := part.why_empty(parts.library.cached(owner))):
+        ranking = replace(ranking, reason=why)
+    words = query_words(query)
+    best: dict[str, Hit] = {}
+    further: dict[str, tuple[Hit, ...]] = {}
+    least = FITS_TOO * max((hit.fits for hit in ranking.hits), default=0.0)
+    for hit in ranking.hits:
+        document = hit.chunk.document
+        if document not in best:
+            best[document] = replace(hit, snippet=snippet(hit.snippet, words, room))
+        elif hit.fits >= least:
+            further[document] = (*further.get(document, ()), hit)
+    records: Mapping[str, Document] = {}
+    with suppress(Unavailable):  # the passages are found all the same, only without their dates
+        records = parts.catalog.some(owner, list(best))
+    return FoundDocuments(replace(ranking, hits=tuple(best.values())), records, further)
 
 
 @contextmanager

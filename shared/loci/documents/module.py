@@ -1,6 +1,7 @@
 """Documents, as the server offers them. Nothing here loads the vertical itself."""
 
 from collections.abc import Iterable
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
@@ -63,32 +64,17 @@ def documents_module(app: "DocumentsHost") -> Module:
 def _tools(app: "DocumentsHost") -> list[ToolFamily]:
     """The tools, in families that are loaded together: a search does not load what only writing needs."""
 
-    def search() -> list[LociTool]:
-        from loci.documents.tools.search_tools import search_tools
+    def family(module: str, *names: str) -> ToolFamily:
+        def tools() -> list[LociTool]:
+            return getattr(import_module(f"loci.documents.tools.{module}"), module)(app)
 
-        return search_tools(app)
+        return tool_family(tools, *names, surfaces=("documents",), area="documents")
 
-    def links() -> list[LociTool]:
-        from loci.documents.tools.link_tools import link_tools
-
-        return link_tools(app)
-
-    def overview() -> list[LociTool]:
-        from loci.documents.tools.overview_tools import overview_tools
-
-        return overview_tools(app)
-
-    def writing() -> list[LociTool]:
-        from loci.documents.tools.writing_tools import writing_tools
-
-        return writing_tools(app)
-
-    on = ("documents",)
     searching = ("search_documents", "temporal_search", "query_by_tags", "read_node_content")
     writes = ("inject_tags", "write_document", "move_document", "delete_document", "undo_write")
     return [
-        tool_family(search, *searching, "list_directory_structure", surfaces=on, area="documents"),
-        tool_family(links, "explore_links", "graph_neighbors", surfaces=on, area="documents"),
-        tool_family(overview, "find_gaps", "cluster_documents", "suggest_reading", surfaces=on, area="documents"),
-        tool_family(writing, *writes, surfaces=on, area="documents"),
+        family("search_tools", *searching, "list_directory_structure"),
+        family("link_tools", "explore_links", "graph_neighbors"),
+        family("overview_tools", "find_gaps", "cluster_documents", "suggest_reading"),
+        family("writing_tools", *writes),
     ]

@@ -8,9 +8,9 @@ from loci.core.settings import Settings
 from loci.core.stores import BlobStore, RecordStore
 from loci.documents.archive import DocumentArchive
 from loci.documents.catalog import Catalog
+from loci.documents.graph.gaps import Remarks
 from loci.documents.graph.graphs import Graphs
 from loci.documents.graph.own_links import OwnLinks
-from loci.documents.graph.remarks import Remarks
 from loci.documents.ingest.folder_ingest import FolderIngest, IngestedFolders
 from loci.documents.ingest.folder_scan import FolderScan
 from loci.documents.ingest.index_writer import IndexWriter
@@ -82,5 +82,5 @@ def document_parts(
         catalog=catalog,
         graphs=graphs,
         recently_read=RecentlyRead(records, time.time),
-        remarks=Remarks(language_model, model_name, seconds=seconds),
+        remarks=Remarks(language_model, model_name, seconds),
     )

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Final
 
 from loci.core.identity import Owner
 from loci.core.json import Json
 from loci.documents.content.front_matter import read_front_matter
-from loci.documents.content.markdown import MOST_LINES, PLAIN_SUFFIXES
+from loci.documents.content.outline import is_plain_text
 from loci.documents.content.readable import LONGEST, plain, readable
 from loci.documents.document import BOM, Document
 from loci.documents.document_links import Mention
@@ -49,12 +48,11 @@ def readable_document(parts: DocumentParts, owner: Owner, name: str, first: int 
 
     lines = shown.split("\n")
     matter = 0 if first else read_front_matter(lines).lines
-    is_plain = PurePosixPath(document.path).suffix.lower() in PLAIN_SUFFIXES or len(lines) > MOST_LINES
     links = graph.incoming.get(document.id, ())
     return ReadableDocument(
         document=document,
         front_matter="\n".join(lines[1 : matter - 1]),
-        elements=plain(shown) if is_plain else readable(lines[matter:], resolved),
+        elements=plain(shown) if is_plain_text(document.path, lines) else readable(lines[matter:], resolved),
         first=first,
         next=following,
         backlinks=[seen_from(graph.documents, one, "incoming", one.source) for one in links[:MOST_BACKLINKS]],

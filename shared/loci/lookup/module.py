@@ -1,14 +1,17 @@
 """`search` and `fetch`, as the server offers them: at /mcp/search."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from loci.lookup.entries import DOCUMENTS, FILES
 from loci.mcp.module import Module
 from loci.mcp.tool import LociTool
 from loci.mcp.tool_catalog import tool_family
 
 if TYPE_CHECKING:
     from loci.lookup.tools import LookupHost
+
+DOCUMENTS: Final = "documents:read"
+FILES: Final = "files:read"
+"""The scopes that a client needs for each of the two parts."""
 
 
 def lookup_module(app: "LookupHost") -> Module:

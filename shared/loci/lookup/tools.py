@@ -1,8 +1,11 @@
 """`search` and `fetch`, in the one shape that ChatGPT's connectors and deep research read."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Annotated, Final, Protocol
+from urllib.parse import quote
 
 from pydantic import BaseModel, Field
 
@@ -13,7 +16,7 @@ from loci.documents.host import DocumentsHost
 from loci.files.host import FilesHost
 from loci.files.query import parsed
 from loci.files.scope import Scope
-from loci.lookup.entries import DOCUMENTS, FILES, Entry, entry_of
+from loci.lookup.module import DOCUMENTS, FILES
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
 
@@ -25,10 +28,48 @@ LARGEST: Final = 50_000
 PASSAGES: Final = 200
 """Passages of a file that a fetch looks at."""
 ROOM: Final = 200
+SHAPE: Final = re.compile(r"(document:[^@]{1,200}|file:[^~]{1,64})(?:@(\d{1,9}))?(?:~(\d{1,6}))?", re.DOTALL)
 
 
 class LookupHost(DocumentsHost, FilesHost, Protocol):
     """Documents and files, as both are searched together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A place in a document (its first character) or in a file (its first passage)."""
+
+    is_file: bool
+    name: str
+    """The id of the document or the file."""
+    first: int | None = None
+
+    @property
+    def id(self) -> str:
+        """As `fetch` takes it: `document:notes-plan`, `document:notes-plan@50000`, `file:ds-1f~12`."""
+        kind, sign = ("file", "~") if self.is_file else ("document", "@")
+        return f"{kind}:{self.name}" + ("" if self.first is None else f"{sign}{self.first}")
+
+    @property
+    def scope(self) -> str:
+        """The scope that a client needs to read it."""
+        return FILES if self.is_file else DOCUMENTS
+
+    def url(self, base: str) -> str:
+        """The page of Loci that shows it."""
+        if not self.is_file:
+            return f"{base}/ui/search#doc/{quote(self.name, safe='')}"
+        return f"{base}/ui/files#{self.name}" + ("" if self.first is None else f"~{self.first}")
+
+
+def entry_of(id: str) -> Entry:
+    """The entry behind an id. Raises `NotFound` if it is none."""
+    found = SHAPE.fullmatch(id)
+    if found is None or (found[2] and id.startswith("file:")) or (found[3] and id.startswith("document:")):
+        raise NotFound(f"There is nothing with the id {id[:80]!r}", "Use ids that search gave", code="ID_NOT_FOUND")
+    kind, _, name = found[1].partition(":")
+    first = found[2] or found[3]
+    return Entry(kind == "file", name, int(first) if first else None)
 
 
 class Result(BaseModel):
@@ -50,7 +91,7 @@ class Fetched(BaseModel):
 
 
 def lookup_tools(app: LookupHost) -> list[LociTool]:
-    """Both."""
+    """`search` and `fetch`."""
 
     def search(
         query: Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY, description="what to look for")],

@@ -297,7 +297,5 @@ def _moment(record: Record, name: str) -> float:
 
 def _missing(id: str) -> NotFound:
     return NotFound(
-        f"Scratchpad entry not found: {id}",
-        "Use scratchpad_list() to find valid entries",
-        code="SCRATCHPAD_NOT_FOUND",
+        f"Scratchpad entry not found: {id}", "Use scratchpad_list() to find valid entries", code="SCRATCHPAD_NOT_FOUND"
     )

@@ -1,7 +1,7 @@
 """`/ui/search`: the page that searches documents and files, and the JSON that it asks for."""
 
 from collections.abc import Sequence
-from typing import Final, cast
+from typing import Final
 
 from starlette.requests import Request
 from starlette.routing import Route
@@ -11,8 +11,7 @@ from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.documents.graph.neighbourhood import DocumentLink
 from loci.documents.reader import ReadableDocument
-from loci.documents.tools.answer_room import PASSAGE
-from loci.documents.tools.search_results import results_json
+from loci.documents.tools.search_results import PASSAGE, shown_results
 from loci.mcp.threads import SEARCHES
 from loci.web.module import PagesHost
 from loci.web.page import HtmlPage, PageKind, shell_page
@@ -51,7 +50,7 @@ class SearchRoutes:
         if not question.strip() or len(question) > LONGEST_QUESTION:
             raise Refused("The question is empty, or too long", "Write some words", code="EMPTY_QUERY")
         answer = self._app.documents.search(owner, question, limit=FOUND, room=PASSAGE)
-        return cast("JsonObject", results_json(answer, question, explain=True))
+        return shown_results(answer, question, explain=True).model_dump(mode="json")
 
     def _document(self, owner: Owner, request: Request) -> JsonObject:
         first = number_in(request, "from") or 0

@@ -14,7 +14,7 @@ from loci.documents.graph.graph import build_graph
 from loci.documents.graph.similarity import Similarity
 from tests.support.each import each
 
-METHODS: tuple[Method, ...] = ("louvain", "label_propagation", "tags")
+METHODS: tuple[Method, ...] = ("louvain", "tags")
 TOPICS = 3
 EACH = 12
 
@@ -109,5 +109,4 @@ def test_an_empty_library_has_no_clusters(method: Method) -> None:
 
 
 def test_a_point_without_edges_is_a_group_of_its_own() -> None:
-    assert communities(3, {(0, 2): 1.0}, "louvain") == [[0, 2], [1]]
-    assert communities(3, {(0, 2): 1.0}, "label_propagation") == [[0, 2], [1]]
+    assert communities(3, {(0, 2): 1.0}) == [[0, 2], [1]]

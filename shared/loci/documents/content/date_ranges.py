@@ -14,10 +14,10 @@ DateRange = tuple[date | None, date | None]
 NAMED_RANGES: dict[str, Callable[[date], DateRange]] = {
     "today": lambda today: (today, today),
     "yesterday": lambda today: (today - timedelta(1), today - timedelta(1)),
-    "this week": lambda today: (_monday(today), today),
-    "last week": lambda today: (_monday(today) - timedelta(7), _monday(today) - timedelta(1)),
+    "this week": lambda today: (today - timedelta(today.weekday()), today),
+    "last week": lambda today: (today - timedelta(today.weekday() + 7), today - timedelta(today.weekday() + 1)),
     "this month": lambda today: (today.replace(day=1), today),
-    "last month": lambda today: _month((today.replace(day=1) - timedelta(1)).year, _month_before(today)),
+    "last month": lambda today: _month(today.replace(day=1) - timedelta(1)),
     "this year": lambda today: (date(today.year, 1, 1), today),
     "last year": lambda today: (date(today.year - 1, 1, 1), date(today.year - 1, 12, 31)),
     "any time": lambda _: (None, None),
@@ -45,7 +45,12 @@ def parse_date_range(text: str, today: date) -> tuple[str | None, str | None]:
     try:
         first, last = _range(" ".join(text[: LONGEST + 1].lower().replace(",", " ").split()), today)
     except (ValueError, OverflowError):
-        raise _unreadable(text) from None
+        raise Refused(
+            f"{text[:LONGEST]!r} is not a date range",
+            "Write June 2024, March to May 2024, 2026-01-01..2026-01-31, since March, last week, last 30 days or any"
+            " time",
+            code="BAD_DATE_RANGE",
+        ) from None
     if first and last and first > last:
         raise Refused(f"The range {text!r} ends before it begins", "Give the earlier date first", code="BAD_DATE_RANGE")
     return first and first.isoformat(), last and last.isoformat()
@@ -65,7 +70,7 @@ class _Calendar:
         if self.month is None:
             return date(year, 1, 1), date(year, 12, 31)
         if self.day is None:
-            return _month(year, self.month)
+            return _month(date(year, self.month, 1))
         return date(year, self.month, self.day), date(year, self.month, self.day)
 
 
@@ -86,19 +91,16 @@ def _range(text: str, today: date) -> DateRange:
 
 def _from_to(first: str, last: str, today: date) -> DateRange:
     """The days from the one to the other. A month without a year is in that of the other one, or next to it."""
-    if not first or not last:
+    if not first or not last or first in NAMED_RANGES or last in NAMED_RANGES:
         return _days(first, today)[0] if first else None, _days(last, today)[1] if last else None
-    if first in NAMED_RANGES or last in NAMED_RANGES:
-        return _days(first, today)[0], _days(last, today)[1]
     begins, ends = _calendar(first), _calendar(last)
-    last_year = ends.year or begins.year or _year_of(ends, today)
-    last_day = ends.days(last_year)[1]
-    first_day = begins.days(last_year)[0]
+    year = ends.year or begins.year or _year_of(ends, today)
+    first_day, last_day = begins.days(year)[0], ends.days(year)[1]
     if first_day and last_day and first_day > last_day:
         if not ends.year and begins.year:
-            last_day = ends.days(last_year + 1)[1]
+            last_day = ends.days(year + 1)[1]
         elif not begins.year:
-            first_day = begins.days(last_year - 1)[0]
+            first_day = begins.days(year - 1)[0]
     return first_day, last_day
 
 
@@ -140,35 +142,14 @@ def _named_month(words: Sequence[str]) -> _Calendar:
     year = int(words[-1]) if len(words) > 1 and YEAR_MONTH_DAY.fullmatch(words[-1]) else None
     rest = words if year is None else words[:-1]
     days = [match[1] for word in rest if (match := DAY.fullmatch(word))]
-    months = [word for word in rest if not DAY.fullmatch(word)]
-    if len(months) != 1 or len(days) > 1:
+    names = [word.rstrip(".") for word in rest if not DAY.fullmatch(word)]
+    if len(names) != 1 or len(days) > 1 or len(names[0]) < 3:
         raise ValueError(words)
-    return _Calendar(year, _month_number(months[0].rstrip(".")), int(days[0]) if days else None)
+    months = [number for number, month in enumerate(MONTHS, 1) if month.startswith(names[0])]
+    if not months:
+        raise ValueError(words)
+    return _Calendar(year, months[0], int(days[0]) if days else None)
 
 
-def _month_number(name: str) -> int:
-    if len(name) >= 3:
-        for number, month in enumerate(MONTHS, 1):
-            if month.startswith(name):
-                return number
-    raise ValueError(name)
-
-
-def _month(year: int, month: int) -> DateRange:
-    return date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1])
-
-
-def _month_before(today: date) -> int:
-    return 12 if today.month == 1 else today.month - 1
-
-
-def _monday(today: date) -> date:
-    return today - timedelta(today.weekday())
-
-
-def _unreadable(text: str) -> Refused:
-    return Refused(
-        f"{text[:LONGEST]!r} is not a date range",
-        "Write June 2024, March to May 2024, 2026-01-01..2026-01-31, since March, last week, last 30 days or any time",
-        code="BAD_DATE_RANGE",
-    )
+def _month(day: date) -> DateRange:
+    return day.replace(day=1), day.replace(day=calendar.monthrange(day.year, day.month)[1])

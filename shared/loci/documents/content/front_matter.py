@@ -94,7 +94,7 @@ def _toml(lines: Sequence[str]) -> FrontMatter:
         loaded = tomllib.loads(text)
         tables: list[object] = [loaded.pop("taxonomies", None), loaded]
         fields = {
-            name.strip().lower(): _values(_written(value))
+            name.strip().lower(): _values(value)
             for table in tables
             if isinstance(table, dict)
             for name, value in cast("dict[str, object]", table).items()
@@ -102,15 +102,6 @@ def _toml(lines: Sequence[str]) -> FrontMatter:
     except (ValueError, RecursionError) as error:  # a number with thousands of digits is no error of TOML
         return FrontMatter(lines=end + 1, problem=Problem(f"The front matter is broken: {str(error)[:100]}", 1))
     return FrontMatter(fields, end + 1)
-
-
-def _written(value: object) -> object:
-    """The value as YAML would have it: a text, or a list of texts."""
-    if isinstance(value, list):
-        return [_written(one) for one in cast("list[object]", value)[:MOST_VALUES] if not isinstance(one, list)]
-    if isinstance(value, (date, time)):
-        return value.isoformat()
-    return str(value) if isinstance(value, (int, float)) else value
 
 
 def _depth(text: str) -> int:
@@ -129,5 +120,17 @@ def _depth(text: str) -> int:
 def _values(value: object) -> tuple[str, ...]:
     """The value, or the values of a list. Deeper values are left out: aliases could repeat them without end."""
     several = cast("list[object]", value)[:MOST_VALUES] if isinstance(value, list) else [value]
-    texts = [one.strip() for one in several if isinstance(one, str)]
-    return tuple(one for one in texts if one.lower() not in ABSENT)
+    return tuple(text for one in several if (text := _text(one)).lower() not in ABSENT)
+
+
+def _text(value: object) -> str:
+    """The value as YAML would write it. Empty if it is no single value."""
+    match value:
+        case str():
+            return value.strip()
+        case date() | time():
+            return value.isoformat()
+        case int() | float():
+            return str(value)
+        case _:
+            return ""

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -11,10 +11,11 @@ from loci.documents.content.front_matter import FrontMatter, read_front_matter
 from loci.documents.content.links import mentions_in
 from loci.documents.content.outline import (
     LONGEST_TITLE,
-    Outline,
+    MOST_LINES,
+    PLAIN_SUFFIXES,
     blocks,
-    outline_of_markdown,
-    outline_of_plain_text,
+    is_plain_text,
+    outline_of,
     prose_lines,
 )
 from loci.documents.content.tags_and_dates import first_day, tags_of
@@ -24,13 +25,9 @@ from loci.search.names import MARK, name_word
 from loci.search.passages import Block
 from loci.search.words import index_words
 
-PLAIN_SUFFIXES = frozenset((".txt", ".text"))
 DATE_FIELDS = ("date", "created", "created_at", "published", "day", "updated", "updated_at", "modified")
 LIKE_A_DAY = re.compile(r"\d{4}[-/.]\d")
 LONGEST_DAY = 40
-MOST_LINES = 500_000
-"""For more lines, markdown-it would need minutes, and gigabytes for its tokens."""
-
 ALIAS_FIELDS = ("aliases", "alias")
 # For programs, or said elsewhere. Dates and numbers have no letters, and are left out, too.
 NO_TEXT = frozenset(("title", *ALIAS_FIELDS, "cssclass", "cssclasses", "publish", "draft", "layout", "id", "uuid"))
@@ -71,7 +68,7 @@ def parse(path: str, content: bytes) -> ParsedDocument:
     if matter.problem:
         problems.append(matter.problem)
     problems += _impossible_days(matter)
-    is_plain = _is_plain(path, lines)
+    is_plain = is_plain_text(path, lines)
     if is_plain and name.suffix.lower() not in PLAIN_SUFFIXES:
         problems.append(Problem(f"It has more than {MOST_LINES:,} lines: it was read as plain text"))
     outline = outline_of(path, lines, matter.lines)
@@ -96,20 +93,10 @@ def parse(path: str, content: bytes) -> ParsedDocument:
         blocks=tuple(found),
         problems=tuple(problems),
         said=WrittenLinks(
-            aliases=_aliases_of(matter),
-            mentions=mentions_in(lines, outline, matter.lines, is_markdown=not is_plain),
+            aliases=_aliases_of(matter), mentions=mentions_in(lines, outline, matter.lines, is_markdown=not is_plain)
         ),
         beside=tuple(_words_beside_text(path, title, matter)),
     )
-
-
-def outline_of(path: str, lines: Sequence[str], skip: int) -> Outline:
-    """The outline of the document at that path. The first `skip` lines are front matter."""
-    return (outline_of_plain_text if _is_plain(path, lines) else outline_of_markdown)(lines, skip)
-
-
-def _is_plain(path: str, lines: Sequence[str]) -> bool:
-    return PurePosixPath(path).suffix.lower() in PLAIN_SUFFIXES or len(lines) > MOST_LINES
 
 
 def decoded(content: bytes) -> tuple[str, list[Problem]]:
@@ -128,22 +115,25 @@ def decoded(content: bytes) -> tuple[str, list[Problem]]:
     return text.replace("\r\n", "\n").replace("\r", "\n"), problems
 
 
+def _given_days(matter: FrontMatter) -> Iterator[tuple[str, str]]:
+    """The fields for days with their values, the surest first."""
+    return ((field, value) for field in DATE_FIELDS for value in matter.fields.get(field, ()))
+
+
 def _impossible_days(matter: FrontMatter) -> list[Problem]:
     """Fields for days that have numbers in them, and no day of the calendar."""
-    given = [(field, value) for field in DATE_FIELDS for value in matter.fields.get(field, ())]
     return [
         Problem(f"{value[:LONGEST_DAY]!r} in the field {field} is no day of the calendar: it was not read")
-        for field, value in given
+        for field, value in _given_days(matter)
         if LIKE_A_DAY.search(value) and not first_day(value)
     ]
 
 
 def _date(matter: FrontMatter, name: str, heading: str) -> DocumentDate | None:
     """The day in the front matter, else in the file name, else in the first heading."""
-    for field in DATE_FIELDS:
-        for value in matter.fields.get(field, ()):
-            if day := first_day(value):
-                return DocumentDate(day, "front matter")
+    for _, value in _given_days(matter):
+        if day := first_day(value):
+            return DocumentDate(day, "front matter")
     if day := first_day(name):
         return DocumentDate(day, "name")
     day = first_day(heading)
@@ -170,16 +160,12 @@ def _words_beside_text(path: str, title: str, matter: FrontMatter) -> list[str]:
     said = [word for one in names for word in index_words(one[:LONGEST_ALIAS])]
     folders = [word for one in name.parts[:-1] for word in index_words(one)]
     whole = dict.fromkeys(word for one in (*names, name.name) if (word := name_word(one)))
-    return [MARK, *said, *said, *folders, *_words(_texts(matter)), *whole, *whole]
-
-
-def _words(texts: Iterable[str]) -> Sequence[str]:
-    return [word for text in texts for word in index_words(text[:LONGEST_TEXT])][:MOST_WORDS]
-
-
-def _texts(matter: FrontMatter) -> Iterator[str]:
-    for field, values in matter.fields.items():
-        if field not in NO_TEXT:
-            yield from (
-                one for one in values if one.lower() not in SWITCHES and any(letter.isalpha() for letter in one)
-            )
+    properties = [
+        word
+        for field, values in matter.fields.items()
+        if field not in NO_TEXT
+        for text in values
+        if text.lower() not in SWITCHES and any(letter.isalpha() for letter in text)
+        for word in index_words(text[:LONGEST_TEXT])
+    ]
+    return [MARK, *said, *said, *folders, *properties[:MOST_WORDS], *whole, *whole]

@@ -6,15 +6,18 @@ from dataclasses import dataclass
 from functools import cache
 from html import unescape
 from itertools import accumulate, groupby
+from pathlib import PurePosixPath
 from typing import Literal
 
 from markdown_it import MarkdownIt
 
-from loci.documents.content.scanners import without_links
 from loci.documents.content.tags_and_dates import TAGS_COMMENT
 from loci.documents.document import Heading
 from loci.search.passages import Block
 
+PLAIN_SUFFIXES = frozenset((".txt", ".text"))
+MOST_LINES = 500_000
+"""For more lines, markdown-it would need minutes, and gigabytes for its tokens."""
 LONGEST_TITLE = 200
 CODE_TOKENS = frozenset(("fence", "code_block"))
 LINE_TOKENS = CODE_TOKENS | {"html_block"}
@@ -24,6 +27,8 @@ TABLE_RULE = re.compile(r"\s*+(?:\|\s*+)?+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+(?:\
 LONGEST_HEADING = 4_000
 """Characters of a heading that its title is made of."""
 EMPHASIS = re.compile(r"[*`]++|(?<!\w)_++|(?<!_)_++(?!\w)")
+LINK = re.compile(r"!?\[\[(?:[^\[\]|]*+\|)?+([^\[\]|]*+)\]\]|!?\[([^\[\]]*+)\]\([^()]*+\)")
+"""`[[target|label]]` and `[label](target)`, of which the label stays."""
 IMAGE = re.compile(r"\[?!\[[^\[\]]*+\]\([^()\s]*+\)(?:\]\([^()\s]*+\))?")
 """A picture, perhaps in a link, as the badges are behind the names of projects."""
 FEWEST_TURNS = 3
@@ -58,6 +63,16 @@ class Outline:
         return tuple(one for one in self.parts if isinstance(one, Heading))
 
 
+def is_plain_text(path: str, lines: Sequence[str]) -> bool:
+    """True if the document at that path is read as plain text, not as markdown."""
+    return PurePosixPath(path).suffix.lower() in PLAIN_SUFFIXES or len(lines) > MOST_LINES
+
+
+def outline_of(path: str, lines: Sequence[str], skip: int) -> Outline:
+    """The outline of the document at that path. The first `skip` lines are front matter."""
+    return Outline(tuple(_paragraphs(lines, skip))) if is_plain_text(path, lines) else outline_of_markdown(lines, skip)
+
+
 def outline_of_markdown(lines: Sequence[str], skip: int) -> Outline:
     """The outline of a markdown text. The first `skip` lines are front matter."""
     parts: list[Heading | OutlinePart] = []
@@ -81,11 +96,6 @@ def outline_of_markdown(lines: Sequence[str], skip: int) -> Outline:
     return Outline(tuple(parts), tuple(code))
 
 
-def outline_of_plain_text(lines: Sequence[str], skip: int) -> Outline:
-    """The outline of a plain text: its paragraphs, between blank lines."""
-    return Outline(tuple(_paragraphs(lines, skip)))
-
-
 def prose_lines(lines: Sequence[str], outline: Outline, skip: int) -> list[str]:
     """The lines, with an empty line for each line of front matter or code."""
     prose = ["" if at < skip else line for at, line in enumerate(lines)]
@@ -97,13 +107,19 @@ def prose_lines(lines: Sequence[str], outline: Outline, skip: int) -> list[str]:
 def blocks(lines: Sequence[str], outline: Outline, title: str | None) -> list[Block]:
     """Each part as a block under its headings, outermost first. A `title` that is not a heading goes above them all."""
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
-    top = (title,) if title else ()
     code_starts = {first for first, _ in outline.code}
-    return [
-        Block(starts[part.first], _end(lines, starts, part), (*top, *path), _kind(part, code_starts, is_turn=is_turn))
-        for path, under in groupby(_under_headings(lines, outline), key=lambda pair: pair[0])
-        for part, is_turn in _with_turns(lines, [part for _, part in under])
-    ]
+    found: list[Block] = []
+    for path, under in groupby(_under_headings(lines, outline, (title,) if title else ()), key=lambda pair: pair[0]):
+        parts = _split_turns(lines, [part for _, part in under])
+        for is_turn, run in groupby(parts, key=lambda part: _is_turn(lines, part)):
+            several = list(run)
+            for part in several:
+                end = starts[part.end - 1] + len(lines[part.end - 1].rstrip())
+                has_code = part.kind == "item" and not code_starts.isdisjoint(range(part.first, part.end))
+                kind = "lines" if part.kind == "lines" or has_code else "prose"
+                is_talk = is_turn and len(several) >= FEWEST_TURNS
+                found.append(Block(starts[part.first], end, path, "turn" if is_talk else kind))
+    return found
 
 
 @cache
@@ -122,6 +138,7 @@ def _split_at_table(lines: Sequence[str], part: OutlinePart) -> list[OutlinePart
 
 
 def _paragraphs(lines: Sequence[str], skip: int) -> Iterator[OutlinePart]:
+    """The paragraphs of a plain text, between blank lines."""
     first: int | None = None
     for at in range(skip, len(lines) + 1):
         is_text = at < len(lines) and not lines[at].isspace() and bool(lines[at])
@@ -142,43 +159,38 @@ def _end_line(lines: Sequence[str], span: Sequence[int]) -> int:
 
 def _without_markup(heading: str) -> str:
     heading = heading[:LONGEST_HEADING]
-    bare = without_links(IMAGE.sub("", heading)) if "![" in heading else without_links(heading)
+    bare = _labels(IMAGE.sub("", heading)) if "![" in heading else _labels(heading)
     # A heading of nothing but a picture is called by what the picture shows.
-    text = unescape(EMPHASIS.sub("", bare if bare.strip() else without_links(heading)))
+    text = unescape(EMPHASIS.sub("", bare if bare.strip() else _labels(heading)))
     return " ".join(text.split())[:LONGEST_TITLE]
 
 
-def _under_headings(lines: Sequence[str], outline: Outline) -> Iterator[tuple[tuple[str, ...], OutlinePart]]:
+def _labels(heading: str) -> str:
+    return LINK.sub(lambda link: link[1] or link[2] or "", heading)
+
+
+def _under_headings(
+    lines: Sequence[str], outline: Outline, top: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], OutlinePart]]:
     """The parts, each with the headings above it. A heading with nothing below it is a part of the section above."""
     above: list[Heading] = []
-    following = (*outline.parts, None)[1:]
-    for part, following_part in zip(outline.parts, following, strict=True):
+    for part, following in zip(outline.parts, (*outline.parts[1:], None), strict=False):
         if isinstance(part, Heading):
             while above and above[-1].level >= part.level:
                 above.pop()
-            is_empty = following_part is None or (
-                isinstance(following_part, Heading) and following_part.level <= part.level
-            )
-            if is_empty:
-                yield _titles(above), OutlinePart(part.line - 1, part.line, "paragraph")
+            if following is None or (isinstance(following, Heading) and following.level <= part.level):
+                yield (*top, *_titles(above)), OutlinePart(part.line - 1, part.line, "paragraph")
             above.append(part)
         elif not _is_tags_comment(lines, part):
-            yield _titles(above), part
+            yield (*top, *_titles(above)), part
 
 
-def _titles(headings: Sequence[Heading]) -> tuple[str, ...]:
-    return tuple(heading.title for heading in headings if heading.title)
-
-
-def _with_turns(lines: Sequence[str], parts: Sequence[OutlinePart]) -> Iterator[tuple[OutlinePart, bool]]:
-    """Each part, and True if it is a turn of a conversation. A paragraph with a turn on each line is split by lines."""
-    for is_turn, run in groupby(_split_turns(lines, parts), key=lambda part: _is_turn(lines, part)):
-        several = list(run)
-        for part in several:
-            yield part, is_turn and len(several) >= FEWEST_TURNS
+def _titles(headings: Sequence[Heading]) -> Iterator[str]:
+    return (heading.title for heading in headings if heading.title)
 
 
 def _split_turns(lines: Sequence[str], parts: Sequence[OutlinePart]) -> Iterator[OutlinePart]:
+    """The parts of a section. A paragraph with a turn of a conversation on each line is split by lines."""
     for part in parts:
         every = range(part.first, part.end)
         is_long = part.kind == "paragraph" and len(every) >= FEWEST_TURNS
@@ -198,15 +210,3 @@ def _is_tags_comment(lines: Sequence[str], part: OutlinePart) -> bool:
         return False
     text = "\n".join(lines[part.first : part.end]).strip()
     return text.endswith("-->") and TAGS_COMMENT.fullmatch(text[4:-3]) is not None and text.count("<!--") == 1
-
-
-def _end(lines: Sequence[str], starts: Sequence[int], part: OutlinePart) -> int:
-    """The position after the part's last character that is not a space."""
-    return starts[part.end - 1] + len(lines[part.end - 1].rstrip())
-
-
-def _kind(part: OutlinePart, code_starts: set[int], *, is_turn: bool) -> Literal["prose", "lines", "turn"]:
-    if is_turn:
-        return "turn"
-    has_code = part.kind == "item" and any(line in code_starts for line in range(part.first, part.end))
-    return "lines" if part.kind == "lines" or has_code else "prose"

@@ -14,6 +14,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from loci.core.json import Json, JsonObject
+from loci.documents.content.links import SCHEME, WIKI
 from loci.documents.content.scanners import without_comments
 from loci.documents.document_links import Mention
 
@@ -25,8 +26,6 @@ PATIENCE: Final = 1.0
 """Seconds of processor time for them, in the whole document. What comes later is shown as it is written."""
 LONGEST_ADDRESS: Final = 2_000
 OUTSIDE: Final = re.compile(r"https?://[^\s]+|mailto:[^\s]+", re.IGNORECASE)
-SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
-WIKI: Final = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
 ELEMENTS: Final = frozenset(
     (
         *("p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "hr", "br"),

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import date
 
 from loci.documents.content.scanners import comments, without_brackets, without_code_spans, without_comments
@@ -57,7 +58,7 @@ def _in_comments(prose: str) -> Iterator[str]:
     if "<!--" not in prose:
         return
     for comment in comments(without_inline_code(prose)):
-        if tags := TAGS_COMMENT.fullmatch(comment.inner):
+        if tags := TAGS_COMMENT.fullmatch(comment[1]):
             # Amalfa writes relations into the same comment: [implements: brief-auth].
             yield from _split([without_brackets(tags[1])])
 
@@ -81,32 +82,22 @@ DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\.?\s+{MONTH},?\s+((?:19|
 MONTH_FIRST = re.compile(rf"\b{MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+((?:19|20)\d\d)\b", re.IGNORECASE)
 
 
+DAY_FORMS = (
+    (NUMERIC_DAY, 1, 3, 4),
+    (DOTTED_DAY, 3, 2, 1),
+    (CHINESE_DAY, 1, 2, 3),
+    (DAY_FIRST, 3, 2, 1),
+    (MONTH_FIRST, 3, 1, 2),
+)
+"""All that looks like a day, the surest forms first, with the groups of the year, the month and the day."""
+
+
 def first_day(text: str) -> str | None:
     """The first valid day in the text, as YYYY-MM-DD. It reads 2026-01-17, 20260117, 17.1.2026, 17 January 2026, …"""
-    return next((day for found in _days_in(text) if (day := _iso_day(*found))), None)
-
-
-def _days_in(text: str) -> Iterator[tuple[str, str | int, str]]:
-    """The year, month and day of all that looks like a day, the surest forms first."""
-    for found in NUMERIC_DAY.finditer(text):
-        yield found[1], found[3], found[4]
-    for found in DOTTED_DAY.finditer(text):
-        yield found[3], found[2], found[1]
-    for found in CHINESE_DAY.finditer(text):
-        yield found[1], found[2], found[3]
-    for found in DAY_FIRST.finditer(text):
-        yield found[3], _month_number(found[2]), found[1]
-    for found in MONTH_FIRST.finditer(text):
-        yield found[3], _month_number(found[1]), found[2]
-
-
-def _month_number(name: str) -> int:
-    return MONTHS.index(name.lower()[:3]) + 1
-
-
-def _iso_day(year: str, month: str | int, day: str) -> str | None:
-    """The day as YYYY-MM-DD. None if the calendar has no such day."""
-    try:
-        return date(int(year), int(month), int(day)).isoformat()
-    except ValueError:
-        return None
+    for pattern, year, month, day in DAY_FORMS:
+        for found in pattern.finditer(text):
+            name = found[month].lower()[:3]
+            number = MONTHS.index(name) + 1 if name in MONTHS else int(name)
+            with suppress(ValueError):  # the calendar has no such day
+                return date(int(found[year]), number, int(found[day])).isoformat()
+    return None

@@ -11,24 +11,20 @@ from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.documents.document import Document
 from loci.documents.graph.graph import Graph
-from loci.documents.graph.remarks import RULES, Remarks
 from loci.documents.graph.similarity import NeighboursIndex, Similarity
 from loci.documents.graph.telling_words import first_passages, telling_stems, written_words
 from loci.documents.recency import recency_of
 from loci.search.document_index import DocumentIndex
 
-CommunityMethod = Literal["louvain", "label_propagation"]
-Method = CommunityMethod | Literal["tags"]
+Method = Literal["louvain", "tags"]
 SEED: Final = 1
-"""Both methods visit the documents in a random order."""
+"""Louvain's method visits the documents in a random order."""
 NEAREST: Final = 10
 LINK_WEIGHT: Final = 1.0
 """A written link joins two documents as firmly as if they said the same."""
 LABEL_TERMS: Final = 3
 SEARCHED_DOCUMENTS: Final = 5
 """The documents of a cluster that are searched for its terms."""
-SHOWN_TITLES: Final = 12
-"""The titles of a cluster that a language model sees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +41,6 @@ class Cluster:
     terms: tuple[str, ...] = ()
     """The stems as its documents write them."""
     label: str = ""
-    labelled_by: str = RULES
-    """`rules`, or the name of a language model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +67,13 @@ class Topics:
     """The documents that are in no topic."""
 
 
-def topics(
-    index: DocumentIndex, remarks: Remarks, owner: Owner, found: Clustering, *, limit: int, min_size: int
-) -> Topics:
-    """Return the largest clusters that have at least `min_size` documents. A language model labels them, or rules."""
+def topics(index: DocumentIndex, owner: Owner, found: Clustering, *, limit: int, min_size: int) -> Topics:
+    """Return the largest clusters that have at least `min_size` documents."""
     large = [one for one in found.clusters if len(one.documents) >= min_size]
-    shown = labelled(index, owner, found.documents, large[:limit])
-    if remarks.is_available and not any(one.tag for one in shown):  # a tag needs no other label
-        titles = [[found.documents[id].title for id in one.documents[:SHOWN_TITLES]] for one in shown]
-        said = remarks.labels(
-            ["\n".join([", ".join(one.terms), *some]) for one, some in zip(shown, titles, strict=True)]
-        )
-        for at, label in said.items():
-            shown[at] = replace(shown[at], label=label, labelled_by=remarks.name)
     in_topics = {id for one in large for id in one.documents}
     alone = tuple(found.documents[id] for id in sorted(found.documents) if id not in in_topics)
-    return Topics(found.compared_by, tuple(shown), found.documents, len(large), alone)
+    shown = tuple(labelled(index, owner, found.documents, large[:limit]))
+    return Topics(found.compared_by, shown, found.documents, len(large), alone)
 
 
 def labelled(
@@ -112,7 +97,7 @@ def find_clusters(graph: Graph, similarity: Similarity, method: Method) -> Clust
         return _by_tags(graph, similarity)
     ids = sorted(graph.documents)
     weights = _weights(ids, graph, similarity)
-    groups = communities(len(ids), weights, method)
+    groups = communities(len(ids), weights)
     group_of = {at: number for number, group in enumerate(groups) for at in group}
     centrality: dict[int, float] = defaultdict(float)
     for (one, other), weight in weights.items():
@@ -126,20 +111,14 @@ def find_clusters(graph: Graph, similarity: Similarity, method: Method) -> Clust
     return _clustering(compared_by, members, [None] * len(members), graph, similarity)
 
 
-def communities(count: int, weights: Mapping[tuple[int, int], float], method: CommunityMethod) -> list[list[int]]:
+def communities(count: int, weights: Mapping[tuple[int, int], float]) -> list[list[int]]:
     """Group the points 0 to `count` by the weights of their edges: the largest group first, the same on every run."""
     nx: Any = import_module("networkx")  # takes 0.2 s to import, and brings no types
     graph: Any = nx.Graph()
     # Numbers, in order: the order of a set of texts differs from process to process.
     graph.add_nodes_from(range(count))
     graph.add_weighted_edges_from((one, other, weights[one, other]) for one, other in sorted(weights))
-    if method == "louvain":
-        found = nx.community.louvain_communities(graph, weight="weight", seed=SEED)
-    else:
-        # Without squares, many loose edges outvote one firm edge, until there is only one group.
-        for _, _, edge in graph.edges(data=True):
-            edge["weight"] **= 2
-        found = nx.community.asyn_lpa_communities(graph, weight="weight", seed=SEED)
+    found = nx.community.louvain_communities(graph, weight="weight", seed=SEED)
     groups = [sorted(group) for group in cast("Iterable[Iterable[int]]", found)]
     return sorted(groups, key=lambda group: (-len(group), group))
 

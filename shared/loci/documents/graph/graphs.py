@@ -69,17 +69,13 @@ class Graphs:
     def with_similar(self, owner: Owner) -> Graph:
         """Return the graph with all `similar` links added."""
         return self._with_similar.get(
-            owner,
-            lambda: (self._neighbours_of(owner), self.of(owner)),
-            lambda state, _: _with_similar(*state),
+            owner, lambda: (self._neighbours_of(owner), self.of(owner)), lambda state, _: _with_similar(*state)
         )
 
     def clusters(self, owner: Owner, method: Method) -> Clustering:
         """Group the owner's documents: the same documents give the same clusters."""
         return self._clusterings.get(
-            owner,
-            lambda: (self.of(owner), self.similarity(owner), method),
-            lambda state, _: find_clusters(*state),
+            owner, lambda: (self.of(owner), self.similarity(owner), method), lambda state, _: find_clusters(*state)
         )
 
     def _neighbours_of(self, owner: Owner) -> NeighboursIndex:

@@ -62,6 +62,7 @@ class DocumentNames:
         self._by_name: dict[str, list[_Named]] = {}
         self._by_end: dict[str, list[_Named]] = {}
         self._briefs: dict[tuple[str, str], dict[str, Document]] = {}
+        self._debriefs: set[str] = set()
         for one in documents:
             self.replace(one.id, one, aliases.get(one.id, ()))
 
@@ -73,6 +74,7 @@ class DocumentNames:
                 if not names[name]:
                     del names[name]
             self._briefs.get(_topic_of(before), {}).pop(id, None)
+            self._debriefs.discard(id)
         if document is None:
             return
         self.documents[id] = document
@@ -80,12 +82,15 @@ class DocumentNames:
             self._aliases[id] = aliases
         for names, name, named in self._names_of(document, aliases):
             names.setdefault(name, []).append(named)
-        if kind_of(document) == "brief":
+        kind = kind_of(document)
+        if kind == "brief":
             self._briefs.setdefault(_topic_of(document), {})[id] = document
+        elif kind == "debrief":
+            self._debriefs.add(id)
 
     def brief_of(self, document: Document) -> Document | None:
         """Return the last brief with the name of this debrief that is not newer than the debrief."""
-        if kind_of(document) != "debrief" or not (topic := _topic_of(document))[1]:
+        if document.id not in self._debriefs or not (topic := _topic_of(document))[1]:
             return None
         briefs = self._briefs.get(topic, {}).values()
         before = [brief for brief in briefs if (brief.date or "") <= (document.date or "9")]
@@ -163,8 +168,8 @@ def normal_name(name: str) -> str:
 
 
 def _nearest(source: str, named: Sequence[_Named]) -> ResolvedTarget | None:
-    if not named:
-        return None
+    if len(named) < 2:
+        return ResolvedTarget(named[0].id) if named else None
     folders = posixpath.dirname(source).split("/")
 
     def order(one: _Named) -> tuple[object, ...]:

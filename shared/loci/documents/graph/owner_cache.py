@@ -23,10 +23,7 @@ class OwnerCache(Generic[State, Result]):
         self._lock = threading.Lock()  # only ever held for a few dictionary operations
 
     def get(
-        self,
-        owner: Owner,
-        read_state: Callable[[], State],
-        compute: Callable[[State, Result | None], Result],
+        self, owner: Owner, read_state: Callable[[], State], compute: Callable[[State, Result | None], Result]
     ) -> Result:
         """Return the owner's result in their current state.
 

@@ -12,7 +12,7 @@ from loci.documents.document import Document
 from loci.documents.document_links import Relation
 from loci.documents.graph.clusters import Method
 from loci.documents.host import DocumentsHost
-from loci.documents.tools.noted_list import noted_list
+from loci.documents.tools.result_views import noted_list
 from loci.documents.tools.search_tools import LONGEST_QUERY
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.mcp.tool import LociTool, loci_tool
@@ -48,7 +48,6 @@ class ClusterView(BaseModel):
 
     id: str = Field(description="the same for the same documents")
     label: str
-    labelled_by: str = Field(description="`rules` (by its terms or its tag), or a language model")
     terms: list[str] = Field(description="words that tell it from the other clusters")
     size: int
     documents: list[Member] = Field(description="the most central first; with method `tags`, the newest first")
@@ -121,10 +120,7 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
 
     def cluster_documents(
         caller: Caller,
-        method: Annotated[
-            Method,
-            Field(description="louvain: few broad topics; label_propagation: many small ones; tags: one a tag"),
-        ] = "louvain",
+        method: Annotated[Method, Field(description="louvain: by links and similarity; tags: one a tag")] = "louvain",
         limit: Annotated[int, Field(ge=1, le=200, description="the most clusters to return")] = 20,
         documents: Annotated[int, Field(ge=1, le=200, description="the most documents to show of each")] = 10,
         min_size: Annotated[int, Field(ge=1, le=1000, description="the fewest documents that make a cluster")] = 2,
@@ -139,7 +135,6 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
                 ClusterView(
                     id=one.id,
                     label=one.label,
-                    labelled_by=one.labelled_by,
                     terms=[*one.terms],
                     size=len(one.documents),
                     documents=_members(found.documents[id] for id in one.documents[:documents]),

@@ -22,12 +22,7 @@ MOST_MORE = 20
 ERROR_ROOM = 1200
 """Bytes of a document that could not be read."""
 DocumentName = Annotated[
-    str,
-    Field(
-        max_length=1024,
-        validation_alias=AliasChoices("id", "path"),
-        description="a document's id or path",
-    ),
+    str, Field(max_length=1024, validation_alias=AliasChoices("id", "path"), description="a document's id or path")
 ]
 """Writing says `path`, so that is understood, too."""
 

@@ -1,10 +1,21 @@
-"""The fields of search results: those of the reference, and more beside them. What is null is left out."""
+"""The fields of search results: those of the reference, and more beside them. Texts are cut to sizes in JSON."""
 
+import json
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
-from loci.documents.document import DateSource, Document
-from loci.documents.tools.json_size import beginning, ending
+from loci.documents.document import DateSource
+from loci.documents.finding import FoundDocuments
+from loci.mcp.tool import as_text
 from loci.search.ranking import Chunk, Explanation, Hit, Stage
+from loci.search.snippet import ELLIPSIS, snippet
+
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+FEWEST = 8
+"""Characters. Less of a text says nothing."""
 
 LONGEST_TITLE, LONGEST_HEADINGS, LONGEST_PATH = 160, 200, 400
 """Bytes as JSON. Of longer headings and paths the end is shown; `id` names the document all the same."""
@@ -55,8 +66,9 @@ class SearchResults(BaseModel):
     metadata: Metadata
 
 
-def result_of(hit: Hit, document: Document | None, *, explain: bool) -> SearchResult:
+def result_of(hit: Hit, found: FoundDocuments, *, explain: bool) -> SearchResult:
     """The result, with the whole of its best passage, or with what a language model quotes of it."""
+    document = found.documents.get(hit.chunk.document)
     dated = document and document.dated
     return SearchResult(
         id=hit.chunk.document,
@@ -86,3 +98,42 @@ def heading_of(chunk: Chunk) -> str | None:
 
 def lines_of(chunk: Chunk) -> str:
     return f"{chunk.first_line}-{chunk.last_line}"
+
+
+def noted_list(values: Sequence[BaseModel | str], note: str | None) -> CallToolResult:
+    """The list; the note is a second block of text."""
+    plain = [one if isinstance(one, str) else one.model_dump(mode="json") for one in values]
+    content = [TextContent(type="text", text=text) for text in (as_text(plain), note) if text]
+    return CallToolResult(content=[*content], structured_content={"result": plain})
+
+
+def json_size(value: Any) -> int:
+    """Bytes as JSON; of a text without its quotation marks."""
+    written = len(_JSON.encode(value).encode("utf-8", "replace"))
+    return written - 2 if isinstance(value, str) else written
+
+
+def beginning(text: str, most: int) -> str:
+    """At most so many bytes of the text, from its beginning."""
+    return _longest(text, most, lambda count: text[:count] + ELLIPSIS)
+
+
+def ending(text: str, most: int) -> str:
+    """At most so many bytes of the text, up to its end."""
+    return _longest(text, most, lambda count: ELLIPSIS + text[len(text) - count :])
+
+
+def excerpt(text: str, words: Collection[str], room: int, most: int) -> str:
+    """At most `room` characters and `most` bytes of the text, where most of the words are."""
+    room = min(len(text), room, len(text) * most // max(1, json_size(text)))
+    return "" if room < FEWEST else beginning(snippet(text, words, room), most)
+
+
+def _longest(text: str, most: int, cut: Callable[[int], str]) -> str:
+    if json_size(text) <= most:
+        return text
+    low, high = 0, min(len(text), most)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if json_size(cut(middle)) <= most else (low, middle - 1)
+    return cut(low)

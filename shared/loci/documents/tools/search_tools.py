@@ -12,11 +12,9 @@ from loci.documents.content.date_ranges import asked_for_newest, parse_date_rang
 from loci.documents.content.tags_and_dates import normal_tag
 from loci.documents.filtering import Part
 from loci.documents.host import DocumentsHost
-from loci.documents.tools.answer_room import PASSAGE
-from loci.documents.tools.noted_list import noted_list
 from loci.documents.tools.reading_tool import reading_tool
-from loci.documents.tools.result_views import SearchResults
-from loci.documents.tools.search_results import search_results, tagged_results
+from loci.documents.tools.result_views import SearchResults, noted_list
+from loci.documents.tools.search_results import PASSAGE, search_results, tagged_results
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
@@ -56,10 +54,7 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
 
     def temporal_search(
         query: Query,
-        date_range: Annotated[
-            str,
-            Field(max_length=100, description="June 2024, March to May 2024, since 2026-01-31"),
-        ],
+        date_range: Annotated[str, Field(max_length=100, description="June 2024, March to May 2024, since 2026-01-31")],
         caller: Caller,
         limit: Limit = 20,
         explain: Explain = False,

@@ -15,8 +15,7 @@ from loci.mcp.tool import LociTool, loci_tool
 SHOWN = 100
 Name = Annotated[str, Field(min_length=1, max_length=1024, description="a document's id or path")]
 Hash = Annotated[
-    str | None,
-    Field(pattern="^[0-9a-f]{64}$", description="`hash` as you read it; refused if it has changed"),
+    str | None, Field(pattern="^[0-9a-f]{64}$", description="`hash` as you read it; refused if it has changed")
 ]
 
 Text = Annotated[str | None, Field(max_length=MAX_DOCUMENT_BYTES)]
@@ -183,31 +182,15 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
         did = "Moved it back to {}, with all links" if write.move else "Put back what {} said before"
         result = f"Took {place} away" if undone.written.hash is None else did.format(place)
         return UndoneView.model_validate(
-            {
-                **_shown(undone.written, result),
-                "undone": f"{write.by} at {write.at}",
-                "undoable": undone.older,
-            }
+            {**_shown(undone.written, result), "undone": f"{write.by} at {write.at}", "undoable": undone.older}
         )
 
     return [
         loci_tool(inject_tags, title="Add tags to a document", writes=True),
-        loci_tool(
-            write_document,
-            title="Write a document",
-            writes=True,
-            destructive=True,
-            idempotent=False,
-        ),
+        loci_tool(write_document, title="Write a document", writes=True, destructive=True, idempotent=False),
         loci_tool(move_document, title="Move a document", writes=True, destructive=True, idempotent=False),
         loci_tool(delete_document, title="Delete a document", writes=True, destructive=True),
-        loci_tool(
-            undo_write,
-            title="Undo a write",
-            writes=True,
-            destructive=True,
-            idempotent=False,
-        ),
+        loci_tool(undo_write, title="Undo a write", writes=True, destructive=True, idempotent=False),
     ]
 
 

@@ -16,7 +16,7 @@ from loci.core.ids import random_id
 from loci.core.stores import ABSENT, BlobStore, WriteLocks
 from loci.documents.catalog import Catalog
 from loci.documents.content.encodings import require_text
-from loci.documents.content.link_places import Style
+from loci.documents.content.links import Style
 from loci.documents.document import LOCK_WAIT_SECONDS, Document
 from loci.documents.document_ids import lock_name
 from loci.documents.document_links import NO_LINKS

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from loci.core.errors import Refused
 from loci.documents.content.front_matter import read_front_matter
-from loci.documents.content.link_places import LinkPlace, Style, link_places, with_targets
+from loci.documents.content.links import LinkPlace, Style, link_places, with_targets
 from loci.documents.document import Document
 from loci.documents.graph.link_resolution import DocumentNames, normal_name, normal_path, without_suffix
 from loci.documents.ingest.local_files import SUFFIXES

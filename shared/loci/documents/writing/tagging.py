@@ -75,10 +75,10 @@ def _candidates(path: str, content: RawText, tags: Sequence[str]) -> Iterator[tu
             start, end, new = field
             yield content.replace(content.position(begin + start), content.position(begin + end), new), True
     text = _blanked(path, content, matter.lines)
-    of_tags = [one for one in comments(text) if TAGS_COMMENT.fullmatch(one.inner)]
+    of_tags = [one for one in comments(text) if TAGS_COMMENT.fullmatch(one[1])]
     for comment in reversed(of_tags[-MOST_PLACES:]):
-        written = comment.inner.rstrip()
-        at = content.position(comment.inner_start + len(written))
+        written = comment[1].rstrip()
+        at = content.position(comment.start(1) + len(written))
         yield content.replace(at, at, (" " if written[-1] in ":," else ", ") + ", ".join(tags)), True
     line = _comment(tags)
     end = len(content.text)
