@@ -3,16 +3,21 @@
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, ContentBlock, InputRequiredResult, TextContent
+from mcp_types import INTERNAL_ERROR as NOT_NOW
+from mcp_types import INVALID_PARAMS, CallToolResult, ContentBlock, InputRequiredResult, TextContent
 from pydantic import ValidationError
 
 from loci.core.errors import LociError, NotFound, Refused, Unavailable
 from loci.core.full_disk import disk_error
 from loci.core.json import Json
+from loci.mcp.threads import on_thread
 from loci.mcp.tool import unfit_arguments
+
+T = TypeVar("T")
 
 INTERNAL_ERROR = "INTERNAL_ERROR"
 UNKNOWN_TOOL = "TOOL_NOT_FOUND"
@@ -42,6 +47,15 @@ async def attempt(call: Callable[[], Awaitable[ToolAnswer]]) -> ToolAnswer | Fai
         return _behind(error)
     except Exception as error:  # noqa: BLE001 (the one place that turns a bug into an answer)
         return _bug(error)
+
+
+async def answered(work: Callable[[], T], about: Mapping[str, str] | None = None) -> T:
+    """Run work that is no call of a tool on a thread. Its failure becomes an error of the protocol."""
+    try:
+        return await on_thread(work)
+    except LociError as error:
+        code = INVALID_PARAMS if isinstance(error, NotFound | Refused) else NOT_NOW
+        raise MCPError(code, f"{error.code}: {error}", about) from error
 
 
 def _behind(error: ToolError) -> FailedCall:

@@ -1,7 +1,7 @@
 """Prompts and resources of the verticals, as the protocol serves them."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
@@ -9,7 +9,6 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
-    INTERNAL_ERROR,
     INVALID_PARAMS,
     GetPromptResult,
     ListResourcesResult,
@@ -25,12 +24,11 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from loci.core.errors import LociError, NotFound
 from loci.core.identity import Owner
 from loci.core.lazy import Lazy
 from loci.core.scopes import check_scopes
 from loci.mcp.caller import caller_of
-from loci.mcp.threads import on_thread
+from loci.mcp.errors import answered
 
 LONGEST_ARGUMENT: Final = 4000
 CALLED_TOOL: Final = re.compile(r"\b[a-z]+(?:_[a-z]+)+(?=\()")
@@ -120,7 +118,7 @@ def serve_resources(server: Server[Any], modules: Sequence[ModuleResources]) -> 
             shown = (one for one in modules if caller.may(one.scope))
             return [resource for one in shown for resource in one.resources.get().newest(caller.owner)]
 
-        return ListResourcesResult(resources=[*await _answered(newest), *rest.resources])
+        return ListResourcesResult(resources=[*await answered(newest), *rest.resources])
 
     async def read_resource(ctx: Asked, params: ReadResourceRequestParams) -> Any:
         module = next((one for one in modules if params.uri.startswith(one.prefixes)), None)
@@ -132,17 +130,7 @@ def serve_resources(server: Server[Any], modules: Sequence[ModuleResources]) -> 
             check_scopes(caller, [found.scope], params.uri[:200])
             return found.resources.get().content(caller.owner, params.uri)
 
-        return ReadResourceResult(contents=[await _answered(content, uri=params.uri)])
+        return ReadResourceResult(contents=[await answered(content, {"uri": params.uri})])
 
     server.add_request_handler("resources/list", PaginatedRequestParams, list_resources)
     server.add_request_handler("resources/read", ReadResourceRequestParams, read_resource)
-
-
-async def _answered(work: Callable[[], T], **about: str) -> T:
-    """Run the work on a thread; turn its failure into an error of the protocol."""
-    try:
-        return await on_thread(work)
-    except NotFound as error:
-        raise MCPError(INVALID_PARAMS, f"{error.code}: {error}", about) from error
-    except LociError as error:
-        raise MCPError(INTERNAL_ERROR, f"{error.code}: {error}", about) from error

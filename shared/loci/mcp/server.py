@@ -12,7 +12,6 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
-    INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     CallToolResult,
@@ -29,14 +28,14 @@ from pydantic import ValidationError
 
 from loci.core.calls import UNKNOWN, Called, Door
 from loci.core.deadline import out_of_time, time_left
-from loci.core.errors import LociError, NotFound, Refused
+from loci.core.errors import NotFound, Refused
 from loci.core.identity import Caller
 from loci.core.lazy import Lazy
 from loci.core.scopes import scope_of
 from loci.core.version import version
 from loci.mcp.answer_budget import server_result_within_budget, within_budget
 from loci.mcp.caller import caller_of, principal
-from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, ToolAnswer, attempt, unknown_tool
+from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, ToolAnswer, answered, attempt, unknown_tool
 from loci.mcp.module import Host, Module, tool_families
 from loci.mcp.resources import filled_prompt, listed_prompt, serve_resources
 from loci.mcp.sdk import SdkServer
@@ -236,10 +235,7 @@ class LociServer(SdkServer):
         if self._upstream is None or not self._host.settings.tools_listed:
             return ListToolsResult(tools=own)
         upstream = await on_thread(self._upstream.get)
-        try:
-            chosen = await on_thread(upstream.listed, caller.owner)
-        except LociError as error:
-            raise MCPError(INTERNAL_ERROR, f"{error.code}: {error}") from error
+        chosen = await answered(partial(upstream.listed, caller.owner))
         tools = [
             *own,
             *(one for one in chosen if self._catalog.name(one.name) is None and _may_call_other(caller, one)),

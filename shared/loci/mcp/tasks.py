@@ -1,6 +1,6 @@
 """The Tasks extension: work that outlasts its call is a task, for which the client asks by its id."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal, Protocol, TypeVar, cast
@@ -23,7 +23,7 @@ from mcp_types import (
 )
 from pydantic import Field
 
-from loci.core.errors import LociError, Refused
+from loci.core.errors import Refused
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject, iso
 from loci.core.lazy import Lazy
@@ -31,6 +31,7 @@ from loci.core.scopes import check_scopes
 from loci.mcp.answer_budget import BudgetedCall, ResultStore, with_light_blocks
 from loci.mcp.approval import Approval
 from loci.mcp.caller import caller_of, is_persons_client
+from loci.mcp.errors import answered
 from loci.mcp.threads import on_thread
 from loci.mcp.tool import as_text
 
@@ -135,18 +136,18 @@ class Tasks(Extension):
         for question, given in params.input_responses.items():
             approved = _approves(given)
             decide = partial(work.decide, caller_of(ctx), params.task_id, question)
-            await _asked(partial(decide, approved=approved, is_person=is_persons_client(ctx)))
+            await answered(partial(decide, approved=approved, is_person=is_persons_client(ctx)))
         return {"resultType": "complete"}
 
     async def _cancel(self, ctx: Context, params: TaskParams) -> HandlerResult:
         _check(ctx, params, "workflows:write")
         work = await on_thread(self._work.get)
-        await _asked(lambda: work.cancel(_owner(ctx), params.task_id))
+        await answered(lambda: work.cancel(_owner(ctx), params.task_id))
         return {"resultType": "complete"}
 
     async def _told(self, ctx: Context, id: str) -> dict[str, Any]:
         work = await on_thread(self._work.get)
-        task = await _asked(lambda: work.look(_owner(ctx), id))
+        task = await answered(lambda: work.look(_owner(ctx), id))
         told: dict[str, Any] = {
             "taskId": id,
             "status": task.status,
@@ -195,13 +196,6 @@ def _approves(given: object) -> bool:
     content = answer.get("content")
     said = cast("dict[str, Any]", content).get("approve") if isinstance(content, dict) else None
     return answer.get("action") == "accept" and said is True
-
-
-async def _asked(work: Callable[[], T]) -> T:
-    try:
-        return await on_thread(work)
-    except LociError as error:
-        raise MCPError(INVALID_PARAMS, f"{error.code}: {error}") from error
 
 
 def _owner(ctx: Context) -> Owner:
