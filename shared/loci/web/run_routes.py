@@ -1,6 +1,5 @@
 """`/ui/runs`: the runs of workflows and what waits for a person, and `/ui/runs/{id}`: one of them, live."""
 
-import html
 import json
 from collections.abc import Iterable, Sequence
 from typing import Final, cast
@@ -9,12 +8,11 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.routing import Route
 
-from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.core.seen import seen
 from loci.web.module import PagesHost
-from loci.web.page import OWN, SIGN_IN, HtmlPage, PageKind, filled, shell_page
+from loci.web.page import HtmlPage, PageKind, shell_page
 from loci.web.question_routes import LONGEST_FEEDBACK, QuestionRoutes
 from loci.web.visit import Visit
 from loci.web.visitors import RUN, Visitors, first_rows, list_route, live
@@ -67,11 +65,7 @@ class RunRoutes:
 
     def _page(self, visit: Visit) -> HtmlPage:
         id = str(visit.request.path_params["id"])
-        try:
-            facts = live(self._run(visit.caller.owner, id))
-        except NotFound as error:
-            return _gone(error)
-        return shell_page(ONE, visit, facts, title=f"Run {id}", depth=1)
+        return shell_page(ONE, visit, live(self._run(visit.caller.owner, id)), title=f"Run {id}", depth=1)
 
     def _run(self, owner: Owner, id: str) -> JsonObject:
         run = self._app.workflows.watching.run(owner, id)
@@ -100,10 +94,3 @@ def _text(value: Json, most: int) -> JsonObject:
     """The beginning of the value as text, and how long it is."""
     text = seen(json.dumps(value, ensure_ascii=False, indent=2))
     return {"text": text[:most], "characters": len(text)}
-
-
-def _gone(error: NotFound) -> HtmlPage:
-    told = (
-        f'<p>{html.escape(error.what)}.</p><p>{html.escape(error.resolution)}.</p><p><a href="../runs">All runs</a></p>'
-    )
-    return filled("words.html", {"body": told}, title="No such run", styles=SIGN_IN, connects=[OWN], status=404)

@@ -24,7 +24,7 @@ from loci.core.errors import Misconfigured, Refused, Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
 from loci.core.settings import Settings
-from loci.mcp.http.address import LOOPBACK
+from loci.mcp.http.address import is_safe
 from loci.mcp.threads import UPSTREAM, on_thread, on_thread_of
 
 FRESH = 600
@@ -322,12 +322,6 @@ def document_at(url: str, form: bytes | None = None, headers: Mapping[str, str] 
     if not isinstance(document, dict):
         raise ValueError("the document is no object")
     return cast("dict[str, Any]", document)
-
-
-def is_safe(url: str) -> bool:
-    """True if nobody on the way reads what is sent there."""
-    parts = urlsplit(url)
-    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in {*LOOPBACK, "::1"})
 
 
 def _all_bytes(answer: Any) -> bytes:

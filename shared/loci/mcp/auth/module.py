@@ -1,13 +1,11 @@
 """The built-in authorization server, as a part of the server: its routes, if the setting `oauth` wants them."""
 
-from urllib.parse import urlsplit
-
 from starlette.types import ASGIApp
 
 from loci.core.errors import Misconfigured
 from loci.core.lazy import Lazy
 from loci.core.settings import Settings
-from loci.mcp.http.address import LOOPBACK
+from loci.mcp.http.address import is_safe
 from loci.mcp.module import Host, Module, ModuleRoute
 
 PATHS = (
@@ -38,7 +36,7 @@ def oauth_module(host: Host) -> Module:
 
 def check_issuer(settings: Settings) -> None:
     """Raise `Misconfigured` if codes and tokens would travel in the open: only https and loopback are good."""
-    if not _is_safe(settings):
+    if not is_safe(settings.base_url):
         what = f"oauth = built-in cannot serve {settings.base_url}: everybody on the way could read its tokens"
         raise Misconfigured(what, "Set public_url to the https address that clients use")
 
@@ -49,11 +47,6 @@ def check_sign_in(settings: Settings) -> None:
         return
     if not settings.oidc_issuer:
         raise Misconfigured("oidc_client_id names a client of no issuer", "Set oidc_issuer, too")
-    if not _is_safe(settings):
+    if not is_safe(settings.base_url):
         what = f"Nobody can sign in safely at {settings.base_url}: everybody on the way could read the answers"
         raise Misconfigured(what, "Set public_url to the https address that people use")
-
-
-def _is_safe(settings: Settings) -> bool:
-    address = urlsplit(settings.base_url)
-    return address.scheme == "https" or (address.hostname or "") in {one.strip("[]") for one in LOOPBACK}

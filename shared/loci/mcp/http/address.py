@@ -26,6 +26,12 @@ def public_base(settings: Settings, scope: Scope, headers: Headers) -> str:
     return f"{scheme}://{headers.get('host', 'localhost')}"
 
 
+def is_safe(url: str) -> bool:
+    """True if nobody on the way reads what is sent there: it is https, or on this machine."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in {*LOOPBACK, "::1"})
+
+
 def is_open(settings: Settings, *, on_loopback: bool) -> bool:
     """True if a caller without a credential is the local person: only this machine can ask, and no auth is set."""
     # A public address in front of loopback belongs to a proxy.
