@@ -19,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from loci.core.finding import Finding, counted
 from loci.core.version import version
+from loci.mcp.http.address import is_safe
 
 SECONDS: Final = 20.0
 LARGEST: Final = 1 << 20
@@ -68,7 +69,7 @@ class _Look:
         self._url = url
 
     def steps(self, key: str | None) -> Iterator[Finding]:
-        if _is_safe(self._url):
+        if is_safe(self._url):
             yield Finding("address", "ok", self._url)
         else:
             what = f"{self._url} is not https: everybody on the way can read keys and documents"
@@ -88,7 +89,7 @@ class _Look:
             if begun.has_redirect_location:
                 advice = f"Give the URL to which it leads: {begun.headers['location'][:200]}"
             raise Fault("endpoint", f"It answers {_words(begun)}", WHY.get(begun.status_code, advice))
-        if _is_safe(self._url) and urlsplit(self._url).scheme == "http":
+        if is_safe(self._url) and urlsplit(self._url).scheme == "http":
             return Finding("endpoint", "ok", "It answers without a key: whoever uses this machine is let in")
         advice = 'Set auth = "required", and create keys with: loci keys create NAME'
         return Finding("endpoint", "warning", "It lets in everybody who reaches it", advice)
@@ -112,7 +113,7 @@ class _Look:
     def _resource_document(self, begun: httpx2.Response) -> ProtectedResourceMetadata | None:
         """The document about the endpoint (RFC 9728). None: there is none, so nobody gives tokens for it."""
         named = extract_resource_metadata_from_www_auth(begun)
-        if named and not _is_safe(named):
+        if named and not is_safe(named):
             raise Fault("discovery", f"The challenge names {named}, which is not https", ADDRESSES)
         for where in [named] if named else build_protected_resource_metadata_discovery_urls(None, self._url):
             reply = self._ask("discovery", "GET", where)
@@ -130,7 +131,7 @@ class _Look:
     def _authorization_server(self, document: ProtectedResourceMetadata, begun: httpx2.Response) -> Finding:
         """Who gives tokens, as its own metadata describes it (RFC 8414), and what a client needs of it."""
         issuer, said = str(document.authorization_servers[0]), ""
-        if not _is_safe(issuer):
+        if not is_safe(issuer):
             raise Fault("discovery", f"The authorization server {issuer} is not https", ADDRESSES)
         for where in build_oauth_authorization_server_metadata_discovery_urls(issuer, self._url):
             reply = self._ask("discovery", "GET", where)
@@ -144,7 +145,7 @@ class _Look:
         if not issuers_match(str(found.issuer), issuer):
             raise Fault("discovery", f"{where} is about {found.issuer}, and not about {issuer}", ADDRESSES)
         for address in map(str, (found.authorization_endpoint, found.token_endpoint)):
-            if not _is_safe(address):
+            if not is_safe(address):
                 raise Fault("discovery", f"{where} names {address}, which is not https", ADDRESSES)
         if "S256" not in (found.code_challenge_methods_supported or ()):
             what = f"{issuer} does not say that it knows PKCE with S256: clients of MCP refuse it"
@@ -225,9 +226,3 @@ def _words(reply: httpx2.Response) -> str:
             return f"{reply.status_code} ({said[:SHOWN]})"
         case _:
             return str(reply.status_code)
-
-
-def _is_safe(url: str) -> bool:
-    """True if nobody on the way reads what is sent there."""
-    parts = urlsplit(url)
-    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1"))
