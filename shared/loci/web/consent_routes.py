@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from loci.app import App
 from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.core.scopes import SCOPES
@@ -17,7 +18,6 @@ from loci.mcp.auth.grants import SignedInBy, Wish, consents_of
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import on_thread
 from loci.web import answers
-from loci.web.module import PagesHost
 from loci.web.page import HtmlPage, onward_page, told_page
 from loci.web.visit import FIELD, Visit
 from loci.web.visitors import CONSENT, COOKIE, Visitors
@@ -28,7 +28,7 @@ MOST_FIELDS: Final = len(SCOPES) + 2
 class ConsentRoutes:
     """The page of a client's wish."""
 
-    def __init__(self, app: PagesHost, visitors: Visitors) -> None:
+    def __init__(self, app: App, visitors: Visitors) -> None:
         self._visitors = visitors
         self._consents = consents_of(app)
 

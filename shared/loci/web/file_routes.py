@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from loci.app import App
 from loci.core.errors import Refused
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
@@ -24,7 +25,6 @@ from loci.files.tools.search_views import MOST_TOKENS, search_answer
 from loci.files.versions import Passage, TablePlace
 from loci.mcp.threads import SEARCHES, THREADS, on_thread_of
 from loci.web import answers
-from loci.web.module import PagesHost
 from loci.web.page import OWN, HtmlPage, PageKind, shell_page
 from loci.web.visit import Visit
 from loci.web.visitors import Visitors, first_rows, list_route, number_in
@@ -51,7 +51,7 @@ class Announced(BaseModel):
 class FileRoutes:
     """The page of files."""
 
-    def __init__(self, app: PagesHost, visitors: Visitors) -> None:
+    def __init__(self, app: App, visitors: Visitors) -> None:
         self._app = app
         self._visitors = visitors
 

@@ -7,6 +7,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.routing import Route
 
+from loci.app import App
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
@@ -16,7 +17,6 @@ from loci.documents.graph.gaps import Gap
 from loci.documents.graph.link_resolution import normal_name
 from loci.documents.graph.picture import MAX_DOCUMENTS, Picture
 from loci.mcp.threads import SEARCHES
-from loci.web.module import PagesHost
 from loci.web.page import HtmlPage, PageKind, embedded, shell_page
 from loci.web.visit import Visit
 from loci.web.visitors import Visitors
@@ -142,7 +142,7 @@ def cut(name: str) -> str:
 class GraphRoutes:
     """The page of the graph."""
 
-    def __init__(self, app: PagesHost, visitors: Visitors) -> None:
+    def __init__(self, app: App, visitors: Visitors) -> None:
         self._app = app
         self._visitors = visitors
 

@@ -9,13 +9,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from loci.app import App
 from loci.core.errors import LociError, Refused
 from loci.core.json import JsonObject
 from loci.core.lazy import Lazy
 from loci.mcp.auth.grants import SignedInBy
 from loci.mcp.auth.issuer import REDIRECT, SIGN_IN_SECONDS, IssuerSignIn
 from loci.web import answers
-from loci.web.module import PagesHost
 from loci.web.page import ISSUER, onward_page
 from loci.web.visitors import PAGES, Visitors, set_cookie, wanted_page
 
@@ -26,7 +26,7 @@ MOST_FIELDS: Final = 20
 class IssuerRoutes:
     """The way to the issuer and back. What belongs to it is in a cookie that only this browser has."""
 
-    def __init__(self, app: PagesHost, visitors: Visitors) -> None:
+    def __init__(self, app: App, visitors: Visitors) -> None:
         self._app = app
         self._visitors = visitors
         self._seal = app.keyring.seal("issuer-sign-in")

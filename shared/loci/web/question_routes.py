@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from loci.app import App
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Caller, Owner, asked_by
 from loci.core.json import Json, JsonObject, encodable, iso
@@ -21,7 +22,6 @@ from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
 from loci.tools.waiting_calls import LARGEST, MARK
 from loci.web import answers
-from loci.web.module import PagesHost
 from loci.web.page import OWN, SIGN_IN, HtmlPage, filled
 from loci.web.visit import FIELD, Visit
 from loci.web.visitors import APPROVE, Visitors
@@ -58,7 +58,7 @@ IN_ROW: Final = ("kind", "workflow_id", "checkpoint_id", "task", "tool", "reason
 class Persons:
     """Asks visitors to prove that they are a person, and checks it. No page keeps a proof."""
 
-    def __init__(self, app: PagesHost) -> None:
+    def __init__(self, app: App) -> None:
         self._pins = pins_of(app.settings, app.records)
 
     def answerer(self, caller: Caller, pin: str = "") -> Answerer:
@@ -217,7 +217,7 @@ def _filled(title: str, told: str, status: int = 200) -> HtmlPage:
 class QuestionRoutes:
     """The questions of workflows and of calls."""
 
-    def __init__(self, app: PagesHost, visitors: Visitors, persons: Persons) -> None:
+    def __init__(self, app: App, visitors: Visitors, persons: Persons) -> None:
         self._app = app
         self._visitors = visitors
         self._persons = persons

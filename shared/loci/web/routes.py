@@ -6,13 +6,13 @@ from starlette.datastructures import Headers
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
+from loci.app import App
 from loci.core.errors import LociError, NotFound
 from loci.mcp.http.refusal import Refusal, check_single, closing, problem_of
 from loci.web import answers
 from loci.web.consent_routes import ConsentRoutes
 from loci.web.file_routes import FileRoutes
 from loci.web.graph_routes import GraphRoutes
-from loci.web.module import PagesHost
 from loci.web.page import USUAL
 from loci.web.question_routes import Persons, QuestionRoutes
 from loci.web.run_routes import RunRoutes
@@ -27,7 +27,7 @@ READS = ("GET", "HEAD")
 class Pages:
     """An ASGI application below `/ui`."""
 
-    def __init__(self, app: PagesHost, *, is_open: bool, clock: Callable[[], float]) -> None:
+    def __init__(self, app: App, *, is_open: bool, clock: Callable[[], float]) -> None:
         self._app = app
         self._visitors = Visitors(app, is_open=is_open, clock=clock)
         persons = Persons(app)
@@ -69,7 +69,7 @@ async def _nothing(*_: object) -> None:
     raise NotFound("There is no such page", "Begin at /ui")
 
 
-def _at_issuer(app: PagesHost, visitors: Visitors) -> Sequence[Route]:
+def _at_issuer(app: App, visitors: Visitors) -> Sequence[Route]:
     from loci.web.issuer_routes import IssuerRoutes  # cryptography is loaded only if people sign in at an issuer
 
     return IssuerRoutes(app, visitors).routes()

@@ -8,10 +8,10 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.routing import Route
 
+from loci.app import App
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.core.seen import seen
-from loci.web.module import PagesHost
 from loci.web.page import HtmlPage, PageKind, shell_page
 from loci.web.question_routes import LONGEST_FEEDBACK, QuestionRoutes
 from loci.web.visit import Visit
@@ -35,7 +35,7 @@ class Aborted(BaseModel):
 class RunRoutes:
     """The pages of runs."""
 
-    def __init__(self, app: PagesHost, visitors: Visitors, questions: QuestionRoutes) -> None:
+    def __init__(self, app: App, visitors: Visitors, questions: QuestionRoutes) -> None:
         self._app = app
         self._visitors = visitors
         self._questions = questions

@@ -6,6 +6,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.routing import Route
 
+from loci.app import App
 from loci.core.errors import Refused
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
@@ -13,7 +14,6 @@ from loci.documents.graph.neighbourhood import DocumentLink
 from loci.documents.reader import ReadableDocument
 from loci.documents.tools.search_results import PASSAGE, shown_results
 from loci.mcp.threads import SEARCHES
-from loci.web.module import PagesHost
 from loci.web.page import HtmlPage, PageKind, shell_page
 from loci.web.visit import Visit
 from loci.web.visitors import Visitors, number_in
@@ -29,7 +29,7 @@ LONGEST_QUESTION: Final = 10_000
 class SearchRoutes:
     """The page that searches. In files, the page of files searches for it."""
 
-    def __init__(self, app: PagesHost, visitors: Visitors) -> None:
+    def __init__(self, app: App, visitors: Visitors) -> None:
         self._app = app
         self._visitors = visitors
 

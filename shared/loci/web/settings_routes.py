@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from loci.app import App
 from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import Json, JsonObject, iso
@@ -19,7 +20,6 @@ from loci.core.settings import Settings
 from loci.mcp.auth.grants import Grant, grants_of
 from loci.mcp.auth.oauth_clients import home_of
 from loci.mcp.threads import SEARCHES, WRITES
-from loci.web.module import PagesHost
 from loci.web.page import HtmlPage, PageKind, shell_page
 from loci.web.visit import Nothing, Visit
 from loci.web.visitors import Visitors, first_rows, list_route
@@ -37,7 +37,7 @@ MOST_FINDINGS: Final = 500
 class SettingsRoutes:
     """The page of settings."""
 
-    def __init__(self, app: PagesHost, visitors: Visitors) -> None:
+    def __init__(self, app: App, visitors: Visitors) -> None:
         self._app = app
         self._grants = grants_of(app)
         self._visitors = visitors

@@ -9,11 +9,11 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.routing import Route
 
+from loci.app import App
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.json import JsonObject, iso
 from loci.mcp.threads import THREADS, UPSTREAM
-from loci.web.module import PagesHost
 from loci.web.page import HtmlPage, PageKind, shell_page
 from loci.web.question_routes import PIN_NEEDED, Persons, tool_words
 from loci.web.visit import Nothing, Visit
@@ -58,7 +58,7 @@ class Accepted(Asked):
 class ToolRoutes:
     """The page of tools."""
 
-    def __init__(self, app: PagesHost, visitors: Visitors, persons: Persons) -> None:
+    def __init__(self, app: App, visitors: Visitors, persons: Persons) -> None:
         self._app = app
         self._visitors = visitors
         self._persons = persons

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Scope
 
+from loci.app import App
 from loci.core.identity import SYSTEM, Caller, Owner
 from loci.core.ids import content_id, random_id
 from loci.core.json import Json, JsonObject
@@ -22,7 +23,6 @@ from loci.mcp.http.address import Addresses, comes_from_elsewhere, public_base
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import THREADS, WRITES, on_thread, on_thread_of
 from loci.web import answers
-from loci.web.module import PagesHost
 from loci.web.page import PLACES, USUAL, HtmlPage, embedded, sign_in_page
 from loci.web.visit import T, Visit, posted_form
 
@@ -53,7 +53,7 @@ Rows = Callable[[Owner], tuple[Iterable[JsonObject], int]]
 class BrowserSessions:
     """Begins and checks them."""
 
-    def __init__(self, app: PagesHost, clock: Callable[[], float]) -> None:
+    def __init__(self, app: App, clock: Callable[[], float]) -> None:
         self._seal = app.keyring.seal("visit")
         self._records = app.records
         self._keys = app.api_keys
@@ -108,7 +108,7 @@ def set_cookie(value: str, *, seconds: int, secure: bool, name: str = COOKIE, si
 class Visitors:
     """Tells who asks, and signs browsers in and out."""
 
-    def __init__(self, app: PagesHost, *, is_open: bool, clock: Callable[[], float]) -> None:
+    def __init__(self, app: App, *, is_open: bool, clock: Callable[[], float]) -> None:
         self._app = app
         self._gate = Gate(app, is_open=is_open)
         self._addresses = Addresses(app.settings, is_open=is_open)
