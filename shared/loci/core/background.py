@@ -1,4 +1,4 @@
-"""Work that no call waits for: a thread does it in order, and ends when there has been none for a while."""
+"""Threads: work that no call waits for, which a thread does in order, and fair queues of threads for one place."""
 
 import os
 import sys

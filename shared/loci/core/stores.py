@@ -1,4 +1,4 @@
-"""The ports of the stores: records, blobs, and locks for writers."""
+"""The ports of the stores: records, blobs, locks for writers and secrets; and slots, which are records that expire."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""A tool: the SDK's part of it, its function, its names, its schemas, and how large its answers may be."""
+"""A tool: the SDK's part of it, its arguments, its function, its names and schemas, and the size of its answers."""
 
 import asyncio
 import inspect

@@ -1,4 +1,4 @@
-"""The tools of an endpoint. A tool is loaded at its first call, or when a client lists all tools."""
+"""The tools of an endpoint, loaded when one is called or all are listed; and Loci's own, for callers within it."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence

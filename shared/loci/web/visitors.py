@@ -1,4 +1,4 @@
-"""Visitors of the pages: by a credential in the request, or by the sealed cookie of a browser that signed in."""
+"""Visitors of the pages: by a credential in the request or by the cookie of a sign-in; and what they are answered."""
 
 import re
 import time
