@@ -8,10 +8,10 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
 from loci.core.errors import Refused
-from loci.core.identity import Caller
+from loci.core.identity import Caller, Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject
-from loci.core.signing import Seal
+from loci.core.signing import Keyring
 from loci.mcp.http.body import read_body
 from loci.mcp.http.refusal import Refusal
 
@@ -22,6 +22,25 @@ HEADER: Final = "x-loci-form"
 LARGEST_FORM: Final = 16 * 1024
 MOST_FIELDS: Final = 5
 T = TypeVar("T", bound=BaseModel)
+
+
+class FormTokens:
+    """Tokens against forged requests: a change comes from a page that this visitor got, or it is refused.
+
+    Each is sealed for an owner, for one sign-in, and for what the form is about.
+    """
+
+    def __init__(self, keyring: Keyring) -> None:
+        self._seal = keyring.seal("form")
+
+    def make(self, owner: Owner, session: str, about: str = "") -> str:
+        """The token. `session`: the cookie of the sign-in, or nothing; `about`: the question that the form answers."""
+        return self._seal.close(_claims(owner, session, about))
+
+    def check(self, token: str, owner: Owner, session: str, about: str = "") -> None:
+        """Refuse a token that was not made for exactly this."""
+        if self._seal.open(token) != _claims(owner, session, about):
+            raise Refusal(403, "This was not sent by a page of Loci that you opened. Load the page again")
 
 
 class Nothing(BaseModel):
@@ -36,8 +55,7 @@ class Visit:
     caller: Caller
     session: str
     """The cookie that named the caller; empty if something else did."""
-    seal: Seal
-    """Of the tokens against forged requests."""
+    tokens: FormTokens
 
     @property
     def signed_in(self) -> bool:
@@ -45,11 +63,8 @@ class Visit:
         return bool(self.session)
 
     def form(self, about: str = "") -> str:
-        """The token that a form of this visitor carries, for this sign-in, and for what the form is `about`.
-
-        A change comes with one from a page that this visitor got, or it is refused.
-        """
-        return self.seal.close(self._claims(about))
+        """The token that a form of this visitor carries."""
+        return self.tokens.make(self.caller.owner, self.session, about)
 
     async def posted(self, about: str = "", most: int = MOST_FIELDS) -> dict[str, list[str]]:
         """The fields of the form that a page of this visitor sent. Refuse any other one."""
@@ -67,11 +82,7 @@ class Visit:
             raise Refused("The page sent something that it should not", "Load it again", code="BAD_FORM") from None
 
     def _check(self, token: str, about: str = "") -> None:
-        if self.seal.open(token) != self._claims(about):
-            raise Refusal(403, "This was not sent by a page of Loci that you opened. Load the page again")
-
-    def _claims(self, about: str) -> JsonObject:
-        return {"o": self.caller.owner.key, "s": content_id(self.session, length=32), "a": content_id(about, length=32)}
+        self.tokens.check(token, self.caller.owner, self.session, about)
 
 
 async def posted_form(request: Request, most: int = MOST_FIELDS) -> dict[str, list[str]]:
@@ -81,3 +92,7 @@ async def posted_form(request: Request, most: int = MOST_FIELDS) -> dict[str, li
         return parse_qs(body.decode("utf-8", "replace"), max_num_fields=most)
     except ValueError:
         raise Refusal(400, f"This form has more than {most} fields") from None
+
+
+def _claims(owner: Owner, session: str, about: str) -> JsonObject:
+    return {"o": owner.key, "s": content_id(session, length=32), "a": content_id(about, length=32)}

@@ -24,7 +24,7 @@ from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import THREADS, WRITES, on_thread, on_thread_of
 from loci.web import answers
 from loci.web.page import PLACES, USUAL, HtmlPage, embedded, sign_in_page
-from loci.web.visit import T, Visit, posted_form
+from loci.web.visit import FormTokens, T, Visit, posted_form
 
 COOKIE: Final = "loci_visit"
 SECONDS: Final = 3600
@@ -113,7 +113,7 @@ class Visitors:
         self._gate = Gate(app, is_open=is_open)
         self._addresses = Addresses(app.settings, is_open=is_open)
         self._sessions = BrowserSessions(app, clock)
-        self._forms = app.keyring.seal("form")
+        self._tokens = FormTokens(app.keyring)
 
     def check_address(self, headers: Headers, *, writes: bool) -> None:
         """Refuse a change that no page of Loci sent: a foreign page could sign somebody in, or add a file."""
@@ -144,7 +144,7 @@ class Visitors:
     async def visit(self, request: Request) -> Visit:
         """The visit that the request is."""
         caller, is_kept = await self.caller(request)
-        return Visit(request, caller, request.cookies.get(COOKIE, "") if is_kept else "", self._forms)
+        return Visit(request, caller, request.cookies.get(COOKIE, "") if is_kept else "", self._tokens)
 
     def page(self, name: str, show: Callable[[Visit], Awaitable[Response]]) -> Endpoint:
         """An endpoint that shows a page; its name is its address below `/ui`.
@@ -205,7 +205,7 @@ class Visitors:
         """Take the cookie back. A page of the very sign-in asks for it, or there is none to end."""
         kept = request.cookies.get(COOKIE, "")
         if kept and (visitor := await on_thread(self._sessions.visitor, kept)):
-            await Visit(request, visitor[0], kept, self._forms).posted()
+            await Visit(request, visitor[0], kept, self._tokens).posted()
             await on_thread(self._sessions.end, kept)
         answer = answers.away("sign-in")
         answer.headers["Set-Cookie"] = set_cookie("", seconds=0, secure=self.is_secure(request))
