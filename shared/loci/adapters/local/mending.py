@@ -74,7 +74,7 @@ def _mended(path: Path, fault: str) -> Mended:
             # The first step locks the damaged database, and is told with the lock held: no write comes between.
             fresh.backup(damaged, pages=1, progress=filling.fill)
     except sqlite3.Error as error:
-        raise explained(path, error) from error
+        raise (_hopeless(path) if is_damage(error) else explained(path, error)) from error
     finally:
         scratch.unlink(missing_ok=True)
     if filling.kept is None:
@@ -117,11 +117,7 @@ class _Filling:
         if not self._copied("ASC"):
             self._copied("DESC")
             if not self._fresh.execute("SELECT EXISTS (SELECT * FROM record)").fetchone()[0]:
-                raise Misconfigured(
-                    f"{self._path} is damaged or is no Loci database: no record can be read",
-                    "Stop the servers that use it and try again. If that fails, restore it from a copy of the data"
-                    " folder",
-                )
+                raise _hopeless(self._path)
             self.kept = _copy_of(self._path)
         self._fresh.execute("INSERT INTO scope VALUES (0, '', ?, 0)", (HALF_MENDED,))
         # Caches of servers that run know rows by their numbers, so none is used twice; and the first removal that is
@@ -161,3 +157,10 @@ def _copy_of(path: Path) -> Path:
                 copy.unlink(missing_ok=True)
                 raise Unavailable(f"Cannot copy {source} ({error.strerror})", "Free some disk space") from error
     return kept
+
+
+def _hopeless(path: Path) -> Misconfigured:
+    return Misconfigured(
+        f"{path} is damaged or is no Loci database: no record can be read",
+        "Stop the servers that use it and try again. If that fails, restore it from a copy of the data folder",
+    )
