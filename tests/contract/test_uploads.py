@@ -22,7 +22,6 @@ from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, blob_key
 from loci.documents.ingest.uploads import (
     Applied,
-    SentDocument,
     UploadedDocument,
     UploadIngest,
     owner_and_path,
@@ -245,7 +244,7 @@ def test_the_reason_does_not_outlive_an_upload_that_changed_before_it_was_kept(
 
 def test_a_client_is_told_of_refused_documents_so_that_it_removes_those_that_are_gone(bucket: Bucket) -> None:
     sync = bucket.app.documents.parts.sync
-    [done] = sync.apply(ANN, [SentDocument("notes/a.md", PNG)], [], lambda: False)
+    [done] = sync.apply(ANN, [("notes/a.md", PNG)], [], lambda: False)
     assert done.error
     assert sync.uploaded(ANN, "notes", None) == ([UploadedDocument("notes/a.md", "")], None)
     assert list(sync.apply(ANN, [], ["notes/a.md"], lambda: False)) == [Applied("notes/a.md")]

@@ -182,12 +182,3 @@ def test_a_document_whose_text_is_lost_is_a_fault(patient: Patient) -> None:
     app.documents.parts.library.add(LOCAL, "kept.md", b"kept")
     app.blobs.remove(LOCAL, blob_key("kept"))
     assert patient.told("--fix", exit=1)["texts"]["what"] == "1 document lost their text: kept"
-
-
-def test_a_text_of_no_document_is_told_and_can_be_taken_out(patient: Patient) -> None:
-    app = patient.app()
-    app.documents.parts.library.add(LOCAL, "kept.md", b"kept")
-    app.blobs.write(LOCAL, blob_key("spare"), b"spare")
-    assert patient.told()["spare texts"]["what"] == "1 text without a document: spare"
-    assert patient.told("--fix").keys() == {"spare texts"}
-    assert app.blobs.list(LOCAL, "documents/") == [blob_key("kept")]

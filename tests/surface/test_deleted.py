@@ -9,7 +9,7 @@ import pytest
 from loci.app import App
 from loci.core.identity import LOCAL
 from loci.documents.ingest.local_files import blob_key
-from loci.documents.ingest.uploads import Applied, SentDocument
+from loci.documents.ingest.uploads import Applied
 from tests.support.vault.write import BOM, Note, vault_notes
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, written
@@ -145,7 +145,7 @@ def fed(app: App) -> dict[str, str]:
 
 
 def sent(app: App, content: bytes) -> None:
-    [done] = app.documents.sync.apply(LOCAL, [SentDocument(PATH, content)], [], lambda: False)
+    [done] = app.documents.sync.apply(LOCAL, [(PATH, content)], [], lambda: False)
     assert done == Applied(PATH)
 
 

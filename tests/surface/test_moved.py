@@ -10,7 +10,7 @@ import pytest
 from loci.app import App
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
-from loci.documents.ingest.uploads import Applied, SentDocument
+from loci.documents.ingest.uploads import Applied
 from loci.documents.writing.stored_text import BlobText, FileText
 from tests.support.vault.write import BOM, vault_notes
 from tests.surface.conftest import Connect
@@ -334,8 +334,8 @@ def fed(app: App) -> dict[str, str]:
 
 @everywhere
 async def test_the_same_upload_does_not_bring_back_what_was_moved(app: App, connect: Connect) -> None:
-    sent = [SentDocument("vault/a.md", b"A\n"), SentDocument("vault/links.md", b"[[a]]\n")]
-    done = [Applied(one.path) for one in sent]
+    sent = [("vault/a.md", b"A\n"), ("vault/links.md", b"[[a]]\n")]
+    done = [Applied(path) for path, _ in sent]
     assert list(app.documents.sync.apply(LOCAL, sent, [], lambda: False)) == done
     told = fed(app)
     await move(connect, "a.md", "b.md")

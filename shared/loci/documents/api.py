@@ -189,7 +189,7 @@ class Documents:
         parts = self.parts
         for one in folders:
             parts.folders.note(owner, one)
-        every = [LocalPath(one.folder, True, one.name) for one in parts.folders.all(owner)]
+        every = parts.folders.all(owner)
         return [
             WatchedFolder(
                 parts.ingest,

@@ -21,6 +21,8 @@ DOCUMENT = "document"
 ROOT = "root"
 INGESTED_FOLDER = "ingested_folder"
 MENTIONS = "said"
+TEXT = "text"
+NOTED_SECONDS = 3600.0
 MAX_PROBLEMS = 20
 STORED_NAMES: Final = {"parser_version": "reading", "written_by_tool": "by_tool", "uploaded_sha256": "uploaded"}
 """Fields that have another name in a record."""
@@ -173,6 +175,16 @@ class Catalog:
         for id in self.roots(owner).keys() - used:
             if self.records.get(owner, INGESTED_FOLDER, id) is None:
                 self.records.remove(owner, ROOT, id)
+
+    def note_text(self, owner: Owner, document: Document, now: float) -> None:
+        """Note for an hour that the document has this text now: a removal finds it without reading all documents."""
+        key, until = f"{document.sha256}/{document.id}", now + NOTED_SECONDS
+        self.records.put(owner, TEXT, key, {}, expires_at=until, durable=False)
+
+    def noted_texts(self, owner: Owner, sha256: str) -> list[str]:
+        """The ids of the documents that got a text with this hash in the last hour."""
+        prefix = f"{sha256}/"
+        return [one.key.removeprefix(prefix) for one in self.records.list(owner, TEXT, prefix=prefix).records]
 
     def _count_write(self) -> None:
         with self._lock:

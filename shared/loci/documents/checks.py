@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple, get_args
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.finding import Finding, FirstNames, counted, first_names, of_owners, run_check, run_checks, seen_twice
 from loci.core.identity import LOCAL, Owner
-from loci.core.layout import DAMAGED
 from loci.documents.document import Document, Root
 from loci.documents.host import DocumentsHost
 from loci.documents.ingest.index_writer import COLLECTION
@@ -47,7 +46,6 @@ def _check_owner(app: DocumentsHost, owner: Owner, *, fix: bool) -> list[Finding
             *run_check("folders", lambda: check_folders(app, owner)),
             *run_check("files", lambda: check_files(app, owner)),
             *run_check("texts", lambda: check_texts(app, owner)),
-            *run_check("spare texts", lambda: check_spare_texts(app, owner, fix=fix)),
         ]
     return found
 
@@ -243,32 +241,14 @@ def check_files(app: DocumentsHost, owner: Owner) -> Finding | None:
 
 def check_texts(app: DocumentsHost, owner: Owner) -> Finding | None:
     """Check that each uploaded document has its text."""
-    lost = seen_twice(lambda: _uploaded_ids(app, owner) - _text_ids(app, owner))
+    lost = seen_twice(lambda: _text_keys(app, owner) - {*app.blobs.list(owner, TEXTS)})
     if lost:
-        what = f"{counted(len(lost), 'document')} lost their text: {first_names(lost)}"
+        ids = [key.removeprefix(TEXTS) for key in lost]
+        what = f"{counted(len(lost), 'document')} lost their text: {first_names(ids)}"
         advice = "Restore the texts from a backup, or remove the documents with: loci forget ID"
         return Finding("texts", "fault", what, advice)
-    uploaded = _uploaded_ids(app, owner)
+    uploaded = _text_keys(app, owner)
     return Finding("texts", "ok", f"{len(uploaded):,}, each with its document") if uploaded else None
-
-
-def check_spare_texts(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding | None:
-    """Check for texts that belong to no document. The fix deletes them."""
-    # The ids are also those of damaged records.
-    spare = seen_twice(lambda: _text_ids(app, owner) - app.documents.parts.catalog.ids(owner))
-    if not spare:
-        return None
-    what = f"{counted(len(spare), 'text')} without a document: {first_names(spare)}"
-    if any(app.settings.data.glob(f"*{DAMAGED}*")):  # their records may be among those that could not be read
-        return Finding("spare texts", "warning", what, "They stay as long as a damaged database is kept beside them")
-    if not fix:
-        return Finding("spare texts", "warning", what, "To delete them, run: loci doctor --fix")
-    for id in spare:
-        text = app.blobs.read(owner, blob_key(id))
-        app.blobs.remove(owner, blob_key(id))
-        if app.documents.parts.catalog.document(owner, id):  # somebody has just added it
-            app.blobs.write(owner, blob_key(id), text)
-    return Finding("spare texts", "ok", f"{what}; deleted", fixed=True)
 
 
 def _fault(document: Document, roots: Mapping[str, Root]) -> str | None:
@@ -289,9 +269,6 @@ def _fault(document: Document, roots: Mapping[str, Root]) -> str | None:
     return None if is_same else "changed"
 
 
-def _uploaded_ids(app: DocumentsHost, owner: Owner) -> set[str]:
-    return {one.id for one in app.documents.parts.catalog.each(owner) if one.root is None}
-
-
-def _text_ids(app: DocumentsHost, owner: Owner) -> set[str]:
-    return {key.removeprefix(TEXTS) for key in app.blobs.list(owner, TEXTS)}
+def _text_keys(app: DocumentsHost, owner: Owner) -> set[str]:
+    """The keys of the texts that the owner's uploaded documents have."""
+    return {blob_key(one.id) for one in app.documents.parts.catalog.each(owner) if one.root is None}

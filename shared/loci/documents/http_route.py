@@ -13,7 +13,7 @@ from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.core.scopes import check_scopes, scope_of
 from loci.documents.host import DocumentsHost
-from loci.documents.ingest.uploads import Applied, SentDocument, upload_prefix
+from loci.documents.ingest.uploads import Applied, upload_prefix
 from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import LARGEST, parsed_body, read_body
@@ -36,13 +36,13 @@ class _Text(BaseModel):
     text: str | None = None
     base64: str | None = None
 
-    def sent(self) -> SentDocument:
+    def sent(self) -> tuple[str, bytes]:
         if (self.text is None) == (self.base64 is None):
             raise Refusal(400, f"{self.path[:100]!r} needs either text or base64")
         if self.base64 is None:
-            return SentDocument(self.path, (self.text or "").encode())
+            return (self.path, (self.text or "").encode())
         try:
-            return SentDocument(self.path, b64decode(self.base64, validate=True))
+            return (self.path, b64decode(self.base64, validate=True))
         except ValueError:
             raise Refusal(400, f"{self.path[:100]!r} is no base64") from None
 
@@ -94,7 +94,7 @@ class DocumentsRoute:
         documents = [{"path": one.path, "sha256": one.sha256} for one in held]
         return {"documents": documents, "next": behind, "largest": LARGEST, "uploads": uploads}
 
-    def _take(self, owner: Owner, sent: list[SentDocument], gone: list[str]) -> Answer:
+    def _take(self, owner: Owner, sent: list[tuple[str, bytes]], gone: list[str]) -> Answer:
         end = self._clock() + SECONDS
         done = self._app.documents.sync.apply(owner, sent, gone, lambda: self._clock() > end)
         return {"results": [_view(one) for one in done]}

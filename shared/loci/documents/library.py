@@ -4,11 +4,11 @@ import hashlib
 import os
 import time
 from collections.abc import Collection, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from loci.core.errors import NotFound, Refused, Unavailable
+from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore, WriteLocks, lost_race
 from loci.documents.catalog import Catalog
@@ -17,7 +17,7 @@ from loci.documents.content.tags_and_dates import with_ancestors
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, DocumentText
 from loci.documents.document_ids import lock_name
 from loci.documents.graph.owner_cache import OwnerCache
-from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter
+from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter, former_paths
 from loci.documents.ingest.local_files import (
     MAX_DOCUMENT_BYTES,
     below_root,
@@ -190,6 +190,7 @@ class Library:
             if document is None or document.root is not None or document.uploaded_sha256 is None:
                 return
             self._keep_in_history(owner, path, self._text(owner, document.id), None, "the removal of an upload")
+            self._pass_on_path(owner, document)
             self._blobs.remove(owner, blob_key(document.id))  # first: after a crash, a second try finds the record
             self._writer.remove(owner, document.id)
 
@@ -199,9 +200,9 @@ class Library:
         self._history.forget(owner, [document.path for document in removed])
         for document in removed:
             with self._locked(owner, document.path):
-                self._writer.remove(owner, document.id)
-                if document.root is None:
+                if document.root is None:  # first: after a crash, a second try finds the record
                     self._blobs.remove(owner, blob_key(document.id))
+                self._writer.remove(owner, document.id)
         self._catalog.remove_empty_roots(owner)
 
     def _add(self, owner: Owner, path: str, content: bytes) -> Document:
@@ -243,6 +244,20 @@ class Library:
             raise self._unknown.error(owner, id)
         draft = self.draft(owner, document, version, self.content(owner, document))
         return self._writer.write(owner, self._writer.embed_one(owner, draft))
+
+    def _pass_on_path(self, owner: Owner, gone: Document) -> None:
+        """Record the path as a former one of new documents with the same text: it moved there, and links follow it."""
+        if not gone.sha256:
+            return
+        for id in sorted({*self._catalog.noted_texts(owner, gone.sha256)} - {gone.id}):
+            document, version = self._catalog.with_version(owner, id)
+            if document is None or document.sha256 != gone.sha256:
+                continue
+            before = replace(gone, former=(*gone.former, *document.former))
+            former, written_at = former_paths(before, document.path, gone.sha256)
+            heir = replace(document, former=former, written_at=document.written_at or written_at)
+            with suppress(Conflict):  # somebody is writing it, with another text
+                self._catalog.put(owner, heir, version)
 
     @contextmanager
     def _locked(self, owner: Owner, path: str) -> Generator[None]:

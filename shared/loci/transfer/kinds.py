@@ -35,7 +35,7 @@ STAYS: Final = {
     ),
     "what is made again from the rest, or counted": (
         *("capability_vectors", "embedded", "events", "events_count", "events_wanted", "language_tokens"),
-        *("listed_tools", "notice_sent", "read", "said", "tool_calls", "tool_followers", "tool_trail"),
+        *("listed_tools", "notice_sent", "read", "said", "text", "tool_calls", "tool_followers", "tool_trail"),
         *("tool_vectors",),
     ),
 }

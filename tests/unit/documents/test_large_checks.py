@@ -13,9 +13,8 @@ from loci.core.finding import Finding
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
 from loci.core.stores import ABSENT, RecordPage, RecordStore
-from loci.documents.checks import check_documents, check_files, check_index, check_spare_texts, check_texts
+from loci.documents.checks import check_documents, check_files, check_index, check_texts
 from loci.documents.document import Document, Problem
-from loci.documents.ingest.local_files import blob_key
 from tests.support.each import each
 
 MANY, PAGE = 3_000, 500
@@ -24,7 +23,6 @@ CHECKS: dict[str, Callable[[App], object]] = {
     "index": lambda app: check_index(app, LOCAL, fix=False),
     "files": lambda app: check_files(app, LOCAL),
     "texts": lambda app: check_texts(app, LOCAL),
-    "spare texts": lambda app: check_spare_texts(app, LOCAL, fix=False),
 }
 
 
@@ -74,7 +72,6 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> App:
     with parts.index.together():
         for number in range(MANY):
             parts.catalog.put(LOCAL, document(number), ABSENT)
-    app.blobs.write(LOCAL, blob_key("spare"), b"spare")
     return app
 
 

@@ -39,21 +39,15 @@ DocumentsByPath = Mapping[str, tuple[Document, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class IngestedFolder:
-    """A folder that was ingested as a whole. A root, on the other hand, may have been made for a single file."""
-
-    folder: str
-    name: str
-    """The folder's name as the owner wrote it."""
-
-
-@dataclass(frozen=True, slots=True)
 class IngestedFolders:
-    """The folders that may be kept current without being asked for, but for the forgotten documents."""
+    """The folders that were ingested as a whole, and may be kept current, but for the forgotten documents.
+
+    A root, on the other hand, may have been made for a single file.
+    """
 
     catalog: Catalog
 
-    def all(self, owner: Owner) -> list[IngestedFolder]:
+    def all(self, owner: Owner) -> list[LocalPath]:
         """All of them, ordered by path."""
         return sorted(
             readable(every(self.catalog.records, owner, INGESTED_FOLDER), folder_of), key=lambda one: one.folder
@@ -94,9 +88,9 @@ class IngestedFolders:
             self.catalog.records.remove(owner, FORGOTTEN, content_id(path))
 
 
-def folder_of(record: Record) -> IngestedFolder:
+def folder_of(record: Record) -> LocalPath:
     """The folder of a record."""
-    return IngestedFolder(string(record.value["folder"]), string(record.value["name"]))
+    return LocalPath(string(record.value["folder"]), True, string(record.value["name"]))
 
 
 def forgotten_path(record: Record) -> str:

@@ -257,6 +257,8 @@ class IndexWriter:
         has_none = draft.version == ABSENT and draft.mentions == NO_LINKS  # as most new documents
         if not has_none:  # before the index, whose new state tells caches to read these
             self._catalog.put_mentions(owner, document.id, draft.mentions)
+        if document.root is None:  # before the index, too: who removes another upload with this text looks for it
+            self._catalog.note_text(owner, document, self._clock())
         dated, is_new = document.dated, draft.version == ABSENT
         marks = TagsAndDate(marks_of(document), dated and dated.day)
         self._index.put(owner, COLLECTION, document.id, draft.chunks, marks, is_new=is_new)

@@ -6,8 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from loci.core.errors import Conflict, NoSpace, NotFound, Refused
-from loci.core.finding import first_names
+from loci.core.errors import Conflict, NotFound, Refused
 from loci.core.full_disk import freeing
 from loci.core.identity import Owner
 from loci.core.lazy import Lazy
@@ -80,23 +79,19 @@ class IngestRun:
         self._done = self._total = 0
         self._pending: list[tuple[SourceFile, DocumentDraft]] = []
         self._pending_chunks = 0
-        self._unchanged = set[str]()
 
     def take(self, sources: Sequence[SourceFile]) -> None:
         """Read the files, and write those that have changed. Without a model, several processes cut them."""
         self._total = len(sources)
-        try:
-            with closing(self._cut(filter(None, map(self._changed, sources)))) as files:
-                for read, cut in files:
-                    try:
-                        draft = self._draft(read, cut)
-                    except Refused as error:
-                        self._fail(read.source.path, str(error))
-                    else:
-                        self._add(read.source, draft)
-            self._flush()
-        except NoSpace as error:
-            raise self._cut_off(error, sources) from error
+        with closing(self._cut(filter(None, map(self._changed, sources)))) as files:
+            for read, cut in files:
+                try:
+                    draft = self._draft(read, cut)
+                except Refused as error:
+                    self._fail(read.source.path, str(error))
+                else:
+                    self._add(read.source, draft)
+        self._flush()
 
     @freeing()
     def remove(self, document: Document) -> None:
@@ -119,8 +114,7 @@ class IngestRun:
         document, version = self._known.get(source.path, (None, ABSENT))
         sha256 = hashlib.sha256(content).hexdigest()
         if document and document.sha256 == sha256 and document.id in self._indexed.get():
-            self._unchanged.add(source.path)
-            self.summary.unchanged = len(self._unchanged)
+            self.summary.unchanged += 1
             self._tell_done(source.path)
             return None
         id = document.id if document else self._new_id(source.path)
@@ -182,19 +176,6 @@ class IngestRun:
             self._count(self._writer.retry_on_conflict(write, busy))
         except (NotFound, Refused) as error:
             self._fail(source.path, str(error))
-
-    def _cut_off(self, error: NoSpace, sources: Sequence[SourceFile]) -> NoSpace:
-        """The error of a run that a full disk has ended: it tells which of its files are in, and which are not."""
-        summary = self.summary
-        known = {*summary.taken, *self._unchanged, *(one.path for one in summary.failed)}
-        missing = [source.path for source in sources if source.path not in known]
-        there = len(sources) - len(missing) - len(summary.failed)
-        return NoSpace(
-            f"{error.what}. Of {len(sources):,} documents {there:,} are in, and {len(missing):,} are not: "
-            + first_names(missing),
-            "Free some disk space, then ingest the same again: it goes on from there",
-            details={"processed": summary.processed, "unchanged": summary.unchanged, "missing": [*missing]},
-        )
 
     def _count(self, draft: DocumentDraft) -> None:
         path, summary = draft.document.path, self.summary

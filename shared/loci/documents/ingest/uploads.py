@@ -156,14 +156,6 @@ class UploadedDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class SentDocument:
-    """A document on its way in."""
-
-    path: str
-    content: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class Applied:
     """The document at that path is stored as sent, or removed; with an error, it is unchanged."""
 
@@ -195,11 +187,11 @@ class ClientSync:
         return [UploadedDocument(path, hash or "") for path, hash in found if path.startswith(start)], next_after
 
     def apply(
-        self, owner: Owner, sent: Sequence[SentDocument], removed: Sequence[str], is_late: Callable[[], bool]
+        self, owner: Owner, sent: Sequence[tuple[str, bytes]], removed: Sequence[str], is_late: Callable[[], bool]
     ) -> Iterator[Applied]:
         """Store and remove documents one by one. Once `is_late`, the rest is left for later; the first never is."""
         work: list[tuple[str, Callable[[], object]]] = [
-            *((one.path, partial(self.library.add, owner, one.path, one.content)) for one in sent),
+            *((path, partial(self.library.add, owner, path, content)) for path, content in sent),
             *((path, partial(self.library.remove_upload, owner, path)) for path in removed),
         ]
         failed = 0

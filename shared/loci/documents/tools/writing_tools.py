@@ -9,7 +9,7 @@ from loci.core.identity import Caller
 from loci.documents.host import DocumentsHost
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
 from loci.documents.writing.authoring import Mode, checked_draft
-from loci.documents.writing.edits import WrittenDocument
+from loci.documents.writing.write_recovery import WrittenDocument
 from loci.mcp.tool import LociTool, loci_tool
 
 SHOWN = 100
@@ -161,14 +161,15 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
     ) -> MovedView:
         """Rename or move a document, and rewrite the links to it in all others. undo_write takes all of it back."""
         moved = app.documents.changes.move(caller.owner, path, to, expect=expected_hash)
+        written = moved.written
         links = f", and rewrote links in {len(moved.changed)} documents" if moved.changed else ""
         return MovedView(
-            result=_with_reason(f"Moved {moved.source.place} to {moved.goal.place}{links}", moved.unfinished),
-            id=moved.document and moved.document.id,
-            path=moved.goal.path,
-            hash=moved.hash,
+            result=_with_reason(f"Moved {moved.source.place} to {written.target.place}{links}", written.unfinished),
+            id=written.document and written.document.id,
+            path=written.target.path,
+            hash=str(written.hash),
             changed=list(moved.changed),
-            unfinished=moved.unfinished,
+            unfinished=written.unfinished,
         )
 
     def undo_write(path: Name, caller: Caller, expected_hash: Hash = None) -> UndoneView:

@@ -17,7 +17,6 @@ from loci.documents.content.encodings import require_text
 from loci.documents.document import Document
 from loci.documents.document_ids import DOCUMENT_ID
 from loci.documents.graph.graphs import Graphs
-from loci.documents.graph.neighbourhood import DocumentLink
 from loci.documents.graph.own_links import OwnLinks
 from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderScan
 from loci.documents.ingest.index_writer import RETRY_PAUSES, IndexWriter
@@ -26,7 +25,7 @@ from loci.documents.unknown_names import UnknownNames
 from loci.documents.vacant_paths import Deletions
 from loci.documents.writing.authoring import EditDraft, missing
 from loci.documents.writing.history import History, PastWrite, UndoableWrite, hash_of
-from loci.documents.writing.write_recovery import WriteOutcome, WriteRecovery
+from loci.documents.writing.write_recovery import WriteRecovery, WrittenDocument
 from loci.documents.writing.write_targets import WriteTarget, WriteTargets
 
 if TYPE_CHECKING:
@@ -38,21 +37,6 @@ MOST_COMPARED = 2_000
 """Lines of either text after those that both begin with. To compare more would take seconds."""
 Change = Callable[[str, bytes | None], bytes]
 """Makes the new text of a document from its path and its text now (None: there is no document)."""
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenDocument:
-    """The document after a write."""
-
-    target: WriteTarget
-    document: Document | None
-    """None: the document is gone, or it was a dry run."""
-    hash: str | None
-    is_changed: bool
-    unfinished: str | None = None
-    """The step that failed after the text was written, and what to do."""
-    links: Sequence[DocumentLink] = ()
-    """The links that it writes, if they were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +147,11 @@ class Edits:
                 if dry_run:
                     return WrittenDocument(target, None, hash_of(after), is_changed=before != after)
                 if before == after:
-                    done = WriteOutcome(self._recovery.index(owner, target))
-                else:
-                    try:
-                        done = self._write(owner, target, before, after, by)
-                    except Conflict:  # an editor wrote the file meanwhile: change what it wrote
-                        continue
-                return WrittenDocument(target, done.document, hash_of(after), before != after, done.unfinished)
+                    return WrittenDocument(target, self._recovery.index(owner, target), hash_of(after), False)
+                try:
+                    return self._write(owner, target, before, after, by)
+                except Conflict:  # an editor wrote the file meanwhile: change what it wrote
+                    continue
         raise Refused(f"Other writers keep changing {target.place}", "Try again when they are done", code="BUSY")
 
     @freeing()
@@ -187,8 +169,7 @@ class Edits:
                 raise self._changed_since_read(owner, target, before, expect)
             if document := self._catalog.find(owner, target.path).document:
                 self._deletions.note(owner, document, self._writer.now())
-            done = self._write(owner, target, before, None, "delete_document")
-        return WrittenDocument(target, None, None, True, done.unfinished)
+            return self._write(owner, target, before, None, "delete_document")
 
     def undo(self, owner: Owner, name: str, *, expect: str | None) -> UndoneWrite:
         """Put back the text from before the last write of a tool, or remove the document if that write created it."""
@@ -212,8 +193,7 @@ class Edits:
             if plan is None:
                 return self._undone(owner, target, now, last, expect)
         back = self._moves.get().take_back(owner, plan, expect=expect)
-        written = WrittenDocument(back.goal, back.document, back.hash, True, back.unfinished)
-        return UndoneWrite(self._with_links(owner, written), last.write, last.older)
+        return UndoneWrite(self._with_links(owner, back.written), last.write, last.older)
 
     def _check_id(self, owner: Owner, name: str) -> None:
         """If the name is an id of no document, name ids that look like it."""
@@ -227,11 +207,9 @@ class Edits:
             raise _gone(target)
         if now is not None and hash_of(now) != (expect or last.write.after):
             raise _changed_since_write(target, now, last)
-        previous = last.write.before
-        done = self._recovery.write(owner, target, now, previous, by_tool=True)
+        written = self._recovery.write(owner, target, now, last.write.before, by_tool=True)
         with suppress(LociError):  # the next undo sees that it was taken back
             self._history.drop(owner, last.key)
-        written = WrittenDocument(target, done.document, hash_of(previous), True, done.unfinished)
         return UndoneWrite(self._with_links(owner, written), last.write, last.older)
 
     def _with_links(self, owner: Owner, written: WrittenDocument) -> WrittenDocument:
@@ -245,7 +223,7 @@ class Edits:
 
     def _write(
         self, owner: Owner, target: WriteTarget, before: bytes | None, after: bytes | None, by: str
-    ) -> WriteOutcome:
+    ) -> WrittenDocument:
         """Replace the text and keep the old one. `after` None: remove it."""
         key = self._history.keep(owner, target.path, PastWrite(before, hash_of(after) or "", self._writer.now(), by))
         try:

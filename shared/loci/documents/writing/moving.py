@@ -28,7 +28,7 @@ from loci.documents.vacant_paths import Deletions
 from loci.documents.writing.authoring import missing
 from loci.documents.writing.history import History, PastWrite, hash_of
 from loci.documents.writing.relinking import NewTargets, Relinking, last_name, last_names, relinked
-from loci.documents.writing.write_recovery import UnfinishedWrite, WriteRecovery
+from loci.documents.writing.write_recovery import UnfinishedWrite, WriteRecovery, WrittenDocument
 from loci.documents.writing.write_targets import WriteTarget, WriteTargets
 
 LOCK = "_moves"
@@ -80,13 +80,10 @@ class MovedDocument:
     """A document after its move."""
 
     source: WriteTarget
-    goal: WriteTarget
-    document: Document | None
-    """None: it is not indexed yet."""
-    hash: str
+    written: WrittenDocument
+    """The document at its new path."""
     changed: tuple[str, ...]
     """The paths of the other documents whose links were rewritten."""
-    unfinished: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +237,8 @@ class Moves:
         source, goal = reversed(ends) if plan.is_back else ends
         document = self.catalog.find(owner, goal.path).document
         hash = hash_of(self.recovery.read(owner, goal)) or plan.after
-        return MovedDocument(source, goal, document, hash, tuple(one.path for one, _ in plan.linking), unfinished)
+        written = WrittenDocument(goal, document, hash, True, unfinished)
+        return MovedDocument(source, written, tuple(one.path for one, _ in plan.linking))
 
     def _steps(self, owner: Owner, plan: MovePlan) -> str | None:
         """Do what is left of the move, or of taking it back; return what could not be indexed.

@@ -12,6 +12,7 @@ from loci.core.stores import CONTENT_DAMAGED, BlobStore, Record, RecordStore, Wr
 from loci.documents.catalog import Catalog
 from loci.documents.document import LOCK_WAIT_SECONDS, Document
 from loci.documents.document_ids import lock_name
+from loci.documents.graph.neighbourhood import DocumentLink
 from loci.documents.graph.own_links import OwnLinks
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.ingest.local_files import blob_key
@@ -132,13 +133,18 @@ class WholeTexts:
 
 
 @dataclass(frozen=True, slots=True)
-class WriteOutcome:
-    """A text that was written."""
+class WrittenDocument:
+    """The document after a write."""
 
+    target: WriteTarget
     document: Document | None
-    """Its document. None: the document is gone, or could not be indexed."""
+    """None: the document is gone, it could not be indexed, or it was a dry run."""
+    hash: str | None
+    is_changed: bool
     unfinished: str | None = None
-    """The step that failed after that, and what to do. None: all was done."""
+    """The step that failed after the text was written, and what to do."""
+    links: Sequence[DocumentLink] = ()
+    """The links that it writes, if they were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +196,7 @@ class WriteRecovery:
         former: Sequence[str] = (),
         stamp: FileStamp | None = None,
         by_tool: bool = False,
-    ) -> WriteOutcome:
+    ) -> WrittenDocument:
         """Write the text, or remove it (None), then index it. Once that is done, no error says otherwise.
 
         `former` are earlier paths of a new document, and `stamp` is that of its file. `by_tool`: a tool was asked for
@@ -206,22 +212,18 @@ class WriteRecovery:
         except Refused:  # nothing was written
             self.journal.end(owner, unfinished)
             raise
+        written = WrittenDocument(target, None, hash_of(after), is_changed=True)
         try:
-            document = self.index(owner, target, former, by_tool=by_tool)
-        except (
-            Refused,
-            Damaged,
-        ) as error:  # a repetition does not help, but the repair tries it when there may be room
-            return WriteOutcome(None, f"The text is written, but searches do not find it: {error}")
+            written = replace(written, document=self.index(owner, target, former, by_tool=by_tool))
+        except (Refused, Damaged) as error:  # to repeat it does not help, but a repair may have room later
+            return replace(written, unfinished=f"The text is written, but searches do not find it: {error}")
         except LociError as error:
-            return WriteOutcome(
-                None,
-                f"Searches do not find the new text yet ({error.what}). The next write or the next start repairs that:"
-                " do not write it again",
-            )
+            why = f"Searches do not find the new text yet ({error.what})"
+            advice = "The next write or the next start repairs that: do not write it again"
+            return replace(written, unfinished=f"{why}. {advice}")
         with suppress(LociError):  # a repair then finds nothing to do, and removes the note
             self.journal.end(owner, unfinished)
-        return WriteOutcome(document)
+        return written
 
     def index(
         self, owner: Owner, target: WriteTarget, former: Sequence[str] = (), *, by_tool: bool = False
