@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from loci.files.file import FileVersion
     from loci.files.stages import Stage as FileStage
 
-
 READABLE = frozenset(
     (
         *("xlsx", "xlsm", "xls", "ods", "csv", "tsv", "pdf", "docx", "pptx"),
@@ -39,8 +38,6 @@ READABLE = frozenset(
     )
 )
 """The endings of the files that --recursive takes. A file that is named is tried whatever its ending is."""
-
-
 STDIN: Final = "-"
 """Names what arrives at standard input."""
 Stage = Callable[[str], None]

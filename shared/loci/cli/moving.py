@@ -29,12 +29,11 @@ from loci.cli.terminal import (
 from loci.core.errors import Refused
 from loci.core.finding import counted
 from loci.core.identity import LOCAL
-from loci.documents.ingest.index_writer import Progress
 
 if TYPE_CHECKING:
     from loci.app import App
     from loci.cli.remote_place import RemotePlace
-    from loci.transfer.api import Named, Place, Report
+    from loci.transfer.api import Named, Place, Report, Tell
     from loci.transfer.archive import Archive
     from loci.transfer.items import Loaded, Unreadable
 
@@ -99,11 +98,10 @@ def export(
         return
     if file.exists() and (file.is_dir() or not replace):
         raise Refused(f"{file} is there already", "Choose another name, or give --replace", code="FILE_EXISTS")
-    with _new_file(file) as opened, telling("Exported", as_json=as_json) as shown:
-        shown.file = str(file)
+    with _new_file(file) as opened, telling("Exported", as_json=as_json, file=str(file)) as (report, tell):
         items = _server(app, source, key).items(names) if source else own
-        shown.report = app.transfer.export(items, opened, shown.told)
-    _end(shown.report)
+        app.transfer.export(items, opened, tell, report)
+    _end(report)
 
 
 def import_(
@@ -162,10 +160,10 @@ def import_(
 def _brought(
     app: "App", given: "AbstractContextManager[Given]", place: "Place", verb: str, *, dry_run: bool, as_json: bool
 ) -> "Report":
-    with given as (archive, failed), telling(verb, as_json=as_json) as shown:
-        shown.report.failed += failed
-        app.transfer.bring(archive, place, shown.report, shown.told, dry_run=dry_run)
-    return shown.report
+    with given as (archive, failed), telling(verb, as_json=as_json) as (report, tell):
+        report.failed += failed
+        app.transfer.bring(archive, place, report, tell, dry_run=dry_run)
+    return report
 
 
 @contextmanager
@@ -229,34 +227,25 @@ def _end(report: "Report") -> None:
         raise typer.Exit(1)
 
 
-class Shown:
-    """Tells how a move goes on, and how it ended."""
-
-    def __init__(self, progress: Progress, taken: str, report: "Report") -> None:
-        self._progress = progress
-        self._taken = taken
-        self._next = FIRST_TOLD
-        self.report = report
-        self.file = ""
-
-    def told(self, report: "Report", label: str) -> None:
-        """Tell how far it is: how many there are is known at the end."""
-        if sys.stderr.isatty():
-            self._progress(report.done, report.done, label)
-        elif report.done >= self._next:
-            typer.echo(_so_far(report, self._taken), err=True)
-            self._next = 2 * report.done
-
-
 @contextmanager
-def telling(verb: str, *, as_json: bool) -> Generator[Shown]:
-    """Tell the outcome when it is over."""
+def telling(verb: str, *, as_json: bool, file: str = "") -> "Generator[tuple[Report, Tell]]":
+    """Tell how far a move is, and the outcome when it is over. How many items there are is known at the end."""
     from loci.transfer.api import Report
 
+    report, next_told = Report(), FIRST_TOLD
+    taken = "to move" if verb.startswith("Would") else "moved"
     with shown_progress() as progress:
-        shown = Shown(progress, "to move" if verb.startswith("Would") else "moved", Report())
-        yield shown
-    typer.echo(json.dumps(_view(shown.report)) if as_json else _text(verb, shown.report, shown.file))
+
+        def tell(report: Report, label: str) -> None:
+            nonlocal next_told
+            if sys.stderr.isatty():
+                progress(report.done, report.done, label)
+            elif report.done >= next_told:
+                typer.echo(_so_far(report, taken), err=True)
+                next_told = 2 * report.done
+
+        yield report, tell
+    typer.echo(json.dumps(_view(report)) if as_json else _text(verb, report, file))
 
 
 def _view(report: "Report") -> dict[str, object]:

@@ -22,8 +22,6 @@ SHOWN = 400
 """Characters of a passage."""
 NO_FILE = "The lake has no file. Add one with add_memory, or: loci add FILE"
 OTHER_WORDS = "Ask with other words, or see with get_memorylake_metadata which files there are"
-
-
 Match = Literal["strong", "possible", "none"]
 STRONG = 0.5
 # Chosen on conversations (LoCoMo) and questions about Python and aerodynamics, which they do not answer: with a model

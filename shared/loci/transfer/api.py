@@ -102,9 +102,11 @@ class Transfer:
         """The name of the item for people."""
         return self.kinds[item.kind].label(item)
 
-    def export(self, items: Iterable[Loaded | Unreadable], file: IO[bytes], tell: Tell) -> Report:
-        """Write the items into an archive."""
-        report = Report()
+    def export(
+        self, items: Iterable[Loaded | Unreadable], file: IO[bytes], tell: Tell, report: Report | None = None
+    ) -> Report:
+        """Write the items into an archive. The outcome is added to the report."""
+        report = report or Report()
         with closing(ArchiveWriter(file)) as writer:
             for one in items:
                 if isinstance(one, Unreadable):
