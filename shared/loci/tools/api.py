@@ -275,4 +275,4 @@ class Tools:
     def close(self) -> None:
         """End all connections: the server stops. What ended just before is counted and learned from, if it is quick."""
         self.parts.later.finish(PATIENCE)
-        self.parts.servers.close(for_good=True)
+        self.parts.tool_list.close()

@@ -52,6 +52,7 @@ class ToolList:
         self._clock = clock
         self._elsewhere = ask_later
         self._tell = tell if ask_later is None else untold  # the other process does it
+        self._is_closed = False
         self._turn = threading.Lock()
         self._asking: set[tuple[Owner, str]] = set()
         self._changed: set[tuple[Owner, str]] = set()
@@ -149,7 +150,8 @@ class ToolList:
         try:
             tools = self.servers.tools(owner, server)
         except LociError as error:
-            is_kept = self._keep(owner, server, began, None, str(error))
+            # Its connection ends because Loci does: that says nothing of the server.
+            is_kept = not self._is_closed and self._keep(owner, server, began, None, str(error))
             if is_kept and server.failure is None:
                 self._tell(owner, "server", {"server": name, "state": "down", "code": error.code})
             raise
@@ -160,6 +162,11 @@ class ToolList:
         if count := len(_changed(asked) - _changed(server)):
             self._tell(owner, "server", {"server": name, "state": "changed", "tools": count})
         return asked
+
+    def close(self) -> None:
+        """End all connections: the server stops."""
+        self._is_closed = True
+        self.servers.close(for_good=True)
 
     def ask_later(self, owner: Owner, name: str) -> None:
         """Have the server asked meanwhile, unless that is being done."""

@@ -167,3 +167,15 @@ async def test_a_clock_that_was_ahead_once_hides_nothing_for_long(
     assert app.tools.get(LOCAL, "late").failure
     assert app.tools.ask(LOCAL, "late").tools
     assert app.tools.get(LOCAL, "late").failure is None
+
+
+async def test_a_server_that_is_asked_while_loci_ends_has_not_failed(tmp_path: Path) -> None:
+    with shop_app(tmp_path) as app:
+        app.tools.add(LOCAL, "far", hostile_entry())
+        app.tools.ask(LOCAL, "far")
+        app.tools.close()
+        with pytest.raises(LociError, match="is not connected"):
+            app.tools.ask(LOCAL, "far")
+        far = app.tools.get(LOCAL, "far")
+    assert far.failure is None
+    assert far.tools
