@@ -75,15 +75,15 @@ class Workflows:
         plan = plan.calling({id: one.id for id, one in checked.items()})
         id = f"wf_{random_id(20)}"
         owner, now = caller.owner, self.parts.clock()
-        gated = gates(plan.tasks, checked, self.parts.who_approves, why)
+        gated, by_person = gates(plan.tasks, checked, self.parts.who_approves, why)
         slot = self.parts.active.begin(owner, id)
         run = Run(
             plan=plan,
             tasks={one.id: TaskState() for one in plan.tasks},
             safe=tuple(one for one, tool in checked.items() if tool.is_safe),
-            gated={**gated.why},
+            gated=gated,
             only_people=self.parts.who_approves == "person",
-            by_person=gated.by_person,
+            by_person=by_person,
             by_layer=by_layer,
             caller=caller.as_json(),
             title=title.strip()[:LONGEST_TITLE],

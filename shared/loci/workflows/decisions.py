@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from loci.core.errors import LociError, Refused
@@ -15,33 +14,26 @@ LONGEST_ARGUMENTS: Final = 4000
 
 WhoApproves = Literal["policy", "person", "caller"]
 """As the setting `workflow_approval` has it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gates:
-    """The tasks that need an approval."""
-
-    why: Mapping[str, str]
-    """By their ids."""
-    by_person: tuple[str, ...]
-    """Those of them that only a person may approve."""
-
-
 BY_PLAN: Final = "the plan says so"
 BY_LOCI: Final = "Loci planned it, and it may change something"
 
 
-def gates(tasks: Sequence[Task], checked: Mapping[str, CheckedCall], who: WhoApproves, why: str = BY_PLAN) -> Gates:
-    """The tasks that need an approval. `why`: those that the plan itself has marked."""
+def gates(
+    tasks: Sequence[Task], checked: Mapping[str, CheckedCall], who: WhoApproves, why: str = BY_PLAN
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The tasks that need an approval, each with the reason, and those of them that only a person may approve.
+
+    `why`: the reason for those that the plan itself has marked.
+    """
     reasons = {one.id: checked[one.id].approval or (why if one.approve else None) for one in tasks}
-    gated = [one for one in tasks if reasons[one.id] is not None]
+    gated = {id: reason for id, reason in reasons.items() if reason is not None}
 
     def is_for_people(task: Task) -> bool:
         if task.approve == "human" or who == "person":
             return True
         return who == "policy" and checked[task.id].approval is not None
 
-    return Gates({one.id: str(reasons[one.id]) for one in gated}, tuple(one.id for one in gated if is_for_people(one)))
+    return gated, tuple(one.id for one in tasks if one.id in gated and is_for_people(one))
 
 
 def continued(run: Run, now: float, reason: str | None, by: Answerer) -> Run:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
-from loci.workflows.decisions import BY_LOCI, WhoApproves, gates
+from loci.workflows.decisions import WhoApproves
 from loci.workflows.plan import Task
 from loci.workflows.planning import Planning, facts, planned
 from loci.workflows.replanning import check_replan, merged
@@ -57,7 +57,7 @@ class Pursuit:
         added = list[Task]()
 
         def changed(run: Run) -> Run:
-            run, added[:] = merged(run, tasks, checked, gates(tasks, checked, self.who_approves, BY_LOCI))
+            run, added[:] = merged(run, tasks, checked, self.who_approves)
             what = f"replan: {', '.join(one.id for one in added)}"
             return run.decided(self.clock(), what, requirement, answers=False)
 

@@ -7,7 +7,7 @@ from typing import Final
 from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
 from loci.tools.gateway import CheckedCall
-from loci.workflows.decisions import Gates
+from loci.workflows.decisions import BY_LOCI, WhoApproves, gates
 from loci.workflows.plan import MOST_TASKS, Plan, Task
 from loci.workflows.run import ENDED, SETTLED, Run, TaskState, status_said
 
@@ -31,13 +31,16 @@ def check_replan(run: Run) -> None:
         )
 
 
-def merged(run: Run, tasks: Sequence[Task], checked: Mapping[str, CheckedCall], gates: Gates) -> tuple[Run, list[Task]]:
+def merged(
+    run: Run, tasks: Sequence[Task], checked: Mapping[str, CheckedCall], who: WhoApproves
+) -> tuple[Run, list[Task]]:
     """The run with these tasks, and these as they are in it. What it has done stays done."""
     check_replan(run)
     if len(run.plan.tasks) + len(tasks) > MOST_TASKS:
         raise Refused(
             f"The workflow would have more than {MOST_TASKS} tasks", "Start another one", code="INVALID_PARAMS"
         )
+    gated, by_person = gates(tasks, checked, who, BY_LOCI)
     names = _names(run, tasks)
     added = [_placed(run, _renamed(one, names), set(names.values())) for one in tasks]
     plan = Plan.joined([*run.plan.tasks, *added])
@@ -48,8 +51,8 @@ def merged(run: Run, tasks: Sequence[Task], checked: Mapping[str, CheckedCall], 
                 "plan": plan,
                 "tasks": {**run.tasks, **{one.id: TaskState() for one in added}},
                 "safe": (*run.safe, *safe),
-                "gated": {**run.gated, **{names[id]: why for id, why in gates.why.items()}},
-                "by_person": (*run.by_person, *(names[id] for id in gates.by_person)),
+                "gated": {**run.gated, **{names[id]: why for id, why in gated.items()}},
+                "by_person": (*run.by_person, *(names[id] for id in by_person)),
                 "replans": run.replans + 1,
             }
         ),

@@ -25,8 +25,7 @@ SETTLED: Final = frozenset[TaskStatus]({"success", "error", "skipped"})
 MOST_TRIES: Final = 12
 """Of a task that is interrupted again and again."""
 INTERRUPTED: Final = "INTERRUPTED"
-MOST_PAST: Final = 40
-LONGEST_ERROR: Final = 200
+LONGEST_BEFORE: Final = 200
 Moment = Annotated[float, Field(ge=0, le=LAST_SECOND)]
 Duration = Annotated[float, Field(ge=-LAST_SECOND, le=1000 * LAST_SECOND)]
 """In milliseconds. A clock may be set back."""
@@ -49,10 +48,18 @@ class TaskState(BaseModel):
     began: Moment = 0
     ms: Duration = 0
     tries: int = 0
+    before: str = ""
+    """How the try before this one failed."""
     is_approved: bool = False
     value: Any = None
     """The task's result, if it is small; else it is in a record of its own."""
     is_stored: bool = False
+
+    def again(self, why: str) -> Self:
+        """The state of the task after this try failed, and before the next one."""
+        told = f"Try {self.tries} failed: {why}"
+        told = told if len(told) <= LONGEST_BEFORE else f"{told[: LONGEST_BEFORE - 1]}…"
+        return self.model_copy(update={"status": "waiting", "before": told})
 
 
 class Checkpoint(BaseModel):
@@ -114,29 +121,6 @@ class Answerer:
     """True: they proved to be a person."""
 
 
-class PastTry(BaseModel):
-    """A try of a task after which the task was tried again: its number, its time, and the beginning of its error."""
-
-    model_config = ConfigDict(frozen=True)
-
-    task: str
-    number: int
-    began: Moment
-    ms: Duration
-    error: Annotated[str, Field(max_length=LONGEST_ERROR)]
-
-
-class Ended(BaseModel):
-    """The end of one try of a task."""
-
-    model_config = ConfigDict(frozen=True)
-
-    id: str
-    state: TaskState
-    past: PastTry | None = None
-    """The try, if the task is tried again."""
-
-
 class Run(BaseModel):
     """One execution of a plan."""
 
@@ -165,8 +149,6 @@ class Run(BaseModel):
     ended: Moment = 0
     replans: int = 0
     decisions: tuple[Decision, ...] = ()
-    past: Annotated[tuple[PastTry, ...], Field(max_length=MOST_PAST)] = ()
-    """The newest of the tries after which tasks were tried again."""
     token: str = ""
     """With which Step Functions is told that the run goes on."""
 
@@ -176,15 +158,12 @@ class Run(BaseModel):
             return self
         return self.model_copy(update={"tasks": {**self.tasks, **states}})
 
-    def with_ends(self, ends: Iterable[Ended]) -> Self:
-        """The run after these tasks ended. A task that does not run any more keeps its state."""
-        counts = [
-            one
-            for one in ends
-            if self.tasks[one.id].status == "running" and self.tasks[one.id].tries == one.state.tries
-        ]
-        run = self.with_tasks({one.id: one.state for one in counts})
-        return run._with_past([one.past for one in counts if one.past])
+    def with_ends(self, ends: Iterable[tuple[str, TaskState]]) -> Self:
+        """The run after tries of these tasks ended. A task that does not run any more keeps its state."""
+        now = self.tasks
+        return self.with_tasks(
+            {id: end for id, end in ends if now[id].status == "running" and now[id].tries == end.tries}
+        )
 
     def started(self, ids: Iterable[str], now: float) -> Self:
         """The run after another try of these tasks has begun."""
@@ -202,17 +181,15 @@ class Run(BaseModel):
 
         What was interrupted very often may be what kills Loci: it is not repeated any more.
         """
-        changed, past = dict[str, TaskState](), list[PastTry]()
+        changed = dict[str, TaskState]()
         for id, state in self.tasks.items():
             if state.status != "running":
                 continue
             if id in self.safe and state.tries < MOST_TRIES:
-                changed[id] = state.model_copy(update={"status": "waiting"})
-                ms = max(0.0, now - state.began) * 1000
-                past.append(past_try(id, state.tries, state.began, ms, f"{INTERRUPTED}: Loci was stopped"))
+                changed[id] = state.again(f"{INTERRUPTED}: Loci was stopped")
             else:
                 changed[id] = _cut(state, now, INTERRUPTED, "Loci was stopped while it ran")
-        return self.with_tasks(changed)._with_past(past)
+        return self.with_tasks(changed)
 
     def failed(self, now: float, code: str = "INTERNAL_ERROR", why: str = "Loci failed") -> Self:
         """The run after an error of Loci's own: nothing of it goes on."""
@@ -287,9 +264,6 @@ class Run(BaseModel):
         decision = Decision.model_validate({"at": at, "what": what, "reason": reason or "", **more})
         return self.model_copy(update={"decisions": (*self.decisions, decision)})
 
-    def _with_past(self, past: list[PastTry]) -> Self:
-        return self.model_copy(update={"past": (*self.past, *past)[-MOST_PAST:]}) if past else self
-
     def _blocks(self, id: str) -> bool:
         """True if those that wait for this task cannot run."""
         state = self.tasks[id].status
@@ -317,9 +291,3 @@ def _cut(state: TaskState, now: float, code: str, why: str) -> TaskState:
     told = f"{why}: it may have run, wholly or in part"
     ms = max(0.0, now - state.began) * 1000
     return state.model_copy(update={"status": "error", "code": code, "error": told, "ms": ms})
-
-
-def past_try(task: str, number: int, began: float, ms: float, error: str) -> PastTry:
-    """The try, with the beginning of its error."""
-    shown = error if len(error) <= LONGEST_ERROR else f"{error[: LONGEST_ERROR - 1]}…"
-    return PastTry(task=task, number=number, began=began, ms=ms, error=shown)

@@ -12,7 +12,7 @@ from loci.core.ids import random_id
 from loci.core.json import Json
 from loci.workflows.plan import Task
 from loci.workflows.references import previewed, resolved
-from loci.workflows.run import Checkpoint, Ended, Lease, Run
+from loci.workflows.run import Checkpoint, Lease, Run, TaskState
 from loci.workflows.runs import Runs
 from loci.workflows.steps import Steps
 from loci.workflows.tries import PAUSES, Tries
@@ -120,7 +120,7 @@ class _Slice:
             self._tries.give_up()
 
     def _go_on(self, until: float | None, stop: threading.Event) -> SliceEnd:
-        ends: list[Ended] = []
+        ends: list[tuple[str, TaskState]] = []
         last: float | None = None
         while True:
             now = time.monotonic()
@@ -150,7 +150,7 @@ class _Slice:
                 self._known = self._runs.renewed(self._owner, self._id, self._known)
 
     def _stepped(
-        self, ends: list[Ended], *, may_start: bool, until: float | None, stop: threading.Event
+        self, ends: list[tuple[str, TaskState]], *, may_start: bool, until: float | None, stop: threading.Event
     ) -> tuple[Run, list[Task]] | None:
         """Write down what ended, and what starts now. None: the run is not this slice's any more.
 
@@ -172,7 +172,7 @@ class _Slice:
     def _is_mine(self, run: Run) -> bool:
         return run.status == "running" and run.lease is not None and run.lease.holder == self._holder
 
-    def _step(self, ends: list[Ended], *, may_start: bool) -> tuple[Run, list[Task]]:
+    def _step(self, ends: list[tuple[str, TaskState]], *, may_start: bool) -> tuple[Run, list[Task]]:
         """Write down what ended, and what starts now, in one go."""
         started: list[Task] = []
 

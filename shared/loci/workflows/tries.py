@@ -13,7 +13,7 @@ from loci.core.identity import Caller, Owner
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.workflows.plan import Task
 from loci.workflows.references import resolved
-from loci.workflows.run import Ended, Run, TaskState, past_try
+from loci.workflows.run import Run, TaskState
 from loci.workflows.runs import Runs
 from loci.workflows.steps import Steps
 from loci.workflows.values import Given
@@ -86,7 +86,7 @@ class Tries:
         self._tries[task.id] = one
         DAEMON_THREADS.start(partial(self._do, run, task, one))
 
-    def wait(self, run: Run, until: float, is_over: Callable[[], bool]) -> list[Ended]:
+    def wait(self, run: Run, until: float, is_over: Callable[[], bool]) -> list[tuple[str, TaskState]]:
         """Wait until there is something to do, at most until then, and return the ends of tasks that came."""
         given: list[_Given] = []
         while True:
@@ -151,15 +151,15 @@ class Tries:
             one.id in task.after for one in given for task in run.plan.tasks
         )
 
-    def _ends(self, run: Run, given: Iterable[_Given]) -> Iterator[Ended]:
+    def _ends(self, run: Run, given: Iterable[_Given]) -> Iterator[tuple[str, TaskState]]:
         for one in given:
             running = self._tries.get(one.id)
             if running is None or running.number != one.number:
                 continue  # it was given up before
             del self._tries[one.id]
-            yield self._failed(run, one) if one.end is None else Ended(id=one.id, state=one.end)
+            yield self._failed(run, one) if one.end is None else (one.id, one.end)
 
-    def _overdue(self, run: Run, now: float) -> Iterator[Ended]:
+    def _overdue(self, run: Run, now: float) -> Iterator[tuple[str, TaskState]]:
         for id, one in [*self._tries.items()]:
             if one.until <= now:
                 del self._tries[id]
@@ -169,16 +169,15 @@ class Tries:
                 late = LociError(what, "Raise its timeout, or ask for less", code="TASK_TIMEOUT")
                 yield self._failed(run, _Given(id, one.number, seconds * 1000, None, late))
 
-    def _failed(self, run: Run, given: _Given) -> Ended:
+    def _failed(self, run: Run, given: _Given) -> tuple[str, TaskState]:
         """The end of a try that failed. It is tried again if the plan wants that and it is safe."""
         state, task, failure = run.tasks[given.id], run.plan[given.id], given.failure
         if given.id in run.safe and given.number <= task.retry:
             self._again[given.id] = time.monotonic() + PAUSES[min(given.number, len(PAUSES)) - 1]
-            past = past_try(given.id, state.tries, state.began, given.ms, f"{failure.code}: {failure}")
-            return Ended(id=given.id, state=state.model_copy(update={"status": "waiting"}), past=past)
+            return given.id, state.again(f"{failure.code}: {failure}")
         told = str(failure)[:4000]
         if task.retry and given.id not in run.safe:
             told += " It was not tried again, as it may change something"
             told += "." if given.id in run.gated else "; idempotent: true says that it may be repeated."
         update = {"status": "error", "code": failure.code, "error": told, "ms": given.ms}
-        return Ended(id=given.id, state=state.model_copy(update=update))
+        return given.id, state.model_copy(update=update)

@@ -110,7 +110,6 @@ def watched(id: str, run: Run) -> JsonObject:
         "plan": [_task(run, one) for one in run.plan.tasks],
         "checkpoint": question(id, run, run.checkpoint) if run.checkpoint else None,
         "decisions": [one.model_dump() for one in run.decisions],
-        "past": [one.model_dump() for one in run.past],
         "replans": run.replans,
     }
 
@@ -174,6 +173,7 @@ def _task(run: Run, task: Task) -> JsonObject:
         "began": state.began or None,
         "ms": state.ms,
         "tries": state.tries,
+        "before": state.before or None,
         "error": (f"{state.code}: {state.error}" if state.code else state.error) or None,
         "needs_approval": run.needs_approval(task.id),
         "is_approved": state.is_approved,

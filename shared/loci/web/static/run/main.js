@@ -20,7 +20,7 @@ async function openedTask() {
   const isWhole = whole === task.id;
   const told = await ask(`${runPath}/tasks/${encodeURIComponent(task.id)}`, isWhole ? { whole: 1 } : {});
   const parts = [];
-  for (const one of run.past.filter((past) => past.task === task.id)) parts.push(note(`Try ${one.number} failed: ${one.error}`));
+  if (task.before) parts.push(note(task.before));
   if (task.error) parts.push(element('h3', 'Error'), element('p', task.error, { dir: 'auto' }));
   if (told.intent) parts.push(element('h3', 'Intent'), element('p', told.intent, { dir: 'auto' }));
   if ('result' in told) parts.push(...beginning('Result', told.result, isWhole));
@@ -62,7 +62,7 @@ function answerOf(one) {
 }
 
 function take(answer) {
-  const before = JSON.stringify([openTask(), run.past]);
+  const before = JSON.stringify(openTask() ?? null);
   run = answer;
   document.title = `${STATUS[run.status] || run.status}: ${run.id} - Loci`;
   if (run.ended) stop.remove();
@@ -71,7 +71,7 @@ function take(answer) {
   find('answers').replaceChildren(...run.decisions.map(answerOf));
   find('answers').parentNode.hidden = run.decisions.length === 0;
   draw();
-  if (JSON.stringify([openTask(), run.past]) !== before) detail.refresh();
+  if (JSON.stringify(openTask() ?? null) !== before) detail.refresh();
 }
 
 let seen = facts.tag;
