@@ -1,10 +1,12 @@
 """The product, as the doors to documents see it: tools, pages, routes and checks."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from loci.core.stores import BlobStore
-from loci.documents.api import Documents
 from loci.mcp.module import Host
+
+if TYPE_CHECKING:
+    from loci.documents.api import Documents
 
 
 class DocumentsHost(Host, Protocol):
@@ -13,4 +15,4 @@ class DocumentsHost(Host, Protocol):
     @property
     def blobs(self) -> BlobStore: ...
     @property
-    def documents(self) -> Documents: ...
+    def documents(self) -> "Documents": ...

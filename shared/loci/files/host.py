@@ -1,10 +1,12 @@
 """The product, as the doors to files see it: tools, pages and checks."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from loci.core.stores import BlobStore
-from loci.files.api import Files
 from loci.mcp.module import Host
+
+if TYPE_CHECKING:
+    from loci.files.api import Files
 
 
 class FilesHost(Host, Protocol):
@@ -13,4 +15,4 @@ class FilesHost(Host, Protocol):
     @property
     def blobs(self) -> BlobStore: ...
     @property
-    def files(self) -> Files: ...
+    def files(self) -> "Files": ...
