@@ -21,7 +21,7 @@ from loci.core.telemetry import Outcome
 from loci.tools.arguments import IsOpen, check_arguments
 from loci.tools.configuration import Configured, Entry
 from loci.tools.policy import NO_PATTERNS, AnyTool, Policy, Standing, approval_needed, is_safe, matches, reads
-from loci.tools.ports import OwnTool, OwnTools, Progress, ToolServers
+from loci.tools.ports import OwnTool, OwnTools, Progress
 from loci.tools.tool_changes import version_of, warnings
 from loci.tools.tool_list import ToolList, tools_of
 from loci.tools.tool_server import UpstreamTool
@@ -70,7 +70,6 @@ class Gateway:
     def __init__(
         self,
         tool_list: ToolList,
-        servers: ToolServers,
         own: OwnTools,
         policy: Policy,
         calls: Calls,
@@ -78,7 +77,6 @@ class Gateway:
     ) -> None:
         self._waiting = waiting
         self._list = tool_list
-        self._servers = servers
         self._own = own
         self._policy = policy
         self._calls = calls
@@ -122,7 +120,7 @@ class Gateway:
             if not approved and (reason := self._policy.approval_needed(tool, server.entry)):
                 self._ask(AskedCall(caller, door, tool.id, arguments, reason, version_of(tool)), asking, given_up)
             under_way.counted_as = tool.id
-            under_way.result = self._servers.call(
+            under_way.result = self._list.servers.call(
                 caller.owner, server, tool.name, arguments, seconds=seconds, progress=progress, given_up=given_up
             )
             return tool, under_way.result

@@ -67,7 +67,7 @@ class ToolParts:
         self.call_log = CallLog(records, self.later, time.time)
         self.waiting = WaitingCalls(records, self.call_log, links, time.time, settings.approval_seconds, tell)
         policy = Policy(read_only=settings.tools_read_only, approval=settings.tools_approval)
-        self.gateway = Gateway(self.tool_list, self.servers, own, policy, calls, self.waiting)
+        self.gateway = Gateway(self.tool_list, own, policy, calls, self.waiting)
         self.discovery = Discovery(self.usage, Meanings(records, embedder))
         self.shelf = Shelf(records, time.time)
         self.matching = Matching(self.shelf, Meanings(records, embedder, "capability_vectors"), self.usage)

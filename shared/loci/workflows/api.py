@@ -53,7 +53,7 @@ class Workflows:
 
     def __init__(self, parts: WorkflowParts) -> None:
         self.parts = parts
-        self.watching = Watching(parts.runs, parts.active, parts.answers, parts.calls, self._taken_up)
+        self.watching = Watching(parts, self._taken_up)
 
     def wait_for_ends(self) -> None:
         """Have calls wait for the ends of their runs, however long: this process ends with the call."""

@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from loci.core.errors import NotFound
 from loci.core.identity import Owner, asked_by
 from loci.core.json import Json, JsonObject
-from loci.tools.waiting_calls import WaitingCalls
-from loci.workflows.active import ActiveRuns
-from loci.workflows.answers import Answers
 from loci.workflows.plan import Task
 from loci.workflows.references import previewed
 from loci.workflows.run import SETTLED, Checkpoint, Run
-from loci.workflows.runs import Runs, stored
+from loci.workflows.runs import stored
+
+if TYPE_CHECKING:
+    from loci.workflows.parts import WorkflowParts
 
 CODE: Final = "code_execution"
 """Stands where the tool of a task would be, if it is code."""
@@ -23,18 +23,11 @@ MOST_TOOLS: Final = 4
 class Watching:
     """Reads runs. It changes none, but has one that nothing moves on any more taken up."""
 
-    def __init__(
-        self,
-        runs: Runs,
-        active: ActiveRuns,
-        answers: Answers,
-        calls: Callable[[], WaitingCalls],
-        take_up: Callable[[Owner, str, Run], object],
-    ) -> None:
-        self._runs = runs
-        self._active = active
-        self._answers = answers
-        self._calls = calls
+    def __init__(self, parts: "WorkflowParts", take_up: Callable[[Owner, str, Run], object]) -> None:
+        self._runs = parts.runs
+        self._active = parts.active
+        self._answers = parts.answers
+        self._calls = parts.calls
         self._take_up = take_up
 
     def all(self, owner: Owner) -> list[JsonObject]:
