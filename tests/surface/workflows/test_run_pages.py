@@ -132,10 +132,10 @@ async def test_who_comes_second_learns_how_it_was_answered(flow: Flow, me: Perso
     await flow.run(*PLAN)
     asked = me.question()
     assert me.decide(asked, approved=False, note="not today").status == 200
+    [decision] = me.ended(asked["workflow_id"])["decisions"]
     second = me.get(asked["link"])
     assert b"answered already" in second.body
     assert b"It was aborted" in second.body
-    [decision] = me.ended(asked["workflow_id"])["decisions"]
     assert (decision["what"], decision["reason"]) == ("reject deploy", "not today")
     assert "deploy" not in [name for name, _ in flow.begun()]
 
