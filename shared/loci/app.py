@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from loci.code.parts import CodeAdapters
     from loci.core.finding import Finding
     from loci.documents.api import Documents
-    from loci.events.api import EventLog, Events
+    from loci.events.api import Events
+    from loci.events.event import EventLog
     from loci.files.api import Files
     from loci.files.parts import FileAdapters
     from loci.mcp.module import Module

@@ -14,7 +14,8 @@ from loci.adapters.local.event_log import FolderEventLog
 from loci.core.identity import Owner
 from loci.core.layout import EVENTS
 from loci.core.stores import RecordStore
-from loci.events.api import START, Event, EventLog, Events, Place
+from loci.events.api import Events
+from loci.events.event import START, Event, EventLog, Place
 from tests.contract.stores import ANN, BOB, Clock, at_once
 from tests.support.polling import until
 

@@ -1,42 +1,27 @@
-"""Events: the one door. What happens is told here, kept in a log, and followed here."""
+"""Events: the one door. What happens is told here, and followed here."""
 
-import asyncio
-import re
 import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Generator
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final
 
 from loci.core.background import Background
 from loci.core.calls import Called
-from loci.core.errors import LociError, Refused, Unavailable
+from loci.core.errors import LociError, Refused
 from loci.core.events import EVENT_KINDS, EventKind
 from loci.core.identity import Owner
-from loci.core.json import Json, JsonObject
-from loci.core.secrets_in_text import STARS, fit_to_show, has_secret
+from loci.core.json import JsonObject
+from loci.core.secrets_in_text import fit_to_show
+from loci.events.event import MISSED, START, Event, EventLog, Place, Read, argument_sizes
+from loci.events.streams import Streams
 
 if TYPE_CHECKING:
     from loci.events.notices import Notices
 
-
-MISSED: Final = "missed"
-"""The kind of the event that says that others are missing. No filter leaves it out."""
-_ID: Final = re.compile(r"(\d{1,16})\.(\d{1,9})", re.ASCII)
-MOST: Final = 20
-_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,31}", re.ASCII)
-_SECRET_NAME: Final = re.compile(
-    r"pass|secret|token|key|auth|credential|cookie|signature|bearer|\bpin\b|\botp\b", re.IGNORECASE
-)
-MOST_OPEN: Final = 32
-"""Streams of an owner."""
-MOST_IN_ALL: Final = 500
-TOO_MANY: Final = "TOO_MANY_STREAMS"
 PATIENCE: Final = 2.0
 """Seconds in which the last events are written when a process ends, or may stand still."""
 NOTICE_PATIENCE: Final = 3.0
@@ -45,178 +30,6 @@ MOST_SHOWN: Final = 1000
 """Of those that have happened before."""
 MOST_WAITING: Final = 2000
 """Events of an owner that are not written yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that has happened."""
-
-    kind: str
-    at: float
-    fields: JsonObject
-
-    def as_json(self) -> JsonObject:
-        """The event as clients read it."""
-        return {"kind": self.kind, "at": iso_time(self.at), **self.fields}
-
-    def stored(self) -> dict[str, Any]:
-        """The event as a log keeps it."""
-        return {"kind": self.kind, "at": self.at, "fields": self.fields}
-
-    @staticmethod
-    def of(stored: object) -> "Event | None":
-        """The event that a log has kept; None if it is none."""
-        match stored:
-            case {"kind": str(kind), "at": float() | int() as at, "fields": dict()}:
-                return Event(kind, float(at), cast("dict[str, Any]", stored)["fields"])
-            case _:
-                return None
-
-
-def iso_time(at: float) -> str:
-    """The time as clients read it."""
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
-    """A place in the log: up to it, a reader has read. Two numbers that only the log understands."""
-
-    part: int
-    at: int
-
-    @property
-    def id(self) -> str:
-        """The place as the `id` of server-sent events."""
-        return f"{self.part}.{self.at}"
-
-    @staticmethod
-    def of(id: str) -> "Place | None":
-        """The place with this id; None if it is no id of an event."""
-        found = _ID.fullmatch(id)
-        return Place(int(found[1]), int(found[2])) if found else None
-
-
-START: Final = Place(0, 0)
-"""Before everything that is kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """The next events of a log, each with its place."""
-
-    events: Sequence[tuple[Place, Event]]
-    place: Place
-    """Where to go on."""
-    has_gap: bool = False
-    """True: before them, events are missing that the log does not keep any more, or it is another log."""
-    is_more: bool = False
-
-
-class EventLog(Protocol):
-    """The events of each owner, which all processes write and read. Raises `LociError` if the store fails."""
-
-    def append(self, owner: Owner, events: Sequence[Event]) -> None:
-        """Write the events. A log may leave out calls that nobody follows."""
-        ...
-
-    def end(self, owner: Owner) -> Place:
-        """The place where a reader begins who wants only what comes."""
-        ...
-
-    def after(self, owner: Owner, place: Place) -> Read:
-        """Return the next events behind the place, or behind a gap if the place is not kept any more."""
-        ...
-
-
-def argument_sizes(arguments: Mapping[str, object]) -> JsonObject:
-    """The size of each argument by its name. That of a secret is blank, and so is a name that may be a text."""
-    shown: dict[str, Json] = {}
-    for name, value in arguments.items():
-        if len(shown) >= MOST:
-            shown["…"] = f"{len(arguments) - MOST} more"
-            break
-        is_plain = _PLAIN_NAME.fullmatch(name) is not None and not has_secret(name)
-        shown[name if is_plain else STARS] = _size(value) if is_plain and not _SECRET_NAME.search(name) else STARS
-    return shown
-
-
-def _size(value: object) -> str:
-    match value:
-        case str():
-            return f"{len(value)} characters"
-        case list():
-            return f"{len(cast('list[object]', value))} items"
-        case dict():
-            return f"{len(cast('dict[str, object]', value))} fields"
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case _:
-            return "null"
-
-
-class Waker:
-    """Wakes one stream that waits."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._woken = asyncio.Event()
-
-    async def wait(self, seconds: float) -> None:
-        """Wait to be woken, at most so long. A stream that was woken meanwhile does not wait."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._woken.wait(), seconds)
-        self._woken.clear()
-
-    def wake(self) -> None:
-        """Wake the stream, from any thread."""
-        with suppress(RuntimeError):  # its loop is closed
-            self._loop.call_soon_threadsafe(self._woken.set)
-
-
-class Streams:
-    """Knows the streams of each owner."""
-
-    def __init__(self) -> None:
-        self.is_over = False
-        """True: the server stops."""
-        self._turn = threading.Lock()
-        self._open: dict[Owner, set[Waker]] = {}
-
-    @contextmanager
-    def opened(self, owner: Owner) -> Generator[Waker]:
-        """A stream of the owner's, until the end of the block. Raises `Unavailable` if there are too many."""
-        waker = Waker()
-        with self._turn:
-            count, in_all = len(self._open.get(owner, ())), sum(map(len, self._open.values()))
-            if count >= MOST_OPEN:
-                raise Unavailable(f"{count} streams of yours are open, which is the most", "Close one", code=TOO_MANY)
-            if in_all >= MOST_IN_ALL:
-                what = f"{in_all} streams of events are open, which is the most"
-                raise Unavailable(what, "Ask again later", code=TOO_MANY)
-            self._open.setdefault(owner, set()).add(waker)
-        try:
-            yield waker
-        finally:
-            with self._turn:
-                self._open[owner].discard(waker)
-                if not self._open[owner]:
-                    del self._open[owner]
-
-    def wake(self, owner: Owner) -> None:
-        """Wake the owner's streams: the log has grown."""
-        with self._turn:
-            wakers = [*self._open.get(owner, ())]
-        for one in wakers:
-            one.wake()
-
-    def end(self) -> None:
-        """Have all streams end."""
-        self.is_over = True
-        for owner in [*self._open]:
-            self.wake(owner)
 
 
 class Events:

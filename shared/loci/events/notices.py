@@ -21,7 +21,7 @@ from loci.core.lazy import Lazy
 from loci.core.secrets_in_text import fit_to_show
 from loci.core.stores import RecordStore
 from loci.core.telemetry import Telemetry
-from loci.events.api import iso_time
+from loci.events.event import iso_time
 
 LONGEST_TITLE: Final = 100
 PAGE: Final = "/ui/runs"

@@ -17,7 +17,7 @@ from loci.core.ids import content_id, random_id
 from loci.core.json import Json, JsonObject, string
 from loci.core.signing import Seal
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
-from loci.events.api import argument_sizes
+from loci.events.event import argument_sizes
 from loci.tools.call_log import CallLog
 
 KIND: Final = "approval"

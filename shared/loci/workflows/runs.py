@@ -8,7 +8,7 @@ from loci.core.events import EventKind, Tell, untold
 from loci.core.identity import Owner, asked_by
 from loci.core.json import Json, JsonObject, media_in, string
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
-from loci.events.api import argument_sizes
+from loci.events.event import argument_sizes
 from loci.workflows.plan import Task
 from loci.workflows.run import ENDED, SETTLED, Checkpoint, Lease, Run, TaskState, weighs
 from loci.workflows.values import Given, WithMedia, storable

@@ -4,7 +4,7 @@ import json
 
 from loci.core.json import JsonObject
 from loci.core.secrets_in_text import LONGEST_SHOWN, fit_to_show
-from loci.events.api import MOST, argument_sizes
+from loci.events.event import MOST, argument_sizes
 from tests.support.each import each
 
 SECRETS = (

@@ -10,7 +10,8 @@ from loci.adapters.local.event_log import FolderEventLog
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.events import api as api_module
-from loci.events.api import START, Event, Events
+from loci.events.api import Events
+from loci.events.event import START, Event
 from tests.support.polling import until
 
 ANN, BOB = Owner("acme", "ann"), Owner("acme", "bob")

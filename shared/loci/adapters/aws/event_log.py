@@ -9,7 +9,7 @@ from typing import Final
 from loci.core.identity import Owner
 from loci.core.layout import EVENTS
 from loci.core.stores import Record, RecordStore
-from loci.events.api import START, Event, Place, Read
+from loci.events.event import START, Event, Place, Read
 
 KEPT_SECONDS: Final = 3600.0
 SETTLED_SECONDS: Final = 2.0

@@ -14,7 +14,7 @@ from loci.core.errors import Unavailable
 from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
 from loci.core.whole_files import PRIVATE, open_lock
-from loci.events.api import START, Event, Place, Read
+from loci.events.event import START, Event, Place, Read
 
 FILE_BYTES: Final = 2 << 20
 """A file that is larger is the last one but one: the one before it is removed."""

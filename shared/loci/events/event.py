@@ -1,0 +1,130 @@
+"""An event, its place in the log of its owner, and the log itself."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, Protocol, cast
+
+from loci.core.identity import Owner
+from loci.core.json import Json, JsonObject
+from loci.core.secrets_in_text import STARS, has_secret
+
+MISSED: Final = "missed"
+"""The kind of the event that says that others are missing. No filter leaves it out."""
+_ID: Final = re.compile(r"(\d{1,16})\.(\d{1,9})", re.ASCII)
+MOST: Final = 20
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,31}", re.ASCII)
+_SECRET_NAME: Final = re.compile(
+    r"pass|secret|token|key|auth|credential|cookie|signature|bearer|\bpin\b|\botp\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that has happened."""
+
+    kind: str
+    at: float
+    fields: JsonObject
+
+    def as_json(self) -> JsonObject:
+        """The event as clients read it."""
+        return {"kind": self.kind, "at": iso_time(self.at), **self.fields}
+
+    def stored(self) -> dict[str, Any]:
+        """The event as a log keeps it."""
+        return {"kind": self.kind, "at": self.at, "fields": self.fields}
+
+    @staticmethod
+    def of(stored: object) -> "Event | None":
+        """The event that a log has kept; None if it is none."""
+        match stored:
+            case {"kind": str(kind), "at": float() | int() as at, "fields": dict()}:
+                return Event(kind, float(at), cast("dict[str, Any]", stored)["fields"])
+            case _:
+                return None
+
+
+def iso_time(at: float) -> str:
+    """The time as clients read it."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A place in the log: up to it, a reader has read. Two numbers that only the log understands."""
+
+    part: int
+    at: int
+
+    @property
+    def id(self) -> str:
+        """The place as the `id` of server-sent events."""
+        return f"{self.part}.{self.at}"
+
+    @staticmethod
+    def of(id: str) -> "Place | None":
+        """The place with this id; None if it is no id of an event."""
+        found = _ID.fullmatch(id)
+        return Place(int(found[1]), int(found[2])) if found else None
+
+
+START: Final = Place(0, 0)
+"""Before everything that is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The next events of a log, each with its place."""
+
+    events: Sequence[tuple[Place, Event]]
+    place: Place
+    """Where to go on."""
+    has_gap: bool = False
+    """True: before them, events are missing that the log does not keep any more, or it is another log."""
+    is_more: bool = False
+
+
+class EventLog(Protocol):
+    """The events of each owner, which all processes write and read. Raises `LociError` if the store fails."""
+
+    def append(self, owner: Owner, events: Sequence[Event]) -> None:
+        """Write the events. A log may leave out calls that nobody follows."""
+        ...
+
+    def end(self, owner: Owner) -> Place:
+        """The place where a reader begins who wants only what comes."""
+        ...
+
+    def after(self, owner: Owner, place: Place) -> Read:
+        """Return the next events behind the place, or behind a gap if the place is not kept any more."""
+        ...
+
+
+def argument_sizes(arguments: Mapping[str, object]) -> JsonObject:
+    """The size of each argument by its name. That of a secret is blank, and so is a name that may be a text."""
+    shown: dict[str, Json] = {}
+    for name, value in arguments.items():
+        if len(shown) >= MOST:
+            shown["…"] = f"{len(arguments) - MOST} more"
+            break
+        is_plain = _PLAIN_NAME.fullmatch(name) is not None and not has_secret(name)
+        shown[name if is_plain else STARS] = _size(value) if is_plain and not _SECRET_NAME.search(name) else STARS
+    return shown
+
+
+def _size(value: object) -> str:
+    match value:
+        case str():
+            return f"{len(value)} characters"
+        case list():
+            return f"{len(cast('list[object]', value))} items"
+        case dict():
+            return f"{len(cast('dict[str, object]', value))} fields"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case _:
+            return "null"
