@@ -152,18 +152,6 @@ async def test_a_key_that_is_revoked_ends_all_that_came_from_it(deployed: Deploy
 
 
 @through_each_door
-async def test_a_known_client_of_the_web_comes_in_again_without_a_question(deployed: Deployed) -> None:
-    program = deployed.program()
-    program.redirect = "https://client.test/callback"
-    async with program.connected():
-        pass
-    program.kept.tokens = None
-    async with program.connected():
-        pass
-    assert len(program.person.pages) == 1
-
-
-@through_each_door
 async def test_a_program_on_the_persons_machine_is_asked_for_each_time(deployed: Deployed) -> None:
     program = deployed.program()
     for _ in range(2):
