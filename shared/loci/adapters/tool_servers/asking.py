@@ -109,15 +109,15 @@ def _slow_start(server: ToolServer) -> str:
 
 def late(server: ToolServer, asking: Asking) -> ToolServerError:
     """The time is over."""
-    seconds = asking.seconds
+    seconds = round(asking.seconds, 2)  # a little of it goes before it is asked
     match asking.stage:
         case "connecting":
-            what, resolution = f"is not connected after {seconds:.3g} s", f"Nothing was asked. {_slow_start(server)}"
+            what, resolution = f"is not connected after {seconds:g} s", f"Nothing was asked. {_slow_start(server)}"
         case "waiting":
-            what = f"is busy with other calls, and had no time for this one in {seconds:.3g} s"
+            what = f"is busy with other calls, and had no time for this one in {seconds:g} s"
             resolution = "The call was not made. Try again in a moment"
         case "asked":
-            what = f"gave no answer in {seconds:.3g} s. It was told that nobody waits any more"
+            what = f"gave no answer in {seconds:g} s. It was told that nobody waits any more"
             first = "Look first if the call has done something, then try" if asking.is_call else "Try"
             resolution = f"{first} again with more time"
     return ToolServerError(f"The tool server {server.name} {what}", resolution)
