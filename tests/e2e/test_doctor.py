@@ -77,7 +77,7 @@ def test_settings_are_shown_with_their_sources(empty: Patient) -> None:
     old = 'port = 9000\nhost = "::1"\noidc_issuer = "https://old.example.com"'
     (empty.data / "config.toml").write_text(old)
     issuer = "https://id.example.com"
-    lines = empty.run("--data", str(empty.data), LOCI_HOST="localhost", LOCI_OAUTH=issuer).stdout.splitlines()
+    lines = empty.run("--data", str(empty.data), LOCI_HOST="localhost", LOCI_OIDC_ISSUER=issuer).stdout.splitlines()
     assert [line.split(maxsplit=2)[2] for line in lines if line.startswith("ok       setting ")] == [
         f"port = 9000 ({empty.data / 'config.toml'})",
         "host = localhost (LOCI_HOST)",
@@ -85,7 +85,7 @@ def test_settings_are_shown_with_their_sources(empty: Patient) -> None:
         f"models = {empty.models} (LOCI_MODELS)",
         "pull_models = False (LOCI_PULL_MODELS)",
         f"runner = {empty.notes.parent / 'runner'} (LOCI_RUNNER)",
-        f"oidc_issuer = {issuer} (LOCI_OAUTH)",
+        f"oidc_issuer = {issuer} (LOCI_OIDC_ISSUER)",
     ]
 
 
