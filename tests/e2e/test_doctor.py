@@ -81,11 +81,11 @@ def test_settings_are_shown_with_their_sources(empty: Patient) -> None:
     assert [line.split(maxsplit=2)[2] for line in lines if line.startswith("ok       setting ")] == [
         f"port = 9000 ({empty.data / 'config.toml'})",
         "host = localhost (LOCI_HOST)",
+        f"oidc_issuer = {issuer} (LOCI_OIDC_ISSUER)",
         f"data = {empty.data} (the command line)",
         f"models = {empty.models} (LOCI_MODELS)",
         "pull_models = False (LOCI_PULL_MODELS)",
         f"runner = {empty.notes.parent / 'runner'} (LOCI_RUNNER)",
-        f"oidc_issuer = {issuer} (LOCI_OIDC_ISSUER)",
     ]
 
 
