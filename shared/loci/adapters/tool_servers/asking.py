@@ -109,7 +109,7 @@ def _slow_start(server: ToolServer) -> str:
 
 def late(server: ToolServer, asking: Asking) -> ToolServerError:
     """The time is over."""
-    seconds = round(asking.seconds, 2)  # a little of it goes before it is asked
+    seconds = max(0.1, round(asking.seconds, 1))  # a little of it goes before it is asked
     match asking.stage:
         case "connecting":
             what, resolution = f"is not connected after {seconds:g} s", f"Nothing was asked. {_slow_start(server)}"
