@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from loci.compose import build_answering
+from loci.runtimes.aws import build_answering
 
 answering = build_answering()
 

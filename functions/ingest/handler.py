@@ -9,7 +9,7 @@ from aws_lambda_powertools.utilities.batch import (
 )
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
-from loci.compose import build_upload_queue
+from loci.runtimes.aws import build_upload_queue
 
 uploads = build_upload_queue()
 SECONDS = 300.0  # without a context, as in a test

@@ -11,7 +11,7 @@ steps = MachineSteps(app.workflows.parts)
 
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     done = steps.do(event, context.get_remaining_time_in_millis() / 1000 if context else None)
-    if tools := app.lazy_tools.made:
-        tools.finish_learning()  # this process may stop now
+    if app.made("tools"):
+        app.tools.finish_learning()  # this process may stop now
     app.finish()
     return done

@@ -1,24 +1,24 @@
-"""The product, assembled."""
+"""The product: its verticals, put together on the adapters of a runtime."""
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import nullcontext
 from contextvars import copy_context
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from loci.core.calls import Calls
+from loci.core.calls import Called, Calls
 from loci.core.deadline import within
+from loci.core.events import EventKind
 from loci.core.identity import Owner
-from loci.core.lazy import Lazy
+from loci.core.json import JsonObject
+from loci.core.lazy import part
 from loci.core.settings import Settings
 from loci.core.signing import Keyring
 from loci.core.stores import BlobStore, LocalLinks, RecordStore
 from loci.core.telemetry import Telemetry
 from loci.mcp.auth.api_keys import ApiKeys
-from loci.sandbox.supervisor.daemon_threads import in_thread
 from loci.scratchpad.api import Scratchpad
 
 if TYPE_CHECKING:
@@ -28,13 +28,16 @@ if TYPE_CHECKING:
     from loci.documents.api import Documents
     from loci.events.api import Events
     from loci.events.event import EventLog
+    from loci.events.notices import Messenger, Notices
     from loci.files.api import Files
     from loci.files.parts import FileAdapters
     from loci.mcp.module import Module
     from loci.search.adapters import SearchAdapters
+    from loci.search.inference import Embedder
     from loci.search.language_model import LanguageModel
     from loci.tools.api import Tools
     from loci.tools.parts import ToolAdapters
+    from loci.tools.waiting_calls import ApprovalLinks
     from loci.transfer.api import Transfer
     from loci.workflows.api import Workflows
     from loci.workflows.parts import WorkflowAdapters
@@ -45,132 +48,242 @@ SHARE = 0.8
 """Of the time until this process is killed. In the rest its parts kill what has not ended by itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Adapters:
-    """The ports on one runtime. What only some requests need is made when one of them comes."""
+class Runtime(Protocol):
+    """The adapters of one runtime. A method makes what only some requests need, when one of them comes."""
 
-    keyring: Keyring
-    records: RecordStore
-    event_log: "EventLog"
-    blobs: BlobStore
-    arriving: BlobStore
-    """Pieces of what another Loci sends. Those that are left by mistake are removed after some days."""
-    local_links: LocalLinks | None
-    read_public: Callable[[str], bytes]
-    """Returns what is at a public https address, if it is small. Strangers may name it."""
-    search: "Callable[[], SearchAdapters]"
-    """Documents and files share them."""
-    files: "Callable[[SearchAdapters], FileAdapters]"
-    code: "Callable[[], CodeAdapters]"
-    tools: "Callable[[], ToolAdapters]"
-    workflows: "Callable[[], WorkflowAdapters]"
+    @property
+    def keyring(self) -> Keyring: ...
+    @property
+    def records(self) -> RecordStore: ...
+    @property
+    def blobs(self) -> BlobStore: ...
+    @property
+    def arriving(self) -> BlobStore:
+        """Pieces of what another Loci sends. Those that are left by mistake are removed after some days."""
+        ...
+
+    @property
+    def local_links(self) -> LocalLinks | None: ...
+    @property
+    def event_log(self) -> "EventLog": ...
+    def read_public(self, url: str) -> bytes:
+        """Return what is at a public https address, if it is small. Strangers may name it."""
+        ...
+
+    def search(self) -> "SearchAdapters": ...
+    def files(self, search: "SearchAdapters") -> "FileAdapters": ...
+    def code(self) -> "CodeAdapters": ...
+    def tools(self) -> "ToolAdapters": ...
+    def workflows(self) -> "WorkflowAdapters": ...
+    def language_model(self) -> "LanguageModel | None": ...
+    def issuer_secret(self) -> str | None:
+        """Return the secret of Loci at the issuer where people sign in. It may be changed at any time."""
+        ...
+
+    def messengers(self) -> "list[Messenger]":
+        """Return what takes notices to those whom the setting `notify` names."""
+        ...
+
+    def check_database(self) -> str | None:
+        """Describe the database; None if there is none. An error says what is wrong with it."""
+        ...
 
 
-@dataclass(frozen=True, slots=True)
 class App:
     """Everything that MCP, the command line and the pages may call.
 
-    A cold start answers one request: a vertical is made at the first request that needs it.
+    A cold start answers one request: a vertical is loaded and made at the first request that needs it.
     """
 
-    settings: Settings
-    telemetry: Telemetry
-    calls: Calls
-    keyring: Keyring
-    records: RecordStore
-    blobs: BlobStore
-    arriving: BlobStore
-    local_links: LocalLinks | None
-    read_public: Callable[[str], bytes]
-    issuer_secret: Callable[[], str | None]
-    scratchpad: Scratchpad
-    api_keys: ApiKeys
-    lazy_events: "Lazy[Events]"
-    lazy_language_model: "Lazy[LanguageModel | None]"
-    lazy_documents: "Lazy[Documents]"
-    lazy_files: "Lazy[Files]"
-    lazy_code: "Lazy[Code]"
-    lazy_tools: "Lazy[Tools]"
-    lazy_workflows: "Lazy[Workflows]"
-    lazy_transfer: "Lazy[Transfer]"
-    list_modules: "Callable[[App], Sequence[Module]]"
-    run_examination: "Callable[[App, Owner, bool], Iterable[Finding]]"
+    def __init__(self, settings: Settings, runtime: Runtime) -> None:
+        self.settings = settings
+        self.runtime = runtime
+        self.keyring = runtime.keyring
+        self.records = runtime.records
+        self.blobs = runtime.blobs
+        self.arriving = runtime.arriving
+        self.local_links = runtime.local_links
+        self.read_public = runtime.read_public
+        self.issuer_secret = runtime.issuer_secret
+        self.telemetry = Telemetry(settings.log_level)
+        self.calls = Calls(self.telemetry, self._count)
+        self.scratchpad = Scratchpad(self.records, self.blobs, time.time)
+        self.api_keys = ApiKeys(self.records, time.time)
 
-    @property
-    def events(self) -> "Events":
-        """Events: told to those who follow them."""
-        return self.lazy_events.get()
-
-    @property
+    @part
     def documents(self) -> "Documents":
         """Documents: searched, linked, written."""
-        return self.lazy_documents.get()
+        from loci.documents.api import Documents
+        from loci.documents.parts import document_parts
 
-    @property
+        stores = self.settings, self.records, self.blobs
+        return Documents(document_parts(*stores, self.search_adapters, self.language_model, self.tell))
+
+    @part
     def files(self) -> "Files":
         """Files: added, read, searched."""
-        return self.lazy_files.get()
+        from loci.files.api import Files
+        from loci.files.parts import FileParts
 
-    @property
+        adapters = self.runtime.files(self.search_adapters)
+        stores = self.settings, self.records, self.blobs
+        return Files(FileParts(*stores, adapters, self.language_model, self.tell))
+
+    @part
     def code(self) -> "Code":
         """Callers' code, behind a wall."""
-        return self.lazy_code.get()
+        from loci.code.api import Code
+        from loci.code.parts import code_parts
 
-    @property
+        adapters = self.runtime.code()
+        verticals = (lambda: self.files), (lambda: self.tools), (lambda: self.documents)
+        return Code(code_parts(self.settings, self.records, self.scratchpad, self.telemetry, adapters, *verticals))
+
+    @part
     def tools(self) -> "Tools":
         """Tool servers, and the calls of their tools."""
-        return self.lazy_tools.get()
+        from loci.mcp.module import tool_families
+        from loci.mcp.tool_catalog import OwnTools
+        from loci.tools.api import Tools
+        from loci.tools.parts import ToolParts
 
-    @property
+        def embedder() -> "Embedder":
+            return self.search_adapters.embedder
+
+        own, adapters = OwnTools(lambda: tool_families(self)), self.runtime.tools()
+        links = self.approval_links
+        return Tools(ToolParts(self.settings, self.records, embedder, adapters, own, self.calls, links, self.tell))
+
+    @part
     def workflows(self) -> "Workflows":
         """Plans of tasks, which run, wait for decisions and survive."""
-        return self.lazy_workflows.get()
+        from loci.workflows.api import Workflows
+        from loci.workflows.parts import WorkflowParts
 
-    def examined(self, owner: Owner, *, whole: bool) -> "Iterable[Finding]":
-        """The findings of `loci doctor`: all of them, or only those that concern this owner."""
-        return self.run_examination(self, owner, whole)
+        stores = self.settings, self.records, self.scratchpad
+        steps = (lambda: self.tools), (lambda: self.code)
+        adapters, links = self.runtime.workflows(), self.approval_links
+        return Workflows(WorkflowParts(*stores, *steps, adapters, links, lambda: self.language_model, self.tell))
 
-    @property
+    @part
     def transfer(self) -> "Transfer":
         """All that an owner has, to be moved elsewhere and back."""
-        return self.lazy_transfer.get()
+        from loci.transfer.api import Transfer
+        from loci.transfer.documents import DeletedKind, DocumentKind
+        from loci.transfer.files import FileKind
+        from loci.transfer.kinds import ResultKind
+        from loci.transfer.runs import RunKind
+        from loci.transfer.tools import CapabilityKind, ServerKind
+
+        return Transfer(
+            [
+                DocumentKind(self.records, self.blobs, lambda: self.documents),
+                DeletedKind(self.records, self.blobs, lambda: self.documents),
+                FileKind(lambda: self.files, self.settings.file_mb << 20),
+                CapabilityKind(lambda: self.tools),
+                ServerKind(lambda: self.tools),
+                RunKind(lambda: self.workflows),
+                ResultKind(self.scratchpad),
+            ]
+        )
+
+    @part
+    def events(self) -> "Events":
+        """Events: told to those who follow them."""
+        from loci.events.api import Events
+
+        return Events(self.runtime.event_log, notices=self._notices())
+
+    def tell(self, owner: Owner, kind: EventKind, fields: JsonObject) -> None:
+        """Tell what has happened to those who follow it."""
+        self.events.tell(owner, kind, fields)
+
+    @part
+    def search_adapters(self) -> "SearchAdapters":
+        """The index and the models, which documents and files share."""
+        return self.runtime.search()
+
+    @part
+    def language_model(self) -> "LanguageModel | None":
+        """The language model; None if the operator names none."""
+        return self.runtime.language_model()
+
+    @part
+    def approval_links(self) -> "ApprovalLinks":
+        """The links to the pages on which people approve calls and plans."""
+        from loci.tools.waiting_calls import PURPOSE, ApprovalLinks
+
+        def lacks_pin() -> bool:
+            from loci.mcp.auth.pins import pins_of
+
+            return not pins_of(self.settings, self.records).is_set
+
+        is_here = self.settings.mode == "embedded"
+        return ApprovalLinks(self.keyring.seal(PURPOSE), self.settings.base_url, lacks_pin, has_terminal=is_here)
 
     @property
     def modules(self) -> "Sequence[Module]":
         """Each vertical, as the server offers it."""
-        return self.list_modules(self)
+        from loci.registry import modules
+
+        return modules(self)
+
+    def examined(self, owner: Owner, *, whole: bool) -> "Iterable[Finding]":
+        """The findings of `loci doctor`: all of them, or only those that concern this owner."""
+        from loci.registry import examination
+
+        return examination(self, owner, whole)
+
+    def made(self, name: str) -> bool:
+        """True if this part was needed before."""
+        return name in self.__dict__
 
     def end_streams(self) -> None:
         """End the answers that would not end by themselves: the server stops."""
-        if events := self.lazy_events.made:
-            events.streams.end()
+        if self.made("events"):
+            self.events.streams.end()
 
     def finish(self) -> None:
-        """Write what waits to be told: on Lambda this process stands still after its answer."""
-        if events := self.lazy_events.made:
-            events.finish()
+        """Write what waits to be told or learned: on Lambda this process stands still after its answer."""
+        if self.made("events"):
+            self.events.finish()
 
     def close(self, seconds: float | None = None) -> None:
         """End what runs: the server stops. All parts together have one deadline; then those that still end are named.
 
-        `seconds`: until this process is killed. Whatever it has started ends with it.
+        `seconds`: until this process is killed. What it has started ends with it.
         """
         with nullcontext() if seconds is None else within(seconds * SHARE):
             self._close(CLOSE_SECONDS if seconds is None else seconds)
 
     def _close(self, seconds: float) -> None:
+        from loci.sandbox.supervisor.daemon_threads import in_thread
+
         until, ending = time.monotonic() + seconds, dict["Future[None]", str]()
-        for parts in (
-            {"workflows": self.lazy_workflows.made},  # their tasks use the others
-            {
-                "code": self.lazy_code.made,
-                "files": self.lazy_files.made,
-                "tools": self.lazy_tools.made,
-                "the language model": self.lazy_language_model.made,
-            },
-            {"events": self.lazy_events.made},  # the others' ends are events, too
-        ):
+        # The tasks of workflows use the others, and the others' ends are events, too.
+        for together in (("workflows",), ("code", "files", "tools", "language_model"), ("events",)):
+            parts = {name: self.__dict__.get(name) for name in together}
             ending |= {in_thread(copy_context().run, one.close): name for name, one in parts.items() if one}
             wait(ending, max(0.0, until - time.monotonic()))
         if late := [name for future, name in ending.items() if not future.done()]:
-            print(f"Not ended after {seconds:g} s, and killed: {', '.join(late)}", file=sys.stderr, flush=True)
+            names = ", ".join(late).replace("language_model", "the language model")
+            print(f"Not ended after {seconds:g} s, and killed: {names}", file=sys.stderr, flush=True)
+
+    def _count(self, called: Called) -> None:
+        if self.made("tools"):  # no call of another tool waits until these are loaded
+            self.tools.count(called)
+        self.events.called(called)
+
+    def _notices(self) -> "Notices | None":
+        """The notices that people get elsewhere than on the pages; None if the operator names no such place."""
+        settings = self.settings
+        if not settings.notify and not settings.aws.notify_from:
+            return None
+        from loci.events.notices import Notices
+
+        is_local = settings.mode == "embedded"
+        url = settings.base_url if is_local else settings.public_url
+        notices = Notices(self.runtime.messengers, url, self.records, self.telemetry)
+        if url and not is_local:  # the function that moves workflows on is made before the address of the API
+            notices.note_pages()
+        return notices

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx2
@@ -26,6 +26,7 @@ from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
 from tests.support.oauth_client import CALLBACK, Program, ThroughDoor
 from tests.support.oauth_person import Person
 from tests.support.serving import clean_environment
+from tests.support.with_parts import with_parts, with_settings
 from tests.surface.results import error_of
 
 pytestmark = pytest.mark.anyio
@@ -194,11 +195,11 @@ def known(deployed: Deployed, folder: Path) -> Generator[tuple[Deployed, ClientH
     """A deployment that is asked by a client of the web, which a document describes."""
     with client_host(folder) as host:
         host.describes(redirect_uris=[CALLBACK])
-        app = replace(deployed.app, read_public=host.read)
+        app = with_parts(deployed.app, read_public=host.read)
         if deployed.transport is None:
             port = free_port()
-            settings = app.settings.model_copy(update={"public_url": f"http://127.0.0.1:{port}"})
-            with uvicorn_door(asgi(replace(app, settings=settings), on_loopback=True), port) as door:
+            here = with_settings(app, public_url=f"http://127.0.0.1:{port}")
+            with uvicorn_door(asgi(here, on_loopback=True), port) as door:
                 yield Deployed(app, f"http://127.0.0.1:{door.port}", None), host
         else:
             with lambda_doors(asgi(app)) as (rest, _):
@@ -234,6 +235,7 @@ import os, sys
 sys.path.insert(0, "functions/gateway")
 from handler import lambda_handler
 from tests.attack.wire import legacy
+from tests.support.with_parts import with_parts, with_settings
 from tests.support.api_events import Request, event
 ask = legacy(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}', os.environ["KEY"])
 answer = lambda_handler(event(Request("POST", "/mcp", ask.headers, ask.body, "192.0.2.1", 443), "v1"), None)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import loci.compose
+import loci.runtimes.aws
 from loci.tools.answering import Answering
 from loci.tools.configuration import Entry
 from tests.support.functions import loaded
@@ -38,8 +38,8 @@ def connecting(*, only_public: bool, api: InvokeApi | None = None) -> Generator[
         with pytest.MonkeyPatch.context() as starting:
             for name, value in settings.items():
                 starting.setenv(f"LOCI_{name.upper()}", value)
-            builder = partial(loci.compose.build_answering, only_public=only_public)
-            starting.setattr(loci.compose, "build_answering", builder)
+            builder = partial(loci.runtimes.aws.build_answering, only_public=only_public)
+            starting.setattr(loci.runtimes.aws, "build_answering", builder)
             function = loaded(Path("connect"))
         api.functions[CONNECT] = function.lambda_handler
         yield Connecting(api, function.answering)

@@ -4,7 +4,6 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from loci.mcp.http.gatekeeper import ENDED_SESSION, SESSION_SECONDS, Sessions
 from loci.mcp.http.refusal import Refusal
 from tests.attack.doors import LambdaDoor, lambda_doors
 from tests.attack.wire import begun, legacy, rpc
+from tests.support.with_parts import with_parts
 from tests.surface.conftest import Connect
 
 
@@ -55,7 +55,7 @@ class Watched:
 def watched(tmp_path: Path) -> Iterator[tuple[App, Watched, LambdaDoor]]:
     app = build_app(load_settings({"data": tmp_path, "log_level": "ERROR", "auth": "required"}))
     records: Any = Watched(app.records)
-    app = replace(app, records=records, api_keys=ApiKeys(records, lambda: 0.0))
+    app = with_parts(app, records=records, api_keys=ApiKeys(records, lambda: 0.0))
     with lambda_doors(asgi(app)) as (door, _):
         yield app, records, door
 

@@ -12,10 +12,11 @@ from mcp import Client
 
 from loci.adapters.local.reserve import SIZE
 from loci.app import App
-from loci.compose import build_app, keep_room
+from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
+from loci.runtimes.local import keep_room
 from tests.support.polling import until
 from tests.support.processes import descendants
 from tests.support.serving import loci

@@ -9,13 +9,13 @@ from mcp import Client
 from loci.app import App
 from loci.compose import build_app
 from loci.core.settings import load_settings
-from loci.documents.module import INSTRUCTIONS as DOCUMENTS
-from loci.files.module import INSTRUCTIONS as FILES
 from loci.mcp.module import tool_families
 from loci.mcp.server import ERRORS, KEPT, build_server
 from loci.mcp.tool import OWN_TOOLS, SURFACES, WIRE, Surface, loci_tool
 from loci.mcp.tool_catalog import ToolCatalog, family_of
-from loci.tools.module import INSTRUCTIONS as TOOLS
+from loci.registry import ABOUT_DOCUMENTS as DOCUMENTS
+from loci.registry import ABOUT_FILES as FILES
+from loci.registry import ABOUT_TOOLS as TOOLS
 from tests.support.each import each
 from tests.surface.conftest import Connect, on_both
 

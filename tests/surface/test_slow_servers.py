@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference, LambdaR
 from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL
-from loci.core.lazy import Lazy
 from loci.core.settings import load_settings
 from loci.documents.api import Documents
 from loci.documents.parts import document_parts
@@ -33,6 +31,7 @@ from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
 from tests.support.serving import call
 from tests.support.silent import silent_server
 from tests.support.small_models import small_models
+from tests.support.with_parts import with_parts
 
 __all__ = ["small_models"]
 SECONDS = 2.0
@@ -146,7 +145,7 @@ def searching(inference: InvokeApi, tmp_path: Path) -> App:
     for name in ("north", "south"):
         made.parts.library.add(LOCAL, f"{name}.md", f"# {name}\n\nThe ferry to the {name} island.\n".encode())
     function._known = None  # pyright: ignore[reportPrivateUsage] (as in a new environment)
-    return replace(app, lazy_documents=Lazy(lambda: made))
+    return with_parts(app, documents=made)
 
 
 def stages(result: Any) -> dict[str, tuple[bool, str]]:

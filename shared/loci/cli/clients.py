@@ -62,9 +62,10 @@ def _open_grants(stack: str | None, data: Path | None, config: Path | None) -> "
         return grants_of(open_app(data, config))
     if data or config:
         raise Refused("The clients of a stack are not in a data folder", "Give --stack, or --data and --config")
-    from loci.stacks import grants_of_stack
+    from loci.mcp.auth.grants import grants_of
+    from loci.runtimes.aws import app_of_stack
 
-    return grants_of_stack(stack)
+    return grants_of(app_of_stack(stack))
 
 
 def _view(grant: "Grant") -> dict[str, object]:

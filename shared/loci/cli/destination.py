@@ -88,9 +88,9 @@ def _open_tools(
         return OwnersTools(owner, tools, (stack, data, config))
     if data or config:
         raise Refused("The tool servers of a stack are not in a data folder", "Give --stack, or --data and --config")
-    from loci.stacks import tools_of_stack  # slow to load, and `--help` does not need it
+    from loci.runtimes.aws import app_of_stack  # slow to load, and `--help` does not need it
 
-    return OwnersTools(owner, tools_of_stack(stack), (stack, data, config))
+    return OwnersTools(owner, app_of_stack(stack, whole=True).tools, (stack, data, config))
 
 
 def endpoint_url(url: str) -> str:
@@ -126,7 +126,7 @@ def url_or_stack(url: str | None, stack: str | None) -> str | None:
         return url
     if url is not None:
         raise Refused("A stack has a URL of its own", "Give --stack, or the URL, not both")
-    from loci.stacks import endpoint_of_stack  # slow to load, and `--help` does not need it
+    from loci.runtimes.aws import endpoint_of_stack  # slow to load, and `--help` does not need it
 
     return endpoint_of_stack(stack)
 

@@ -72,13 +72,14 @@ def _stored(
     data: Path | None, config: Path | None, stack: str | None, deep: "Progress | None", *, fix: bool
 ) -> "Iterator[Finding]":
     # Slow to load, and `--help` needs none of it.
-    from loci.compose import build_app, check_database, count_signing_secrets, mend_all
+    from loci.compose import build_app, count_signing_secrets, mend_all
     from loci.doctor.examine import Openers, examine
+    from loci.runtimes.local import check_database
 
     openers = Openers(build_app, check_database, mend_all, count_signing_secrets)
     given: dict[str, object] = {"data": data}
     if stack is not None:
-        from loci.stacks import settings_of_stack
+        from loci.runtimes.aws import settings_of_stack
 
         given = settings_of_stack(stack).model_dump(exclude_unset=True)
     for one in examine(given, config, openers, fix=fix, deep=deep):

@@ -91,6 +91,6 @@ def _open_keys(stack: str | None, data: Path | None, config: Path | None) -> Api
         return open_app(data, config).api_keys
     if data or config:
         raise Refused("The keys of a stack are not in a data folder", "Give --stack, or --data and --config, not both")
-    from loci.stacks import keys_of_stack  # slow to load, and `--help` does not need it
+    from loci.runtimes.aws import app_of_stack  # slow to load, and `--help` does not need it
 
-    return keys_of_stack(stack)
+    return app_of_stack(stack).api_keys

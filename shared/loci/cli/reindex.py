@@ -59,7 +59,8 @@ def reindex(
         raise Refused("--all already means every owner", "Give --all, or --tenant and --subject, not both")
     named = None if every else named_owner(tenant, subject)
     settings = _settings(stack, data, config)
-    from loci.compose import build_index_rebuild, mend_database  # slow to load, and `--help` does not need it
+    from loci.compose import build_index_rebuild  # slow to load, and `--help` does not need it
+    from loci.runtimes.local import mend_database
 
     mended = mend_database(settings) if settings.mode == "embedded" else None
     if mended:
@@ -92,7 +93,7 @@ def _settings(stack: str | None, data: Path | None, config: Path | None) -> Sett
         raise Refused(
             "The documents of a stack are not in a data folder", "Give --stack, or --data and --config, not both"
         )
-    from loci.stacks import settings_of_stack  # slow to load, and `--help` does not need it
+    from loci.runtimes.aws import settings_of_stack  # slow to load, and `--help` does not need it
 
     return settings_of_stack(stack)
 

@@ -173,7 +173,7 @@ def _served(app: App, *, example: bool = False) -> contextlib.ExitStack:
 
 def _beside(app: App, *, example: bool) -> "list[Beside]":
     from loci.cli.background import Background, Following, Resuming
-    from loci.compose import keep_room
+    from loci.runtimes.local import keep_room
 
     keep_room(app.settings)
 

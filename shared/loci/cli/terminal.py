@@ -41,7 +41,8 @@ def open_app(
     """Assemble Loci from the command's settings. `check` may refuse them before anything is created."""
     settings = command_settings(data, config)
     check(settings)
-    from loci.compose import build_app, keep_room  # slow to load, and `--help` does not need it
+    from loci.compose import build_app  # slow to load, and `--help` does not need it
+    from loci.runtimes.local import keep_room
 
     app = build_app(settings)
     if settings.mode == "embedded":

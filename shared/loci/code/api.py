@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 from loci.code import packages, python, typescript
 from loci.code.answers import python_answer, python_under_way, typescript_under_way
@@ -128,10 +127,3 @@ class Code:
 
     def _typescript_job(self, caller: Caller, request: JsonObject) -> JsonObject:
         return self.parts.typescript.get().run(caller, TypeScriptRequest.from_json(request))
-
-
-class CodeHost(Protocol):
-    """The product, as the doors to code see it."""
-
-    @property
-    def code(self) -> Code: ...

@@ -9,7 +9,7 @@ from typing import Final
 from pydantic import SecretStr
 
 from loci.app import App
-from loci.code.module import machine_checks
+from loci.code.checks import check_machine
 from loci.core.errors import LociError
 from loci.core.finding import Finding, counted, first_names, run_check, run_checks
 from loci.core.identity import Owner
@@ -111,7 +111,7 @@ def _machine(settings: Settings) -> Iterator[Finding]:
     yield from run_check("disk", lambda: check_space(settings.data))
     yield from run_check("secret", lambda: check_secret(settings.data, len(settings.secrets)))
     yield from check_models(settings)
-    yield from machine_checks(settings)
+    yield from check_machine(settings)
 
 
 def _database(settings: Settings, database: Callable[[Settings], str | None]) -> list[Finding]:

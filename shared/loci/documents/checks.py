@@ -5,22 +5,24 @@ import shlex
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.finding import Finding, FirstNames, counted, first_names, of_owners, run_check, run_checks, seen_twice
 from loci.core.identity import LOCAL, Owner
 from loci.documents.document import Document, Root
-from loci.documents.host import DocumentsHost
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.ingest.local_files import TEXTS, below_root, blob_key, read_file
 from loci.search.inference import EmbeddingModel, is_sound
 from loci.search.ranking import IndexCounts
 
+if TYPE_CHECKING:
+    from loci.app import App
+
 CHUNKS_AT_ONCE = 500
 
 
-def check_owners(app: DocumentsHost, *, fix: bool) -> list[Finding]:
+def check_owners(app: "App", *, fix: bool) -> list[Finding]:
     """Check the documents of the person at this machine, and of every owner with an API key and documents."""
 
     def others() -> list[Owner]:
@@ -29,12 +31,12 @@ def check_owners(app: DocumentsHost, *, fix: bool) -> list[Finding]:
     return of_owners("owners", others, lambda owner: _check_owner(app, owner, fix=fix))
 
 
-def _has_documents(app: DocumentsHost, owner: Owner) -> bool:
+def _has_documents(app: "App", owner: Owner) -> bool:
     parts = app.documents.parts
     return bool(parts.index.counts(owner, COLLECTION).chunks or next(parts.catalog.each(owner), None))
 
 
-def _check_owner(app: DocumentsHost, owner: Owner, *, fix: bool) -> list[Finding]:
+def _check_owner(app: "App", owner: Owner, *, fix: bool) -> list[Finding]:
     found = [
         *run_check("documents", lambda: check_documents(app, owner)),
         *run_checks("index", lambda: check_index(app, owner, fix=fix)),
@@ -50,7 +52,7 @@ def _check_owner(app: DocumentsHost, owner: Owner, *, fix: bool) -> list[Finding
     return found
 
 
-def check_documents(app: DocumentsHost, owner: Owner) -> Finding:
+def check_documents(app: "App", owner: Owner) -> Finding:
     """Count the documents, and report those that were ingested with a problem."""
     documents, faulty = 0, FirstNames()
     for one in app.documents.parts.catalog.each(owner):
@@ -66,7 +68,7 @@ def check_documents(app: DocumentsHost, owner: Owner) -> Finding:
     return Finding("documents", "ok", f"{documents:,}")
 
 
-def check_index(app: DocumentsHost, owner: Owner, *, fix: bool) -> list[Finding]:
+def check_index(app: "App", owner: Owner, *, fix: bool) -> list[Finding]:
     """Compare the catalog with the index. The fix indexes documents again, and removes passages of unknown ones."""
     found = seen_twice(lambda: _differences(app, owner))
     of_kind = {kind: {one.id: one.path for one in found if one.kind == kind} for kind in get_args(_Kind)}
@@ -92,7 +94,7 @@ class _Difference(NamedTuple):
     path: str
 
 
-def _differences(app: DocumentsHost, owner: Owner) -> set[_Difference]:
+def _differences(app: "App", owner: Owner) -> set[_Difference]:
     parts, found = app.documents.parts, set[_Difference]()
     held = parts.index.documents(owner, COLLECTION)
     unknown = set(held)
@@ -107,7 +109,7 @@ def _differences(app: DocumentsHost, owner: Owner) -> set[_Difference]:
 
 
 def _whole(
-    app: DocumentsHost, owner: Owner, half_written: Mapping[str, str], lacking: Mapping[str, str], *, fix: bool
+    app: "App", owner: Owner, half_written: Mapping[str, str], lacking: Mapping[str, str], *, fix: bool
 ) -> Finding:
     """Report the documents of which the index has not all passages, with their ids and paths."""
     parts, what = app.documents.parts, list[str]()
@@ -135,7 +137,7 @@ def _whole(
     return Finding("index", "ok", f"{'. '.join(what)}; indexed again", fixed=True)
 
 
-def check_links(app: DocumentsHost, owner: Owner) -> Finding | None:
+def check_links(app: "App", owner: Owner) -> Finding | None:
     """Count the links, and report those that lead nowhere yet."""
     graph = app.documents.parts.graphs.of(owner)
     links = sum(map(len, graph.outgoing.values()))
@@ -154,7 +156,7 @@ def check_links(app: DocumentsHost, owner: Owner) -> Finding | None:
     )
 
 
-def check_vectors(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding | None:
+def check_vectors(app: "App", owner: Owner, *, fix: bool) -> Finding | None:
     """Check that the vectors are sound and of the current model. The fix embeds the other passages."""
     parts = app.documents.parts
     counts, model = parts.index.counts(owner, COLLECTION), parts.embedder.model()
@@ -185,7 +187,7 @@ def check_vectors(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding | N
     return Finding("vectors", "warning", what, f"{advice}. A running server adds missing vectors by itself")
 
 
-def _damaged(app: DocumentsHost, owner: Owner, model: EmbeddingModel) -> list[str]:
+def _damaged(app: "App", owner: Owner, model: EmbeddingModel) -> list[str]:
     """The documents with a vector that no model can have made."""
     index, found = app.documents.parts.index, dict[str, None]()
     ids = (f"{id}#{number}" for id, count in index.documents(owner, COLLECTION).items() for number in range(count))
@@ -205,7 +207,7 @@ def _without_model(counts: IndexCounts) -> Finding:
     return Finding("vectors", "warning", what, f"Run: loci models pull {next(iter(counts.embedded)).partition('@')[0]}")
 
 
-def check_folders(app: DocumentsHost, owner: Owner) -> Finding | None:
+def check_folders(app: "App", owner: Owner) -> Finding | None:
     """Check that the folders of documents exist."""
     roots = app.documents.parts.catalog.roots(owner)
     if not roots:
@@ -217,7 +219,7 @@ def check_folders(app: DocumentsHost, owner: Owner) -> Finding | None:
     return Finding("folders", "ok", f"{len(roots):,}: {first_names([root.folder for root in roots.values()])}")
 
 
-def check_files(app: DocumentsHost, owner: Owner) -> Finding | None:
+def check_files(app: "App", owner: Owner) -> Finding | None:
     """Check that each file is as it was at its ingest. `check_folders` reports the folders that are gone."""
     roots = app.documents.parts.catalog.roots(owner)
     files, folders = 0, set[str]()
@@ -239,7 +241,7 @@ def check_files(app: DocumentsHost, owner: Owner) -> Finding | None:
     return Finding("files", "warning", f"Of {files:,} files {', '.join(parts)}", advice)
 
 
-def check_texts(app: DocumentsHost, owner: Owner) -> Finding | None:
+def check_texts(app: "App", owner: Owner) -> Finding | None:
     """Check that each uploaded document has its text."""
     lost = seen_twice(lambda: _text_keys(app, owner) - {*app.blobs.list(owner, TEXTS)})
     if lost:
@@ -269,6 +271,6 @@ def _fault(document: Document, roots: Mapping[str, Root]) -> str | None:
     return None if is_same else "changed"
 
 
-def _text_keys(app: DocumentsHost, owner: Owner) -> set[str]:
+def _text_keys(app: "App", owner: Owner) -> set[str]:
     """The keys of the texts that the owner's uploaded documents have."""
     return {blob_key(one.id) for one in app.documents.parts.catalog.each(owner) if one.root is None}

@@ -3,6 +3,7 @@
 import time
 from base64 import b64decode
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,13 +13,15 @@ from starlette.types import Receive, Scope, Send
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.core.scopes import check_scopes, scope_of
-from loci.documents.host import DocumentsHost
 from loci.documents.ingest.uploads import Applied, upload_prefix
 from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import LARGEST, parsed_body, read_body
 from loci.mcp.http.refusal import Refusal, answer_json, check_single, error_body
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 MOST = 500
 SECONDS = 15.0
@@ -57,7 +60,7 @@ class _Batch(BaseModel):
 class DocumentsRoute:
     """GET tells what is held below a name, page by page; POST takes documents in and out."""
 
-    def __init__(self, app: DocumentsHost, *, is_open: bool, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, app: "App", *, is_open: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._app = app
         self._gate = Gate(app, is_open=is_open)
         self._addresses = Addresses(app.settings, is_open=is_open)

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -16,11 +16,13 @@ from loci.core.errors import LociError, Refused
 from loci.core.identity import Caller, Owner
 from loci.events.api import Events, parsed_kinds, shown
 from loci.events.event import Event, Place, Read
-from loci.events.module import EventsHost, Visitors
 from loci.events.streams import TOO_MANY, Waker
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.refusal import Refusal, check_single, closing, problem_of
 from loci.mcp.threads import FOLLOWED, on_thread, on_thread_of
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 RETRY_MS: Final = 1000
 """After which a client asks again."""
@@ -91,10 +93,16 @@ def as_text(place: Place | None, event: Event) -> str:
     return f"{id}event: {event.kind}\ndata: {json.dumps(event.as_json(), separators=(',', ':'))}\n\n"
 
 
+class Visitors(Protocol):
+    """Tells who asks: by a credential in the request, or by the cookie of a browser that signed in."""
+
+    async def caller(self, request: Request) -> tuple[Caller, bool]: ...
+
+
 class EventsRoute:
     """An ASGI application."""
 
-    def __init__(self, app: EventsHost, visitors: Visitors, *, is_open: bool) -> None:
+    def __init__(self, app: "App", visitors: Visitors, *, is_open: bool) -> None:
         self._app = app
         self._visitors = visitors
         self._addresses = Addresses(app.settings, is_open=is_open)

@@ -1,20 +1,24 @@
 """`loci doctor`: the lake, its blobs and the index, compared."""
 
+from typing import TYPE_CHECKING
+
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.finding import Finding, counted, first_names, of_owners, run_check, seen_twice
 from loci.core.identity import LOCAL, Owner
 from loci.core.layout import DAMAGED
 from loci.core.stores import every
 from loci.files.file import StoredFile
-from loci.files.host import FilesHost
 from loci.files.lake import FOLDER, KIND, content_key, reading_key
 from loci.files.scope import COLLECTION, PAST
 from loci.files.versions import past_document
 
+if TYPE_CHECKING:
+    from loci.app import App
+
 FILE = "lake"
 
 
-def check_files(app: FilesHost, *, fix: bool) -> list[Finding]:
+def check_files(app: "App", *, fix: bool) -> list[Finding]:
     """Check the files of the person at this machine, and of every owner with an API key and files."""
 
     def check(owner: Owner) -> list[Finding]:
@@ -24,7 +28,7 @@ def check_files(app: FilesHost, *, fix: bool) -> list[Finding]:
     return of_owners(FILE, app.api_keys.owners, check)
 
 
-def _check_owner(app: FilesHost, owner: Owner, *, fix: bool) -> list[Finding]:
+def _check_owner(app: "App", owner: Owner, *, fix: bool) -> list[Finding]:
     return [
         *run_check(FILE, lambda: _check_status(app, owner, fix=fix)),
         *run_check("contents", lambda: _check_contents(app, owner)),
@@ -34,7 +38,7 @@ def _check_owner(app: FilesHost, owner: Owner, *, fix: bool) -> list[Finding]:
     ]
 
 
-def _check_status(app: FilesHost, owner: Owner, *, fix: bool) -> Finding:
+def _check_status(app: "App", owner: Owner, *, fix: bool) -> Finding:
     """Count the files, and report those that were never read. The fix reads those that wait."""
     files = app.files.listed(owner)
     gone = [*app.files.parts.lake.being_removed(owner)]
@@ -59,7 +63,7 @@ def _check_status(app: FilesHost, owner: Owner, *, fix: bool) -> Finding:
     return Finding(FILE, "ok", counted(len(files), "file") if files else "No files yet", fixed=was_fixed)
 
 
-def _check_contents(app: FilesHost, owner: Owner) -> Finding | None:
+def _check_contents(app: "App", owner: Owner) -> Finding | None:
     """Check that each version has its content."""
     files = app.files.listed(owner)
     if not files:
@@ -72,7 +76,7 @@ def _check_contents(app: FilesHost, owner: Owner) -> Finding | None:
     return Finding("contents", "ok", "Each version of each file has its content")
 
 
-def _check_readings(app: FilesHost, owner: Owner, *, fix: bool) -> Finding | None:
+def _check_readings(app: "App", owner: Owner, *, fix: bool) -> Finding | None:
     """Check that what was read out of each file is whole. The fix reads the file again."""
     files = [one for one in app.files.listed(owner) if one.current is not None]
     if not files:
@@ -86,7 +90,7 @@ def _check_readings(app: FilesHost, owner: Owner, *, fix: bool) -> Finding | Non
     return _read_again(app, owner, "readings", what, damaged)
 
 
-def _check_passages(app: FilesHost, owner: Owner, *, fix: bool) -> Finding | None:
+def _check_passages(app: "App", owner: Owner, *, fix: bool) -> Finding | None:
     """Compare the files with the index. The fix reads files again, and removes passages of unknown ones."""
     index, lake = app.files.parts.index, app.files.parts.lake
 
@@ -124,7 +128,7 @@ def _check_passages(app: FilesHost, owner: Owner, *, fix: bool) -> Finding | Non
     return _read_again(app, owner, "file passages", what, files)
 
 
-def _check_spare(app: FilesHost, owner: Owner, *, fix: bool) -> Finding | None:
+def _check_spare(app: "App", owner: Owner, *, fix: bool) -> Finding | None:
     """Check for contents and readings that belong to no version. The fix deletes them."""
     lake = app.files.parts.lake
 
@@ -151,7 +155,7 @@ def _check_spare(app: FilesHost, owner: Owner, *, fix: bool) -> Finding | None:
     return Finding("spare files", "ok", f"{what}; deleted", fixed=True)
 
 
-def _read_again(app: FilesHost, owner: Owner, name: str, what: str, files: list[StoredFile]) -> Finding:
+def _read_again(app: "App", owner: Owner, name: str, what: str, files: list[StoredFile]) -> Finding:
     errors: list[str] = []
     for one in files:
         try:
@@ -165,7 +169,7 @@ def _read_again(app: FilesHost, owner: Owner, name: str, what: str, files: list[
     return Finding(name, "ok", f"{what}; mended", fixed=True)
 
 
-def _is_whole(app: FilesHost, owner: Owner, file: StoredFile) -> bool:
+def _is_whole(app: "App", owner: Owner, file: StoredFile) -> bool:
     try:
         app.files.parts.lake.reading(owner, file.id, file.shown)
     except (NotFound, Refused):
@@ -173,7 +177,7 @@ def _is_whole(app: FilesHost, owner: Owner, file: StoredFile) -> bool:
     return True
 
 
-def _versions_without_content(app: FilesHost, owner: Owner) -> list[str]:
+def _versions_without_content(app: "App", owner: Owner) -> list[str]:
     there = set(app.blobs.list(owner, FOLDER))
     return [
         f"{file.name} {version.number}"
@@ -183,13 +187,13 @@ def _versions_without_content(app: FilesHost, owner: Owner) -> list[str]:
     ]
 
 
-def _keys(app: FilesHost, owner: Owner, file: StoredFile) -> set[str]:
+def _keys(app: "App", owner: Owner, file: StoredFile) -> set[str]:
     """The keys of all blobs of a file."""
     versions = [*app.files.parts.versions.of(owner, file), *app.files.parts.lake.history(owner, file.id), file.newest]
     return {key(file.id, one.sha256) for one in versions for key in (content_key, reading_key)}
 
 
-def _damaged_ids(app: FilesHost, owner: Owner) -> set[str]:
+def _damaged_ids(app: "App", owner: Owner) -> set[str]:
     """The ids of files whose records cannot be read: the check of the records names them."""
     lake = app.files.parts.lake
     known = {one.id for one in [*lake.files(owner), *lake.being_removed(owner)]}

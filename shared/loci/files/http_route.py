@@ -1,16 +1,19 @@
 """`PUT /files/TOKEN`: takes the bytes of a file that `add_memory` gave the URL for. The token says whose it is."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from loci.core.errors import NotFound
-from loci.files.host import FilesHost
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import read_body
 from loci.mcp.http.refusal import Refusal, answer_json, check_single
 from loci.mcp.threads import WRITES, on_thread_of
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 WAIT = 5.0
 Answer = Mapping[str, object]
@@ -19,7 +22,7 @@ Answer = Mapping[str, object]
 class UploadRoute:
     """An upload that nobody asked for is refused before its bytes are read."""
 
-    def __init__(self, app: FilesHost, *, is_open: bool) -> None:
+    def __init__(self, app: "App", *, is_open: bool) -> None:
         self._app = app
         self._addresses = Addresses(app.settings, is_open=is_open)
 

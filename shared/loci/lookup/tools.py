@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Annotated, Final, Protocol
+from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import quote
 
 from pydantic import BaseModel, Field
@@ -12,14 +12,17 @@ from pydantic import BaseModel, Field
 from loci.core.errors import NotFound
 from loci.core.identity import Caller, Owner
 from loci.core.scopes import check_scopes
-from loci.documents.host import DocumentsHost
-from loci.files.host import FilesHost
 from loci.files.query import parsed
 from loci.files.scope import Scope
-from loci.lookup.module import DOCUMENTS, FILES
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
 
+if TYPE_CHECKING:
+    from loci.app import App
+
+DOCUMENTS: Final = "documents:read"
+FILES: Final = "files:read"
+"""The scopes that a client needs for each of the two parts."""
 MOST: Final = 10
 """Results of a search."""
 LONGEST_QUERY: Final = 10_000
@@ -29,10 +32,6 @@ PASSAGES: Final = 200
 """Passages of a file that a fetch looks at."""
 ROOM: Final = 200
 SHAPE: Final = re.compile(r"(document:[^@]{1,200}|file:[^~]{1,64})(?:@(\d{1,9}))?(?:~(\d{1,6}))?", re.DOTALL)
-
-
-class LookupHost(DocumentsHost, FilesHost, Protocol):
-    """Documents and files, as both are searched together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ class Fetched(BaseModel):
     metadata: dict[str, str] = Field(description="where it is, its date, and `next`: the id of what follows")
 
 
-def lookup_tools(app: LookupHost) -> list[LociTool]:
+def lookup_tools(app: "App") -> list[LociTool]:
     """`search` and `fetch`."""
 
     def search(
@@ -123,7 +122,7 @@ def lookup_tools(app: LookupHost) -> list[LociTool]:
 Found = tuple[float, Entry, str]
 
 
-def _documents(app: LookupHost, owner: Owner, query: str) -> Sequence[Found]:
+def _documents(app: "App", owner: Owner, query: str) -> Sequence[Found]:
     found = app.documents.search(owner, query, limit=MOST, room=ROOM)
     known = found.documents
     return [
@@ -133,7 +132,7 @@ def _documents(app: LookupHost, owner: Owner, query: str) -> Sequence[Found]:
     ]
 
 
-def _files(app: LookupHost, owner: Owner, query: str) -> Sequence[Found]:
+def _files(app: "App", owner: Owner, query: str) -> Sequence[Found]:
     asked = parsed(rewritten=query)
     if not asked.text.strip():
         return []
@@ -145,7 +144,7 @@ def _files(app: LookupHost, owner: Owner, query: str) -> Sequence[Found]:
     ]
 
 
-def _read_document(app: LookupHost, owner: Owner, entry: Entry) -> Fetched:
+def _read_document(app: "App", owner: Owner, entry: Entry) -> Fetched:
     read = app.documents.read(owner, entry.name)
     document, first = read.document, entry.first or 0
     if first and first >= len(read.text):
@@ -160,7 +159,7 @@ def _read_document(app: LookupHost, owner: Owner, entry: Entry) -> Fetched:
     return Fetched(id=entry.id, title=document.title, text=read.text[first:end], url=url, metadata=metadata)
 
 
-def _read_file(app: LookupHost, owner: Owner, entry: Entry) -> Fetched:
+def _read_file(app: "App", owner: Owner, entry: Entry) -> Fetched:
     """The passages from that one on, as many as there is room for."""
     first = entry.first or 0
     version, passages = app.files.contents.passages(owner, entry.name, None, first=first, count=PASSAGES)

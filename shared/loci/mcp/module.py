@@ -3,9 +3,9 @@
 Nothing that a vertical brings is loaded before it is needed: a cold start answers one request.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from starlette.types import ASGIApp
 
@@ -24,9 +24,6 @@ from loci.mcp.tool import Surface
 from loci.mcp.tool_catalog import ToolFamily
 from loci.mcp.upstream import UpstreamTools
 
-if TYPE_CHECKING:
-    from loci.core.finding import Finding
-
 
 @dataclass(frozen=True, slots=True)
 class ModuleRoute:
@@ -36,12 +33,12 @@ class ModuleRoute:
     make: Callable[[bool], ASGIApp]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Module:
     """One vertical, as the server offers it."""
 
     name: str
-    surfaces: frozenset[Surface] = frozenset()
+    surfaces: Collection[Surface] = ()
     """The endpoints, besides the one that offers all, that show its instructions, prompts and resources."""
     tools: Sequence[ToolFamily] = ()
     instructions: str = ""
@@ -49,8 +46,6 @@ class Module:
     prompts: Sequence[PromptTemplate] = ()
     resources: ModuleResources | None = None
     routes: Sequence[ModuleRoute] = ()
-    checks: "Callable[[bool], Iterable[Finding]] | None" = None
-    """`loci doctor`: examine what is stored; if the argument is true, repair what can be repaired without loss."""
     upstream: Lazy[UpstreamTools] | None = None
     long_work: Lazy[LongWork] | None = None
     job: Callable[[JsonObject], None] | None = None

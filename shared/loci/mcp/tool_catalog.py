@@ -45,13 +45,14 @@ def tool_family(
     needs: Iterable[str] = (),
     one_of: Iterable[str] = (),
 ) -> ToolFamily:
-    """Tools with these ids, which `load` makes.
+    """The tools with these ids, of those that `load` makes.
 
     A client needs the scope of the area, those in `needs`, and at least one of those in `one_of`.
     """
 
     def scoped() -> list[LociTool]:
-        return [replace(tool, scopes=_scopes(tool, area, needs), one_of=frozenset(one_of)) for tool in load()]
+        mine = [tool for tool in load() if tool.id in ids]
+        return [replace(tool, scopes=_scopes(tool, area, needs), one_of=frozenset(one_of)) for tool in mine]
 
     return ToolFamily(ids, frozenset(surfaces) - {"all"}, Lazy(scoped), everywhere)
 

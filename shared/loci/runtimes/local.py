@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 from loci.core.full_disk import freeing
 from loci.core.settings import Settings
 from loci.core.signing import Keyring, given_secrets
-from loci.core.stores import BlobStore
+from loci.runtimes.providers import Providers
 
 # Adapters are loaded in the functions that need them: a cold start pays for one request, and the image of the
 # inference function holds only what runs models.
 if TYPE_CHECKING:
     from loci.adapters.local.inference.embedder import OnnxEmbedder
     from loci.adapters.local.inference.reranker import OnnxReranker
-    from loci.adapters.local.sqlite import Database
-    from loci.app import Adapters
+    from loci.adapters.local.mending import Mended
     from loci.code.parts import CodeAdapters
     from loci.code.ports import Executors, Sandbox
     from loci.files.parts import FileAdapters
@@ -32,39 +31,93 @@ EXECUTOR_IDLE_SECONDS = 900.0
 """An executor that is idle for so long is saved and ended."""
 
 
-def local_adapters(settings: Settings) -> "Adapters":
+class LocalRuntime(Providers):
     """Everything in the data folder, which is created if it is missing."""
-    from loci.adapters.local.blobs import FolderBlobs
-    from loci.adapters.local.data_folder import load_secret, make_writable
-    from loci.adapters.local.event_log import FolderEventLog
-    from loci.adapters.local.records import Ages, SqliteRecords
-    from loci.adapters.local.reserve import Reserve
-    from loci.adapters.local.sqlite import Database
-    from loci.app import Adapters
 
-    folder = settings.data
-    make_writable(folder)
-    keyring = Keyring(given_secrets(settings) or [load_secret(folder / "secret")])
-    reserve = Reserve(folder)
-    blobs = FolderBlobs(folder / "blobs", keyring.seal("link"), settings.base_url, time.time, reserve)
-    with freeing():  # so that something can be deleted: to open the database on a full disk takes room, too
-        reserve.look()
-        database = Database(folder / DATABASE, reserve)
-    records = SqliteRecords(database, time.time, Ages(time.time))
-    return Adapters(
-        keyring=keyring,
-        records=records,
-        event_log=FolderEventLog(folder / "events"),
-        blobs=blobs,
-        arriving=blobs,
-        local_links=blobs,
-        read_public=read_public,
-        search=partial(_for_search, settings, database),
-        files=partial(_for_files, settings, blobs, keyring),
-        code=partial(_for_code, settings),
-        tools=partial(_for_tools, keyring),
-        workflows=_for_workflows,
-    )
+    def __init__(self, settings: Settings) -> None:
+        from loci.adapters.local.blobs import FolderBlobs
+        from loci.adapters.local.data_folder import load_secret, make_writable
+        from loci.adapters.local.event_log import FolderEventLog
+        from loci.adapters.local.records import Ages, SqliteRecords
+        from loci.adapters.local.reserve import Reserve
+        from loci.adapters.local.sqlite import Database
+
+        folder = settings.data
+        make_writable(folder)
+        self.keyring = Keyring(given_secrets(settings) or [load_secret(folder / "secret")])
+        reserve = Reserve(folder)
+        self.blobs = FolderBlobs(folder / "blobs", self.keyring.seal("link"), settings.base_url, time.time, reserve)
+        self.arriving = self.local_links = self.blobs
+        with freeing():  # so that something can be deleted: to open the database on a full disk takes room, too
+            reserve.look()
+            self._database = Database(folder / DATABASE, reserve)
+        self.event_log = FolderEventLog(folder / "events")
+        super().__init__(settings, SqliteRecords(self._database, time.time, Ages(time.time)))
+
+    def read_public(self, url: str) -> bytes:
+        return read_public(url)
+
+    def search(self) -> "SearchAdapters":
+        from loci.adapters.local.index import SqliteIndex
+        from loci.adapters.local.write_locks import FolderWriteLocks
+        from loci.search.adapters import SearchAdapters
+
+        locks = FolderWriteLocks(self.settings.data / "turns")
+        return SearchAdapters(SqliteIndex(self._database), *local_inference(self.settings), locks)
+
+    def files(self, search: "SearchAdapters") -> "FileAdapters":
+        from loci.adapters.local.confined_reader import AT_ONCE
+        from loci.adapters.local.file_uploads import SealedUploads
+        from loci.core.worker_process import Workers
+        from loci.files.parts import FileAdapters
+
+        uploads = SealedUploads(self.keyring.seal("file upload"), self.settings.base_url, time.time)
+        ports = search.index, search.embedder, search.reranker, search.locks
+        return FileAdapters(*ports, self._file_reader, uploads, uploads, workers=Workers(AT_ONCE))
+
+    def _file_reader(self) -> "FileReader":
+        """Reads files in confined processes of this machine, with the runner's packages."""
+        from loci.adapters.local.confined_reader import ConfinedReader
+        from loci.adapters.local.executors.executor_starter import strongest_wall
+
+        settings, blobs = self.settings, self.blobs
+        layers = partial(strongest_wall, allow_none=settings.allow_unsandboxed)
+        return ConfinedReader(settings.data.absolute() / "readers", settings.runner_folder, blobs, layers)
+
+    def code(self) -> "CodeAdapters":
+        from loci.code.parts import CodeAdapters
+
+        return CodeAdapters(partial(local_executors, self.settings), self._sandbox, jobs=None)
+
+    def _sandbox(self) -> "Sandbox":
+        """TypeScript, in processes of this machine."""
+        from loci.adapters.local.deno_sandbox import DenoSandbox
+        from loci.adapters.local.executors.executor_starter import strongest_wall
+
+        return DenoSandbox(self.settings.deno, partial(strongest_wall, allow_none=self.settings.allow_unsandboxed))
+
+    def tools(self) -> "ToolAdapters":
+        from loci.adapters.local.secret_box import KeyringBox
+        from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
+        from loci.adapters.tool_servers.connections import Connections
+        from loci.tools.parts import ToolAdapters
+        from loci.tools.reaching import ReachedServers
+
+        def servers(changed: "Changed", reaching: "Reaching") -> "ToolServers":
+            return ReachedServers(Connections(changed), reaching)
+
+        box, token_givers = KeyringBox(self.keyring), HttpAuthorizationServers(only_public=False)
+        return ToolAdapters(box, servers, token_givers, os.environ.get)
+
+    def workflows(self) -> "WorkflowAdapters":
+        """Workflows, moved on by threads of this process."""
+        from loci.adapters.local.workflow_threads import WorkflowThreads, is_gone
+        from loci.workflows.parts import WorkflowAdapters
+
+        return WorkflowAdapters(lambda slices, _: WorkflowThreads(slices), is_gone)
+
+    def check_database(self) -> str | None:
+        return check_database(self.settings)
 
 
 def read_public(url: str) -> bytes:
@@ -86,44 +139,6 @@ def local_inference(settings: Settings) -> "tuple[OnnxEmbedder, OnnxReranker]":
         OnnxEmbedder(CurrentModel(models, "embedder", settings.embedder)),
         OnnxReranker(CurrentModel(models, "reranker", settings.reranker)),
     )
-
-
-def _for_search(settings: Settings, database: "Database") -> "SearchAdapters":
-    from loci.adapters.local.index import SqliteIndex
-    from loci.adapters.local.write_locks import FolderWriteLocks
-    from loci.search.adapters import SearchAdapters
-
-    embedder, reranker = local_inference(settings)
-    return SearchAdapters(SqliteIndex(database), embedder, reranker, FolderWriteLocks(settings.data / "turns"))
-
-
-def _for_files(settings: Settings, blobs: BlobStore, keyring: Keyring, shared: "SearchAdapters") -> "FileAdapters":
-    from loci.adapters.local.confined_reader import AT_ONCE
-    from loci.adapters.local.file_uploads import SealedUploads
-    from loci.core.worker_process import Workers
-    from loci.files.parts import FileAdapters
-
-    reader = partial(_file_reader, settings, blobs)
-    uploads = SealedUploads(keyring.seal("file upload"), settings.base_url, time.time)
-    workers = Workers(AT_ONCE)
-    return FileAdapters(
-        shared.index, shared.embedder, shared.reranker, shared.locks, reader, uploads, uploads, workers=workers
-    )
-
-
-def _file_reader(settings: Settings, blobs: BlobStore) -> "FileReader":
-    """Reads files in confined processes of this machine, with the runner's packages."""
-    from loci.adapters.local.confined_reader import ConfinedReader
-    from loci.adapters.local.executors.executor_starter import strongest_wall
-
-    layers = partial(strongest_wall, allow_none=settings.allow_unsandboxed)
-    return ConfinedReader(settings.data.absolute() / "readers", settings.runner_folder, blobs, layers)
-
-
-def _for_code(settings: Settings) -> "CodeAdapters":
-    from loci.code.parts import CodeAdapters
-
-    return CodeAdapters(executors=partial(local_executors, settings), sandbox=partial(_sandbox, settings), jobs=None)
 
 
 def local_executors(settings: Settings) -> "Executors":
@@ -148,33 +163,43 @@ def local_executors(settings: Settings) -> "Executors":
     )
 
 
-def _sandbox(settings: Settings) -> "Sandbox":
-    """TypeScript, in processes of this machine."""
-    from loci.adapters.local.deno_sandbox import DenoSandbox
-    from loci.adapters.local.executors.executor_starter import strongest_wall
+def keep_room(settings: Settings) -> None:
+    """Keep room for deletions on the disk of the data folder."""
+    from loci.adapters.local.reserve import Reserve
 
-    return DenoSandbox(settings.deno, partial(strongest_wall, allow_none=settings.allow_unsandboxed))
-
-
-def _for_tools(keyring: Keyring) -> "ToolAdapters":
-    from loci.adapters.local.secret_box import KeyringBox
-    from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
-    from loci.tools.parts import ToolAdapters
-
-    box, who_gives_tokens = KeyringBox(keyring), HttpAuthorizationServers(only_public=False)
-    return ToolAdapters(box, _reached_servers, who_gives_tokens, os.environ.get)
+    Reserve(settings.data).make()
 
 
-def _reached_servers(changed: "Changed", reaching: "Reaching") -> "ToolServers":
-    from loci.adapters.tool_servers.connections import Connections
-    from loci.tools.reaching import ReachedServers
+def sweep_data(settings: Settings) -> None:
+    """Remove what killed processes left in the data folder."""
+    from loci.adapters.local.data_folder import sweep_data
 
-    return ReachedServers(Connections(changed), reaching)
+    sweep_data(settings.data.absolute())
 
 
-def _for_workflows() -> "WorkflowAdapters":
-    """Workflows, moved on by threads of this process."""
-    from loci.adapters.local.workflow_threads import WorkflowThreads, is_gone
-    from loci.workflows.parts import WorkflowAdapters
+def check_database(settings: Settings) -> str | None:
+    """Describe the database; None if there is none. An error says what is wrong with it."""
+    from loci.adapters.local.sqlite import check_file
 
-    return WorkflowAdapters(lambda slices, _: WorkflowThreads(slices), is_gone)
+    return check_file(settings.data / DATABASE)
+
+
+def mend_database(settings: Settings) -> "Mended | None":
+    """Make the database whole, with an empty index; None if it is whole."""
+    from loci.adapters.local.mending import mend
+
+    return mend(settings.data / DATABASE)
+
+
+def is_half_mended(settings: Settings) -> bool:
+    """True if the database was mended, and the index of some owner was not rebuilt since."""
+    from loci.adapters.local.mending import is_half_mended
+
+    return is_half_mended(settings.data / DATABASE)
+
+
+def end_mending(settings: Settings) -> None:
+    """Note that the index of every owner was rebuilt."""
+    from loci.adapters.local.mending import end_mending
+
+    end_mending(settings.data / DATABASE)

@@ -15,49 +15,56 @@ if TYPE_CHECKING:
     from loci.search.language_model import LanguageModel
 
 
-def configured_model(settings: Settings, records: RecordStore) -> "LanguageModel | None":
-    """The configured language model, within the day's allowance of tokens. Each runtime can use each provider."""
-    if settings.language_model is None:
-        return None
-    from loci.adapters.language_model.allowance import DailyAllowance
-    from loci.adapters.language_model.checked_model import CheckedModel
+class Providers:
+    """The language model, the issuer's secret and the messengers that the settings name. Each runtime can use each."""
 
-    provider, _, name = settings.language_model.partition(":")
-    if provider == "bedrock":
-        from loci.adapters.aws.bedrock import BedrockModel
+    def __init__(self, settings: Settings, records: RecordStore) -> None:
+        self.settings = settings
+        self.records = records
 
-        model = BedrockModel(name)
-    else:
-        from loci.adapters.language_model.openai import OpenAiModel
+    def language_model(self) -> "LanguageModel | None":
+        """The language model, within the day's allowance of tokens; None if none is named."""
+        settings = self.settings
+        if settings.language_model is None:
+            return None
+        from loci.adapters.language_model.allowance import DailyAllowance
+        from loci.adapters.language_model.checked_model import CheckedModel
 
-        model = OpenAiModel(name, settings.language_model_url, secret_of(settings, "language_model_key"))
-    return CheckedModel(model, DailyAllowance(records, settings.language_model_daily_tokens, time.time))
+        provider, _, name = settings.language_model.partition(":")
+        if provider == "bedrock":
+            from loci.adapters.aws.bedrock import BedrockModel
 
-
-def issuer_secret(settings: Settings) -> str | None:
-    """That of Loci at the issuer where people sign in. It is read at each sign-in, so it may be changed."""
-    return _read(secret_of(settings, "oidc_client_secret"))
-
-
-def messengers(settings: Settings) -> "list[Messenger]":
-    """What takes notices to those whom `notify` names. It may read secrets."""
-    from loci.adapters.webhook import Webhook
-    from loci.core.settings import recipients, signing_key
-
-    stored = (_read(_stored(settings, "notify")) or "").split(",")
-    words = [*(one.get_secret_value() for one in settings.notify), *(one.strip() for one in stored if one.strip())]
-    secret = _read(secret_of(settings, "notify_secret"))
-    key = signing_key(secret) if secret else None
-    found: list[Messenger] = []
-    for one in recipients(words, on_aws=settings.mode == "aws"):
-        if one.kind == "sns":
-            from loci.adapters.aws.clients import Clients
-            from loci.adapters.aws.sns_topic import SnsTopic
-
-            found.append(SnsTopic(one, Clients()))
+            model = BedrockModel(name)
         else:
-            found.append(Webhook(one, key))
-    return found
+            from loci.adapters.language_model.openai import OpenAiModel
+
+            model = OpenAiModel(name, settings.language_model_url, secret_of(settings, "language_model_key"))
+        return CheckedModel(model, DailyAllowance(self.records, settings.language_model_daily_tokens, time.time))
+
+    def issuer_secret(self) -> str | None:
+        """The secret of Loci at the issuer where people sign in. It is read at each sign-in, so it may be changed."""
+        return _read(secret_of(self.settings, "oidc_client_secret"))
+
+    def messengers(self) -> "list[Messenger]":
+        """What takes notices to those whom `notify` names. It may read secrets."""
+        from loci.adapters.webhook import Webhook
+        from loci.core.settings import recipients, signing_key
+
+        settings = self.settings
+        stored = (_read(_stored(settings, "notify")) or "").split(",")
+        words = [*(one.get_secret_value() for one in settings.notify), *(one.strip() for one in stored if one.strip())]
+        secret = _read(secret_of(settings, "notify_secret"))
+        key = signing_key(secret) if secret else None
+        found: list[Messenger] = []
+        for one in recipients(words, on_aws=settings.mode == "aws"):
+            if one.kind == "sns":
+                from loci.adapters.aws.clients import Clients
+                from loci.adapters.aws.sns_topic import SnsTopic
+
+                found.append(SnsTopic(one, Clients()))
+            else:
+                found.append(Webhook(one, key))
+        return found
 
 
 def secret_of(settings: Settings, name: str) -> str | Callable[[], str] | None:

@@ -1,13 +1,16 @@
 """The tools that find and forget capabilities: code that worked."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
 from loci.mcp.tool import LociTool, loci_tool
 from loci.tools.capabilities.matching import FoundCapability
-from loci.tools.tools import ToolsHost, is_unset
+from loci.tools.tools import is_unset
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 
 class VersionView(BaseModel):
@@ -43,7 +46,7 @@ class DeletedCapability(BaseModel):
     intent: str
 
 
-def capability_tools(app: ToolsHost) -> list[LociTool]:
+def capability_tools(app: "App") -> list[LociTool]:
     """`pml_search_capabilities` and `pml_delete_capability`."""
 
     def search_capabilities(

@@ -1,16 +1,20 @@
 """`loci doctor`: the tool servers, as they listed their tools last, and the logins at them. Nobody is asked."""
 
 import time
+from typing import TYPE_CHECKING
 
 from loci.core.finding import Finding, counted, of_owners, run_checks
 from loci.core.identity import LOCAL, Owner
 from loci.tools.api import Tools
-from loci.tools.tools import ToolsHost
+
+if TYPE_CHECKING:
+    from loci.app import App
+
 
 NAME = "tool servers"
 
 
-def check_tool_servers(app: ToolsHost) -> list[Finding]:
+def check_tool_servers(app: "App") -> list[Finding]:
     """Check the servers of the person at this machine, and of every owner with an API key."""
 
     def check(owner: Owner) -> list[Finding]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from mcp_types import CallToolResult, Tool, ToolAnnotations
 from pydantic import BaseModel, Field
@@ -15,7 +15,6 @@ from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
 from loci.core.settings import Settings
 from loci.mcp.answer_budget import ToolOfServer
-from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.caller import Report
 from loci.mcp.tool import CALL_TOOL, LociTool, loci_tool
 from loci.search.language_stage import remark
@@ -25,22 +24,14 @@ from loci.tools.policy import reads
 from loci.tools.tool_search import FoundTools, nothing_fits
 from loci.tools.tool_server import UpstreamTool
 
+if TYPE_CHECKING:
+    from loci.app import App
+
 LISTABLE = re.compile(r"[a-z0-9_]{1,64}")
 """One longer name in a list, and some clients refuse the whole list."""
 MIRRORED = "x-mcp-header"
 """Lets clients send an argument as a header, too. Loci does not pass headers on."""
 UNACCEPTED = "(Its server has changed this tool, and no person has accepted that.) "
-
-
-class ToolsHost(Protocol):
-    """The part of the product that these tools use."""
-
-    @property
-    def tools(self) -> Tools: ...
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def api_keys(self) -> ApiKeys: ...
 
 
 def is_unset(value: object) -> bool:
@@ -69,7 +60,7 @@ class FoundAnswer(BaseModel):
     )
 
 
-def tool_tools(app: ToolsHost) -> list[LociTool]:
+def tool_tools(app: "App") -> list[LociTool]:
     """`pml_search_tools` and `pml_call_tool`."""
 
     def search_tools(

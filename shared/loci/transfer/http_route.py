@@ -8,7 +8,7 @@ import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import parse_qs
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -27,8 +27,10 @@ from loci.mcp.threads import WRITES, on_thread, on_thread_of
 from loci.transfer.api import OwnPlace
 from loci.transfer.archive import Archive, ArchiveWriter
 from loci.transfer.items import Loaded, Outcome, Receiver, Unreadable
-from loci.transfer.module import TransferHost
 from loci.transfer.staging import ARRIVING_BYTES, LEAST, PIECE, Staging
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 ITEMS, PAGE_BYTES = 200, 1 << 20
 """An answer has no more items, and ends with the one that reaches these bytes."""
@@ -78,7 +80,7 @@ class _Request(_Strict):
 class TransferRoute:
     """GET gives an owner's things, page by page; POST takes things in."""
 
-    def __init__(self, app: TransferHost, *, is_open: bool, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, app: "App", *, is_open: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._app = app
         self._gate = Gate(app, is_open=is_open)
         self._addresses = Addresses(app.settings, is_open=is_open)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Annotated, Any, Final, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from mcp_types import AudioContent, CallToolResult, ContentBlock, EmbeddedResource, ImageContent, TextContent
 from pydantic import BaseModel, Field, StrictBool, ValidationError
@@ -20,6 +20,9 @@ from loci.workflows.api import Workflows
 from loci.workflows.decisions import question
 from loci.workflows.run import ENDED, Answerer, Run
 
+if TYPE_CHECKING:
+    from loci.app import App
+
 WAITING = ThreadPoolExecutor(64, "workflows")
 """Their calls wait long, and must not keep others waiting."""
 LAYER_COMPLETE = "layer_complete"
@@ -27,13 +30,6 @@ LAYER_COMPLETE = "layer_complete"
 CANCELLED = "cancelled by the client"
 BLOCKS: Final = {"image": ImageContent, "audio": AudioContent, "resource": EmbeddedResource}
 WorkflowId = Annotated[str, Field(description="as pml_execute_dag gave it", max_length=100)]
-
-
-class WorkflowsHost(Protocol):
-    """The part of the product that these tools use."""
-
-    @property
-    def workflows(self) -> Workflows: ...
 
 
 class WorkflowAnswer(BaseModel):
@@ -52,7 +48,7 @@ class ReplanAnswer(BaseModel):
     total_tasks: int
 
 
-def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
+def workflow_tools(app: "App") -> list[LociTool]:
     """`pml_execute_dag`, and what its runs wait for."""
 
     def execute_dag(
@@ -204,7 +200,7 @@ def _check_config(config: dict[str, Any], *, has_intent: bool) -> None:
         )
 
 
-def _answer(app: WorkflowsHost, caller: Caller, answer: JsonObject) -> CallToolResult:
+def _answer(app: "App", caller: Caller, answer: JsonObject) -> CallToolResult:
     """The answer, and behind it what tasks gave that is no text."""
     said = TextContent(type="text", text=as_text(answer))
     content = [said, *media_blocks(app.workflows, caller.owner, answer)]

@@ -1,7 +1,6 @@
 """Programs that register, or that a document describes: floods, and addresses that are not public."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -18,6 +17,7 @@ from tests.attack.oauth.flow import (
 )
 from tests.attack.wire import Ask
 from tests.support.each import each
+from tests.support.with_parts import with_settings
 
 
 def test_an_address_cannot_register_without_end(flow: Flow) -> None:
@@ -32,10 +32,9 @@ def test_an_address_cannot_register_without_end(flow: Flow) -> None:
 
 def test_behind_a_proxy_each_viewer_is_counted(flow: Flow) -> None:
     aws = flow.app.settings.aws.model_copy(update={"address_header": "x-viewer-ip"})
-    settings = flow.app.settings.model_copy(update={"aws": aws})
     body = json.dumps({"redirect_uris": [REDIRECT]}).encode()
     headers = (("Host", HOST), ("Content-Type", "application/json"))
-    with lambda_doors(asgi(replace(flow.app, settings=settings))) as (rest, _):
+    with lambda_doors(asgi(with_settings(flow.app, aws=aws))) as (rest, _):
 
         def registers(address: str) -> int:
             return rest.ask(Ask(body, (*headers, ("x-viewer-ip", address)), target="/register")).status

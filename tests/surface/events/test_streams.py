@@ -3,7 +3,6 @@
 import http.client
 import socket
 from collections.abc import Callable
-from dataclasses import replace
 from urllib.parse import urlencode
 
 import pytest
@@ -21,6 +20,7 @@ from tests.attack.wire import Ask, Headers
 from tests.support.each import each
 from tests.support.event_follower import following
 from tests.support.polling import until
+from tests.support.with_parts import with_settings
 from tests.surface.conftest import on_both
 from tests.surface.events.conftest import ANN, BOB, HOST, Follow
 
@@ -160,7 +160,7 @@ def test_a_page_of_another_site_reads_nothing(door: Door, key: Key) -> None:
 
 def test_only_a_page_of_an_allowed_origin_may_read(app: App, key: Key) -> None:
     origin = "http://localhost:5173"
-    allowing = replace(app, settings=app.settings.model_copy(update={"allowed_origins": (origin,)}))
+    allowing = with_settings(app, allowed_origins=(origin,))
     for one, told in ((allowing, (204, "authorization", 400, origin)), (app, (403, None, 403, None))):
         page = (("Origin", origin), ("Sec-Fetch-Site", "same-site"))
         wanted = (*page, ("Access-Control-Request-Headers", "authorization"))

@@ -28,7 +28,12 @@ OF_ANN = ("--tenant", "acme", "--subject", "ann")
 @pytest.fixture(autouse=True)
 def stack(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     """`stack` names the app."""
-    monkeypatch.setattr("loci.stacks.tools_of_stack", {"stack": app.tools}.__getitem__)
+
+    def app_of_stack(name: str, *, whole: bool) -> App:
+        assert whole
+        return {"stack": app}[name]
+
+    monkeypatch.setattr("loci.runtimes.aws.app_of_stack", app_of_stack)
 
 
 def run(*arguments: str, given: str | None = None) -> Result:

@@ -1,15 +1,17 @@
 """The tools that compute on stored files without Python."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, Field, JsonValue
 
-from loci.code.api import CodeHost
 from loci.code.table_queries import ColumnOfTable, KnownTable
 from loci.core.identity import Caller
 from loci.files.file import Status
 from loci.mcp.threads import WRITES
 from loci.mcp.tool import LociTool, loci_tool
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 MOST_ROWS = 10_000
 
@@ -38,7 +40,7 @@ class SavedAnswer(BaseModel):
     result: SavedView
 
 
-def file_tools(app: CodeHost) -> list[LociTool]:
+def file_tools(app: "App") -> list[LociTool]:
     """`query_table` and `save_artifact`."""
 
     def query_table(

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from mcp_types import CallToolResult, ContentBlock, ImageContent, TextContent
 from pydantic import BaseModel, ConfigDict, Field
 
-from loci.code.api import CodeHost, StartedRun
+from loci.code.api import StartedRun
 from loci.code.ports import GivenUp, never
 from loci.code.python import PythonRun
 from loci.code.python_run import State
@@ -18,8 +18,11 @@ from loci.mcp.errors import failed_result
 from loci.mcp.threads import on_thread, while_wanted
 from loci.mcp.tool import LociTool, as_text, loci_tool
 
+if TYPE_CHECKING:
+    from loci.app import App
 
-async def answer_of(app: CodeHost, start: Callable[[GivenUp], StartedRun], *, at_once: bool = False) -> JsonObject:
+
+async def answer_of(app: "App", start: Callable[[GivenUp], StartedRun], *, at_once: bool = False) -> JsonObject:
     """Start a run and return its answer, or the answer that it goes on. A cancelled call gives its run up.
 
     Starting a run reads and writes the stores, so it happens on a thread, unless it starts at once. No thread of
@@ -101,7 +104,7 @@ class RunResult(BaseModel):
     hint: str | None = None
 
 
-def python_tools(app: CodeHost) -> list[LociTool]:
+def python_tools(app: "App") -> list[LociTool]:
     """`create_memory_code_runner` and `run_memory_code`."""
 
     def create_memory_code_runner(caller: Caller) -> Created:
@@ -207,7 +210,7 @@ class CodeAnswer(BaseModel):
     scratchpad_id: str | None = Field(default=None, description="the entry for scratchpad_read that has the answer")
 
 
-def typescript_tools(app: CodeHost) -> list[LociTool]:
+def typescript_tools(app: "App") -> list[LociTool]:
     """`pml_execute_code`."""
 
     async def execute_code(

@@ -1,7 +1,7 @@
 """The tools over the graph of documents: what is linked with what."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, Field
 
@@ -9,9 +9,11 @@ from loci.core.identity import Caller
 from loci.documents.document import Document
 from loci.documents.document_links import relation_named
 from loci.documents.graph.neighbourhood import DocumentLink, PathStep
-from loci.documents.host import DocumentsHost
 from loci.documents.tools.reading_tool import DocumentName
 from loci.mcp.tool import LociTool, loci_tool
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 DEEPEST = 4
 Direction = Literal["outgoing", "incoming", "both"]
@@ -57,7 +59,7 @@ class Neighbourhood(BaseModel):
     truncated: bool = Field(description="true: there are more; use a smaller depth or a larger limit to see all")
 
 
-def link_tools(app: DocumentsHost) -> list[LociTool]:
+def link_tools(app: "App") -> list[LociTool]:
     """The tools over links."""
 
     def explore_links(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from itertools import accumulate
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
@@ -11,11 +11,13 @@ from loci.core.identity import Caller
 from loci.documents.document import Document
 from loci.documents.document_links import Relation
 from loci.documents.graph.clusters import Method
-from loci.documents.host import DocumentsHost
 from loci.documents.tools.result_views import noted_list
 from loci.documents.tools.search_tools import LONGEST_QUERY
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.mcp.tool import LociTool, loci_tool
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 MOST_GAPS = 100
 
@@ -88,7 +90,7 @@ class ReadingList(BaseModel):
     reason: str | None = Field(description="why there is nothing to read, or what is left out")
 
 
-def overview_tools(app: DocumentsHost) -> list[LociTool]:
+def overview_tools(app: "App") -> list[LociTool]:
     """`find_gaps`, `cluster_documents` and `suggest_reading`."""
 
     def find_gaps(
@@ -193,7 +195,7 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
     ]
 
 
-def _if_empty(app: DocumentsHost, caller: Caller) -> str | None:
+def _if_empty(app: "App", caller: Caller) -> str | None:
     return EMPTY_LIBRARY if app.documents.is_empty(caller.owner) else None
 
 

@@ -1,7 +1,7 @@
 """The tool that reads a document: its text as it is, and beside it what writing and going on need."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import AliasChoices, BaseModel, Field
@@ -10,8 +10,10 @@ from loci.core.errors import LociError
 from loci.core.identity import Caller
 from loci.documents.content.excerpt import Excerpt, ExcerptRequest, Position
 from loci.documents.document import DocumentText
-from loci.documents.host import DocumentsHost
 from loci.mcp.tool import BUDGET, LociTool, as_text, loci_tool
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 NOT_UTF8 = (
     "Some of its bytes are not UTF-8 and are shown as \ufffd. If you replace the whole document, they are lost; if you"
@@ -56,7 +58,7 @@ class Content(BaseModel):
     )
 
 
-def reading_tool(app: DocumentsHost) -> LociTool:
+def reading_tool(app: "App") -> LociTool:
     """`read_node_content`."""
 
     def read_node_content(
@@ -95,7 +97,7 @@ def reading_tool(app: DocumentsHost) -> LociTool:
     return loci_tool(read_node_content, title="Read a document", quick=True)
 
 
-def _read(app: DocumentsHost, caller: Caller, name: str) -> DocumentText | OtherContent:
+def _read(app: "App", caller: Caller, name: str) -> DocumentText | OtherContent:
     try:
         return app.documents.read(caller.owner, name)
     except LociError as error:

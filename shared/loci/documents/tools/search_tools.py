@@ -1,7 +1,7 @@
 """The tools that search, and that list what there is."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from mcp_types import CallToolResult
 from pydantic import Field
@@ -11,7 +11,6 @@ from loci.core.identity import Caller
 from loci.documents.content.date_ranges import asked_for_newest, parse_date_range
 from loci.documents.content.tags_and_dates import normal_tag
 from loci.documents.filtering import Part
-from loci.documents.host import DocumentsHost
 from loci.documents.tools.reading_tool import reading_tool
 from loci.documents.tools.result_views import SearchResults, noted_list
 from loci.documents.tools.search_results import PASSAGE, search_results, tagged_results
@@ -19,6 +18,9 @@ from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
 from loci.search.ranking import Where
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 LONGEST_QUERY = 100_000
 MOST = 100
@@ -31,7 +33,7 @@ Properties = Annotated[dict[str, str], Field(description='front matter it must h
 Tags = Annotated[list[str], Field(max_length=100)]
 
 
-def search_tools(app: DocumentsHost) -> list[LociTool]:
+def search_tools(app: "App") -> list[LociTool]:
     """The tools over what was ingested."""
 
     def search_documents(

@@ -1,16 +1,18 @@
 """The tools that write documents, and take back what was written."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
-from loci.documents.host import DocumentsHost
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
 from loci.documents.writing.authoring import Mode, checked_draft
 from loci.documents.writing.write_recovery import WrittenDocument
 from loci.mcp.tool import LociTool, loci_tool
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 SHOWN = 100
 Name = Annotated[str, Field(min_length=1, max_length=1024, description="a document's id or path")]
@@ -82,7 +84,7 @@ class UndoneView(WrittenView):
     undoable: int = Field(description="the number of earlier writes that can be undone")
 
 
-def writing_tools(app: DocumentsHost) -> list[LociTool]:
+def writing_tools(app: "App") -> list[LociTool]:
     """The tools that change documents."""
 
     def inject_tags(

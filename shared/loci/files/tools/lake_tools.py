@@ -1,19 +1,21 @@
 """The tools that add files, say how far they are, and remove them."""
 
 import shlex
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, Field
 
 from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.files.file import Status, StoredFile, file_id
-from loci.files.host import FilesHost
 from loci.files.ports import UploadPart, UploadTicket
 from loci.files.stages import Stage
 from loci.files.tools.file_views import is_none
 from loci.mcp.caller import Report
 from loci.mcp.tool import LociTool, loci_tool
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 WAIT = 5.0
 """Seconds that a call waits for its file to be read."""
@@ -63,7 +65,7 @@ class AddedAnswer(IngestionAnswer):
     upload: UploadView | None = Field(default=None, description="how to send the bytes that were announced")
 
 
-def lake_tools(app: FilesHost) -> list[LociTool]:
+def lake_tools(app: "App") -> list[LociTool]:
     """`add_memory`, `ingestion_status` and `delete_memory`."""
 
     def add_memory(

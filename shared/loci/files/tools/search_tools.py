@@ -1,12 +1,11 @@
 """The tools that look around, search and fetch. Their results have the fields of the reference, and more beside."""
 
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Caller
-from loci.files.host import FilesHost
 from loci.files.query import parsed
 from loci.files.scope import Scope
 from loci.files.tools.file_views import FetchedView, MetadataAnswer, MissingView, fetched, overview
@@ -14,6 +13,9 @@ from loci.files.tools.search_views import MOST_TOKENS, TOKENS, SearchAnswer, sea
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
 from loci.search.question import Asked
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 Day = Annotated[str | None, Field(max_length=40, description="such as 2026-05-01; inclusive")]
 
@@ -49,7 +51,7 @@ class QueryFields(BaseModel):
     rewritten_query_for_dense_model: Sentence = Field("", description="what is meant, with synonyms")
 
 
-def search_tools(app: FilesHost) -> list[LociTool]:
+def search_tools(app: "App") -> list[LociTool]:
     """`get_memorylake_metadata`, `search_memory` and `fetch_memory`."""
 
     def get_memorylake_metadata(caller: Caller) -> MetadataAnswer:

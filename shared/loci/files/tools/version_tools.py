@@ -1,14 +1,16 @@
 """The tools that compare versions of files, and check citations."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
 from loci.files.differences import Change
-from loci.files.host import FilesHost
 from loci.files.tools.file_views import VersionView
 from loci.mcp.tool import LociTool, loci_tool
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 LONGEST_TEXT = 500
 
@@ -65,7 +67,7 @@ class CitationAnswer(BaseModel):
     result: CitationView
 
 
-def version_tools(app: FilesHost) -> list[LociTool]:
+def version_tools(app: "App") -> list[LociTool]:
     """`diff_versions` and `verify_citation`."""
 
     def diff_versions(

@@ -28,10 +28,10 @@ def oauth_module(host: Host) -> Module:
 
     check_sign_in(host.settings)
     if host.settings.oauth != "built-in":
-        return Module(name="oauth")
+        return Module("oauth")
     check_issuer(host.settings)
     made = Lazy(endpoints)
-    return Module(name="oauth", routes=[ModuleRoute(path, lambda _: made.get()) for path in PATHS])
+    return Module("oauth", routes=[ModuleRoute(path, lambda _: made.get()) for path in PATHS])
 
 
 def check_issuer(settings: Settings) -> None:

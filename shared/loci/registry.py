@@ -1,0 +1,196 @@
+"""Everything that Loci serves, as data: each vertical with its tools, instructions, prompts, resources and routes.
+
+A text such as "files.tools.lake_tools:lake_tools" names what is loaded when it is needed: a cold start answers one
+request. A tool that has no line here is not served.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from starlette.types import ASGIApp
+
+from loci.app import App
+from loci.core.lazy import Lazy
+from loci.core.scopes import Area
+from loci.documents.prompt_templates import PROMPTS
+from loci.documents.resources import DOCUMENTS, TAGS
+from loci.documents.resources import TEMPLATES as DOCUMENT_TEMPLATES
+from loci.files.resources import FILES
+from loci.files.resources import TEMPLATES as FILE_TEMPLATES
+from loci.mcp.auth.module import oauth_module
+from loci.mcp.module import Module, ModuleRoute
+from loci.mcp.resources import ModuleResources
+from loci.mcp.tool import CALL_TOOL, Surface
+from loci.mcp.tool_catalog import ToolFamily, tool_family
+
+if TYPE_CHECKING:
+    from loci.core.finding import Finding
+    from loci.core.identity import Owner
+
+ABOUT_DOCUMENTS = """
+
+Documents hold what was learned, decided and solved:
+- search_documents: your default for what was learned, how something was solved, related work, and problems that may \
+have been met before. Before technical work begins, search unasked: show the user what you found, and offer to review \
+it.
+- read_node_content: after a search, for the whole of it, for a detail, to check that something is right, to copy a \
+solution.
+- explore_links: to follow a chain of thought, and to come upon related topics.
+- find_gaps: now and then, for upkeep: missing connections, holes in the documentation, a better order.
+Do not search where the user wants a fresh approach, in a wholly new domain, for a one-off of less than 5 minutes, or \
+while the user experiments. It is yours to decide: weigh what is known against new thinking.
+After a session of more than half an hour that solved a problem, suggest a debrief, and offer to help write it."""
+ABOUT_FILES = """
+
+Files hold workbooks, PDFs and texts:
+- get_memorylake_metadata: at the start: which files there are.
+- search_memory: for what stands in files; each result has passages with page, cells or lines to cite.
+- query_table: sums, counts and rows of a table, in SQL.
+- verify_citation: before you cite a text or a number; diff_versions: what changed.
+- create_memory_code_runner, then run_memory_code: to compute on a file, which is at get_memory_path(id, name). \
+save_artifact keeps a file that code made."""
+ABOUT_TOOLS = """
+
+Tools of other servers: pml_search_tools finds them; call them by `tool_id` or pml_call_tool."""
+
+
+def modules(app: App) -> Sequence[Module]:
+    """Every vertical. A vertical that is not in this list is not served."""
+
+    def tools(path: str, ids: str, on: Surface, area: Area | None, **more: Any) -> ToolFamily:
+        """Tools that are loaded together, and the endpoint that offers them besides the one that offers all."""
+        return tool_family(lambda: load(path)(app), *ids.split(), surfaces=[on], area=area, **more)
+
+    def route(where: str, path: str) -> ModuleRoute:
+        return ModuleRoute(where, lambda is_open: load(path)(app, is_open=is_open))
+
+    def events(is_open: bool) -> ASGIApp:
+        visitors = load("web.visitors:Visitors")(app, is_open=is_open, clock=time.time)
+        return load("events.route:EventsRoute")(app, visitors, is_open=is_open)
+
+    @cache  # both routes have the same pages
+    def pages(is_open: bool) -> ASGIApp:
+        return load("web.routes:Pages")(app, is_open=is_open, clock=time.time)
+
+    reading = "search_documents temporal_search query_by_tags read_node_content list_directory_structure"
+    writing = "inject_tags write_document move_document delete_document undo_write"
+    overview = "find_gaps cluster_documents suggest_reading"
+    plans = "pml:execute_dag pml:continue pml:abort pml:replan pml:workflow_status"
+    python = "create_memory_code_runner run_memory_code"
+    either = {"one_of": ("documents:read", "files:read"), "everywhere": False}
+    documents = Lazy(lambda: load("documents.resources:DocumentResources")(app.documents))
+    files = Lazy(lambda: load("files.resources:FileResources")(app.files))
+    return [
+        Module(
+            "scratchpad",
+            tools=[
+                tool_family(
+                    lambda: load("scratchpad.tools:scratchpad_tools")(app.scratchpad),
+                    "scratchpad_read",
+                    "scratchpad_list",
+                ),
+            ],
+        ),
+        Module(
+            "documents",
+            surfaces=["documents"],
+            tools=[
+                tools("documents.tools.search_tools:search_tools", reading, "documents", "documents"),
+                tools(
+                    "documents.tools.link_tools:link_tools",
+                    "explore_links graph_neighbors",
+                    "documents",
+                    "documents",
+                ),
+                tools("documents.tools.overview_tools:overview_tools", overview, "documents", "documents"),
+                tools("documents.tools.writing_tools:writing_tools", writing, "documents", "documents"),
+            ],
+            instructions=ABOUT_DOCUMENTS,
+            prompts=PROMPTS,
+            resources=ModuleResources((DOCUMENTS, TAGS), DOCUMENT_TEMPLATES, documents, "documents:read"),
+            routes=[route("/documents", "documents.http_route:DocumentsRoute")],
+        ),
+        Module(
+            "files",
+            surfaces=["files"],
+            tools=[
+                tools(
+                    "files.tools.search_tools:search_tools",
+                    "get_memorylake_metadata search_memory fetch_memory",
+                    "files",
+                    "files",
+                ),
+                tools(
+                    "files.tools.lake_tools:lake_tools",
+                    "add_memory ingestion_status delete_memory",
+                    "files",
+                    "files",
+                ),
+                tools("files.tools.version_tools:version_tools", "diff_versions verify_citation", "files", "files"),
+            ],
+            instructions=ABOUT_FILES,
+            resources=ModuleResources((FILES,), FILE_TEMPLATES, files, "files:read"),
+            routes=[route("/files/{token}", "files.http_route:UploadRoute")],
+        ),
+        Module(
+            "code",
+            tools=[
+                tools("code.tools.run_tools:python_tools", python, "files", "files", needs=["documents:read"]),
+                tools("code.tools.file_tools:file_tools", "query_table save_artifact", "files", "files"),
+                tools("code.tools.run_tools:typescript_tools", "pml:execute_code", "tools", "tools"),
+            ],
+            job=lambda job: app.code.do_job(job),
+        ),
+        Module(
+            "tools",
+            surfaces=["tools"],
+            tools=[
+                tools("tools.tools:tool_tools", f"pml:search_tools {CALL_TOOL}", "tools", "tools"),
+                tools(
+                    "tools.capability_tools:capability_tools",
+                    "pml:search_capabilities pml:delete_capability",
+                    "tools",
+                    "tools",
+                ),
+            ],
+            instructions=ABOUT_TOOLS,
+            upstream=Lazy(lambda: load("tools.tools:ServedTools")(app.tools, app.settings)),
+        ),
+        Module(
+            "workflows",
+            surfaces=["tools"],
+            tools=[
+                tools("workflows.tools:workflow_tools", plans, "tools", "workflows"),
+                tools("workflows.tools:workflow_tools", "pml:approval_response", "tools", "approvals"),
+            ],
+            long_work=Lazy(lambda: load("workflows.tools:LongWorkflows")(app.workflows)),
+        ),
+        # The two tools that ChatGPT's connectors and deep research ask for.
+        Module(
+            "lookup",
+            surfaces=["search"],
+            tools=[tools("lookup.tools:lookup_tools", "search fetch", "search", None, **either)],
+        ),
+        # Before the pages, which take everything below their path. The second path is for them: the cookie of a browser
+        # that signed in is valid below `/ui`.
+        Module("events", routes=[ModuleRoute(path, events) for path in ("/events", "/ui/events")]),
+        Module("transfer", routes=[route("/transfer", "transfer.http_route:TransferRoute")]),
+        Module("web", routes=[ModuleRoute(path, pages) for path in ("/ui{rest:path}", "/")]),
+        oauth_module(app),
+    ]
+
+
+def examination(app: App, owner: "Owner", whole: bool) -> "Iterable[Finding]":
+    """The checks of `loci doctor` beside a server: all of this machine, or only those of what concerns one owner."""
+    if whole:
+        return load("doctor.examine:examine_server")(app, app.runtime.check_database)
+    return load("doctor.examine:check_own")(app, owner)
+
+
+def load(path: str) -> Callable[..., Any]:
+    """Load what is behind a path such as "files.tools.lake_tools:lake_tools"."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(f"loci.{module}"), name)
