@@ -24,7 +24,7 @@ def all_of(stack: Stack, stage: Stage, table: str, run_rows: str) -> Iterator[Al
     yield _above(stack, "ApiErrors", failures, API_ERRORS, "The API answers with 5xx")
     if stage.searches:
         yield _aside(stack, stage)
-    yield _given_up(stack, stage)
+    yield _cancelled(stack, stage)
     if stage.alarms == "few":
         return
     for name in stage.functions:
@@ -57,7 +57,7 @@ def _function(stack: Stack, stage: Stage, name: str) -> Iterator[Alarm]:
     yield _above(stack, f"{called}Duration", slowest, near, f"The function {name} is close to its timeout")
 
 
-def _given_up(stack: Stack, stage: Stage) -> Alarm:
+def _cancelled(stack: Stack, stage: Stage) -> Alarm:
     failed = metrics.of_machine(workflow_runs.machine_arn(stack, stage), "ExecutionsFailed")
     what = "Loci gave workflows up: their records have the status error, and the log of workflow says why"
     return _above(stack, "WorkflowsFailed", failed, 1, what)

@@ -15,8 +15,8 @@ from aws_cdk import aws_sqs as sqs
 from infra.acknowledged import acknowledge
 from infra.stage import FunctionSize, Stage
 from layers.build import Layers
-from loci.core.layout import TABLE_EXPIRY, TABLE_KEYS
 from loci.core.settings import PREFIX, settings_by_name
+from loci.core.storage_keys import TABLE_EXPIRY, TABLE_KEYS
 
 FUNCTIONS = Path(__file__).resolve().parent.parent / "functions"
 RUNTIME = lambda_.Runtime.PYTHON_3_13

@@ -9,7 +9,7 @@ from infra.defaults import allow, deny
 from infra.stacks.data import Data
 from infra.stage import Stage
 from infra.uploads import queue_name, queue_url
-from loci.core.layout import FILES_IN, INDEX, INGEST_BLOBS, INGEST_KINDS, LANGUAGE_TOKENS, READS, UPLOADS
+from loci.core.storage_keys import FILES_IN, INDEX, INGEST_BLOBS, INGEST_KINDS, LANGUAGE_TOKENS, READS, UPLOADS
 
 RECORDS = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:Query"]
 OBJECTS = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]

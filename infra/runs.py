@@ -14,7 +14,7 @@ from infra.defaults import allow, queue
 from infra.reach import OBJECTS, exported
 from infra.stacks.data import Data
 from infra.stage import SandboxSize, Stage
-from loci.core.layout import RUN_ATTRIBUTES, RUN_PARTITIONS
+from loci.core.storage_keys import RUN_ATTRIBUTES, RUN_PARTITIONS
 
 ERRAND = "errand"
 

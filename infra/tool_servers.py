@@ -9,7 +9,7 @@ from infra.defaults import allow, deny
 from infra.reach import OBJECTS, OWNER, bucket_in_findings
 from infra.stacks.data import Data
 from infra.stage import Stage
-from loci.core.layout import CONNECT_KINDS, CONNECT_WRITES, KMS_PURPOSE, UPLOADS
+from loci.core.storage_keys import CONNECT_KINDS, CONNECT_WRITES, KMS_PURPOSE, UPLOADS
 
 CONNECT = "connect"
 WAITING_S = 3600

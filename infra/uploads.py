@@ -11,7 +11,7 @@ from aws_cdk import aws_sqs as sqs
 
 from infra import defaults
 from infra.stage import Stage
-from loci.core.layout import FILES_IN, UPLOADS
+from loci.core.storage_keys import FILES_IN, UPLOADS
 
 TRIES = 10  # with the pauses between them, an hour
 TIMEOUTS = 6  # a message comes again after so many timeouts of the function, as AWS recommends

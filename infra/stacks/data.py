@@ -16,7 +16,7 @@ from infra.run_stores import executor_bucket, run_table
 from infra.search import search
 from infra.stage import Stage
 from infra.uploads import let_pages_send, tell_of_uploads
-from loci.core.layout import ARRIVING, FILES_IN, INDEX, LEFT_DAYS
+from loci.core.storage_keys import ARRIVING, FILES_IN, INDEX, LEFT_DAYS
 
 SECRET_LENGTH = 64
 INDEX_DAYS = 1  # the fewest that S3 accepts

@@ -14,7 +14,7 @@ from infra.rest_api import address, rest_api, route_everything
 from infra.stacks.data import Data
 from infra.stage import Stage
 from layers.build import Layers
-from loci.core.layout import UPLOADS_OF_LOCAL
+from loci.core.storage_keys import UPLOADS_OF_LOCAL
 
 ORIGIN_SECRET_LENGTH = 40
 

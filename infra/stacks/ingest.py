@@ -8,7 +8,7 @@ from infra.stacks.data import Data
 from infra.stage import Stage
 from infra.uploads import aside_name, queue_name
 from layers.build import Layers
-from loci.core.layout import UPLOADS_A_CALL
+from loci.core.storage_keys import UPLOADS_A_CALL
 
 
 class Ingest(Stack):

@@ -24,20 +24,20 @@ from loci.scratchpad.api import Scratchpad
 if TYPE_CHECKING:
     from loci.code.api import Code
     from loci.code.parts import CodeAdapters
-    from loci.core.finding import Finding
+    from loci.core.diagnosis import Finding
     from loci.documents.api import Documents
     from loci.events.api import Events
     from loci.events.event import EventLog
     from loci.events.notices import Messenger, Notices
     from loci.files.api import Files
     from loci.files.parts import FileAdapters
+    from loci.gateway.api import Tools
+    from loci.gateway.parts import ToolAdapters
+    from loci.gateway.waiting_calls import ApprovalLinks
     from loci.mcp.module import Module
     from loci.search.adapters import SearchAdapters
     from loci.search.inference import Embedder
     from loci.search.language_model import LanguageModel
-    from loci.tools.api import Tools
-    from loci.tools.parts import ToolAdapters
-    from loci.tools.waiting_calls import ApprovalLinks
     from loci.transfer.api import Transfer
     from loci.workflows.api import Workflows
     from loci.workflows.parts import WorkflowAdapters
@@ -142,10 +142,10 @@ class App:
     @part
     def tools(self) -> "Tools":
         """Tool servers, and the calls of their tools."""
+        from loci.gateway.api import Tools
+        from loci.gateway.parts import ToolParts
         from loci.mcp.module import tool_families
         from loci.mcp.tool_catalog import OwnTools
-        from loci.tools.api import Tools
-        from loci.tools.parts import ToolParts
 
         def embedder() -> "Embedder":
             return self.search_adapters.embedder
@@ -211,7 +211,7 @@ class App:
     @part
     def approval_links(self) -> "ApprovalLinks":
         """The links to the pages on which people approve calls and plans."""
-        from loci.tools.waiting_calls import PURPOSE, ApprovalLinks
+        from loci.gateway.waiting_calls import PURPOSE, ApprovalLinks
 
         def lacks_pin() -> bool:
             from loci.mcp.auth.pins import pins_of

@@ -10,7 +10,7 @@ from loci.core.identity import Owner, UnnamedOwner
 from loci.core.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from loci.core.finding import Finding
+    from loci.core.diagnosis import Finding
     from loci.documents.upkeep import IndexRebuild
 
 
@@ -55,7 +55,7 @@ def build_index_rebuild(settings: Settings) -> "IndexRebuild":
 
 def mend_all(settings: Settings) -> "Finding | None":
     """Mend the local database, then rebuild the index of every owner; None if it is whole."""
-    from loci.core.finding import Finding
+    from loci.core.diagnosis import Finding
     from loci.runtimes.local import mend_database
 
     mended = mend_database(settings)

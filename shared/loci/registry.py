@@ -27,7 +27,7 @@ from loci.mcp.tool import CALL_TOOL, Surface
 from loci.mcp.tool_catalog import ToolFamily, tool_family
 
 if TYPE_CHECKING:
-    from loci.core.finding import Finding
+    from loci.core.diagnosis import Finding
     from loci.core.identity import Owner
 
 ABOUT_DOCUMENTS = """
@@ -148,16 +148,16 @@ def modules(app: App) -> Sequence[Module]:
             "tools",
             surfaces=["tools"],
             tools=[
-                tools("tools.tools:tool_tools", f"pml:search_tools {CALL_TOOL}", "tools", "tools"),
+                tools("gateway.tools:tool_tools", f"pml:search_tools {CALL_TOOL}", "tools", "tools"),
                 tools(
-                    "tools.capability_tools:capability_tools",
+                    "gateway.capability_tools:capability_tools",
                     "pml:search_capabilities pml:delete_capability",
                     "tools",
                     "tools",
                 ),
             ],
             instructions=ABOUT_TOOLS,
-            upstream=Lazy(lambda: load("tools.tools:ServedTools")(app.tools, app.settings)),
+            upstream=Lazy(lambda: load("gateway.tools:ServedTools")(app.tools, app.settings)),
         ),
         Module(
             "workflows",

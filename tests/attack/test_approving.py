@@ -24,7 +24,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
 
-import loci.tools.waiting_calls
+import loci.gateway.waiting_calls
 from loci.app import App
 from loci.compose import build_app
 from loci.core.errors import Refused
@@ -58,7 +58,7 @@ GATED = {"workflow": {"tasks": [{"id": "t1", "tool": "journal:deploy", "argument
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[App]:
     """A laptop without keys, whose person wants to approve `deploy`, and has a PIN. Calls wait for nobody."""
-    monkeypatch.setattr(loci.tools.waiting_calls, "PATIENCE", 0.0)
+    monkeypatch.setattr(loci.gateway.waiting_calls, "PATIENCE", 0.0)
     settings = load_settings({"data": tmp_path / "data", "models": tmp_path / "models", "log_level": "ERROR"})
     with closing(build_app(settings)) as app:
         app.tools.add(LOCAL, "journal", journal_server(tmp_path / "journal") | {"approve": ["deploy"]})
@@ -554,7 +554,7 @@ async def test_of_two_calls_at_once_one_goes_through(door: UvicornDoor, url: str
 async def test_a_call_that_still_waits_goes_through_as_soon_as_a_person_approves(
     door: UvicornDoor, url: str, flow: Flow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loci.tools.waiting_calls, "PATIENCE", 60.0)
+    monkeypatch.setattr(loci.gateway.waiting_calls, "PATIENCE", 60.0)
     browser = Browser(door)
 
     def approve() -> None:

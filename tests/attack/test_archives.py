@@ -17,7 +17,7 @@ from loci.app import App
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.documents.writing.authoring import EditDraft
-from loci.tools.capabilities.capability import capability_id
+from loci.gateway.capabilities.capability import capability_id
 from loci.transfer import archive as archives
 from loci.transfer.items import DAMAGED
 from tests.support.archives import archive_of, document, imported, item, opened, server

@@ -15,10 +15,10 @@ from loci.compose import build_app
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
+from loci.gateway.capabilities.capability import capability_id
+from loci.gateway.capabilities.normal_form import identity_of
+from loci.gateway.capabilities.syntax import root_of
 from loci.mcp.http.application import asgi
-from loci.tools.capabilities.capability import capability_id
-from loci.tools.capabilities.normal_form import identity_of
-from loci.tools.capabilities.syntax import root_of
 from loci.transfer.archive import Archive
 from loci.transfer.items import TAKEN, Loaded, Receiver, parsed
 from tests.attack.doors import UvicornDoor, uvicorn_door

@@ -12,7 +12,7 @@ from loci.compose import build_app
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
-from loci.tools.ports import LoginFailed, ToolServerError
+from loci.gateway.ports import LoginFailed, ToolServerError
 from loci.transfer.items import SAME, TAKEN, Loaded, Receiver
 from tests.attack.conftest import ANN
 from tests.attack.doors import Door

@@ -18,7 +18,7 @@ ATTACKS = {
     "shared/loci/files/": ("test_files_of_others.py", "test_swapped_links.py"),
     "shared/loci/mcp/": DOORS,
     "shared/loci/sandbox/": ("sandbox", "test_ending.py", "test_stalls.py"),
-    "shared/loci/tools/": ("test_moving_in.py", "test_servers_moved_in.py"),
+    "shared/loci/gateway/": ("test_moving_in.py", "test_servers_moved_in.py"),
     "shared/loci/transfer/": ("test_*archives*.py", "test_large_runs.py", "test_*mov*.py", "test_odd_notes.py"),
     "shared/loci/web/": ("oauth", "test_approve_links.py", "test_forged_requests.py", "test_generated_*", "test_ui.py"),
     "shared/loci/workflows/": ("test_approve_links.py", "test_large_runs.py", "test_waiting.py"),

@@ -12,8 +12,8 @@ from mcp import Client, StdioServerParameters
 from loci.compose import build_app
 from loci.core.identity import LOCAL, LOCAL_CALLER
 from loci.core.settings import load_settings
-from loci.tools.api import Tools
-from loci.tools.tool_server import Endpoint, Program
+from loci.gateway.api import Tools
+from loci.gateway.tool_server import Endpoint, Program
 from tests.bench.figures import Figure, ratio_figure
 from tests.bench.servers import Servers
 from tests.servers.upstream.real import everything_over_http, node_server

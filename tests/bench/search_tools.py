@@ -8,12 +8,12 @@ import numpy as np
 
 from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.embedder import OnnxEmbedder
+from loci.gateway.tool_embeddings import cosines, embedded_text
+from loci.gateway.tool_search import KnownTool, ToolIndex
+from loci.gateway.tool_words import fields_of
 from loci.model_store.models_folder import ModelsFolder
 from loci.search.inference import Embedder
 from loci.search.words import index_words
-from loci.tools.meanings import cosines, embedded_text
-from loci.tools.tool_search import KnownTool, ToolIndex
-from loci.tools.tool_words import fields_of
 from tests.bench.figures import Figure, ratio_figure, time_figure
 from tests.bench.floor import BareModel
 from tests.bench.library import models_of

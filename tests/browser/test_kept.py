@@ -11,9 +11,9 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
+from loci.gateway.capabilities.learning import EndedRun
 from loci.mcp.http.application import asgi
 from loci.sandbox.wall.layers import UNPRIVILEGED
-from loci.tools.capabilities.learning import EndedRun
 from tests.attack.doors import uvicorn_door
 from tests.browser.flows import HOSTILE
 from tests.support.axe import barriers

@@ -15,8 +15,8 @@ from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
 from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
 from loci.adapters.aws.sandbox.lambda_executors import LambdaExecutors, blobs_of
-from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine
+from loci.adapters.aws.sandbox.run_credentials import Lender
 from loci.adapters.local.executors.confined_executors import ConfinedExecutors
 from loci.adapters.local.executors.executor_starter import ExecutorStarter
 from loci.code.ports import Executors

@@ -17,7 +17,7 @@ from loci.adapters.aws.index_objects import IndexObjects
 from loci.adapters.aws.opensearch import OpenSearchCluster
 from loci.adapters.aws.records import DynamoRecords
 from loci.adapters.aws.write_locks import RecordWriteLocks
-from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.index.index import SqliteIndex
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
 from loci.adapters.s3_index.copies import MOST_BYTES, Copies

@@ -8,8 +8,8 @@ import pytest
 
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.sandbox.lambda_sandbox import LambdaSandbox
-from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine
+from loci.adapters.aws.sandbox.run_credentials import Lender
 from loci.code.packages import find_deno
 from loci.code.ports import Sandbox
 from tests.support.deno import STRONGEST, sandbox

@@ -12,7 +12,7 @@ from loci.adapters.aws.event_log import KEPT_SECONDS, RecordEventLog
 from loci.adapters.local import event_log as local_module
 from loci.adapters.local.event_log import FolderEventLog
 from loci.core.identity import Owner
-from loci.core.layout import EVENTS
+from loci.core.storage_keys import EVENTS
 from loci.core.stores import RecordStore
 from loci.events.api import Events
 from loci.events.event import START, Event, EventLog, Place

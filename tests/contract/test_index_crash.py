@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.index.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
 from loci.core.identity import Owner
 from tests.contract.indexes import by_vector, by_words, chunk, embedding, find, put, vector
@@ -21,7 +21,7 @@ ANN = Owner("acme", "ann")
 IMPORTS = """
 import sys
 from pathlib import Path
-from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.index.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
 from loci.core.identity import Owner
 from tests.contract.indexes import NOTES, chunk, embedding, put

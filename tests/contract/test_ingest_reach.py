@@ -15,8 +15,8 @@ from loci.adapters.aws.uploads import S3Uploads
 from loci.adapters.aws.write_locks import RecordWriteLocks
 from loci.compose import build_app
 from loci.core.errors import Refused
-from loci.core.layout import INGEST_BLOBS, INGEST_KINDS
 from loci.core.settings import load_settings
+from loci.core.storage_keys import INGEST_BLOBS, INGEST_KINDS
 from loci.documents.catalog import Catalog
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.ingest.local_files import blob_key

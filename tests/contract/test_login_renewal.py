@@ -12,11 +12,11 @@ from loci.adapters.local.secret_box import KeyringBox
 from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
 from loci.core.signing import Keyring
 from loci.core.stores import RecordStore
-from loci.tools import logins
-from loci.tools.configuration import OAuthEntry
-from loci.tools.logins import LOGIN, Logins
-from loci.tools.ports import ToolServerError, Wanted
-from loci.tools.tool_server import Endpoint
+from loci.gateway import logins
+from loci.gateway.configuration import OAuthEntry
+from loci.gateway.logins import LOGIN, Logins
+from loci.gateway.ports import ToolServerError, Wanted
+from loci.gateway.tool_server import Endpoint
 from tests.contract.stores import ANN, Clock, at_once
 from tests.support.authorization_server import Protected, protected
 from tests.surface.tools.logins import CONSENT

@@ -23,8 +23,8 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL
-from loci.core.layout import UPLOADS_A_CALL
 from loci.core.settings import load_settings
+from loci.core.storage_keys import UPLOADS_A_CALL
 from loci.documents.ingest.uploads import UploadIngest, upload_prefix
 from tests.support.event_front import ROOT
 from tests.support.lambda_worker import Context

@@ -9,7 +9,7 @@ import pytest
 from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
-from loci.core.layout import ARRIVING
+from loci.core.storage_keys import ARRIVING
 from loci.scratchpad.api import Scratchpad
 from tests.deployed import reaching, users
 from tests.deployed.deployment import Deployment, Door, deploy

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from infra.empty import empty, held_by
-from loci.core.layout import TABLE_EXPIRY
+from loci.core.storage_keys import TABLE_EXPIRY
 from loci.documents.ingest.uploads import upload_prefix
 from tests.deployed.deployment import Deployment, Door, bring_up, stacks_of, stage_on, synthesise, tear_down
 from tests.deployed.users import User, new_user

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from loci.core.layout import INDEX
+from loci.core.storage_keys import INDEX
 from loci.documents.ingest.uploads import upload_prefix
 from tests.deployed.deployment import Deployment, bring_up, stacks_of, synthesise
 from tests.deployed.users import User, new_user

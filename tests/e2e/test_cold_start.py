@@ -48,7 +48,7 @@ def test_the_sdk_is_imported_before_ours(loaded: list[str]) -> None:
         "loci.documents.api",
         "loci.events.api",
         "loci.files.api",
-        "loci.tools.api",
+        "loci.gateway.api",
         "loci.transfer.api",
         "loci.web.visitors",
         "loci.workflows.api",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from loci.core.identity import LOCAL
-from loci.core.layout import LEFT_DAYS
+from loci.core.storage_keys import LEFT_DAYS
 from loci.model_store.manifests import MODEL_FILE
 from loci.transfer.staging import Staging
 from tests.support.damage import spoil_page

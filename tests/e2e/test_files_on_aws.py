@@ -18,8 +18,8 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import LOCAL, Owner
-from loci.core.layout import INGEST_BLOBS, INGEST_KINDS
 from loci.core.settings import load_settings
+from loci.core.storage_keys import INGEST_BLOBS, INGEST_KINDS
 from loci.documents.ingest.uploads import upload_prefix
 from loci.files.file import StoredFile
 from loci.files.finder import Scope

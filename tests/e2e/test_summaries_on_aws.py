@@ -5,7 +5,7 @@ from collections.abc import Generator
 import pytest
 
 from loci.core.identity import LOCAL
-from loci.core.layout import INGEST_KINDS, LANGUAGE_TOKENS
+from loci.core.storage_keys import INGEST_KINDS, LANGUAGE_TOKENS
 from tests.e2e.test_files_on_aws import PRICES, Deployed, deployment
 from tests.e2e.test_files_on_aws import pytestmark as needs_a_wall
 from tests.support.stub_model import Fails, StubModel, stub_model

@@ -50,7 +50,7 @@ def test_a_server_with_the_name_of_loci_s_own_tools_is_not_imported(tmp_path: Pa
 
 
 def test_the_last_calls_are_shown_with_their_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loci.tools.waiting_calls.PATIENCE", 0.0)
+    monkeypatch.setattr("loci.gateway.waiting_calls.PATIENCE", 0.0)
     data = tmp_path / "data"
     assert "No tool of a server has been called" in loci(data, "tools", "log").stdout
     assert loci(data, "tools", "add", "shop", "--approve", "break_*", "--", *COMMAND).returncode == 0

@@ -11,7 +11,7 @@ from moto import mock_aws
 
 from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
-from loci.adapters.aws.sandbox.lent_rows import Lender
+from loci.adapters.aws.sandbox.run_credentials import Lender
 from tests.contract.sandboxes import ROLE
 from tests.contract.stores import ANN, CLOCK
 from tests.infra.synthesis import Stacks

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from infra.stage import BadStage, read_stage
-from loci.core.layout import TABLE_EXPIRY
+from loci.core.storage_keys import TABLE_EXPIRY
 from tests.infra.conftest import RESTORED, FolderOf, Synthesised
 from tests.infra.synthesis import STAGES, Stacks, assembly
 from tests.infra.template import Template

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from loci.core.json import Json
+from loci.gateway.tool_embeddings import cosines
+from loci.gateway.tool_search import FoundTool, KnownTool, ToolIndex
 from loci.search.inference import Embedder
-from loci.tools.meanings import cosines
-from loci.tools.tool_search import FoundTool, KnownTool, ToolIndex
 from loci.workflows.planner import Draft, Planner
 from loci.workflows.references import references
 from loci.workflows.toolbox import ToolFacts

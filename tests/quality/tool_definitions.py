@@ -17,8 +17,8 @@ from typing import Any
 from infra.node import NODE, NPM
 from loci.adapters.tool_servers.connections import Connections
 from loci.core.identity import LOCAL
-from loci.tools.tool_server import Program, ToolServer
-from loci.tools.tool_words import KnownTool
+from loci.gateway.tool_server import Program, ToolServer
+from loci.gateway.tool_words import KnownTool
 
 SERVERS = Path(__file__).parent / "tool_sets" / "servers.json"
 BUILD = Path(__file__).parents[2] / "build" / "tool_definitions"

@@ -8,7 +8,7 @@ from typing import Any
 
 from loci.compose import build_app
 from loci.core.settings import load_settings
-from loci.tools.tool_search import KnownTool
+from loci.gateway.tool_search import KnownTool
 from tests.quality.tool_definitions import listed_tools
 
 FOLDER = Path(__file__).parent / "tool_sets"

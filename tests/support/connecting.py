@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import loci.runtimes.aws
-from loci.tools.answering import Answering
-from loci.tools.configuration import Entry
+from loci.gateway.configuration import Entry
+from loci.gateway.connect_function import Answering
 from tests.support.functions import loaded
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.moto_aws import BUCKET, CONNECT, KEY, TABLE
@@ -34,7 +34,7 @@ def connecting(*, only_public: bool, api: InvokeApi | None = None) -> Generator[
     settings = {"mode": "aws", "auth": "required", "table": TABLE, "bucket": BUCKET, "secret_key": KEY}
     with nullcontext(api) if api else invoke_api() as api, pytest.MonkeyPatch.context() as changed:
         if not only_public:
-            changed.setattr("loci.tools.reaching.check_public", _anywhere)
+            changed.setattr("loci.gateway.server_config.check_public", _anywhere)
         with pytest.MonkeyPatch.context() as starting:
             for name, value in settings.items():
                 starting.setenv(f"LOCI_{name.upper()}", value)

@@ -8,7 +8,7 @@ from typing import Any
 import boto3
 
 from loci.core.identity import Owner
-from loci.core.layout import TABLE_KEYS
+from loci.core.storage_keys import TABLE_KEYS
 from tests.support.moto_aws import TABLE
 
 GARBAGE = (

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.index.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
 from loci.compose import build_app
 from loci.core.identity import LOCAL, Owner

@@ -14,7 +14,7 @@ from moto import mock_aws
 from moto.core.botocore_stubber import BotocoreStubber
 from moto.kms import models as kms_models
 
-from loci.core.layout import TABLE_KEYS
+from loci.core.storage_keys import TABLE_KEYS
 from tests.support.botocore_files import read_once
 
 if TYPE_CHECKING:

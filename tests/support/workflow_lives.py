@@ -30,7 +30,7 @@ LOADED = (
     "loci.adapters.tool_servers.upstream",
     "loci.code.api",
     "loci.code.parts",
-    "loci.tools.parts",
+    "loci.gateway.parts",
     "loci.mcp.tool_catalog",
     "loci.workflows.parts",
     "loci.adapters.tool_servers.connection",

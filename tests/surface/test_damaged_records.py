@@ -9,8 +9,8 @@ import pytest
 
 from loci.app import App
 from loci.compose import build_app
+from loci.core.diagnosis import Finding
 from loci.core.errors import Refused
-from loci.core.finding import Finding
 from loci.core.identity import LOCAL, SYSTEM, Owner
 from loci.core.json import JsonObject
 from loci.core.settings import load_settings

@@ -8,7 +8,7 @@ import pytest
 from loci.app import App
 from loci.core.errors import LociError, Refused
 from loci.core.identity import LOCAL
-from loci.tools.tool_list import SERVER
+from loci.gateway.tool_list import SERVER
 from tests.support.connecting import Connecting, connecting
 from tests.support.each import each
 from tests.surface.conftest import Connect

@@ -303,7 +303,7 @@ async def test_code_whose_call_is_cancelled_before_its_turn_does_not_begin(
 
     def enter_late(queue: RunQueue, owner: str, work: Any) -> None:
         entered.set()
-        until(work.args[0].is_given_up)
+        until(work.args[0].was_cancelled)
         enter(queue, owner, work)
 
     async with client(python) as one:

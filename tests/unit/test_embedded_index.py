@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.local import bm25, index_writes, vectors
-from loci.adapters.local import index as embedded
-from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.index import bm25, vectors, writes
+from loci.adapters.local.index import index as embedded
+from loci.adapters.local.index.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
@@ -41,7 +41,7 @@ def test_numpy_is_not_loaded_before_the_first_search_with_a_vector(tmp_path: Pat
     program = """
 import sys
 from pathlib import Path
-from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.index.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
 from loci.core.identity import LOCAL
 from loci.search.inference import Embedding
@@ -96,7 +96,7 @@ def test_vectors_that_do_not_fit_the_memory_are_loaded_again(
 def test_who_has_not_looked_for_long_sees_what_was_removed(
     database: Database, index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_writes, "MOST_GONE", 3)
+    monkeypatch.setattr(writes, "MOST_GONE", 3)
     reader = SqliteIndex(database)
     put(index, ANN, *[chunk(f"{n}#0", "river", embedding(1, n)) for n in range(20)])
     assert len(find(reader, ANN, near=vector(1, 0))) == 20

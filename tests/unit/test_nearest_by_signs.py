@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.local import nearest, vectors
-from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.index import nearest, vectors
+from loci.adapters.local.index.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
 from loci.core.identity import Owner
 from loci.search.ranking import Where

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from loci.adapters.local.vector_codes import code_bytes, code_of
+from loci.adapters.local.index.vector_codes import code_bytes, code_of
 from loci.core.identity import Owner
 from tests.support.each import each
 

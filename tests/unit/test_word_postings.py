@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.local import word_postings
-from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.index import word_postings
+from loci.adapters.local.index.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
 from loci.core.identity import Owner
 from loci.search.ranking import Candidate, Where

@@ -7,11 +7,11 @@ import typer
 
 from loci.cli.destination import OwnersTools, for_owner
 from loci.cli.terminal import JsonOption, printable
-from loci.core.finding import counted
+from loci.core.diagnosis import counted
 from loci.core.json import iso
 
 if TYPE_CHECKING:
-    from loci.tools.capabilities.capability import Capability, Version
+    from loci.gateway.capabilities.capability import Capability, Version
 
 cli = typer.Typer(
     help="List, show and remove capabilities: code that worked, learned from runs with an intent.",
@@ -52,7 +52,7 @@ def show(
     """Show a capability with its code. An id with a number, such as cap_0123456789ab.2, shows that version."""
     one = opened.tools.capabilities.get(opened.owner, id)
     if as_json:
-        from loci.tools.capability_tools import CapabilitiesAnswer, capability_view  # slow to load
+        from loci.gateway.capability_tools import CapabilitiesAnswer, capability_view  # slow to load
 
         typer.echo(json.dumps(CapabilitiesAnswer(capabilities=[capability_view(one)]).model_dump(mode="json")))
         return

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp.server.mcpserver import MCPServer
 
-    from loci.tools.api import Tools
+    from loci.gateway.api import Tools
 
 SECONDS: Final = 120.0
 """For a call of a tool on another server."""

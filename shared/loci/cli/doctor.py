@@ -17,7 +17,7 @@ from loci.cli.terminal import ConfigOption, DataOption, JsonOption, KeyOption, p
 from loci.core.errors import Refused
 
 if TYPE_CHECKING:
-    from loci.core.finding import Finding
+    from loci.core.diagnosis import Finding
     from loci.documents.ingest.index_writer import Progress
 
 STATE_WIDTH, NAME_WIDTH = 9, 12
@@ -87,7 +87,7 @@ def _stored(
 
 
 def _show(found: "Iterable[Finding]", *, as_json: bool) -> None:
-    from loci.core.finding import counted
+    from loci.core.diagnosis import counted
 
     counts: Counter[str] = Counter()
     findings: list[dict[str, object]] = []

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, printable, value
+from loci.core.atomic_write import replace_file
+from loci.core.diagnosis import counted, size_shown
 from loci.core.errors import Refused
-from loci.core.finding import counted, size_shown
 from loci.core.identity import LOCAL
-from loci.core.whole_files import replace_file
 from loci.documents.document import Document
 from loci.search.ranking import Ranking
 

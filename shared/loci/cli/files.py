@@ -8,8 +8,8 @@ from unicodedata import normalize
 import typer
 
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, printable
+from loci.core.diagnosis import counted
 from loci.core.errors import LociError, NotFound, Refused
-from loci.core.finding import counted
 from loci.core.identity import LOCAL
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from loci.cli.terminal import (
     value,
 )
 from loci.core.identity import LOCAL
-from loci.core.layout import UPLOADS_OF_LOCAL
 from loci.core.settings import load_settings
+from loci.core.storage_keys import UPLOADS_OF_LOCAL
 from loci.documents.ingest.folder_scan import FolderScan
 from loci.documents.ingest.outcome import IngestSummary
 

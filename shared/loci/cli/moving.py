@@ -26,8 +26,8 @@ from loci.cli.terminal import (
     shown_progress,
     value,
 )
+from loci.core.diagnosis import counted
 from loci.core.errors import Refused
-from loci.core.finding import counted
 from loci.core.identity import LOCAL
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from loci.cli.terminal import (
     shown_progress,
     value,
 )
+from loci.core.diagnosis import counted
 from loci.core.errors import Refused
-from loci.core.finding import counted
 from loci.core.identity import Owner, UnnamedOwner
 from loci.core.settings import Settings, load_settings
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from loci.core.diagnosis import counted
 from loci.core.errors import LociError, Refused
-from loci.core.finding import counted
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
 from loci.core.settings import Settings, sourced_settings

@@ -51,7 +51,7 @@ def login(
     """
     # Slow to load, and `--help` needs none of it.
     from loci.cli.login_callback import LoginCallback
-    from loci.tools.ports import Consent
+    from loci.gateway.ports import Consent
 
     tools, owner = opened.tools, opened.owner
     oauth = tools.get(owner, name).entry.oauth

@@ -11,15 +11,15 @@ from loci.cli.destination import OwnersTools, for_owner
 from loci.cli.pin import prove_person
 from loci.cli.terminal import JsonOption, printable, value
 from loci.cli.tool_secrets import IssuerOption, MachineOption, ScopeOption, client_credentials, secret
+from loci.core.diagnosis import counted
 from loci.core.errors import LociError, Refused
-from loci.core.finding import counted
 from loci.core.json import iso
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from loci.tools.configuration import Configured
-    from loci.tools.logins import LoginState
+    from loci.gateway.configuration import Configured
+    from loci.gateway.logins import LoginState
 
 SHOWN_TOOLS = 8
 
@@ -99,7 +99,7 @@ def import_servers(
 
     With --stack, only those with an https address can be imported.
     """
-    from loci.tools.client_files import servers_in  # slow to load, and `--help` does not need it
+    from loci.gateway.client_files import servers_in  # slow to load, and `--help` does not need it
 
     known = {one.name for one in opened.tools.servers(opened.owner)}
     added: list[str] = []
@@ -249,7 +249,7 @@ def _pair(text: str, sign: str, option: str) -> tuple[str, str]:
 
 
 def _lines(server: "Configured", login: "LoginState | None", warnings: "Mapping[str, str]") -> str:
-    from loci.tools.configuration import shown
+    from loci.gateway.configuration import shown
 
     names = ", ".join(one.name for one in server.tools[:SHOWN_TOOLS])
     more = ", …" if len(server.tools) > SHOWN_TOOLS else ""
@@ -265,9 +265,9 @@ def _lines(server: "Configured", login: "LoginState | None", warnings: "Mapping[
 
 
 def _view(opened: OwnersTools, server: "Configured", login: "LoginState | None") -> dict[str, object]:
+    from loci.gateway.configuration import shown
+    from loci.gateway.tool_list import told_time
     from loci.search.language_stage import remark
-    from loci.tools.configuration import shown
-    from loci.tools.tool_list import told_time
 
     gateway, known = opened.tools.parts.gateway, opened.tools.known(opened.owner)
     names, warnings = gateway.names(known, [one.id for one in server.tools]), gateway.warnings(known)

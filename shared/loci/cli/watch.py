@@ -16,10 +16,10 @@ import typer
 from loci.app import App
 from loci.cli.file_events import FileEvents
 from loci.cli.terminal import SHOWN, ConfigOption, DataOption, here_only, kept_line, open_app, printable, shown_progress
+from loci.core.atomic_write import open_lock
 from loci.core.errors import LociError, Refused
 from loci.core.identity import LOCAL
-from loci.core.layout import UPLOADS_OF_LOCAL
-from loci.core.whole_files import open_lock
+from loci.core.storage_keys import UPLOADS_OF_LOCAL
 from loci.documents.ingest.index_writer import Progress, no_progress
 from loci.documents.ingest.local_files import LocalPath, is_below, local_path
 from loci.documents.ingest.outcome import IngestSummary

@@ -7,7 +7,7 @@ from loci.code import packages, python, typescript
 from loci.code.answers import python_answer, python_under_way, typescript_under_way
 from loci.code.detached_runs import PendingRun
 from loci.code.parts import CodeParts
-from loci.code.ports import GivenUp, never
+from loci.code.ports import Cancelled, never
 from loci.code.python import LivingExecutor, PythonRun
 from loci.code.table_queries import TableAnswer
 from loci.code.typescript import TypeScriptRequest, TypeScriptRun
@@ -55,38 +55,38 @@ class Code:
         self.parts.python.get().end(owner, id)
 
     def start_python(
-        self, caller: Caller, executor_id: str, code: str, given_up: GivenUp = never
+        self, caller: Caller, executor_id: str, code: str, cancelled: Cancelled = never
     ) -> PythonRun | PendingRun:
         """Start Python, on a thread or in another process.
 
-        `given_up` turns true when nobody wants the answer any more.
+        `cancelled` turns true when nobody wants the answer any more.
         """
         runner, detached_runs = self.parts.python.get(), self.parts.detached_runs
         if detached_runs is None:
-            return runner.start(caller.owner, executor_id, code, given_up)
+            return runner.start(caller.owner, executor_id, code, cancelled)
         runner.check(caller.owner, executor_id, code)
         request: JsonObject = {"id": executor_id, "code": code}
-        return detached_runs.begin(caller, python.TOOL, request, runner.longest, python_under_way, given_up)
+        return detached_runs.begin(caller, python.TOOL, request, runner.longest, python_under_way, cancelled)
 
-    def start_typescript(self, caller: Caller, request: TypeScriptRequest, given_up: GivenUp = never) -> StartedRun:
+    def start_typescript(self, caller: Caller, request: TypeScriptRequest, cancelled: Cancelled = never) -> StartedRun:
         """Start TypeScript, on a thread or in another process.
 
-        `given_up` turns true when nobody wants the answer any more.
+        `cancelled` turns true when nobody wants the answer any more.
         """
         here, detached_runs = self.parts.typescript.get(), self.parts.detached_runs
         if detached_runs is None:
-            return here.start(caller, request, given_up)
+            return here.start(caller, request, cancelled)
         here.check(request)
         seconds, asked = request.timeout_ms / 1000, request.as_json()
-        return detached_runs.begin(caller, typescript.TOOL, asked, seconds, typescript_under_way, given_up)
+        return detached_runs.begin(caller, typescript.TOOL, asked, seconds, typescript_under_way, cancelled)
 
     def check_typescript(self, request: TypeScriptRequest) -> None:
         """Raise `LociError` if the code may not run."""
         self.parts.typescript.get().check(request)
 
-    def run_typescript(self, caller: Caller, request: TypeScriptRequest, given_up: GivenUp = never) -> JsonObject:
+    def run_typescript(self, caller: Caller, request: TypeScriptRequest, cancelled: Cancelled = never) -> JsonObject:
         """Run TypeScript to its end, and return its answer. Raises `LociError` if it has none."""
-        return self.parts.typescript.get().run(caller, request, given_up)
+        return self.parts.typescript.get().run(caller, request, cancelled)
 
     def query_tables(self, owner: Owner, memory_id: str, sql: str, limit: int) -> TableAnswer:
         """The tables of a stored file, and what SQL says about them."""

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from loci.core.cancellation import Cancellation
 from loci.core.errors import LociError, NotFound
-from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
 from loci.sandbox.supervisor.deno_messages import ToolClient
 
 if TYPE_CHECKING:
-    from loci.tools.api import Tools
+    from loci.gateway.api import Tools
 
 MOST_TOOLS = 10
 READING = (
@@ -52,7 +52,7 @@ class Bridge:
         self.called: Counter[str] = Counter()
         self.worked: list[str] = []
         """The tools whose calls gave an answer, call by call."""
-        self.given_up = GivingUp()
+        self.cancelled = Cancellation()
         """Ends its calls: nobody waits for the run any more."""
         self.failures: list[LociError] = []
 
@@ -62,7 +62,7 @@ class Bridge:
             raise NotFound(f"This run was not given the tool {tool[:80]!r}", "Call another", code="TOOL_DENIED")
         self.called[tool] += 1
         try:
-            answer = self._tools.value(self._caller, "code", tool, arguments, given_up=self.given_up)
+            answer = self._tools.value(self._caller, "code", tool, arguments, cancelled=self.cancelled)
         except LociError as error:
             self.failures.append(error)
             raise

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from loci.code.packages import deno_version, find_deno, state
+from loci.core.diagnosis import Finding, run_check
 from loci.core.errors import LociError
-from loci.core.finding import Finding, run_check
 from loci.core.settings import Settings
 from loci.sandbox.supervisor.control_groups import FILES, find_place
 from loci.sandbox.wall.probe import Unsafe, offered, strongest

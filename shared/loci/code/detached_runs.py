@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import cast
 
 from loci.code.answers import late_failure
-from loci.code.ports import GivenUp, Jobs
+from loci.code.ports import Cancelled, Jobs
 from loci.core.errors import Conflict, LociError, Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.ids import random_id
@@ -44,7 +44,13 @@ class DetachedRuns:
         self._clock = clock
 
     def begin(
-        self, caller: Caller, tool: str, request: JsonObject, seconds: float, under_way: UnderWay, given_up: GivenUp
+        self,
+        caller: Caller,
+        tool: str,
+        request: JsonObject,
+        seconds: float,
+        under_way: UnderWay,
+        cancelled: Cancelled,
     ) -> "PendingRun":
         """Start a run of the tool. Raises `Unavailable` if the owner has too many."""
         id, due = random_id(32), self._clock() + seconds + GRACE
@@ -64,7 +70,7 @@ class DetachedRuns:
             with suppress(LociError):  # it comes free by itself when the run is due
                 self._slots.give_back(caller.owner, slot.key, slot.version)
             raise
-        return PendingRun(self, caller.owner, id, tool, seconds, under_way, given_up)
+        return PendingRun(self, caller.owner, id, tool, seconds, under_way, cancelled)
 
     def drive(self, job: JsonObject, handlers: Mapping[str, JobHandler]) -> None:
         """Do the job's run, by its tool's handler, unless somebody already does: no run begins twice."""
@@ -152,7 +158,7 @@ class PendingRun:
         tool: str,
         seconds: float,
         under_way: UnderWay,
-        given_up: GivenUp,
+        cancelled: Cancelled,
     ) -> None:
         self.future: Future[JsonObject] = Future()
         self._runs = runs
@@ -161,7 +167,7 @@ class PendingRun:
         self._tool = tool
         self._seconds = seconds
         self._under_way = under_way
-        self._given_up = given_up
+        self._cancelled = cancelled
         self._left = threading.Event()
         self._watch = threading.Thread(target=self._look, name="pending run", daemon=True)
         self._waited = 0.0
@@ -178,13 +184,13 @@ class PendingRun:
             self._tell(self._runs.read(self._owner, self._id) or _lost())
         return self.future.result()
 
-    def give_up(self) -> None:
+    def cancel(self) -> None:
         """Stop waiting, now and later. The run goes on to its end in its own process."""
         self._left.set()
 
     def _look(self) -> None:
         pause = SHORTEST_PAUSE
-        while not self._left.wait(pause) and not self._given_up():
+        while not self._left.wait(pause) and not self._cancelled():
             self._waited += pause
             pause = min(LONGEST_PAUSE, pause * 1.3)
             try:

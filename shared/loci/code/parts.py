@@ -18,9 +18,9 @@ from loci.core.stores import RecordStore, Slots
 from loci.core.telemetry import Telemetry
 from loci.documents.api import Documents
 from loci.files.api import Files
+from loci.gateway.api import Tools
 from loci.sandbox.supervisor.exchange import MB, Bounds
 from loci.scratchpad.api import Scratchpad
-from loci.tools.api import Tools
 
 PATIENCE = 25.0
 """Seconds that a call waits before it answers that the run goes on."""

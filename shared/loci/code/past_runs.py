@@ -9,10 +9,10 @@ from loci.code.ports import Completed, Failed, Fault
 from loci.core.errors import LociError
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
-from loci.tools.ports import ToolServerError
+from loci.gateway.ports import ToolServerError
 
 if TYPE_CHECKING:
-    from loci.tools.api import Tools
+    from loci.gateway.api import Tools
 
 LONGEST_INTENT: Final = 2000
 """Characters of an intent that are searched for."""
@@ -57,7 +57,7 @@ class PastRuns:
         end: Completed | Failed,
     ) -> None:
         """Have the run learned from, unless its end says nothing about its code."""
-        from loci.tools.capabilities.learning import EndedRun  # not before the first run
+        from loci.gateway.capabilities.learning import EndedRun  # not before the first run
 
         worked = _worked(end, bridge.failures)
         if worked is not None:

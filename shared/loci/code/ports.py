@@ -21,7 +21,7 @@ Fault = Literal[
 ]
 ToolCall = Callable[[str, JsonObject], Json]
 """Calls the tool with this id and returns its answer. Raises `LociError` if the tool fails."""
-GivenUp = Callable[[], bool]
+Cancelled = Callable[[], bool]
 """True if nobody waits for the answer any more: what still runs for it may be ended."""
 
 
@@ -76,7 +76,7 @@ def never() -> bool:
 class Sandbox(Protocol):
     """Runs callers' TypeScript where it can reach nothing. The code is hostile, and anything it says may be false."""
 
-    def run(self, owner: Owner, job: TypeScriptJob, call: ToolCall, given_up: GivenUp = never) -> Completed | Failed:
+    def run(self, owner: Owner, job: TypeScriptJob, call: ToolCall, cancelled: Cancelled = never) -> Completed | Failed:
         """Run the job. Owners share nothing that one of them could change.
 
         Calls `call`, from other threads, only for tools of the job's clients.
@@ -123,7 +123,7 @@ class Executors(Protocol):
         code: str,
         files: StoredFiles,
         keep_until: float,
-        given_up: GivenUp = never,
+        cancelled: Cancelled = never,
         *,
         seconds: float | None = None,
     ) -> Ran:

@@ -10,7 +10,7 @@ from typing import cast
 
 from loci.code.answers import python_answer
 from loci.code.packages import NOT_STARTED
-from loci.code.ports import Executors, GivenUp, StoredFiles, never
+from loci.code.ports import Cancelled, Executors, StoredFiles, never
 from loci.code.python_run import ExecutorNow, Ran, RunFailure, Stored
 from loci.code.run_queue import LocalRun, RunQueue
 from loci.core.errors import LociError, NoSpace, NotFound, Refused
@@ -110,14 +110,14 @@ class Runner:
         self._make_room(owner, id)
         return id
 
-    def run(self, owner: Owner, id: str, code: str, given_up: GivenUp = never) -> Ran:
+    def run(self, owner: Owner, id: str, code: str, cancelled: Cancelled = never) -> Ran:
         """Run the code in the executor. Raises `NotFound` if the owner has none with this id."""
-        return self._run(owner, self.check(owner, id, code), code, given_up)
+        return self._run(owner, self.check(owner, id, code), code, cancelled)
 
-    def start(self, owner: Owner, id: str, code: str, given_up: GivenUp = never) -> PythonRun:
+    def start(self, owner: Owner, id: str, code: str, cancelled: Cancelled = never) -> PythonRun:
         """Run the code on a thread of its own, as soon as its turn comes. Raises `LociError` if it may not begin."""
         record = self.check(owner, id, code)
-        run = PythonRun(given_up)
+        run = PythonRun(cancelled)
         self._queue.enter(owner.key, partial(self._drive, run, owner, record, code))
         return run
 
@@ -161,14 +161,14 @@ class Runner:
             )
         return record
 
-    def _run(self, owner: Owner, record: Record, code: str, given_up: GivenUp) -> Ran:
+    def _run(self, owner: Owner, record: Record, code: str, cancelled: Cancelled) -> Ran:
         id, now = record.key, self._clock()
         if now - _used_at(record) >= MARKED_SECONDS:
             value = record.value | {"used_at": now}
             with suppress(NoSpace):  # the code may run all the same
                 self._records.put(owner, KIND, id, value, expires_at=now + KEPT_SECONDS, durable=False)
         files = NotedFiles(self._files)
-        ran = self._executors.run(owner, id, code, files, now + KEPT_SECONDS, given_up)
+        ran = self._executors.run(owner, id, code, files, now + KEPT_SECONDS, cancelled)
         with suppress(NoSpace):  # the answer is not to be lost
             self._note(owner, id, code, [*files.read_ones.values()], ran, now)
         if isinstance(ran.outcome, RunFailure) and ran.outcome.code == NOT_STARTED:
@@ -209,9 +209,9 @@ class Runner:
     def _drive(self, run: PythonRun, owner: Owner, record: Record, code: str) -> None:
         """Bring a run to its end. Its call, if it still waits, raises whatever is raised here."""
         try:
-            answer = python_answer(self._run(owner, record, code, run.is_given_up))
+            answer = python_answer(self._run(owner, record, code, run.was_cancelled))
         except BaseException as error:  # noqa: BLE001
-            if not (run.is_given_up() and isinstance(error, LociError)):
+            if not (run.was_cancelled() and isinstance(error, LociError)):
                 run.future.set_exception(error)
         else:
             run.future.set_result(answer)

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 
-from loci.code.ports import GivenUp
+from loci.code.ports import Cancelled
 from loci.core.errors import Unavailable
 from loci.core.json import JsonObject
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
@@ -21,16 +21,16 @@ MOST = 64
 class LocalRun:
     """A run on a thread of this process, as the call that started it sees it."""
 
-    def __init__(self, call_is_over: GivenUp) -> None:
+    def __init__(self, call_is_over: Cancelled) -> None:
         self.future: Future[JsonObject] = Future()
         self._call_is_over = call_is_over
         self._is_given_up = threading.Event()
 
-    def is_given_up(self) -> bool:
+    def was_cancelled(self) -> bool:
         """True if nobody waits for the run any more."""
         return self._is_given_up.is_set() or self._call_is_over()
 
-    def give_up(self) -> None:
+    def cancel(self) -> None:
         """Stop waiting, now and later: the run will be ended."""
         self._is_given_up.set()
 

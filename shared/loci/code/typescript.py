@@ -22,7 +22,7 @@ from loci.code.answers import (
 from loci.code.bridge import Bridge, clients
 from loci.code.packages import NOT_STARTED
 from loci.code.past_runs import PastRuns
-from loci.code.ports import Completed, Failed, GivenUp, Sandbox, never
+from loci.code.ports import Cancelled, Completed, Failed, Sandbox, never
 from loci.code.run_queue import LocalRun, RunQueue
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import Caller, Owner
@@ -33,7 +33,7 @@ from loci.sandbox.supervisor.deno_messages import RunLimits, TypeScriptJob
 from loci.scratchpad.api import Scratchpad
 
 if TYPE_CHECKING:
-    from loci.tools.api import Tools
+    from loci.gateway.api import Tools
 
 # Nothing below them is a file, and some of it shows other processes.
 NO_FILES = (Path("/proc"), Path("/sys"), Path("/dev"))
@@ -164,8 +164,8 @@ class TypeScriptRun(LocalRun):
     Its answer comes as `future`'s result or as a scratchpad entry, never both.
     """
 
-    def __init__(self, caller: Caller, seconds: float, scratchpad: Scratchpad, given_up: GivenUp) -> None:
-        super().__init__(given_up)
+    def __init__(self, caller: Caller, seconds: float, scratchpad: Scratchpad, cancelled: Cancelled) -> None:
+        super().__init__(cancelled)
         self._caller = caller
         self._seconds = seconds
         self._scratchpad = scratchpad
@@ -183,7 +183,7 @@ class TypeScriptRun(LocalRun):
 
     def done(self, end: JsonObject | LociError) -> None:
         """Give the end to the call, or to the scratchpad if it was promised there. Drop it if nobody waits."""
-        if self.is_given_up():
+        if self.was_cancelled():
             return
         with self._lock:
             if self._promised is None:
@@ -230,21 +230,21 @@ class TypeScript:
                 code="CODE_TOO_LARGE",
             )
 
-    def start(self, caller: Caller, request: TypeScriptRequest, given_up: GivenUp = never) -> TypeScriptRun:
+    def start(self, caller: Caller, request: TypeScriptRequest, cancelled: Cancelled = never) -> TypeScriptRun:
         """Start a run on a thread of its own, as soon as its turn comes. Raises `LociError` if it may not begin."""
         self.check(request)
-        run = TypeScriptRun(caller, request.timeout_ms / 1000, self._scratchpad, given_up)
+        run = TypeScriptRun(caller, request.timeout_ms / 1000, self._scratchpad, cancelled)
         self._queue.enter(caller.owner.key, partial(self._drive, run, caller, request))
         return run
 
-    def run(self, caller: Caller, request: TypeScriptRequest, given_up: GivenUp = never) -> JsonObject:
+    def run(self, caller: Caller, request: TypeScriptRequest, cancelled: Cancelled = never) -> JsonObject:
         """Run it when its turn comes, and return its answer. Raises `LociError` if it has none."""
         ended: Future[JsonObject | LociError] = Future()
         around = copy_context()
 
         def drive() -> None:
             try:
-                ended.set_result(around.run(self._end, caller, request, given_up))
+                ended.set_result(around.run(self._end, caller, request, cancelled))
             except BaseException as error:
                 ended.set_exception(error)
                 raise
@@ -267,11 +267,11 @@ class TypeScript:
         """Bring a run to its end. A bug ends it, too."""
         end: JsonObject | LociError = Unavailable("Loci failed on this run", "Read its log", code="INTERNAL_ERROR")
         try:
-            end = self._end(caller, request, run.is_given_up)
+            end = self._end(caller, request, run.was_cancelled)
         finally:
             run.done(end)
 
-    def _end(self, caller: Caller, request: TypeScriptRequest, given_up: GivenUp) -> JsonObject | LociError:
+    def _end(self, caller: Caller, request: TypeScriptRequest, cancelled: Cancelled) -> JsonObject | LociError:
         """The answer or the error of a run, from memory if the same code has run before."""
         try:
             paths = readable(request.read_paths, self._read_roots, self._private)
@@ -284,9 +284,9 @@ class TypeScript:
             if known is not None:
                 self._past_runs.ended(caller, request.code, request.intent, request.context, bridge, known)
                 return _with_refused(typescript_answer(known, cached=True) | offers, paths)
-            ended = self._sandbox.run(caller.owner, job, bridge.call, given_up)
-            if given_up():
-                bridge.given_up.give_up()
+            ended = self._sandbox.run(caller.owner, job, bridge.call, cancelled)
+            if cancelled():
+                bridge.cancelled.cancel()
         except LociError as error:
             if error.code == NOT_STARTED:
                 self._telemetry.not_started(language="TypeScript", reason=error.what)

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from loci.app import App
+from loci.core.diagnosis import Finding, counted, run_check, size_shown
 from loci.core.errors import Unavailable
-from loci.core.finding import Finding, counted, run_check, size_shown
 from loci.core.identity import LOCAL, SYSTEM
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.search.document_index import BoundedIndex

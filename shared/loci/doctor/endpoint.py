@@ -17,7 +17,7 @@ from mcp.shared.auth_utils import check_resource_allowed
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import BaseModel, ValidationError
 
-from loci.core.finding import Finding, counted
+from loci.core.diagnosis import Finding, counted
 from loci.core.version import version
 from loci.mcp.http.address import is_safe
 

@@ -10,8 +10,8 @@ from pydantic import SecretStr
 
 from loci.app import App
 from loci.code.checks import check_machine
+from loci.core.diagnosis import Finding, counted, first_names, run_check, run_checks
 from loci.core.errors import LociError
-from loci.core.finding import Finding, counted, first_names, run_check, run_checks
 from loci.core.identity import Owner
 from loci.core.settings import Settings, sourced_settings
 from loci.doctor.aws_checks import check_aws
@@ -21,9 +21,9 @@ from loci.documents.checks import check_documents, check_index, check_links, che
 from loci.documents.ingest.index_writer import Progress
 from loci.events.notices import NAME as NOTIFY
 from loci.files.checks import check_files
+from loci.gateway.checks import NAME as TOOL_SERVERS
+from loci.gateway.checks import check_owner, check_tool_servers
 from loci.sandbox.wall.probe import Unsafe, offered, strongest
-from loci.tools.checks import NAME as TOOL_SERVERS
-from loci.tools.checks import check_owner, check_tool_servers
 
 OPERATOR: Final = "Tell the operator of this Loci"
 

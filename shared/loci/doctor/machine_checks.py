@@ -11,7 +11,7 @@ from typing import cast
 
 from pydantic import SecretStr
 
-from loci.core.finding import Finding, first_names, run_check, size_shown
+from loci.core.diagnosis import Finding, first_names, run_check, size_shown
 from loci.core.full_disk import disk_error
 from loci.core.settings import PREFIX, Settings, Sourced, settings_by_name, unknown_variables
 from loci.core.signing import SHORTEST_SECRET

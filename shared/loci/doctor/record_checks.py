@@ -7,8 +7,8 @@ from functools import partial
 
 from loci.app import App
 from loci.code import detached_runs, python
+from loci.core.diagnosis import Finding, counted
 from loci.core.errors import LociError, Refused
-from loci.core.finding import Finding, counted
 from loci.core.identity import LOCAL, SYSTEM, Owner, UnnamedOwner
 from loci.core.ids import content_id
 from loci.core.stores import CONTENT_DAMAGED, Record, every, read_or_none

@@ -7,8 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
+from loci.core.diagnosis import Finding, FirstNames, counted, first_names, of_owners, run_check, run_checks, seen_twice
 from loci.core.errors import LociError, NotFound, Refused
-from loci.core.finding import Finding, FirstNames, counted, first_names, of_owners, run_check, run_checks, seen_twice
 from loci.core.identity import LOCAL, Owner
 from loci.documents.document import Document, Root
 from loci.documents.ingest.index_writer import COLLECTION

@@ -11,9 +11,9 @@ from functools import partial
 from typing import Final, Protocol, cast
 
 from loci.core.background import Background
+from loci.core.diagnosis import Finding
 from loci.core.errors import LociError
 from loci.core.events import EventKind
-from loci.core.finding import Finding
 from loci.core.identity import LOCAL, SYSTEM, Owner
 from loci.core.ids import random_id
 from loci.core.json import Json, JsonObject

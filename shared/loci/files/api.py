@@ -21,7 +21,7 @@ from loci.files.long_work import differences
 from loci.files.parts import FileParts
 from loci.files.plain_text import is_plain
 from loci.files.ports import FileJobs, UploadTicket
-from loci.files.scope import Scope, checked_scope
+from loci.files.search_filter import Scope, checked_scope
 from loci.files.stages import Stage, Watch, unwatched
 from loci.files.upkeep import FileUpkeep
 from loci.search.question import Asked

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
+from loci.core.diagnosis import Finding, counted, first_names, of_owners, run_check, seen_twice
 from loci.core.errors import LociError, NotFound, Refused
-from loci.core.finding import Finding, counted, first_names, of_owners, run_check, seen_twice
 from loci.core.identity import LOCAL, Owner
-from loci.core.layout import DAMAGED
+from loci.core.storage_keys import DAMAGED
 from loci.core.stores import every
 from loci.files.file import StoredFile
 from loci.files.lake import FOLDER, KIND, content_key, reading_key
-from loci.files.scope import COLLECTION, PAST
+from loci.files.search_filter import COLLECTION, PAST
 from loci.files.versions import past_document
 
 if TYPE_CHECKING:

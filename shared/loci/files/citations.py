@@ -14,7 +14,7 @@ from loci.files.lake import Lake, unpacked
 from loci.files.locators import Locator, cell_range, cells_in, place_of
 from loci.files.long_work import LongWork
 from loci.files.reading import Reading, TableSection, TextSection
-from loci.files.scope import COLLECTION, PAST
+from loci.files.search_filter import COLLECTION, PAST
 from loci.files.versions import Versions
 from loci.search.document_index import DocumentIndex
 

@@ -9,8 +9,8 @@ from loci.core.identity import Owner
 from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import LONGEST_ID, Lake
 from loci.files.locators import Locator, place_of
-from loci.files.scope import COLLECTION, Scope, VersionsAt, VersionsThen
-from loci.files.shown import shown
+from loci.files.search_filter import COLLECTION, Scope, VersionsAt, VersionsThen
+from loci.files.snippets import shown
 from loci.search.question import Asked
 from loci.search.ranking import Explanation, Hit, Stage, Where
 from loci.search.search import Search

@@ -15,7 +15,7 @@ from loci.files.lake import Lake, RemoteContent, content_key
 from loci.files.long_work import LongWork, ReadVersion, Rules, answer_read, text_read
 from loci.files.plain_text import has_text_name, is_plain, is_table
 from loci.files.ports import FileReader
-from loci.files.scope import COLLECTION
+from loci.files.search_filter import COLLECTION
 from loci.files.stages import Stage, Stages
 from loci.files.versions import Versions
 from loci.search.document_index import DocumentIndex

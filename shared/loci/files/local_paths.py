@@ -5,8 +5,8 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
+from loci.core.atomic_write import open_file
 from loci.core.errors import NotFound, Refused
-from loci.core.whole_files import open_file
 
 
 class LocalPaths:

@@ -10,7 +10,7 @@ from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import Lake
 from loci.files.locators import Locator, place_of
 from loci.files.long_work import LongWork, Rules, passages_again
-from loci.files.scope import COLLECTION, PAST, VersionsThen
+from loci.files.search_filter import COLLECTION, PAST, VersionsThen
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
 from loci.search.passages import LONGEST

@@ -13,7 +13,7 @@ from loci.core.errors import NotFound
 from loci.core.identity import Caller, Owner
 from loci.core.scopes import check_scopes
 from loci.files.query import parsed
-from loci.files.scope import Scope
+from loci.files.search_filter import Scope
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
 from loci.core.background import cores
-from loci.core.giving_up import GivingUp
+from loci.core.cancellation import Cancellation
 
 AT_ONCE = 64
 THREADS = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="loci")
@@ -29,13 +29,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def while_wanted(work: Callable[[GivingUp], T], threads: ThreadPoolExecutor = THREADS) -> T:
+async def while_wanted(work: Callable[[Cancellation], T], threads: ThreadPoolExecutor = THREADS) -> T:
     """Run the work on one of these threads. It learns if its call is cancelled, and can stop."""
-    given_up = GivingUp()
+    cancelled = Cancellation()
     try:
-        return await on_thread_of(threads, work, given_up)
+        return await on_thread_of(threads, work, cancelled)
     except asyncio.CancelledError:
-        given_up.give_up()
+        cancelled.cancel()
         raise
 
 

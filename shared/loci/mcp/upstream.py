@@ -10,8 +10,8 @@ from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult, Tool
 
 from loci.core.calls import Door, HowAsked
+from loci.core.cancellation import Cancellation
 from loci.core.errors import Refused
-from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
 from loci.core.seen import seen
@@ -35,7 +35,7 @@ class UpstreamTools(Protocol):
         name: str,
         arguments: JsonObject,
         report: Report,
-        given_up: GivingUp,
+        cancelled: Cancellation,
         *,
         approved: bool,
         asking: HowAsked = "wait",

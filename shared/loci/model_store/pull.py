@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from loci.core.atomic_write import sync
 from loci.core.errors import NotFound, Refused, Unavailable
 from loci.core.ids import random_id
-from loci.core.whole_files import sync
 from loci.model_store.manifests import FROM_INDEX, MODEL_FILE, Hub, Manifest, ModelFile, Wheel
 from loci.model_store.models_folder import MANIFEST_FILE, MANIFESTS, InstalledModel, ModelsFolder, sha256_of
 

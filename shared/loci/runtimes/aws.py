@@ -11,26 +11,26 @@ from loci.adapters.aws.event_log import RecordEventLog
 from loci.adapters.aws.records import DynamoRecords
 from loci.app import App
 from loci.core.errors import Misconfigured, Unavailable
-from loci.core.layout import ARRIVING, UPLOADS_A_CALL
 from loci.core.settings import Settings, load_settings
 from loci.core.signing import Keyring, given_secrets
+from loci.core.storage_keys import ARRIVING, UPLOADS_A_CALL
 from loci.core.stores import WriteLocks
 from loci.runtimes.providers import Providers
 
 if TYPE_CHECKING:
-    from loci.adapters.aws.sandbox.lent_rows import Lender
+    from loci.adapters.aws.sandbox.run_credentials import Lender
     from loci.adapters.aws.upload_queue import UploadQueue
     from loci.code.parts import CodeAdapters
     from loci.code.ports import Executors, Jobs, Sandbox
     from loci.documents.ingest.uploads import UploadIngest
     from loci.files.parts import FileAdapters
     from loci.files.ports import FileReader
+    from loci.gateway.connect_function import Answering
+    from loci.gateway.parts import ToolAdapters
+    from loci.gateway.ports import Changed, ToolServers
+    from loci.gateway.server_config import Reaching
     from loci.search.adapters import SearchAdapters
     from loci.search.document_index import DocumentIndex
-    from loci.tools.answering import Answering
-    from loci.tools.parts import ToolAdapters
-    from loci.tools.ports import Changed, ToolServers
-    from loci.tools.reaching import Reaching
     from loci.workflows.parts import WorkflowAdapters
 
 EXTRACT_TENANTS = b"extract"
@@ -185,7 +185,7 @@ class AwsRuntime(Providers):
         return LambdaJobs(self.settings.aws.errand_function, "code", self.clients)
 
     def _lender(self) -> "Lender":
-        from loci.adapters.aws.sandbox.lent_rows import Lender
+        from loci.adapters.aws.sandbox.run_credentials import Lender
 
         return Lender(self.settings.aws.run_table or "", self.settings.aws.run_role or "", self.clients)
 
@@ -203,7 +203,7 @@ class AwsRuntime(Providers):
     def connections(self, *, only_public: bool) -> "ToolAdapters":
         """Tool servers, as that function itself reaches them."""
         from loci.adapters.tool_servers.connections import Connections
-        from loci.tools.reaching import ReachedServers
+        from loci.gateway.server_config import ReachedServers
 
         def servers(changed: "Changed", reaching: "Reaching") -> "ToolServers":
             return ReachedServers(Connections(changed, only_public=only_public), reaching)
@@ -213,7 +213,7 @@ class AwsRuntime(Providers):
     def _tools(self, servers: "Callable[[Changed, Reaching], ToolServers]", *, only_public: bool) -> "ToolAdapters":
         from loci.adapters.aws.kms_box import KmsBox
         from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
-        from loci.tools.parts import ToolAdapters
+        from loci.gateway.parts import ToolAdapters
 
         box = KmsBox(self.settings.aws.secret_key, self.clients)
         token_givers = HttpAuthorizationServers(only_public=only_public)
@@ -298,9 +298,9 @@ def upload_ingest(app: App) -> "UploadIngest":
 def build_answering(settings: Settings | None = None, *, only_public: bool = True) -> "Answering":
     """Build what reaches the tool servers of a deployment's owners."""
     from loci.events.api import Events
+    from loci.gateway.connect_function import Answering
+    from loci.gateway.parts import reached_servers
     from loci.runtimes.local import read_public
-    from loci.tools.answering import Answering
-    from loci.tools.parts import reached_servers
 
     runtime = AwsRuntime(settings or load_settings(), signs=False)
     events = Events(runtime.event_log)

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from loci.code.ports import Executors, Sandbox
     from loci.files.parts import FileAdapters
     from loci.files.ports import FileReader
+    from loci.gateway.parts import ToolAdapters
+    from loci.gateway.ports import Changed, ToolServers
+    from loci.gateway.server_config import Reaching
     from loci.search.adapters import SearchAdapters
-    from loci.tools.parts import ToolAdapters
-    from loci.tools.ports import Changed, ToolServers
-    from loci.tools.reaching import Reaching
     from loci.workflows.parts import WorkflowAdapters
 
 DATABASE = "loci.db"
@@ -58,7 +58,7 @@ class LocalRuntime(Providers):
         return read_public(url)
 
     def search(self) -> "SearchAdapters":
-        from loci.adapters.local.index import SqliteIndex
+        from loci.adapters.local.index.index import SqliteIndex
         from loci.adapters.local.write_locks import FolderWriteLocks
         from loci.search.adapters import SearchAdapters
 
@@ -100,8 +100,8 @@ class LocalRuntime(Providers):
         from loci.adapters.local.secret_box import KeyringBox
         from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
         from loci.adapters.tool_servers.connections import Connections
-        from loci.tools.parts import ToolAdapters
-        from loci.tools.reaching import ReachedServers
+        from loci.gateway.parts import ToolAdapters
+        from loci.gateway.server_config import ReachedServers
 
         def servers(changed: "Changed", reaching: "Reaching") -> "ToolServers":
             return ReachedServers(Connections(changed), reaching)

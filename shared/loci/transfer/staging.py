@@ -9,7 +9,7 @@ from typing import Final
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
-from loci.core.layout import LEFT_DAYS
+from loci.core.storage_keys import LEFT_DAYS
 from loci.core.stores import BlobStore
 
 PIECE: Final = 2_500_000

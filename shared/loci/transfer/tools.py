@@ -10,9 +10,9 @@ from loci.core.stores import Record
 from loci.transfer.items import SAME, TAKEN, Item, Kind, Loaded, Outcome, Receiver, Unreadable
 
 if TYPE_CHECKING:
-    from loci.tools.api import Tools
-    from loci.tools.capabilities.capability import Capability
-    from loci.tools.capabilities.shelf import StoredCode
+    from loci.gateway.api import Tools
+    from loci.gateway.capabilities.capability import Capability
+    from loci.gateway.capabilities.shelf import StoredCode
 
 
 class CapabilityKind(Kind):
@@ -42,10 +42,10 @@ class CapabilityKind(Kind):
         _codes(item)
 
     def look(self, to: Receiver, item: Item) -> Outcome:
-        from loci.tools.capabilities.capability import capability_id
-        from loci.tools.capabilities.normal_form import identity_of
-        from loci.tools.capabilities.shelf import merged_capability
-        from loci.tools.capabilities.syntax import root_of
+        from loci.gateway.capabilities.capability import capability_id
+        from loci.gateway.capabilities.normal_form import identity_of
+        from loci.gateway.capabilities.shelf import merged_capability
+        from loci.gateway.capabilities.syntax import root_of
 
         wanted, codes = _capability(item), _codes(item)
         if wanted.id != capability_id(wanted.intent):
@@ -81,14 +81,14 @@ class ServerKind(Kind):
         return f"{item.key} (needs {needs}: loci tools secret)" if needs else item.key
 
     def check(self, item: Item) -> None:
-        from loci.tools.configuration import checked_entry, checked_name
+        from loci.gateway.configuration import checked_entry, checked_name
 
         checked_entry(checked_name(item.key), item.value["entry"])
         [string(one) for one in cast("list[Json]", item.value["secrets"])]
 
     def look(self, to: Receiver, item: Item) -> Outcome:
-        from loci.tools.configuration import checked_entry
-        from loci.tools.public_address import is_outside
+        from loci.gateway.configuration import checked_entry
+        from loci.gateway.public_address import is_outside
 
         tools, name, entry = self._tools(), item.key, cast("Mapping[str, Any]", item.value["entry"])
         here = tools.portable(to.owner).get(name)
@@ -124,13 +124,13 @@ def _no_blob(name: str) -> bytes:
 
 
 def _capability(item: Item) -> "Capability":
-    from loci.tools.capabilities.capability import capability_of
+    from loci.gateway.capabilities.capability import capability_of
 
     return capability_of(Record(item.key, item.value, ""))
 
 
 def _codes(item: Item) -> "dict[str, StoredCode]":
-    from loci.tools.capabilities.shelf import StoredCode
+    from loci.gateway.capabilities.shelf import StoredCode
 
     told = cast("dict[str, JsonObject]", item.value["codes"])
     return {

@@ -16,11 +16,11 @@ from loci.core.errors import LociError, Refused
 from loci.core.identity import Caller, Owner, asked_by
 from loci.core.json import Json, JsonObject, encodable, iso
 from loci.core.seen import seen
+from loci.gateway.waiting_calls import LARGEST, MARK
 from loci.mcp.approval import APPROVAL_NEEDED
 from loci.mcp.auth.pins import no_pin, pins_of
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
-from loci.tools.waiting_calls import LARGEST, MARK
 from loci.web import answers
 from loci.web.page import OWN, SIGN_IN, HtmlPage, filled
 from loci.web.visit import FIELD, Visit
@@ -29,7 +29,7 @@ from loci.workflows.run import WITH_PIN, Answerer, status_said
 from loci.workflows.watching import CODE
 
 if TYPE_CHECKING:
-    from loci.tools.api import Tools
+    from loci.gateway.api import Tools
 
 
 PIN_NEEDED: Final = "PIN_NEEDED"
@@ -95,9 +95,9 @@ def _check_way(caller: Caller) -> None:
 
 def tool_words(tools: "Tools", owner: Owner, tool: str) -> JsonObject | None:
     """The title, description, hints and change of a tool; None if nobody knows the tool any more."""
-    from loci.tools.policy import hints as hints_of
-    from loci.tools.tool_changes import change_of
-    from loci.tools.tool_server import UpstreamTool
+    from loci.gateway.policy import hints as hints_of
+    from loci.gateway.tool_changes import change_of
+    from loci.gateway.tool_server import UpstreamTool
 
     try:
         known = tools.gateway.described(owner, tool)

@@ -20,11 +20,11 @@ from loci.web.visit import Nothing, Visit
 from loci.web.visitors import Visitors, first_rows, list_route
 
 if TYPE_CHECKING:
-    from loci.tools.api import Overview
-    from loci.tools.capabilities.capability import Capability, Version
-    from loci.tools.capabilities.matching import FoundCapability
-    from loci.tools.configuration import Configured
-    from loci.tools.policy import AnyTool
+    from loci.gateway.api import Overview
+    from loci.gateway.capabilities.capability import Capability, Version
+    from loci.gateway.capabilities.matching import FoundCapability
+    from loci.gateway.configuration import Configured
+    from loci.gateway.policy import AnyTool
 
 
 OWN: Final = "loci"
@@ -154,7 +154,7 @@ class ToolRoutes:
 
 
 def _server(seen: "Overview", server: "Configured") -> JsonObject:
-    from loci.tools.configuration import shown
+    from loci.gateway.configuration import shown
 
     entry, login = server.entry, seen.logins.get(server.name)
     of_it = login if login is not None and login.is_for(entry.url) else None

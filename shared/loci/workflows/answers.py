@@ -10,8 +10,8 @@ from loci.core.errors import LociError, NotFound
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject, iso, without_media
 from loci.core.scopes import scope_of
+from loci.gateway.waiting_calls import ApprovalLinks
 from loci.scratchpad.api import Scratchpad
-from loci.tools.waiting_calls import ApprovalLinks
 from loci.workflows.references import previewed
 from loci.workflows.run import ENDED, Decision, Run, TaskState
 from loci.workflows.runs import Runs

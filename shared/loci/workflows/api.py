@@ -11,8 +11,8 @@ from loci.core.identity import LOCAL_CALLER, Caller, Owner, asked_by
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
 from loci.core.scopes import INSUFFICIENT
-from loci.tools.gateway import CheckedCall
-from loci.tools.waiting_calls import MARK, Linked
+from loci.gateway.gateway import CheckedCall
+from loci.gateway.waiting_calls import MARK, Linked
 from loci.workflows.decisions import (
     BY_LOCI,
     BY_PLAN,

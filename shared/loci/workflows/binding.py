@@ -7,10 +7,10 @@ from typing import Final
 
 from loci.core.json import Json, JsonObject
 from loci.search.words import index_words, query_words
-from loci.workflows.earlier import Step, carried, content_for, guessed, plain, same_field
 from loci.workflows.entities import Given
 from loci.workflows.fitting import LEAST, fit, shaped
 from loci.workflows.parameters import FREE, Parameter, parameters, types_of
+from loci.workflows.prior_steps import Step, carried, content_for, guessed, plain, same_field
 from loci.workflows.references import literal
 from loci.workflows.toolbox import ToolFacts
 

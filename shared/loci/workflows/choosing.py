@@ -7,16 +7,16 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from loci.core.errors import LociError
+from loci.gateway.tool_words import asked_words, fields_of
 from loci.search.words import SEAM, index_words, query_words
-from loci.tools.tool_words import asked_words, fields_of
 from loci.workflows.binding import Bound, bind
-from loci.workflows.earlier import Step, speaks_of_earlier
 from loci.workflows.intent import VERB_STEMS
 from loci.workflows.parameters import parameters, types_of
+from loci.workflows.prior_steps import Step, speaks_of_earlier
 from loci.workflows.toolbox import Toolbox, ToolFacts
 
 if TYPE_CHECKING:
-    from loci.tools.tool_search import FoundTool
+    from loci.gateway.tool_search import FoundTool
 
 LOOKED_AT: Final = 12
 CLOSE: Final = 0.12

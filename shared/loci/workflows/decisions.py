@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from loci.core.errors import LociError, Refused
 from loci.core.seen import seen
-from loci.tools.gateway import CheckedCall
+from loci.gateway.gateway import CheckedCall
 from loci.workflows.plan import Task
 from loci.workflows.run import ENDED, Answerer, Checkpoint, Run, TaskState, status_said
 

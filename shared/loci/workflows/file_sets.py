@@ -6,10 +6,10 @@ from typing import Final
 
 from loci.core.errors import LociError
 from loci.search.words import index_words, query_words
-from loci.workflows.earlier import plain
 from loci.workflows.entities import Given, masked
 from loci.workflows.intent import VERB_STEMS
 from loci.workflows.parameters import parameters
+from loci.workflows.prior_steps import plain
 from loci.workflows.toolbox import Toolbox, ToolFacts
 
 _MANY: Final = re.compile(r"\b(?:all|every|each)\b.*?\bfiles?\b|\b(?:\w+\s+)?files\s+(?:in|under|of|from)\b", re.I)

@@ -4,9 +4,9 @@ from typing import Final
 
 from loci.core.json import Json, JsonObject
 from loci.search.words import index_words
-from loci.workflows.earlier import Step, plain
 from loci.workflows.entities import Given, Kind
 from loci.workflows.parameters import Parameter, types_of
+from loci.workflows.prior_steps import Step, plain
 from loci.workflows.references import literal
 
 LEAST: Final = 4.0

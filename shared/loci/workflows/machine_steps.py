@@ -75,13 +75,13 @@ class MachineSteps:
     def _give_up(self, owner: Owner, id: str, error: str) -> None:
         """End a run that cannot be moved on. One that waits for a decision is moved on by a new execution."""
 
-        def given_up(run: Run) -> Run:
+        def cancelled(run: Run) -> Run:
             if run.status != "running":
                 return run
             now, why = self._parts.clock(), f"Loci could not move the workflow on ({error[:100]})"
             return run.decided(now, "give up", why).failed(now, INTERRUPTED, why)
 
         try:
-            self._parts.runs.change(owner, id, given_up)
+            self._parts.runs.change(owner, id, cancelled)
         except NotFound:
             return

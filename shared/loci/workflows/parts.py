@@ -10,14 +10,14 @@ from loci.core.errors import Unavailable
 from loci.core.events import Tell, untold
 from loci.core.settings import Settings
 from loci.core.stores import RecordStore, Slots
+from loci.gateway.waiting_calls import ApprovalLinks
 from loci.scratchpad.api import Scratchpad
-from loci.tools.waiting_calls import ApprovalLinks
 from loci.workflows.active import ASIDE, SLOT, ActiveOwners, ActiveRuns
 from loci.workflows.answers import Answers
 from loci.workflows.decisions import WhoApproves
+from loci.workflows.follow_up import Pursuit
 from loci.workflows.planning import Planning
 from loci.workflows.proposal import Proposals
-from loci.workflows.pursuing import Pursuit
 from loci.workflows.runs import Runs
 from loci.workflows.slice import Slices, WorkflowEngine
 from loci.workflows.steps import Steps
@@ -25,8 +25,8 @@ from loci.workflows.toolbox import OwnersToolbox
 
 if TYPE_CHECKING:
     from loci.code.api import Code
+    from loci.gateway.api import Tools
     from loci.search.language_model import LanguageModel
-    from loci.tools.api import Tools
 
 PATIENCE = 25.0
 PAUSED_SECONDS = 3600.0

@@ -9,11 +9,11 @@ from loci.core.json import Json, JsonObject
 from loci.search.words import index_words
 from loci.workflows.choosing import Choice, choose
 from loci.workflows.code_steps import LINES, code_task, counting
-from loci.workflows.earlier import Earlier, Step
 from loci.workflows.entities import from_context, givens, masked
 from loci.workflows.file_sets import FileSet, file_set, file_tools
 from loci.workflows.fitting import shaped
 from loci.workflows.intent import Clause, clauses
+from loci.workflows.prior_steps import Earlier, Step
 from loci.workflows.producers import produced
 from loci.workflows.references import references
 from loci.workflows.toolbox import Toolbox, ToolFacts

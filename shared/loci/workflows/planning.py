@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
-from loci.workflows.earlier import Earlier
 from loci.workflows.entities import givens
 from loci.workflows.planner import ENOUGH, Draft, Planner
+from loci.workflows.prior_steps import Earlier
 from loci.workflows.proposal import Proposals
 from loci.workflows.run import Run
 from loci.workflows.toolbox import Toolbox

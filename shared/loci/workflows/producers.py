@@ -6,8 +6,8 @@ from typing import Final
 from loci.core.errors import LociError
 from loci.search.words import SEAM
 from loci.workflows.binding import Bound, bind
-from loci.workflows.earlier import COMMON, Step, plain
 from loci.workflows.parameters import parameters
+from loci.workflows.prior_steps import COMMON, Step, plain
 from loci.workflows.toolbox import Toolbox, ToolFacts
 
 LOOKED_AT: Final = 10

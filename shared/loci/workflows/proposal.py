@@ -11,11 +11,11 @@ from loci.core.ids import random_id
 from loci.core.json import Json, JsonObject
 from loci.search.language_model import LanguageModel
 from loci.search.language_stage import quoted, remark
-from loci.workflows.earlier import Earlier
 from loci.workflows.intent import clauses
 from loci.workflows.parameters import parameters
 from loci.workflows.plan import Plan
 from loci.workflows.planner import Draft
+from loci.workflows.prior_steps import Earlier
 from loci.workflows.references import has_reference
 from loci.workflows.toolbox import Toolbox, ToolFacts
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
-from loci.tools.gateway import CheckedCall
+from loci.gateway.gateway import CheckedCall
 from loci.workflows.decisions import BY_LOCI, WhoApproves, gates
 from loci.workflows.plan import MOST_TASKS, Plan, Task
 from loci.workflows.run import ENDED, SETTLED, Run, TaskState, status_said

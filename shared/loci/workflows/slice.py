@@ -10,12 +10,12 @@ from loci.core.errors import LociError, Misconfigured, NotFound, Refused, Unavai
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.json import Json
+from loci.workflows.attempts import PAUSES, Tries
 from loci.workflows.plan import Task
 from loci.workflows.references import previewed, resolved
 from loci.workflows.run import Checkpoint, Lease, Run, TaskState
 from loci.workflows.runs import Runs
 from loci.workflows.steps import Steps
-from loci.workflows.tries import PAUSES, Tries
 
 LONGEST_ERROR: Final = 4000
 AT_ONCE: Final = 32
@@ -117,7 +117,7 @@ class _Slice:
                 self._change(self._failed_run)
             raise
         finally:
-            self._tries.give_up()
+            self._tries.cancel()
 
     def _go_on(self, until: float | None, stop: threading.Event) -> SliceEnd:
         ends: list[tuple[str, TaskState]] = []

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
+from loci.core.cancellation import Cancellation
 from loci.core.errors import Refused
-from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
 from loci.core.scopes import check_scopes, scope_of
-from loci.tools.gateway import CheckedCall
+from loci.gateway.gateway import CheckedCall
 from loci.workflows.plan import Task
 from loci.workflows.references import has_reference
 from loci.workflows.values import Given, WithMedia
@@ -17,7 +17,7 @@ from loci.workflows.values import Given, WithMedia
 if TYPE_CHECKING:
     from loci.code.api import Code
     from loci.code.typescript import TypeScriptRequest
-    from loci.tools.api import Tools
+    from loci.gateway.api import Tools
 
 
 class Steps:
@@ -49,7 +49,7 @@ class Steps:
         task: Task,
         arguments: JsonObject,
         results: JsonObject,
-        given_up: GivingUp,
+        cancelled: Cancellation,
         *,
         approved: bool,
     ) -> Given:
@@ -59,14 +59,14 @@ class Steps:
         """
         if task.kind == "code_execution":
             check_scopes(caller, [scope_of("tools", writes=True)], "Code")
-            answer = self._code().run_typescript(caller, _request(task, arguments, results), given_up)
+            answer = self._code().run_typescript(caller, _request(task, arguments, results), cancelled)
             return answer["result"]
         tools = self._tools()
         if not approved and (reason := tools.gateway.approval_needed(caller.owner, task.tool)):
             what = f"Since the workflow began, a person must approve this call of {task.tool}: {reason}"
             raise Refused(what, "Run it in another workflow, which asks them", code="APPROVAL_NEEDED")
         value, media = tools.value_and_media(
-            caller, "workflow", task.tool, arguments, approved=True, seconds=task.seconds, given_up=given_up
+            caller, "workflow", task.tool, arguments, approved=True, seconds=task.seconds, cancelled=cancelled
         )
         return WithMedia(value, tuple(media)) if media else value
 

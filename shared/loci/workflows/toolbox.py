@@ -8,8 +8,8 @@ from loci.core.identity import Owner
 from loci.core.json import JsonObject
 
 if TYPE_CHECKING:
-    from loci.tools.api import Tools
-    from loci.tools.tool_search import FoundTool
+    from loci.gateway.api import Tools
+    from loci.gateway.tool_search import FoundTool
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class OwnersToolbox:
         return self._tools().search(self._owner, words, limit=limit, context=context, for_code=True).tools
 
     def facts(self, id: str) -> ToolFacts:
-        from loci.tools.policy import reads  # slow to load, and a listing of Loci's tools does not need it
+        from loci.gateway.policy import reads  # slow to load, and a listing of Loci's tools does not need it
 
         tool = self._tools().gateway.described(self._owner, id)
         return ToolFacts(id, tool.description, tool.input_schema, tool.output_schema, reads(tool))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from loci.adapters.local import bm25
+from loci.adapters.local.index import bm25
 from loci.core.identity import Owner
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedding

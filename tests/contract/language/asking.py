@@ -7,7 +7,7 @@ from loci.adapters.language_model.checked_model import CheckedModel, TextModel
 from loci.core.errors import Unavailable
 from loci.core.identity import SYSTEM
 from loci.core.json import JsonObject
-from loci.core.layout import LANGUAGE_TOKENS
+from loci.core.storage_keys import LANGUAGE_TOKENS
 from loci.core.stores import RecordStore
 from loci.search.language_model import LanguageModel
 from tests.contract.stores import Clock

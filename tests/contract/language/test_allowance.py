@@ -8,7 +8,7 @@ from loci.adapters.language_model.allowance import DailyAllowance
 from loci.adapters.language_model.checked_model import TextModel
 from loci.core.errors import Unavailable
 from loci.core.identity import SYSTEM
-from loci.core.layout import LANGUAGE_TOKENS
+from loci.core.storage_keys import LANGUAGE_TOKENS
 from loci.core.stores import RecordStore
 from loci.search.language_model import LanguageModel
 from tests.contract.language.asking import DAY, FITS, ask, checked, refused, spent

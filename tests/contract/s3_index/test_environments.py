@@ -10,7 +10,7 @@ import boto3
 import numpy as np
 import pytest
 
-from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.index.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
 from loci.adapters.s3_index import owner_copy
 from loci.adapters.s3_index.index import S3Index

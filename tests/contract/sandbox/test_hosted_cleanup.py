@@ -12,8 +12,8 @@ from loci.adapters.aws.records import DynamoRecords
 from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
 from loci.adapters.aws.sandbox.lambda_executors import GRACE, LambdaExecutors
 from loci.adapters.aws.sandbox.lambda_sandbox import LambdaSandbox
-from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine
+from loci.adapters.aws.sandbox.run_credentials import Lender
 from loci.code.ports import Completed
 from loci.code.python_run import RunFailure
 from loci.core.errors import Refused

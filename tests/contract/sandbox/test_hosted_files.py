@@ -11,8 +11,8 @@ from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
 from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
 from loci.adapters.aws.sandbox.lambda_executors import LambdaExecutors
-from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine
+from loci.adapters.aws.sandbox.run_credentials import Lender
 from loci.code.python_run import InBlobs, RunFailure, Stored
 from loci.core.identity import Owner
 from loci.sandbox.wall.layers import UNPRIVILEGED

@@ -8,9 +8,9 @@ import pytest
 from moto import mock_aws
 
 from loci.adapters.aws.clients import Clients
-from loci.adapters.aws.sandbox import lent_rows
-from loci.adapters.aws.sandbox.lent_rows import KEPT_SECONDS, LOANS, Lender, Loan
-from loci.core.layout import RUN_ATTRIBUTES, RUN_PARTITIONS, TABLE_EXPIRY
+from loci.adapters.aws.sandbox import run_credentials as lent_rows
+from loci.adapters.aws.sandbox.run_credentials import KEPT_SECONDS, LOANS, Lender, Loan
+from loci.core.storage_keys import RUN_ATTRIBUTES, RUN_PARTITIONS, TABLE_EXPIRY
 from loci.sandbox.lambda_host import questions
 from loci.sandbox.lambda_host.questions import LentCredentials, RowsLocation, TableRows, open_line
 from tests.contract.sandboxes import ROLE

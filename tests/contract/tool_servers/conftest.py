@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from loci.adapters.tool_servers import heard
+from loci.adapters.tool_servers import server_text as heard
 from loci.adapters.tool_servers.connections import Connections
 
 

@@ -13,9 +13,9 @@ from starlette.responses import JSONResponse, Response
 
 from loci.adapters.tool_servers import small_requests
 from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
-from loci.tools.configuration import OAuthEntry
-from loci.tools.ports import Access, Consent, LoginFailed, Wanted
-from loci.tools.tool_server import Endpoint
+from loci.gateway.configuration import OAuthEntry
+from loci.gateway.ports import Access, Consent, LoginFailed, Wanted
+from loci.gateway.tool_server import Endpoint
 from tests.support.authorization_server import METADATA, RESOURCE, Answer, Protected, protected
 from tests.support.each import each
 from tests.surface.tools.logins import CONSENT, REDIRECT, allow

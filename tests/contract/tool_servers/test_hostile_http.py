@@ -8,8 +8,8 @@ import pytest
 from loci.adapters.tool_servers.connections import Connections
 from loci.core.identity import LOCAL
 from loci.core.json import JsonObject
-from loci.tools.ports import ToolServerError
-from loci.tools.tool_server import Endpoint, ToolServer
+from loci.gateway.ports import ToolServerError
+from loci.gateway.tool_server import Endpoint, ToolServer
 from tests.servers.ports import free_port
 from tests.servers.upstream.hostile_http import HostileHttp, hostile_http
 from tests.support.each import each

@@ -18,8 +18,8 @@ from loci.adapters.tool_servers.upstream import MOST_SILENCES
 from loci.core.deadline import within
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import Json, JsonObject
-from loci.tools.ports import ToolServerError
-from loci.tools.tool_server import ToolServer
+from loci.gateway.ports import ToolServerError
+from loci.gateway.tool_server import ToolServer
 from tests.servers.upstream.start import hostile, modern
 from tests.support.each import each
 from tests.support.polling import until

@@ -12,10 +12,10 @@ from loci.core.deadline import within
 from loci.core.errors import LociError, Misconfigured, NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import Unreadable
+from loci.gateway.configuration import Configured, Entry
+from loci.gateway.connect_function import error_to_json
+from loci.gateway.ports import ToolServerError
 from loci.sandbox.lambda_host.function_answer import packed_answer
-from loci.tools.answering import error_to_json
-from loci.tools.configuration import Configured, Entry
-from loci.tools.ports import ToolServerError
 from tests.contract.stores import ANN, BOB
 from tests.support.each import each
 from tests.support.invoke_api import LARGEST, InvokeApi, invoke_api

@@ -14,8 +14,8 @@ from loci.adapters.tool_servers import public_addresses
 from loci.adapters.tool_servers.connections import Connections
 from loci.adapters.tool_servers.public_addresses import PublicAddresses, is_public
 from loci.core.identity import LOCAL
-from loci.tools.ports import ToolServerError
-from loci.tools.tool_server import Endpoint, Program, ToolServer
+from loci.gateway.ports import ToolServerError
+from loci.gateway.tool_server import Endpoint, Program, ToolServer
 from tests.servers.upstream.certificate import certificate
 from tests.servers.upstream.hostile_http import hostile_http
 from tests.support.each import each

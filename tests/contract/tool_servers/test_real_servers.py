@@ -10,8 +10,8 @@ import pytest
 from loci.adapters.tool_servers.connections import Connections
 from loci.core.identity import LOCAL
 from loci.core.json import Json
-from loci.tools.ports import ToolServerError
-from loci.tools.tool_server import Program, ToolServer
+from loci.gateway.ports import ToolServerError
+from loci.gateway.tool_server import Program, ToolServer
 from tests.servers.upstream.real import everything, everything_over_http, loci, node_server
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from infra.node import NODE
-from loci.tools.tool_server import Endpoint, Program, ToolServer
+from loci.gateway.tool_server import Endpoint, Program, ToolServer
 from tests.servers.ports import free_port
 from tests.support.npm_packages import install
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from loci.tools.tool_server import AT_ONCE, Program, ToolServer
+from loci.gateway.tool_server import AT_ONCE, Program, ToolServer
 
 HERE = Path(__file__).resolve().parent
 

@@ -16,13 +16,13 @@ import pytest
 
 from loci.app import App
 from loci.compose import build_app
+from loci.core.diagnosis import Finding
 from loci.core.errors import Misconfigured
-from loci.core.finding import Finding
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.events import api as api_module
 from loci.events import notices as notices_module
-from loci.tools import waiting_calls as waiting_module
+from loci.gateway import waiting_calls as waiting_module
 from tests.support.connecting import connecting
 from tests.support.each import each
 from tests.support.moto_aws import REGION

@@ -10,7 +10,7 @@ import pytest
 from loci.app import App
 from loci.core.calls import Called
 from loci.core.identity import Caller, Owner
-from loci.core.layout import EVENTS
+from loci.core.storage_keys import EVENTS
 from loci.core.stores import every
 from loci.events import route as stream_module
 from loci.events import streams as streams_module

@@ -8,7 +8,7 @@ from loci.app import App
 from loci.core.identity import LOCAL, Owner
 from loci.files import cutting
 from loci.files.file import StoredFile
-from loci.files.scope import COLLECTION
+from loci.files.search_filter import COLLECTION
 from loci.files.stages import Stage
 from tests.support.each import each
 from tests.support.executors import runner_packages

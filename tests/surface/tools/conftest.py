@@ -102,4 +102,4 @@ def bench(app: App, deno: DenoSandbox, tame: TameServers) -> Workbench:
 @pytest.fixture(autouse=True)
 def _nobody_waits_for_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that a person must approve is answered at once as pending."""
-    monkeypatch.setattr("loci.tools.waiting_calls.PATIENCE", 0.0)
+    monkeypatch.setattr("loci.gateway.waiting_calls.PATIENCE", 0.0)

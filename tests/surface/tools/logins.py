@@ -5,8 +5,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from loci.app import App
 from loci.core.identity import LOCAL
-from loci.tools.logins import LoginState
-from loci.tools.ports import Consent
+from loci.gateway.logins import LoginState
+from loci.gateway.ports import Consent
 from tests.support.authorization_server import Protected, consent
 
 REDIRECT = "http://127.0.0.1:7/callback"

@@ -29,7 +29,7 @@ from tests.attack.wire import modern
 with uvicorn_door(asgi(build_app(load_settings({"data": sys.argv[1]})), on_loopback=True)) as door:
     answer = door.ask(modern("tools/call", {"name": "scratchpad_list", "arguments": {}}))
 assert b"total_entries" in answer.body, answer
-print(*[name for name in sys.modules if name.startswith("loci.tools.")])
+print(*[name for name in sys.modules if name.startswith("loci.gateway.")])
 """
 
 

@@ -21,9 +21,9 @@ from loci.compose import build_app
 from loci.core.errors import LociError, Refused
 from loci.core.identity import LOCAL, LOCAL_CALLER
 from loci.core.settings import load_settings
+from loci.gateway.checks import check_owner
 from loci.mcp.auth.pins import Pins
 from loci.mcp.server import build_server
-from loci.tools.checks import check_owner
 from tests.support.at_terminal import at_terminal
 from tests.support.each import each
 from tests.support.serving import LOCI, clean_environment

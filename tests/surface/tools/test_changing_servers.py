@@ -15,8 +15,8 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL
+from loci.gateway import tool_list
 from loci.mcp.server import build_server
-from loci.tools import tool_list
 from tests.support.each import each
 from tests.support.polling import until
 from tests.surface.conftest import Connect, Mode, on_both

@@ -11,8 +11,8 @@ from loci.app import App
 from loci.core.errors import LociError, Refused
 from loci.core.identity import LOCAL, LOCAL_CALLER
 from loci.core.stores import every
-from loci.tools.logins import LOGIN
-from loci.tools.tool_list import SERVER
+from loci.gateway.logins import LOGIN
+from loci.gateway.tool_list import SERVER
 from tests.support.authorization_server import METADATA, Protected, protected
 from tests.support.each import each
 from tests.surface.tools.logins import CONSENT, add

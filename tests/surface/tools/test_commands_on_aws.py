@@ -13,8 +13,8 @@ from typer.testing import CliRunner, Result
 from loci.app import App
 from loci.cli.main import tools
 from loci.core.identity import LOCAL, Caller, Owner
-from loci.tools.capabilities.learning import EndedRun
-from loci.tools.public_address import check_public
+from loci.gateway.capabilities.learning import EndedRun
+from loci.gateway.public_address import check_public
 from tests.support.authorization_server import Protected, consent, protected
 from tests.support.connecting import Connecting
 from tests.support.each import each
@@ -67,7 +67,7 @@ def test_a_secret_is_read_from_standard_input_and_never_shown(app: App) -> None:
 def test_programs_of_a_client_s_file_are_passed_over_by_name(
     app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loci.tools.reaching.check_public", check_public)
+    monkeypatch.setattr("loci.gateway.server_config.check_public", check_public)
     file = tmp_path / "mcp.json"
     servers = {
         "near": {"command": "npx"},

@@ -11,7 +11,7 @@ from loci.app import App
 from loci.core.deadline import within
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL, LOCAL_CALLER, Owner
-from loci.core.layout import CONNECT_KINDS, CONNECT_WRITES
+from loci.core.storage_keys import CONNECT_KINDS, CONNECT_WRITES
 from tests.support.connecting import Connecting
 from tests.support.each import each
 from tests.surface.conftest import Connect

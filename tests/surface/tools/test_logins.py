@@ -15,7 +15,7 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL, LOCAL_CALLER, Owner
 from loci.core.stores import every
-from loci.tools.logins import LOGIN
+from loci.gateway.logins import LOGIN
 from tests.support.authorization_server import METADATA, RESOURCE, Protected, protected
 from tests.surface.conftest import Connect
 from tests.surface.results import texts

@@ -13,9 +13,9 @@ from loci.adapters.aws.clients import Clients
 from loci.app import App
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL, LOCAL_CALLER
-from loci.core.layout import CONNECT_KINDS, CONNECT_WRITES
+from loci.core.storage_keys import CONNECT_KINDS, CONNECT_WRITES
 from loci.core.stores import every
-from loci.tools.logins import LOGIN
+from loci.gateway.logins import LOGIN
 from tests.support.authorization_server import Protected, protected
 from tests.support.connecting import Connecting
 from tests.surface.conftest import Connect

@@ -11,10 +11,10 @@ from loci.core.errors import Refused
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
 from loci.core.stores import Unreadable, every
-from loci.tools.configuration import shown
-from loci.tools.reaching import CLOSED, SECRET
-from loci.tools.tool_list import SERVER
-from loci.tools.tool_server import Endpoint, Program
+from loci.gateway.configuration import shown
+from loci.gateway.server_config import CLOSED, SECRET
+from loci.gateway.tool_list import SERVER
+from loci.gateway.tool_server import Endpoint, Program
 from tests.surface.conftest import on_both
 
 TOKEN = "t0p-s3cret-t0ken"

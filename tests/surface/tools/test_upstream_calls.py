@@ -9,7 +9,7 @@ from mcp_types import CallToolResult, ImageContent
 
 from loci.app import App
 from loci.core.identity import LOCAL
-from loci.tools.gateway import wire_spelling
+from loci.gateway.gateway import wire_spelling
 from tests.support.each import each
 from tests.support.upstream_server import PIXEL
 from tests.surface.conftest import Connect, on_both

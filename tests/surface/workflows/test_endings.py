@@ -8,13 +8,13 @@ import anyio
 import pytest
 
 from loci.compose import build_app
+from loci.core.cancellation import Cancellation
 from loci.core.errors import Unavailable
-from loci.core.giving_up import GivingUp
 from loci.core.identity import LOCAL, LOCAL_CALLER, Caller
 from loci.core.json import Json, JsonObject
+from loci.workflows.attempts import Tries
 from loci.workflows.plan import Task
 from loci.workflows.run import Run
-from loci.workflows.tries import Tries
 from loci.workflows.values import Given
 from tests.support.deno import needs_deno
 from tests.support.each import each
@@ -128,7 +128,7 @@ async def test_a_task_that_takes_too_long_is_told_and_stopped(flow: Flow) -> Non
 class Steps:
     """Tasks that do what a test says."""
 
-    def __init__(self, flow: Flow, does: Callable[[int, GivingUp], Given]) -> None:
+    def __init__(self, flow: Flow, does: Callable[[int, Cancellation], Given]) -> None:
         self.real = flow.app.workflows.parts.steps
         self.does = does
         self.tries = 0
@@ -144,14 +144,14 @@ class Steps:
         task: Task,
         arguments: JsonObject,
         results: JsonObject,
-        given_up: GivingUp,
+        cancelled: Cancellation,
         *,
         approved: bool,
     ) -> Given:
         if task.id != "t1":
-            return self.real.run(caller, task, arguments, results, given_up, approved=approved)
+            return self.real.run(caller, task, arguments, results, cancelled, approved=approved)
         self.tries += 1
-        return self.does(self.tries, given_up)
+        return self.does(self.tries, cancelled)
 
 
 async def test_the_late_end_of_a_try_that_was_given_up_does_not_hide_the_next_one(
@@ -167,25 +167,25 @@ async def test_the_late_end_of_a_try_that_was_given_up_does_not_hide_the_next_on
             taken.set()
         return found
 
-    def does(tries: int, given_up: GivingUp) -> Json:
+    def does(tries: int, cancelled: Cancellation) -> Json:
         if tries == 1:
-            monkeypatch.setattr("loci.workflows.tries.MARGIN_SECONDS", 60.0)  # for the second one
-            given_up.wait(60)
+            monkeypatch.setattr("loci.workflows.attempts.MARGIN_SECONDS", 60.0)  # for the second one
+            cancelled.wait(60)
             second.wait(60)
             return "late"  # it ends while the second one runs
         second.set()
         taken.wait(60)
         return "second"
 
-    monkeypatch.setattr("loci.workflows.tries.MARGIN_SECONDS", 0.0)
-    monkeypatch.setattr("loci.workflows.tries.Tries._ends", takes)
+    monkeypatch.setattr("loci.workflows.attempts.MARGIN_SECONDS", 0.0)
+    monkeypatch.setattr("loci.workflows.attempts.Tries._ends", takes)
     Steps(flow, does)
     answer = await flow.run({**task("t1", "echo", value=1), "timeout": 500, "retry": 1})
     assert (answer["status"], answer["results"]) == ("complete", {"t1": "second"})
 
 
 async def test_a_bug_in_a_task_is_told(flow: Flow, thread_errors: list[BaseException | None]) -> None:
-    def does(tries: int, _: GivingUp) -> Json:
+    def does(tries: int, _: Cancellation) -> Json:
         raise ZeroDivisionError(tries)
 
     Steps(flow, does)
@@ -201,7 +201,7 @@ async def test_a_bug_in_what_moves_a_workflow_on_is_told(
     def fails(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("loci.workflows.tries.Tries.start", fails)
+    monkeypatch.setattr("loci.workflows.attempts.Tries.start", fails)
     answer = await flow.run(task("t1", "echo", value=1), task("t2", "note", "t1", value=2))
     assert answer["status"] == "error"
     assert "INTERNAL_ERROR" in of(answer, "t1")["error"]

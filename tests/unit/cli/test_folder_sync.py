@@ -109,10 +109,10 @@ def test_the_client_waits_as_long_as_the_server_says(pauses: list[float]) -> Non
 def test_the_client_gives_up_in_the_end_and_says_why(pauses: list[float]) -> None:
     with (
         answering(in_turn((503, {"error": {"code": "X", "message": "Back at noon"}}))) as url,
-        pytest.raises(Unavailable) as given_up,
+        pytest.raises(Unavailable) as cancelled,
     ):
         asking(url, pauses.append).stored_hashes("notes")
-    assert "it answers 503, Back at noon" in str(given_up.value)
+    assert "it answers 503, Back at noon" in str(cancelled.value)
     assert pauses == [*WAITS]
 
 

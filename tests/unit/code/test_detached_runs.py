@@ -93,7 +93,7 @@ def test_a_damaged_record_of_a_run_stops_no_other(gateway: Gateway) -> None:
 
 
 def test_a_job_that_comes_twice_is_done_once(gateway: Gateway) -> None:
-    gateway.begin().give_up()
+    gateway.begin().cancel()
     gateway.drive()
     gateway.runs.drive(gateway.sent.jobs[-1], {})  # no handler is looked for
 
@@ -123,7 +123,7 @@ def test_nobody_looks_for_the_end_of_a_run_whose_call_is_over(gateway: Gateway) 
 def busy(gateway: Gateway, caller: Caller = LOCAL_CALLER) -> bool:
     """True if one more run is refused."""
     try:
-        gateway.begin(caller=caller).give_up()
+        gateway.begin(caller=caller).cancel()
     except Unavailable as error:
         return error.code == "SANDBOX_BUSY"
     return False
@@ -153,7 +153,7 @@ def test_a_run_that_ended_makes_room_for_one_more(gateway: Gateway) -> None:
 
 
 def test_a_run_that_failed_makes_room_for_one_more(gateway: Gateway) -> None:
-    gateway.begin(0).give_up()
+    gateway.begin(0).cancel()
     while not busy(gateway):
         pass
     gateway.runs.drive(gateway.sent.jobs[0], {"tool": _twice})

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from loci.adapters.local.blobs import FolderBlobs
-from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.index.index import SqliteIndex
 from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.embedder import OnnxEmbedder
 from loci.adapters.local.records import SqliteRecords

@@ -9,7 +9,7 @@ import pytest
 
 from loci.app import App
 from loci.compose import build_app
-from loci.core.finding import Finding
+from loci.core.diagnosis import Finding
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
 from loci.core.stores import ABSENT, RecordPage, RecordStore

@@ -100,7 +100,7 @@ def test_what_is_written_counts_also_in_a_folder_that_is_on_no_disk() -> None:
 
 def test_code_that_was_given_up_is_interrupted_and_variables_stay(python: ExecutorFactory) -> None:
     with python.executor(replace(PATIENT, seconds=60)) as one:
-        reply = one.run("x = 1\nwhile True: pass", no_files, given_up=lambda: True)
+        reply = one.run("x = 1\nwhile True: pass", no_files, cancelled=lambda: True)
         assert (reply.interrupted, reply.said["failure"]["type"]) == (True, "KeyboardInterrupt")
         assert printed(one, "print(x)") == "1\n"
 
@@ -108,7 +108,7 @@ def test_code_that_was_given_up_is_interrupted_and_variables_stay(python: Execut
 def test_code_that_was_given_up_and_does_not_stop_is_ended(python: ExecutorFactory) -> None:
     with python.executor(replace(PATIENT, seconds=60)) as one:
         with pytest.raises(ExecutorEnded) as ended:
-            one.run(ENDED["a loop that swallows every error"][1], no_files, given_up=lambda: True)
+            one.run(ENDED["a loop that swallows every error"][1], no_files, cancelled=lambda: True)
         assert ended.value.why == "given up"
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from loci.core.errors import Refused
 from loci.core.json import Json
-from loci.tools.arguments import MOST_FAULTS, check_arguments
+from loci.gateway.arguments import MOST_FAULTS, check_arguments
 from tests.support.each import each
 
 TEXTS: dict[str, Any] = {

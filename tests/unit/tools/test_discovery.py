@@ -8,12 +8,12 @@ from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
 from loci.core.background import Background
 from loci.core.identity import Owner
+from loci.gateway.configuration import Configured, Entry
+from loci.gateway.tool_embeddings import Meanings
+from loci.gateway.tool_search import Discovery
+from loci.gateway.tool_server import UpstreamTool
+from loci.gateway.usage import Usage
 from loci.model_store.models_folder import ModelsFolder
-from loci.tools.configuration import Configured, Entry
-from loci.tools.meanings import Meanings
-from loci.tools.tool_search import Discovery
-from loci.tools.tool_server import UpstreamTool
-from loci.tools.usage import Usage
 from tests.support.each import each
 
 ANN, BOB = Owner("acme", "ann"), Owner("acme", "bob")

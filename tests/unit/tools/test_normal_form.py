@@ -1,6 +1,6 @@
 """Which code is the same, and which is not."""
 
-from loci.tools.capabilities.learned_code import learned_code
+from loci.gateway.capabilities.learned_code import learned_code
 from tests.support.each import each
 
 SAME = [

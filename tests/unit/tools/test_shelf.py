@@ -11,9 +11,9 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.core.stores import every
-from loci.tools.capabilities import shelf
-from loci.tools.capabilities.capability import lower_bound
-from loci.tools.capabilities.learning import EndedRun
+from loci.gateway.capabilities import shelf
+from loci.gateway.capabilities.capability import lower_bound
+from loci.gateway.capabilities.learning import EndedRun
 
 
 @pytest.fixture

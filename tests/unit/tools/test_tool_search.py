@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loci.core.json import JsonObject
-from loci.tools.meanings import cosines, embedded_text, text_hash
-from loci.tools.tool_search import FoundTool, KnownTool, ToolIndex, nothing_fits
+from loci.gateway.tool_embeddings import cosines, embedded_text, text_hash
+from loci.gateway.tool_search import FoundTool, KnownTool, ToolIndex, nothing_fits
 from tests.support.each import each
 
 PATH: JsonObject = {"type": "string", "description": "Where it lies on the disk"}

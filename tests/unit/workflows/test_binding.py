@@ -7,9 +7,9 @@ import pytest
 from loci.core.json import Json, JsonObject
 from loci.search.words import index_words
 from loci.workflows.binding import Bound, bind
-from loci.workflows.earlier import Earlier, Step
 from loci.workflows.entities import from_context, givens, masked
 from loci.workflows.intent import clauses
+from loci.workflows.prior_steps import Earlier, Step
 from loci.workflows.references import resolved
 from loci.workflows.toolbox import ToolFacts
 from tests.support.each import each

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from loci.core.identity import Owner
-from loci.core.layout import EVENTS
+from loci.core.storage_keys import EVENTS
 from loci.core.stores import Record, RecordStore
 from loci.events.event import START, Event, Place, Read
 

@@ -12,7 +12,7 @@ from loci.adapters.aws.clients import Clients, code_of, explained
 from loci.core.errors import NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import content_id
-from loci.core.layout import FILES_IN, name_in, owner_and_rest
+from loci.core.storage_keys import FILES_IN, name_in, owner_and_rest
 from loci.files.lake import RemoteContent
 from loci.files.parts import FileParts
 

@@ -8,8 +8,8 @@ from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.json import iso
-from loci.core.layout import FILES_IN, key_part, name_in, owner_prefix
 from loci.core.signing import Seal
+from loci.core.storage_keys import FILES_IN, key_part, name_in, owner_prefix
 from loci.files.ports import UploadPart, UploadTicket
 
 SECONDS = 3600

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from loci.adapters.aws.clients import Clients, code_of, explained
 from loci.core.errors import NotFound
 from loci.core.identity import Owner
-from loci.core.layout import INDEX
+from loci.core.storage_keys import INDEX
 from loci.core.stores import ABSENT, lost_race
 
 CHANGES = "changes"

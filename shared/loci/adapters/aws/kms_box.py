@@ -10,7 +10,7 @@ from typing import Any
 from loci.adapters.aws.clients import Clients, code_of, explained
 from loci.core.errors import Misconfigured
 from loci.core.identity import Owner
-from loci.core.layout import KMS_PURPOSE
+from loci.core.storage_keys import KMS_PURPOSE
 from loci.core.stores import Unreadable
 
 NONCE = 12

@@ -9,16 +9,16 @@ from contextvars import copy_context
 from typing import Any
 
 from loci.adapters.aws.clients import Clients, explained, invoked
+from loci.core.cancellation import Cancellation
 from loci.core.deadline import time_for, time_left
 from loci.core.errors import Misconfigured, Unavailable
-from loci.core.giving_up import GivingUp
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
+from loci.gateway.configuration import Configured
+from loci.gateway.connect_function import Ask, ReadPublic, raise_from_json
+from loci.gateway.ports import Progress, ToolServerError
+from loci.gateway.tool_server import UpstreamTool
 from loci.sandbox.lambda_host.function_answer import MOST_PARTS_OF_TOOLS, unpacked_answer
-from loci.tools.answering import Ask, ReadPublic, raise_from_json
-from loci.tools.configuration import Configured
-from loci.tools.ports import Progress, ToolServerError
-from loci.tools.tool_server import UpstreamTool
 
 SHARE = 0.9
 """Of what is left of a request, for the server. The rest is for the start of the function."""
@@ -56,10 +56,10 @@ class LambdaToolServers:
         *,
         seconds: float | None = None,
         progress: Progress | None = None,  # noqa: ARG002 (a function answers once)
-        given_up: GivingUp | None = None,
+        cancelled: Cancellation | None = None,
     ) -> JsonObject:
         limit = time_for(server.entry.seconds if seconds is None else seconds, of_rest=SHARE)
-        return self._answer(Ask(owner, server.name, tool, arguments, limit), given_up)["result"]
+        return self._answer(Ask(owner, server.name, tool, arguments, limit), cancelled)["result"]
 
     def read_public(self, url: str) -> bytes:
         """The content at a public https address."""
@@ -79,25 +79,25 @@ class LambdaToolServers:
     def close(self, owner: Owner | None = None, name: str | None = None, *, for_good: bool = False) -> None:
         """Do nothing: connections without calls end by themselves, as does one to a server that changed."""
 
-    def _answer(self, ask: Ask | ReadPublic, given_up: GivingUp | None = None) -> dict[str, Any]:
+    def _answer(self, ask: Ask | ReadPublic, cancelled: Cancellation | None = None) -> dict[str, Any]:
         payload = json.dumps(ask.to_json()).encode()
-        answer = self._in_time(ask, payload, given_up)
+        answer = self._in_time(ask, payload, cancelled)
         if "error" in answer:
             raise_from_json(answer["error"])
         return answer
 
-    def _in_time(self, ask: Ask | ReadPublic, payload: bytes, given_up: GivingUp | None) -> dict[str, Any]:
+    def _in_time(self, ask: Ask | ReadPublic, payload: bytes, cancelled: Cancellation | None) -> dict[str, Any]:
         """Invoke the function, on a thread if the request has a deadline: a client's own timeout is always the same.
 
         A call that is given up goes on there, for as long as it may; nobody waits for it here.
         """
         function = self._named()
         left = time_left()
-        if left is None and given_up is None:
+        if left is None and cancelled is None:
             return self._invoke(ask, function, payload)
         call = CALLS.submit(copy_context().run, self._invoke, ask, function, payload)
         try:
-            return _first(call, None if left is None else max(0.0, left), given_up)
+            return _first(call, None if left is None else max(0.0, left), cancelled)
         except CancelledError:
             raise _unwanted(ask) from None
         except TimeoutError:
@@ -132,9 +132,9 @@ class LambdaToolServers:
         return self._function
 
 
-def _first(call: "Future[dict[str, Any]]", seconds: float | None, given_up: GivingUp | None) -> dict[str, Any]:
+def _first(call: "Future[dict[str, Any]]", seconds: float | None, cancelled: Cancellation | None) -> dict[str, Any]:
     """The answer. Raises `CancelledError` if the call is given up before it comes."""
-    if given_up is None:
+    if cancelled is None:
         return call.result(seconds)
     either: Future[None] = Future()
 
@@ -143,7 +143,7 @@ def _first(call: "Future[dict[str, Any]]", seconds: float | None, given_up: Givi
             either.set_result(None)
 
     call.add_done_callback(over)
-    with given_up.telling(over):
+    with cancelled.telling(over):
         either.result(seconds)
     if not call.done():
         call.cancel()

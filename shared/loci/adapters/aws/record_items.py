@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loci.core.identity import Owner
-from loci.core.layout import TABLE_EXPIRY, TABLE_KEYS
+from loci.core.storage_keys import TABLE_EXPIRY, TABLE_KEYS
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb.type_defs import AttributeValueTypeDef as Attribute

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from loci.core.errors import Conflict, Unavailable
 from loci.core.identity import SYSTEM
 from loci.core.json import JsonObject
-from loci.core.layout import LANGUAGE_TOKENS
+from loci.core.storage_keys import LANGUAGE_TOKENS
 from loci.core.stores import Record, RecordStore, read_or_none, update
 
 TWO_DAYS = 2 * 24 * 3600

@@ -7,13 +7,13 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from loci.adapters.local.reserve import Reserve
+from loci.core.atomic_write import replace_file, sync
 from loci.core.errors import NotFound, Unavailable
 from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.signing import Seal
 from loci.core.stores import OWNER_KEY, Linked, checked_key, whole
-from loci.core.whole_files import replace_file, sync
 
 # The characters that no file system folds or normalises.
 PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_.")

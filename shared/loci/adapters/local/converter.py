@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from loci.adapters.local.blobs import LEAF, MORE, key_at, place_of
+from loci.adapters.local.index.vector_codes import code_of
 from loci.adapters.local.migrations import FIRST
-from loci.adapters.local.vector_codes import code_of
 from loci.core.errors import Misconfigured
 
 LAST: Final = 6

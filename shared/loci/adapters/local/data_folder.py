@@ -6,10 +6,10 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
+from loci.core.atomic_write import remove_if_left
 from loci.core.errors import Misconfigured
 from loci.core.full_disk import disk_error
 from loci.core.signing import SHORTEST_SECRET
-from loci.core.whole_files import remove_if_left
 
 TEMPORARY = re.compile(r"\.[0-9a-f]{16}|\.[a-z0-9_]{8}|\.(?:secret|probe)-[0-9a-f]{8}|\.command-[0-9]+")
 """The names of temp files, of this version of Loci and of earlier ones."""

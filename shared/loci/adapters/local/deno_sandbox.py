@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from loci.adapters.sandbox.typescript_results import called, run_result
 from loci.code.packages import find_deno
-from loci.code.ports import Completed, Failed, GivenUp, ToolCall, never
+from loci.code.ports import Cancelled, Completed, Failed, ToolCall, never
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.sandbox.supervisor.deno_messages import TypeScriptJob
@@ -35,7 +35,7 @@ class DenoSandbox:
         owner: Owner,  # noqa: ARG002 (each job has a process of its own)
         job: TypeScriptJob,
         call: ToolCall,
-        given_up: GivenUp = never,
+        cancelled: Cancelled = never,
     ) -> Completed | Failed:
         runner = self._ready()
         if job.limits.read_paths and not self._layers & {Layer.LANDLOCK, Layer.NAMESPACES}:
@@ -44,7 +44,7 @@ class DenoSandbox:
                 "Send what it needs as `context`",
                 code="SANDBOX_UNAVAILABLE",
             )
-        ran = runner.run(job, lambda tool, arguments: called(call, tool, arguments), given_up)
+        ran = runner.run(job, lambda tool, arguments: called(call, tool, arguments), cancelled)
         return run_result(ran)
 
     def close(self) -> None:

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from loci.core.atomic_write import PRIVATE, open_lock
 from loci.core.errors import Unavailable
 from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
-from loci.core.whole_files import PRIVATE, open_lock
 from loci.events.event import START, Event, Place, Read
 
 FILE_BYTES: Final = 2 << 20

@@ -16,11 +16,11 @@ from typing import Final
 
 from loci.adapters.local.sqlite import connected, explained, find_faults, is_damage, migrate
 from loci.adapters.local.write_locks import FolderWriteLocks
+from loci.core.atomic_write import PRIVATE, hold, sync
 from loci.core.errors import Misconfigured, Unavailable
 from loci.core.identity import SYSTEM
 from loci.core.ids import random_id
-from loci.core.layout import DAMAGED
-from loci.core.whole_files import PRIVATE, hold, sync
+from loci.core.storage_keys import DAMAGED
 
 HALF_MENDED: Final = " before"
 """A collection that stands for: the indexes of all owners have to be rebuilt."""

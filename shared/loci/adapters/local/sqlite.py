@@ -11,8 +11,8 @@ from loci.adapters.local.converter import convert
 from loci.adapters.local.migrations import DOCUMENT_INDEX, FIRST, MIGRATIONS, RECORDS, VERSION
 from loci.adapters.local.reserve import Reserve
 from loci.core.background import FairQueues
+from loci.core.diagnosis import size_shown
 from loci.core.errors import Damaged, LociError, Misconfigured, Unavailable
-from loci.core.finding import size_shown
 from loci.core.full_disk import no_space
 
 MAPPED = 64 * 1024**2

@@ -7,10 +7,10 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from loci.core.atomic_write import open_lock
 from loci.core.background import FairQueues
 from loci.core.identity import Owner
 from loci.core.ids import content_id
-from loci.core.whole_files import open_lock
 
 PAUSE = 0.02
 """Between two looks at a lock that another process has. Only the first thread that waits for it looks."""

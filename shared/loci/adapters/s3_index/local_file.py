@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
-from loci.adapters.local.index import SqliteIndex
-from loci.adapters.local.index_writes import put_chunks, remove_chunks
+from loci.adapters.local.index.index import SqliteIndex
+from loci.adapters.local.index.writes import put_chunks, remove_chunks
 from loci.adapters.local.sqlite import Database
 from loci.adapters.s3_index.changes import Change
 from loci.core.errors import LociError

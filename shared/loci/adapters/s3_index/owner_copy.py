@@ -8,7 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from loci.adapters.aws.index_objects import IndexObjects, Stored
-from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.index.index import SqliteIndex
 from loci.adapters.s3_index.base import Base, new_name
 from loci.adapters.s3_index.bases import Bases
 from loci.adapters.s3_index.blocks import Blocks

@@ -15,8 +15,8 @@ from loci.code.packages import NOT_STARTED, WHEN_NOT_STARTED
 from loci.code.python_run import ExecutorCondition, LostVariable, Made, Ran, RunFailure, Value
 from loci.core.errors import NotFound, Refused
 from loci.core.json import JsonObject
+from loci.sandbox.inside.messages import MOST_LOST, MOST_NAMES
 from loci.sandbox.inside.notebook import LARGEST_FIGURE, MOST_FIGURES
-from loci.sandbox.inside.telling import MOST_LOST, MOST_NAMES
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, ExecutorReply, Output, WhyEnded
 from loci.sandbox.supervisor.variables import Kept, Lost, New, Restored, Start
 

@@ -5,11 +5,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from loci.adapters.tool_servers.heard import quoted
+from loci.adapters.tool_servers.server_text import quoted
 from loci.core.json import JsonObject
 from loci.core.redaction import Redaction
-from loci.tools.ports import ToolServerError
-from loci.tools.tool_server import Program, ToolServer
+from loci.gateway.ports import ToolServerError
+from loci.gateway.tool_server import Program, ToolServer
 
 AGAIN = "Try again. If it fails again, check the connection to the server and its settings"
 CHECK = f"Look first if the call has done something. {AGAIN}"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from loci.core.deadline import time_for
 from loci.core.errors import LociError
 from loci.core.json import JsonObject
+from loci.gateway.ports import Access, Consent, LoginFailed, Wanted
 from loci.sandbox.supervisor.daemon_threads import in_thread
-from loci.tools.ports import Access, Consent, LoginFailed, Wanted
 
 if TYPE_CHECKING:
     from loci.adapters.tool_servers.oauth_flow import OAuthFlow

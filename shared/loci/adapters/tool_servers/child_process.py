@@ -12,10 +12,10 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 
-from loci.adapters.tool_servers.heard import LARGEST_ANSWER, Heard
+from loci.adapters.tool_servers.server_text import LARGEST_ANSWER, Heard
 from loci.core.json import read_whole
 from loci.core.settings import INSIDE
-from loci.tools.tool_server import Program
+from loci.gateway.tool_server import Program
 
 END_SECONDS = 0.5
 """The end of a program follows that of its output."""

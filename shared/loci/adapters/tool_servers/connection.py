@@ -20,10 +20,10 @@ from pydantic import ValidationError
 
 from loci.adapters.tool_servers.asking import ASKING, Asking, failed, not_ready
 from loci.adapters.tool_servers.child_process import stdio_transport
-from loci.adapters.tool_servers.heard import Heard, quoted
 from loci.adapters.tool_servers.http_client import http_transport
-from loci.tools.ports import ToolServerError
-from loci.tools.tool_server import Program, ToolServer
+from loci.adapters.tool_servers.server_text import Heard, quoted
+from loci.gateway.ports import ToolServerError
+from loci.gateway.tool_server import Program, ToolServer
 
 if TYPE_CHECKING:
     from contextvars import Context

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from loci.adapters.tool_servers.asking import Asking, failed, late, unwanted
 from loci.adapters.tool_servers.loop_thread import LoopThread, Notes
+from loci.core.cancellation import Cancellation
 from loci.core.deadline import time_for, time_to_end
-from loci.core.giving_up import GivingUp
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.tools.ports import Changed
-from loci.tools.tool_server import Endpoint, ToolServer, UpstreamTool
+from loci.gateway.ports import Changed
+from loci.gateway.tool_server import Endpoint, ToolServer, UpstreamTool
 
 if TYPE_CHECKING:
     from mcp.shared.dispatcher import ProgressFnT
@@ -65,7 +65,7 @@ class Connections:
         *,
         seconds: float | None = None,
         progress: Progress | None = None,
-        given_up: GivingUp | None = None,
+        cancelled: Cancellation | None = None,
     ) -> JsonObject:
         notes: Notes | None = None if progress is None else SimpleQueue()
         told = None if progress is None or notes is None else _noted(progress, notes)
@@ -74,7 +74,7 @@ class Connections:
             server.seconds if seconds is None else seconds,
             lambda asking: self._upstream(owner, server).call(asking, tool, arguments, told),
             notes,
-            given_up,
+            cancelled,
         )
 
     def close(self, owner: Owner | None = None, name: str | None = None, *, for_good: bool = False) -> None:
@@ -117,7 +117,7 @@ class Connections:
         seconds: float,
         work: Callable[[Asking], Coroutine[Any, Any, T]],
         notes: Notes | None = None,
-        given_up: GivingUp | None = None,
+        cancelled: Cancellation | None = None,
     ) -> T:
         if self._only_public and not (
             isinstance(server.reach, Endpoint) and server.reach.url.lower().startswith("https://")
@@ -133,9 +133,9 @@ class Connections:
             return await work(asking)
 
         try:
-            return self._loop.run(ask(), limit + MARGIN_SECONDS, notes, given_up)
+            return self._loop.run(ask(), limit + MARGIN_SECONDS, notes, cancelled)
         except TimeoutError:
-            if given_up is not None and given_up():
+            if cancelled is not None and cancelled():
                 raise unwanted(server, asking) from None
             raise late(server, asking) from None
 

@@ -11,10 +11,10 @@ from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_fro
 from mcp.client.streamable_http import streamable_http_client
 
 from loci.adapters.tool_servers.asking import ASKING, Asking, failed
-from loci.adapters.tool_servers.heard import LARGEST_ANSWER, quoted
 from loci.adapters.tool_servers.public_addresses import PublicAddresses
+from loci.adapters.tool_servers.server_text import LARGEST_ANSWER, quoted
 from loci.core.errors import LociError
-from loci.tools.tool_server import Endpoint, ToolServer
+from loci.gateway.tool_server import Endpoint, ToolServer
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams

@@ -9,7 +9,7 @@ from contextlib import nullcontext, suppress
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from loci.core.giving_up import GivingUp
+from loci.core.cancellation import Cancellation
 
 T = TypeVar("T")
 Notes = SimpleQueue[Callable[[], None] | None]
@@ -35,7 +35,7 @@ class LoopThread:
         work: Coroutine[Any, Any, T],
         seconds: float,
         notes: Notes | None = None,
-        given_up: GivingUp | None = None,
+        cancelled: Cancellation | None = None,
     ) -> T:
         """Do the work in the loop, and wait for it. Raises `TimeoutError` if it takes longer, or is given up.
 
@@ -48,7 +48,7 @@ class LoopThread:
                 raise TimeoutError
             future = asyncio.run_coroutine_threadsafe(work, self._started())
         try:
-            with nullcontext() if given_up is None else given_up.telling(future.cancel):
+            with nullcontext() if cancelled is None else cancelled.telling(future.cancel):
                 if notes is not None:
                     future.add_done_callback(lambda _: notes.put(None))
                     self._read(notes, until)

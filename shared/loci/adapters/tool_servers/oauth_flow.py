@@ -21,13 +21,13 @@ from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types import LATEST_PROTOCOL_VERSION
 from pydantic import AnyUrl, ValidationError
 
-from loci.adapters.tool_servers.heard import quoted
+from loci.adapters.tool_servers.server_text import quoted
 from loci.adapters.tool_servers.small_requests import SmallRequests
 from loci.core.json import JsonObject
 from loci.core.redaction import NO_SECRETS, redaction_of
 from loci.core.version import version
-from loci.tools.configuration import not_configured
-from loci.tools.ports import Access, Consent, LoginFailed, Wanted
+from loci.gateway.configuration import not_configured
+from loci.gateway.ports import Access, Consent, LoginFailed, Wanted
 
 PLAIN_URL: Final = re.compile(r"https?://[A-Za-z0-9._~:/?\[\]!&*+,;=%-]+")
 """An address without credentials, and without characters that a terminal or a shell would act on."""

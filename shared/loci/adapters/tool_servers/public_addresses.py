@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from loci.tools.public_address import is_public
+from loci.gateway.public_address import is_public
 
 
 class NotPublic(httpx2.ConnectError):

@@ -6,7 +6,7 @@ import logging
 import httpx2
 
 from loci.adapters.tool_servers.public_addresses import PublicAddresses
-from loci.tools.ports import LoginFailed
+from loci.gateway.ports import LoginFailed
 
 SECONDS, CONNECT_SECONDS = 15.0, 10.0
 LARGEST = 512 * 1024

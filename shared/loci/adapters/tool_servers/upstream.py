@@ -21,10 +21,10 @@ from pydantic import BaseModel, ConfigDict
 
 from loci.adapters.tool_servers.asking import ASKING, Asking, after_sending, asks_back, failed, late, resting
 from loci.adapters.tool_servers.connection import Connection
-from loci.adapters.tool_servers.heard import quoted
+from loci.adapters.tool_servers.server_text import quoted
 from loci.core.json import JsonObject
-from loci.tools.ports import ToolServerError
-from loci.tools.tool_server import ToolServer, UpstreamTool
+from loci.gateway.ports import ToolServerError
+from loci.gateway.tool_server import ToolServer, UpstreamTool
 
 if TYPE_CHECKING:
     from mcp.shared.dispatcher import ProgressFnT

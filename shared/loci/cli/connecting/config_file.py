@@ -10,9 +10,9 @@ from typing import Final, Protocol, TypeVar, cast
 
 from loci.cli.connecting import json_text, toml_text
 from loci.cli.connecting.mcp_clients import McpClient
+from loci.core.atomic_write import replace_file
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.json import Json, JsonObject
-from loci.core.whole_files import replace_file
 
 LARGEST: Final = 64 << 20
 COPY: Final = ".before-loci"

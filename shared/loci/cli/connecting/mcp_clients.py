@@ -10,7 +10,7 @@ from typing import Literal
 
 from loci.core.errors import Refused
 from loci.core.json import JsonObject
-from loci.tools.client_files import own_files, programs_folder
+from loci.gateway.client_files import own_files, programs_folder
 
 
 @dataclass(frozen=True, slots=True)

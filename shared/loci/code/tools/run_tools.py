@@ -8,7 +8,7 @@ from mcp_types import CallToolResult, ContentBlock, ImageContent, TextContent
 from pydantic import BaseModel, ConfigDict, Field
 
 from loci.code.api import StartedRun
-from loci.code.ports import GivenUp, never
+from loci.code.ports import Cancelled, never
 from loci.code.python import PythonRun
 from loci.code.python_run import State
 from loci.code.typescript import TypeScriptRequest
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from loci.app import App
 
 
-async def answer_of(app: "App", start: Callable[[GivenUp], StartedRun], *, at_once: bool = False) -> JsonObject:
+async def answer_of(app: "App", start: Callable[[Cancelled], StartedRun], *, at_once: bool = False) -> JsonObject:
     """Start a run and return its answer, or the answer that it goes on. A cancelled call gives its run up.
 
     Starting a run reads and writes the stores, so it happens on a thread, unless it starts at once. No thread of
@@ -34,7 +34,7 @@ async def answer_of(app: "App", start: Callable[[GivenUp], StartedRun], *, at_on
     try:
         answered, _ = await asyncio.wait([asyncio.wrap_future(run.future)], timeout=patience)
     except asyncio.CancelledError:
-        run.give_up()
+        run.cancel()
         raise
     if answered or isinstance(run, PythonRun):
         return answered.pop().result()
@@ -127,7 +127,7 @@ def python_tools(app: "App") -> list[LociTool]:
         Write to the current folder only. No network, no subprocess. State stays from run to run with the
         same executor_id. On AWS, the answer of code that goes on after 25 seconds has a `scratchpad_id`.
         """
-        answer = await answer_of(app, lambda given_up: app.code.start_python(caller, executor_id, code, given_up))
+        answer = await answer_of(app, lambda cancelled: app.code.start_python(caller, executor_id, code, cancelled))
         return _result(answer)
 
     return [
@@ -236,7 +236,7 @@ def typescript_tools(app: "App") -> list[LociTool]:
         )
         answer = await answer_of(
             app,
-            lambda given_up: app.code.start_typescript(caller, request, given_up),
+            lambda cancelled: app.code.start_typescript(caller, request, cancelled),
             at_once=app.code.starts_typescript_at_once,
         )
         return CallToolResult(content=[TextContent(type="text", text=as_text(answer))], structured_content=dict(answer))

@@ -10,9 +10,9 @@ from typing import Any, Final, Literal, cast
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.documents.document import Document
+from loci.documents.graph.distinctive_terms import first_passages, telling_stems, written_words
 from loci.documents.graph.graph import Graph
 from loci.documents.graph.similarity import NeighboursIndex, Similarity
-from loci.documents.graph.telling_words import first_passages, telling_stems, written_words
 from loci.documents.recency import recency_of
 from loci.search.document_index import DocumentIndex
 

@@ -11,11 +11,11 @@ from loci.core.ids import random_id
 from loci.core.json import JsonObject
 from loci.documents.document import Document
 from loci.documents.document_links import RELATIONS, Relation
+from loci.documents.graph.distinctive_terms import first_passages, tells, written_words
 from loci.documents.graph.graph import Graph
 from loci.documents.graph.graphs import Graphs
 from loci.documents.graph.link_resolution import kind_of
 from loci.documents.graph.similarity import Similarity
-from loci.documents.graph.telling_words import first_passages, tells, written_words
 from loci.search.language_model import LanguageModel
 from loci.search.language_stage import quoted, remark
 from loci.search.ranking import Chunk

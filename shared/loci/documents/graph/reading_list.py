@@ -10,10 +10,10 @@ from typing import Final
 from loci.core.identity import Owner
 from loci.documents.document import Document
 from loci.documents.document_links import Link, Relation
+from loci.documents.graph.distinctive_terms import FIRST_PASSAGES, first_passages
 from loci.documents.graph.graph import Graph
 from loci.documents.graph.graphs import Graphs
 from loci.documents.graph.link_resolution import kind_of
-from loci.documents.graph.telling_words import FIRST_PASSAGES, first_passages
 from loci.documents.recently_read import RecentlyRead
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.search.inference import Embedder

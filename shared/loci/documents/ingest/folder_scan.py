@@ -6,8 +6,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from loci.core.atomic_write import open_folder
 from loci.core.errors import Refused
-from loci.core.whole_files import open_folder
 from loci.documents.ingest.gitignore import Ignored, folders_to, ignored_above
 from loci.documents.ingest.local_files import SKIPPED_FOLDERS, is_document
 from loci.documents.ingest.outcome import NOTHING_LEFT_OUT, FileFailure, LeftOut

@@ -11,8 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from loci.core.atomic_write import FILE, open_folder
 from loci.core.errors import Refused
-from loci.core.whole_files import FILE, open_folder
 
 NAME: Final = ".gitignore"
 LARGEST: Final = 65_536

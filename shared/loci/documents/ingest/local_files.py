@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 
+from loci.core.atomic_write import open_file
 from loci.core.errors import NotFound, Refused
-from loci.core.whole_files import open_file
 from loci.documents.document import Root
 
 TEXTS = "documents/"

@@ -9,7 +9,7 @@ from loci.core.errors import Conflict, LociError, Refused, Unavailable
 from loci.core.events import Tell, untold
 from loci.core.identity import Owner
 from loci.core.json import JsonObject, iso
-from loci.core.layout import UPLOADS, owner_and_rest, owner_prefix
+from loci.core.storage_keys import UPLOADS, owner_and_rest, owner_prefix
 from loci.core.stores import ABSENT
 from loci.core.telemetry import Telemetry
 from loci.documents.catalog import Catalog

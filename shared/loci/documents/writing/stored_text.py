@@ -6,12 +6,12 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from loci.core.atomic_write import FILE, FOLDER, open_folder
 from loci.core.errors import Conflict, NotFound, Refused
 from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
 from loci.core.stores import BlobStore
-from loci.core.whole_files import FILE, FOLDER, open_folder
 from loci.documents.document import Root
 from loci.documents.ingest import local_files
 from loci.documents.ingest.local_files import blob_key

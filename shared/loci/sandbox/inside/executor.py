@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, NoReturn
 
-from loci.sandbox.inside import frames, notebook, pickled_variables, telling
+from loci.sandbox.inside import frames, messages, notebook, pickled_variables
 from loci.sandbox.inside.notebook import Notebook, raised
 
 TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
@@ -145,7 +145,7 @@ class Executor:
                 answer = {"ok": False, "failure": dict(NOT_TOLD)} if one.has_begun else {}
                 one.has_begun = True
                 answer = answer or self._done(operation, one.asked)
-                told = telling.encoded({"t": "done", "id": one.asked["id"], **answer})
+                told = messages.encoded({"t": "done", "id": one.asked["id"], **answer})
                 one.frame = frames.packed(frames.JSON, told)
             frames.send(self._replies, one.frame, one.sent)
         self._request = _Request()
@@ -206,7 +206,7 @@ class Executor:
         for figure in drawn:
             frames.write(self._replies, frames.BYTES, figure)
         names = [one[:LONGEST_NAME] for one in self._names() if one not in NOT_LISTED]
-        told = telling.fitting(names, telling.MOST_NAMES)
+        told = messages.fitting(names, messages.MOST_NAMES)
         answer: Answer = {"ok": failure is None, "value": value, "names": told, "more": len(told) < len(names)}
         return answer if failure is None else {**answer, "failure": failure}
 
@@ -222,7 +222,7 @@ class Executor:
                 self._namespace["_"] = result
         except SystemExit as error:
             code_given = error.code
-            return None, None if code_given is None or code_given == 0 else {"exit": telling.shown(code_given)[:200]}
+            return None, None if code_given is None or code_given == 0 else {"exit": messages.shown(code_given)[:200]}
         except KeyboardInterrupt as error:
             return None, {"interrupted": True, **asdict(raised(error))}
         except MemoryError as error:
@@ -296,19 +296,19 @@ class Executor:
         # The caller's code can put anything in it as a name.
         named = [(one, value) for one, value in list(self._namespace.items()) if type(one) is str]
         return [
-            one for one, value in named if one != "__builtins__" and self._own.get(one, telling.MISSING) is not value
+            one for one, value in named if one != "__builtins__" and self._own.get(one, messages.MISSING) is not value
         ]
 
     def _say(self, what: Answer) -> None:
-        frames.write(self._replies, frames.JSON, telling.encoded(what))
+        frames.write(self._replies, frames.JSON, messages.encoded(what))
 
 
 def _fates(kept: list[str], lost: list[dict[str, str]]) -> Answer:
     """Which variables are kept, and which are lost and why: as many as a message has room for."""
     names = [one[:LONGEST_NAME] for one in kept if one not in NOT_LISTED]
-    told, gone = telling.fitting(names, telling.MOST_NAMES), telling.fitting(lost, telling.MOST_LOST)
+    told, gone = messages.fitting(names, messages.MOST_NAMES), messages.fitting(lost, messages.MOST_LOST)
     return {"kept": told, "lost": gone, "more": len(told) < len(names), "more_lost": len(gone) < len(lost)}
 
 
 def _message(kind: bytes, payload: bytes) -> Answer:
-    return telling.decoded(payload) if kind == frames.JSON else {}
+    return messages.decoded(payload) if kind == frames.JSON else {}

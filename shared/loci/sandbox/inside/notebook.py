@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from loci.sandbox.inside.telling import Overrides, shown, type_name
+from loci.sandbox.inside.messages import Overrides, shown, type_name
 
 FRAMES = 20
 MOST_CHAINED = 20

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import cloudpickle  # pyright: ignore[reportMissingImports]
 
-from loci.sandbox.inside.telling import MISSING, shown, type_name
+from loci.sandbox.inside.messages import MISSING, shown, type_name
 
 HEAD = struct.Struct(">cIQ")
 PICKLE, ALIAS = b"P", b"A"

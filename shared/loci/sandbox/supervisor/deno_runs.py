@@ -160,7 +160,7 @@ class DenoRunner:
         self._starter = DenoStarter(deno, layers)
         self.spares = SpareProcesses(self._starter.start, ProcessShape(COMMON_MB), spares)
 
-    def run(self, job: TypeScriptJob, call: Call, given_up: Callable[[], bool] = lambda: False) -> FinishedRun:
+    def run(self, job: TypeScriptJob, call: Call, cancelled: Callable[[], bool] = lambda: False) -> FinishedRun:
         """Run the code until it ends, has to end, or nobody waits for it any more. Then its process is killed."""
         began = time.monotonic()
         for attempt in range(ATTEMPTS):
@@ -174,7 +174,7 @@ class DenoRunner:
             bridge = ToolCalls(job, call, log)
             began = time.monotonic()
             try:
-                run = _Run(job, child, bridge, log, began, given_up)
+                run = _Run(job, child, bridge, log, began, cancelled)
                 outcome = run.outcome()
                 child.resident()
             finally:
@@ -198,19 +198,19 @@ class _Run:
         bridge: ToolCalls,
         log: RunLog,
         began: float,
-        given_up: Callable[[], bool],
+        cancelled: Callable[[], bool],
     ) -> None:
         self._job = job
         self._child = child
         self._bridge = bridge
         self._log = log
-        self._given_up = given_up
+        self._cancelled = cancelled
         self.has_not_begun = False
         """True if the process ended before it had read its job: another one may do it."""
         self._until = began + job.limits.timeout_ms / 1000
 
     def outcome(self) -> Returned | Thrown | Broken:
-        if self._given_up():
+        if self._cancelled():
             return GIVEN_UP  # before its turn came
         self._child.send(json.dumps(self._job.message()).encode())
         while (left := self._until - time.monotonic()) > 0:
@@ -219,7 +219,7 @@ class _Run:
                     self._child.send(answer)
             if (found := self._judged()) is not None:
                 return found
-            if self._given_up():
+            if self._cancelled():
                 return GIVEN_UP
         return Broken("timeout", f"The code was stopped after {self._job.limits.timeout_ms} ms")
 

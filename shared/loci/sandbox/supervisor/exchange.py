@@ -118,7 +118,7 @@ class Exchange:
     lookup: FileLookup | None = None
     take: Callable[[bytes], None] | None = None
     """Takes the bytes that come; None: they are kept in `pieces`."""
-    given_up: Callable[[], bool] = lambda: False
+    cancelled: Callable[[], bool] = lambda: False
     answer: Literal["done", "ready"] = "done"
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     """A reply that was prepared for a later request does not know it."""
@@ -143,9 +143,9 @@ class Exchange:
         seconds = time.monotonic() - self.began
         return ExecutorReply(said, self.output, seconds, self.interrupted, tuple(self.pieces))
 
-    def is_given_up(self, now: float) -> bool:
+    def was_cancelled(self, now: float) -> bool:
         """True if nobody waits for the answer any more. Code that has just begun would miss the interrupt."""
-        return now - self.began > BEGUN_SECONDS and self.given_up()
+        return now - self.began > BEGUN_SECONDS and self.cancelled()
 
     def may_come(self, kind: bytes, length: int, bounds: Bounds) -> bool:
         """False if a frame of so many bytes is one too many, or too large."""

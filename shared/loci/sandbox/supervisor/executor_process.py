@@ -186,14 +186,14 @@ class ExecutorProcess:
         self,
         code: str,
         lookup: FileLookup,
-        given_up: Callable[[], bool] = lambda: False,
+        cancelled: Callable[[], bool] = lambda: False,
         *,
         seconds: float | None = None,
     ) -> ExecutorReply:
         """Run the code. Past its time, or if given up, it is interrupted; if that does not help, it is ended."""
         self.has_run = True
         seconds, room = seconds or self._bounds.seconds, self._bounds.reply_bytes
-        exchange = Exchange(seconds, soft=True, room=room, lookup=lookup, given_up=given_up)
+        exchange = Exchange(seconds, soft=True, room=room, lookup=lookup, cancelled=cancelled)
         return self._request({"op": "run", "code": code}, exchange)
 
     def save(self, take: Callable[[bytes], None], most: int, seconds: float) -> ExecutorReply:
@@ -282,9 +282,9 @@ class ExecutorProcess:
 
     def _hold_limits(self, exchange: Exchange) -> None:
         now = time.monotonic()
-        if now > exchange.until or (not exchange.interrupted and exchange.is_given_up(now)):
+        if now > exchange.until or (not exchange.interrupted and exchange.was_cancelled(now)):
             if not exchange.soft or exchange.interrupted:
-                self._stop("given up" if exchange.is_given_up(now) else "time", exchange)
+                self._stop("given up" if exchange.was_cancelled(now) else "time", exchange)
             exchange.interrupted = True
             exchange.until = now + self._bounds.grace_seconds
             self._handle.signal(signal.SIGINT)

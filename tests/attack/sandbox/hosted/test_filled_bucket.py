@@ -13,8 +13,8 @@ from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
 from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
 from loci.adapters.aws.sandbox.lambda_executors import MOST_SAVED, PIECE, LambdaExecutors, blobs_of
-from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine
+from loci.adapters.aws.sandbox.run_credentials import Lender
 from loci.sandbox.lambda_host.function_answer import packed_answer
 from loci.sandbox.lambda_host.saved_state import write_object
 from loci.sandbox.supervisor.exchange import Bounds

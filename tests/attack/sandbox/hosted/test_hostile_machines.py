@@ -18,8 +18,8 @@ from loci.adapters.aws.records import DynamoRecords
 from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
 from loci.adapters.aws.sandbox.lambda_executors import LambdaExecutors
 from loci.adapters.aws.sandbox.lambda_sandbox import LambdaSandbox
-from loci.adapters.aws.sandbox.lent_rows import Lender, policy
 from loci.adapters.aws.sandbox.machine import Machine
+from loci.adapters.aws.sandbox.run_credentials import Lender, policy
 from loci.code.ports import Completed, Failed
 from loci.code.python_run import Ran, RunFailure
 from loci.core.json import Json, JsonObject

@@ -211,7 +211,7 @@ def test_a_text_that_never_ends_is_interrupted(python: ExecutorFactory) -> None:
     code = "class E(Exception):\n def __str__(self):\n  while True: pass\nraise E"
     with python.executor(BOUNDS) as one:
         answered(one, "x = 41")
-        assert one.run(code, no_files, given_up=lambda: True).interrupted
+        assert one.run(code, no_files, cancelled=lambda: True).interrupted
         assert printed(one, "print(x)") == "41\n"
 
 

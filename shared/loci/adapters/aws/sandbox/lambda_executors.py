@@ -9,13 +9,13 @@ from typing import Any, cast
 
 from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.sandbox.executor_records import ExecutorRecords, KnownExecutor, RunTurn
-from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine, MachineError
+from loci.adapters.aws.sandbox.run_credentials import Lender
 from loci.adapters.aws.sandbox.run_questions import answering
 from loci.adapters.aws.sandbox.work_archive import file_in_archive
 from loci.adapters.sandbox import run_results
 from loci.adapters.sandbox.run_results import KnownVariables, VariablesSnapshot, clean_text, condition_after_end
-from loci.code.ports import GivenUp, StoredFiles, never
+from loci.code.ports import Cancelled, StoredFiles, never
 from loci.code.python_run import ExecutorCondition, ExecutorNow, InBlobs, LostVariable, Made, Ran, RunFailure
 from loci.core.errors import LociError, Unavailable
 from loci.core.identity import Owner
@@ -77,7 +77,7 @@ class LambdaExecutors:
         code: str,
         files: StoredFiles,
         keep_until: float,
-        given_up: GivenUp = never,  # noqa: ARG002 (an invoked function cannot be ended)
+        cancelled: Cancelled = never,  # noqa: ARG002 (an invoked function cannot be ended)
         *,
         seconds: float | None = None,
     ) -> Ran:

@@ -13,7 +13,7 @@ from loci.core.deadline import time_left
 from loci.core.errors import NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import random_id
-from loci.core.layout import READS
+from loci.core.storage_keys import READS
 from loci.files.ports import PagesRead, untold
 from loci.files.reading import stopped
 from loci.sandbox.supervisor.exchange import MB, Bounds

@@ -4,12 +4,12 @@ import json
 from dataclasses import asdict
 from typing import Any, cast, get_args
 
-from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine, MachineError
+from loci.adapters.aws.sandbox.run_credentials import Lender
 from loci.adapters.aws.sandbox.run_questions import answering
 from loci.adapters.sandbox.run_results import clean_text
 from loci.adapters.sandbox.typescript_results import called, run_result
-from loci.code.ports import Completed, Failed, GivenUp, ToolCall, never
+from loci.code.ports import Cancelled, Completed, Failed, ToolCall, never
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.sandbox.supervisor.deno_messages import (
@@ -45,7 +45,7 @@ class LambdaSandbox:
         owner: Owner,
         job: TypeScriptJob,
         call: ToolCall,
-        given_up: GivenUp = never,  # noqa: ARG002 (an invoked function cannot be ended)
+        cancelled: Cancelled = never,  # noqa: ARG002 (an invoked function cannot be ended)
     ) -> Completed | Failed:
         if not job.tools:
             return run_result(self._ended(owner, job, None))

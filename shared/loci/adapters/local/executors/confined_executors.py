@@ -13,7 +13,7 @@ from loci.adapters.local.executors.executor_folder import ExecutorFolder, SavedB
 from loci.adapters.local.executors.executor_session import BUSY_SECONDS, ExecutorSession
 from loci.adapters.local.executors.executor_starter import PREFIX, ExecutorStarter
 from loci.adapters.sandbox import run_results
-from loci.code.ports import GivenUp, StoredFiles, never
+from loci.code.ports import Cancelled, StoredFiles, never
 from loci.code.python_run import ExecutorNow, Ran
 from loci.core.deadline import time_to_end
 from loci.core.errors import LociError, NotFound
@@ -95,13 +95,13 @@ class ConfinedExecutors:
         code: str,
         files: StoredFiles,
         keep_until: float,  # noqa: ARG002 (a sweep removes what was not used for long)
-        given_up: GivenUp = never,
+        cancelled: Cancelled = never,
         *,
         seconds: float | None = None,
     ) -> Ran:
         self._starter.check()
         session = self._session(owner, id, is_kept=True)
-        return session.run(code, files, lambda: self._place(session), given_up, seconds=seconds)
+        return session.run(code, files, lambda: self._place(session), cancelled, seconds=seconds)
 
     def read_file(self, owner: Owner, id: str, name: str, most: int) -> bytes:
         return self._session(owner, id).read_file(name, most)

@@ -18,7 +18,7 @@ from loci.adapters.local.executors.executor_folder import (
 from loci.adapters.local.executors.executor_starter import ExecutorStarter
 from loci.adapters.sandbox import run_results
 from loci.adapters.sandbox.run_results import NOT_SAVED, KnownVariables, condition_after_end, runs_other_code
-from loci.code.ports import GivenUp, StoredFiles, never
+from loci.code.ports import Cancelled, StoredFiles, never
 from loci.code.python_run import ExecutorCondition, ExecutorNow, Made, Ran
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.full_disk import disk_error
@@ -86,7 +86,7 @@ class ExecutorSession:
         code: str,
         files: StoredFiles,
         place: Callable[[], AbstractContextManager[None]],
-        given_up: GivenUp = never,
+        cancelled: Cancelled = never,
         *,
         seconds: float | None = None,
     ) -> Ran:
@@ -94,7 +94,7 @@ class ExecutorSession:
 
         Raises `Unavailable` if it was given up before.
         """
-        is_unwanted = lambda: self._is_unwanted or given_up()  # noqa: E731 (it is asked while the code runs)
+        is_unwanted = lambda: self._is_unwanted or cancelled()  # noqa: E731 (it is asked while the code runs)
         bounds = replace(self._bounds, seconds=seconds or self._bounds.seconds)
         with self._turn_to_run(), place():
             if is_unwanted():
@@ -104,7 +104,9 @@ class ExecutorSession:
                     return ran
             raise AssertionError
 
-    def _ran(self, code: str, files: StoredFiles, is_unwanted: GivenUp, bounds: Bounds, *, is_last: bool) -> Ran | None:
+    def _ran(
+        self, code: str, files: StoredFiles, is_unwanted: Cancelled, bounds: Bounds, *, is_last: bool
+    ) -> Ran | None:
         """Run the code once. None if its process ended before it had read the code, unless this try is the last."""
         limits = run_results.limits(bounds)
         try:

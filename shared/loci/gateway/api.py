@@ -1,0 +1,280 @@
+"""Tools: the one door. MCP tools, commands and pages call it, its `gateway` and its `capabilities`, and no others."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from loci.core.calls import Called, Door, HowAsked
+from loci.core.cancellation import Cancellation
+from loci.core.errors import Refused
+from loci.core.identity import Caller, Owner
+from loci.core.json import Json, JsonObject
+from loci.gateway.call_log import MOST, LoggedCall
+from loci.gateway.configuration import Configured, checked_entry
+from loci.gateway.entry_secrets import PortableEntry, portable
+from loci.gateway.gateway import media_beside, value_of
+from loci.gateway.learned_capabilities import Capabilities
+from loci.gateway.logins import LoginState, Secret
+from loci.gateway.parts import ToolParts
+from loci.gateway.policy import Standing
+from loci.gateway.ports import Consent, OwnTool, Progress
+from loci.gateway.tool_changes import ToolChange, change_of
+from loci.gateway.tool_search import FoundTools, KnownTool
+
+EXAMPLE = "\n\nExample: "
+"""Begins the last paragraph of each description of Loci's own tools."""
+PATIENCE = 2.0
+"""Seconds in which the last calls are written down when the server stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """All that an owner can call, and what is known of it."""
+
+    servers: Sequence[Configured]
+    own: Sequence[OwnTool]
+    """Loci's own tools."""
+    standing: Mapping[str, Standing]
+    """By the tool's id."""
+    names: Mapping[str, str]
+    """The name to call each tool by, by its id."""
+    logins: Mapping[str, LoginState]
+    """By the server's name."""
+    warnings: Mapping[str, str]
+    """By the tool's id, for those that need one."""
+
+
+class Tools:
+    """Every owner's tool servers, and the calls of their tools."""
+
+    def __init__(self, parts: ToolParts) -> None:
+        self.parts = parts
+        self.gateway = parts.gateway
+        self.capabilities = Capabilities(parts.shelf, parts.matching, parts.learning)
+
+    def servers(self, owner: Owner) -> list[Configured]:
+        """The configured servers with the tools that they listed last."""
+        return self.parts.tool_list.all(owner)
+
+    def known(self, owner: Owner) -> list[Configured]:
+        """The same, of which none is asked anew."""
+        return self.parts.tool_list.known(owner)
+
+    def add(self, owner: Owner, name: str, entry: object) -> Configured:
+        """Configure a server by an entry of `mcpServers`, or configure it anew."""
+        return self.parts.tool_list.put(owner, name, entry)
+
+    def portable(self, owner: Owner) -> dict[str, PortableEntry]:
+        """The entries of the servers without any secret, as they can be taken elsewhere."""
+        return {one.name: portable(one.name, one.entry) for one in self.known(owner)}
+
+    def check_place(self, name: str, entry: object) -> None:
+        """Raise `Refused` if Loci connects to no server like this one."""
+        self.parts.reaching.check_place(name, checked_entry(name, entry))
+
+    def filled_here(self, owner: Owner, name: str, entry: object) -> list[str]:
+        """The names in the entry whose values are set here: a server like this one would get them."""
+        return self.parts.reaching.filled_here(owner, checked_entry(name, entry))
+
+    def restore(
+        self,
+        owner: Owner,
+        name: str,
+        entry: object,
+        *,
+        no_variables: bool,
+        only_public: bool,
+    ) -> None:
+        """Configure a server as an archive has it: the secrets that it names may come later.
+
+        `no_variables`, `only_public`: as in its `Entry`, whatever the archive says.
+        """
+        self.parts.tool_list.restore(owner, name, entry, no_variables=no_variables, only_public=only_public)
+
+    def remove(self, owner: Owner, name: str) -> None:
+        """Forget a server, and the login to it."""
+        self.parts.tool_list.remove(owner, name)
+        self.parts.logins.forget(owner, name)
+
+    def get(self, owner: Owner, name: str) -> Configured:
+        """The server with this name. Raises `NotFound` if there is none."""
+        return self.parts.tool_list.get(owner, name)
+
+    def ask(self, owner: Owner, name: str) -> Configured:
+        """Ask a server for its tools now. Raises `LociError` if it fails."""
+        return self.parts.tool_list.ask(owner, name)
+
+    def keep_secret(self, owner: Owner, name: str, text: str) -> None:
+        """Keep a secret for servers whose entries name it, instead of the one that it has."""
+        self.parts.secrets.put(owner, name, text)
+
+    def secrets(self, owner: Owner) -> list[str]:
+        """The names of the secrets."""
+        return self.parts.secrets.names(owner)
+
+    def forget_secret(self, owner: Owner, name: str) -> None:
+        """Forget a secret. Raises `NotFound` if there is none of this name."""
+        self.parts.secrets.remove(owner, name)
+
+    def logins(self, owner: Owner) -> dict[str, LoginState]:
+        """The logins by the names of their servers. None of it is secret."""
+        return self.parts.logins.states(owner)
+
+    def log_in(
+        self,
+        owner: Owner,
+        name: str,
+        consent: Consent,
+        *,
+        scope: str | None = None,
+        client_id: str | None = None,
+        secret: Secret = lambda _: None,
+    ) -> LoginState:
+        """Log in at a server with a person's consent. Connections without the login end.
+
+        `client_id`: a client that the person has registered there; `secret` asks them for its secret.
+        """
+        server = self.get(owner, name)
+        if server.entry.has_authorization:
+            raise Refused(f"{name} has an Authorization header of its own", "Configure it without that, then log in")
+        wanted = self.parts.reaching.wanted_login(owner, server)
+        state = self.parts.logins.log_in(owner, wanted, consent, scope, client_id, secret)
+        self.parts.servers.close(owner, name)
+        return state
+
+    def log_out(self, owner: Owner, name: str) -> bool:
+        """Forget the login at a server, and have its tokens revoked. False: who gave them cannot do that."""
+        try:
+            return self.parts.logins.end(owner, name)
+        finally:
+            self.parts.servers.close(owner, name)
+
+    def own_tools(self) -> list[KnownTool]:
+        """Loci's own tools, as a search sees them."""
+
+        def said(description: str) -> str:
+            return description.partition(EXAMPLE)[0]  # its example is about something else than the tool
+
+        own = self.gateway.own()
+        return [KnownTool(one.id, one.title or "", said(one.description), one.input_schema) for one in own]
+
+    def search(
+        self,
+        owner: Owner,
+        query: str,
+        *,
+        limit: int,
+        related: bool = False,
+        context: Sequence[str] = (),
+        for_code: bool = False,
+    ) -> FoundTools:
+        """The tools that fit the query, among those of all servers and Loci's own, and that may be called.
+
+        `related`: also those that are used after them. `context`: what was used already. `for_code`: only tools that
+        code and workflows may call.
+        """
+        servers, gateway = self.servers(owner), self.gateway
+        standing = gateway.standing(servers, with_own=for_code)
+        found = self.parts.discovery.find(
+            owner,
+            query,
+            servers,
+            self.own_tools(),
+            limit=limit,
+            related=related,
+            context=context,
+            leave_out=frozenset(id for id, one in standing.items() if one.denied),
+        )
+        names = gateway.names(servers, [one.tool.id for one in found.tools])
+        to_approve = frozenset(id for id, one in standing.items() if one.approval)
+        return replace(found, to_approve=to_approve, names=names, warnings=gateway.warnings(servers))
+
+    def call(
+        self,
+        caller: Caller,
+        door: Door,
+        tool: str,
+        arguments: JsonObject,
+        *,
+        approved: bool = False,
+        asking: HowAsked = "wait",
+        progress: Progress | None = None,
+        cancelled: Cancellation | None = None,
+    ) -> JsonObject:
+        """Call a tool, and return its result as the protocol has it. `approved`: a person has approved this call.
+
+        `asking`: how a person is asked who must approve it.
+        """
+        _, result = self.gateway.call(
+            caller,
+            door,
+            tool,
+            arguments,
+            approved=approved,
+            asking=asking,
+            progress=progress,
+            cancelled=cancelled,
+        )
+        return result
+
+    def value(
+        self, caller: Caller, door: Door, tool: str, arguments: JsonObject, cancelled: Cancellation | None = None
+    ) -> Json:
+        """Call a tool, and return the plain value of its result. Raises `Refused` if the result is an error."""
+        return value_of(*self.gateway.call(caller, door, tool, arguments, cancelled=cancelled))
+
+    def value_and_media(
+        self,
+        caller: Caller,
+        door: Door,
+        tool: str,
+        arguments: JsonObject,
+        *,
+        approved: bool = False,
+        seconds: float | None = None,
+        cancelled: Cancellation | None = None,
+    ) -> tuple[Json, list[JsonObject]]:
+        """The plain value, and the images, sounds and files, as content blocks, that it does not have."""
+        called = self.gateway.call(
+            caller, door, tool, arguments, approved=approved, seconds=seconds, cancelled=cancelled
+        )
+        return value_of(*called), media_beside(called[1])
+
+    def overview(self, owner: Owner) -> Overview:
+        """The servers and all tools with what the policy says about them. No server is waited for."""
+        servers, gateway = self.servers(owner), self.gateway
+        own = gateway.own()
+        standing = gateway.standing(servers)
+        names, marks = gateway.names(servers, standing), gateway.warnings(servers)
+        return Overview(servers, own, standing, names, self.logins(owner), marks)
+
+    def changes(self, owner: Owner, name: str) -> list[ToolChange]:
+        """The changes of a server's tools since they were first seen, or accepted."""
+        return [change_of(one) for one in self.get(owner, name).tools if one.seen is not None]
+
+    def accept(self, owner: Owner, name: str, versions: Mapping[str, str]) -> None:
+        """Accept changes for a person who was shown them: the tools, each in its version."""
+        self.parts.tool_list.accept(owner, name, versions)
+
+    def used_after(self, owner: Owner, tools: Sequence[str]) -> dict[str, float]:
+        """The tools that are used after these, each with how surely, from 0 to 1."""
+        return self.parts.usage.related(owner, tools)
+
+    def count(self, called: Called) -> None:
+        """Note that a call has ended, later and on another thread."""
+        if called.counted_as is not None:
+            self.parts.usage.called(called.caller.owner, called.counted_as, worked=called.outcome == "ok")
+        if called.is_upstream:
+            self.parts.call_log.add(called)
+
+    def last_calls(self, owner: Owner, limit: int = MOST) -> list[LoggedCall]:
+        """The last calls of the servers' tools, the newest first."""
+        return self.parts.call_log.last(owner, limit)
+
+    def finish_learning(self) -> None:
+        """Wait until all runs so far are learned from: the process may end."""
+        self.parts.later.finish()
+
+    def close(self) -> None:
+        """End all connections: the server stops. What ended just before is counted and learned from, if it is quick."""
+        self.parts.later.finish(PATIENCE)
+        self.parts.tool_list.close()

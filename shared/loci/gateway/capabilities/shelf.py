@@ -1,0 +1,255 @@
+"""The capabilities of each owner, in the record store: learned from runs, bounded, and forgotten when told to."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final, cast
+
+from loci.core.errors import Conflict, LociError, NotFound
+from loci.core.identity import Owner
+from loci.core.json import JsonObject, string
+from loci.core.stores import ABSENT, Record, RecordStore, every, lost_race, read_or_none, readable
+from loci.gateway.capabilities.capability import (
+    MOST_OTHER_INTENTS,
+    MOST_TOOLS,
+    Capability,
+    Version,
+    capability_id,
+    capability_of,
+    intent_words,
+    plain_intent,
+)
+from loci.gateway.capabilities.learned_code import LearnedCode
+
+CAPABILITY, CODE = "capability", "capability_code"
+"""The kinds of records: capabilities by id, and code by its identity."""
+MOST: Final = 200
+"""Capabilities of an owner. The least useful are forgotten for new ones."""
+MOST_VERSIONS: Final = 10
+FAILURES_KEPT: Final = 30 * 24 * 3600.0
+"""Seconds for which the failures of code are remembered that has not worked yet."""
+ATTEMPTS: Final = 20
+
+ID: Final = re.compile(r"cap_[0-9a-f]{12}(?:\.\d{1,9})?")
+"""That of a capability, or of one of its versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCode:
+    """Code by its identity."""
+
+    capability: str
+    """Its id. Empty: the code has only failed so far."""
+    code: str
+    needs: tuple[str, ...]
+    failures: int
+    """Those before the first success."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A run that ended, of code that can be learned."""
+
+    learned: LearnedCode
+    intent: str
+    """As it is stored; empty: none, or nothing is left of it."""
+    tools: tuple[str, ...]
+    """Those that worked for it."""
+    worked: bool
+    at: float
+
+
+class Shelf:
+    """Keeps capabilities."""
+
+    def __init__(self, records: RecordStore, clock: Callable[[], float]) -> None:
+        self._records = records
+        self.clock = clock
+
+    def all(self, owner: Owner) -> list[Capability]:
+        """All capabilities, in the order of their ids."""
+        return list(readable(every(self._records, owner, CAPABILITY), capability_of))
+
+    def get(self, owner: Owner, id: str) -> Capability:
+        """The capability with this id, which may name a version. Raises `NotFound` if there is none."""
+        found = None
+        if ID.fullmatch(id.strip()):
+            record = self._records.get(owner, CAPABILITY, id.strip().partition(".")[0])
+            found = read_or_none(record, capability_of)
+        if found is None:
+            raise no_capability(id)
+        return found
+
+    def codes(self, owner: Owner, identities: Iterable[str]) -> dict[str, StoredCode]:
+        """The codes with these identities that are there."""
+        records = self._records.get_all(owner, CODE, list(dict.fromkeys(identities)))
+        read = {key: read_or_none(record, _stored_code) for key, record in records.items()}
+        return {key: code for key, code in read.items() if code is not None and code.code}
+
+    def remove(self, owner: Owner, id: str) -> Capability:
+        """Forget the capability with all its versions. Raises `NotFound` if there is none."""
+        found = self.get(owner, id)
+        self._forget(owner, found)
+        return found
+
+    def restore(self, owner: Owner, capability: Capability, codes: Mapping[str, StoredCode]) -> None:
+        """Merge a capability into the one with its id: of code that both know, the larger counts stay."""
+        for _ in range(ATTEMPTS):
+            held = self._records.get(owner, CAPABILITY, capability.id)
+            known = read_or_none(held, capability_of)
+            merged = merged_capability(known, capability, self.clock())
+            if merged == known:
+                return
+            for one in merged.versions:
+                if one.identity in codes and (known is None or not _has(known, one.identity)):
+                    code = codes[one.identity]
+                    value: JsonObject = {
+                        "capability": merged.id,
+                        "code": code.code,
+                        "needs": [*code.needs],
+                        "failures": 0,
+                    }
+                    self._records.put(owner, CODE, one.identity, value)
+            with suppress(Conflict):
+                version = held.version if held else ABSENT
+                self._records.put(owner, CAPABILITY, merged.id, merged.as_json(), expect_version=version)
+                self._make_room(owner, self.clock(), merged.id)
+                return
+        raise lost_race(CAPABILITY)
+
+    def note(self, owner: Owner, ran: Ran) -> Capability | None:
+        """Count the run, and learn its code if it is new and worked. Return the capability that it belongs to."""
+        for _ in range(ATTEMPTS):
+            with suppress(Conflict):
+                return self._noted(owner, ran)
+        return None
+
+    def _noted(self, owner: Owner, ran: Ran) -> Capability | None:
+        record = self._records.get(owner, CODE, ran.learned.identity)
+        stored = read_or_none(record, _stored_code)
+        if stored is not None and stored.capability:
+            held = self._records.get(owner, CAPABILITY, stored.capability)
+            known = read_or_none(held, capability_of)
+            if held is not None and known is not None and _has(known, ran.learned.identity):
+                changed = _counted(known, ran)
+                self._records.put(owner, CAPABILITY, known.id, changed.as_json(), expect_version=held.version)
+                return changed
+        if not ran.intent:
+            return None
+        failures = stored.failures if stored is not None else 0
+        if not ran.worked:
+            value: JsonObject = {"capability": "", "code": "", "needs": [], "failures": failures + 1}
+            self._write_code(owner, ran.learned.identity, record, value, expires_at=ran.at + FAILURES_KEPT)
+            return None
+        return self._learned(owner, ran, record, failures)
+
+    def _learned(self, owner: Owner, ran: Ran, record: Record | None, failures: int) -> Capability:
+        id = capability_id(ran.intent)
+        held = self._records.get(owner, CAPABILITY, id)
+        known = read_or_none(held, capability_of)
+        code: JsonObject = {"capability": id, "code": ran.learned.code, "needs": [*ran.learned.needs], "failures": 0}
+        if (
+            held is not None and known is not None and _has(known, ran.learned.identity)
+        ):  # the record of its code was lost
+            self._write_code(owner, ran.learned.identity, record, code)
+            again = _counted(known, ran)
+            self._records.put(owner, CAPABILITY, id, again.as_json(), expect_version=held.version)
+            return again
+        number = known.versions_made + 1 if known is not None else 1
+        version = Version(number, ran.learned.identity, ran.tools[:MOST_TOOLS], 1, failures, ran.at, ran.at)
+        others = [] if known is None else sorted(known.versions, key=lambda one: -one.usefulness(ran.at))
+        kept = sorted((*others[: MOST_VERSIONS - 1], version), key=lambda one: one.number)
+        intents = () if known is None else known.other_intents
+        made = Capability(id, ran.intent if known is None else known.intent, intents, tuple(kept), number)
+        self._write_code(owner, ran.learned.identity, record, code)
+        self._records.put(owner, CAPABILITY, id, made.as_json(), expect_version=held.version if held else ABSENT)
+        for one in others[MOST_VERSIONS - 1 :]:
+            self._records.remove(owner, CODE, one.identity)
+        if known is None:
+            self._make_room(owner, ran.at, id)
+        return made
+
+    def _write_code(
+        self, owner: Owner, identity: str, over: Record | None, value: JsonObject, expires_at: float | None = None
+    ) -> None:
+        version = over.version if over is not None else ABSENT
+        self._records.put(owner, CODE, identity, value, expect_version=version, expires_at=expires_at)
+
+    def _make_room(self, owner: Owner, now: float, new: str) -> None:
+        """Forget the least useful beyond the most that an owner may have."""
+        others = [one for one in self.all(owner) if one.id != new]
+        for one in sorted(others, key=lambda one: (-one.best.usefulness(now), one.id))[MOST - 1 :]:
+            with suppress(LociError):
+                self._forget(owner, one)
+
+    def _forget(self, owner: Owner, capability: Capability) -> None:
+        self._records.remove(owner, CAPABILITY, capability.id)
+        for one in capability.versions:
+            self._records.remove(owner, CODE, one.identity)
+
+
+def _counted(known: Capability, ran: Ran) -> Capability:
+    """The capability after one more run of a code of it."""
+
+    def after(one: Version) -> Version:
+        if one.identity != ran.learned.identity:
+            return one
+        if not ran.worked:
+            return replace(one, failures=one.failures + 1)
+        tools = tuple(dict.fromkeys((*one.tools, *ran.tools)))[:MOST_TOOLS]
+        return replace(one, successes=one.successes + 1, used_at=max(one.used_at, ran.at), tools=tools)
+
+    others = known.other_intents
+    if ran.worked and ran.intent:
+        said = [[*intent_words(one)] for one in (known.intent, *others)]
+        if [*intent_words(ran.intent)] not in said:
+            others = (*others, ran.intent)[-MOST_OTHER_INTENTS:]
+    return replace(known, versions=tuple(after(one) for one in known.versions), other_intents=others)
+
+
+def merged_capability(known: Capability | None, other: Capability, now: float) -> Capability:
+    """Both in one. Versions that only `other` has get the next numbers; merging twice changes nothing."""
+    if known is None:
+        return other
+    theirs = {one.identity: one for one in other.versions}
+
+    def larger(one: Version) -> Version:
+        with_this = theirs.get(one.identity, one)
+        return replace(
+            one,
+            successes=max(one.successes, with_this.successes),
+            failures=max(one.failures, with_this.failures),
+            used_at=max(one.used_at, with_this.used_at),
+        )
+
+    versions, number = [larger(one) for one in known.versions], known.versions_made
+    room = MOST_VERSIONS - len(versions)
+    more = [one for one in other.versions if not _has(known, one.identity)]
+    best = sorted(more, key=lambda one: -one.usefulness(now))[:room]
+    for one in (one for one in more if one in best):
+        number += 1
+        versions.append(replace(one, number=number))
+    return replace(known, versions=tuple(versions), versions_made=number)
+
+
+def _has(capability: Capability, identity: str) -> bool:
+    return any(one.identity == identity for one in capability.versions)
+
+
+def _stored_code(record: Record) -> StoredCode:
+    value = record.value
+    needs = tuple(string(one) for one in cast("Sequence[str]", value["needs"]))
+    return StoredCode(string(value["capability"]), string(value["code"]), needs, int(str(value["failures"])))
+
+
+def no_capability(id: str) -> NotFound:
+    """The error if no capability has this id."""
+    return NotFound(
+        f"There is no capability {id[:80]!r}", "Take an id from pml_search_capabilities", code="CAPABILITY_NOT_FOUND"
+    )
+
+
+def stored_intent(intent: str | None) -> str:
+    """The intent as it is stored; empty if there is none."""
+    return plain_intent(intent) if intent else ""

@@ -1,0 +1,194 @@
+"""How tool servers are configured: entries of `mcpServers`, as the files of other clients have them."""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from loci.core.errors import Refused
+from loci.core.json import JsonObject
+from loci.core.redaction import BLANK
+from loci.gateway.tool_server import AT_ONCE, SECONDS, UpstreamTool
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+VARIABLE = re.compile(r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
+SEALED = re.compile(r"\$\{closed\+(?P<text>[\w=.-]+)\}")
+"""A part of an argument or of a URL that is stored closed."""
+OWN = frozenset({"loci", "pml"})
+"""Names that belong to Loci's own tools."""
+LARGEST_FILE = 1 << 20
+Grant = Literal["authorization_code", "client_credentials"]
+
+
+def _joined(value: object) -> object:
+    """Scopes as OAuth writes them: other clients have lists."""
+    return " ".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else value
+
+
+class OAuthEntry(BaseModel):
+    """The client that is registered by hand, and how it gets tokens. Also as Claude Code and Cursor spell it."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+    grant: Grant = "authorization_code"
+    client_id: str | None = Field(
+        default=None, min_length=1, max_length=2000, validation_alias=AliasChoices("client_id", "clientId", "CLIENT_ID")
+    )
+    client_secret: str | None = Field(
+        default=None, min_length=1, validation_alias=AliasChoices("client_secret", "clientSecret", "CLIENT_SECRET")
+    )
+    scope: Annotated[str | None, BeforeValidator(_joined)] = Field(
+        default=None, validation_alias=AliasChoices("scope", "scopes")
+    )
+    issuer: str | None = None
+    """The authorization server to which the secret may be sent, if it is at another address than the tool server."""
+    token_url: str | None = Field(default=None, validation_alias=AliasChoices("token_url", "tokenUrl"))
+    callback_port: int | None = Field(
+        default=None, ge=1, le=65535, validation_alias=AliasChoices("callback_port", "callbackPort")
+    )
+
+
+def _oauth_or_none(value: object) -> object:
+    """Passes over what other clients write there that is no settings, such as `"auth": "oauth"`."""
+    return cast("object", value) if isinstance(value, dict | OAuthEntry) else None
+
+
+class Entry(BaseModel):
+    """One server of `mcpServers`. `${NAME}` stands for a variable, `${NAME:-text}` for one with a default.
+
+    Cursor and VS Code write `${env:NAME}`.
+    """
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+    type: Literal["stdio", "http", "streamable-http", "streamableHttp"] | None = None
+    command: str | None = Field(None, min_length=1)
+    args: list[str] = []
+    env: dict[str, str] = {}
+    cwd: str | None = None
+    url: str | None = Field(None, min_length=1)
+    headers: dict[str, str] = {}
+    oauth: Annotated[OAuthEntry | None, BeforeValidator(_oauth_or_none)] = Field(
+        None, validation_alias=AliasChoices("oauth", "auth")
+    )
+    seconds: float = Field(SECONDS, gt=0, le=900)
+    at_once: int = Field(AT_ONCE, ge=1, le=64)
+    allow: list[str] = []
+    """Patterns of the tools that may be called; none: all."""
+    deny: list[str] = []
+    approve: list[str] = []
+    """Patterns of the tools whose calls a person must approve."""
+    destructive: list[str] = []
+    """Patterns of the tools that may destroy something, whatever the server says of them."""
+    reads: list[str] = []
+    """Patterns of the others that change nothing, whatever the server says of them."""
+    no_variables: bool = False
+    """True: no variable of the environment is filled in, only secrets. It came with an import."""
+    only_public: bool = False
+    """True: it is reached by https at public addresses only. It came with an import over HTTP."""
+
+    @property
+    def has_authorization(self) -> bool:
+        """True if it brings its own credentials."""
+        return any(name.lower() == "authorization" for name in self.headers)
+
+    def as_json(self) -> JsonObject:
+        """The entry as it is stored and shown, without what is not set."""
+        return cast("JsonObject", self.model_dump(mode="json", exclude_defaults=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """A server, as its owner configured it."""
+
+    name: str
+    entry: Entry
+    tools: tuple[UpstreamTool, ...] = ()
+    """As it listed them last."""
+    listed_at: float | None = None
+    failure: str | None = None
+    """Why it could not list them the last time."""
+    failed_at: float | None = None
+
+    @property
+    def is_new(self) -> bool:
+        """True if nobody has asked the server yet."""
+        return self.listed_at is None and self.failure is None
+
+
+def checked_name(name: str) -> str:
+    """The name, if a tool server can have it; else raise `Refused`."""
+    if not NAME.fullmatch(name):
+        raise Refused(
+            f"{name[:80]!r} is no name for a tool server",
+            "Use 1 to 40 letters, digits, hyphens and underscores",
+            code="BAD_NAME",
+        )
+    if name.lower() in OWN:
+        raise Refused(f"{name!r} is the name of Loci's own tools", "Choose another name", code="BAD_NAME")
+    return name
+
+
+def checked_entry(name: str, value: object) -> Entry:
+    """The entry behind this JSON. Raises `Refused` if it names no server, or one of a kind that Loci does not know."""
+    try:
+        entry = Entry.model_validate(value)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(str(part) for part in fault["loc"]) or "the entry"
+        raise not_configured(name, f"{where}: {fault['msg']}", "Correct it") from None
+    if (entry.command is None) == (entry.url is None):
+        raise not_configured(name, "it needs either a command or a url", "Give one of them")
+    if entry.url is not None and not re.match(r"https?://[^/\s]+|\$\{", entry.url):
+        raise not_configured(name, f"{entry.url[:80]!r} is no URL", "Give one that begins with https:// or http://")
+    if entry.oauth is not None:
+        _check_oauth(name, entry, entry.oauth)
+    return entry
+
+
+def _check_oauth(name: str, entry: Entry, oauth: OAuthEntry) -> None:
+    if entry.url is None:
+        raise not_configured(name, "oauth is for servers with a url", "Leave it out")
+    if entry.has_authorization:
+        raise not_configured(name, "it has oauth and an Authorization header", "Leave out one of them")
+    if oauth.grant == "client_credentials" and not (oauth.client_id and oauth.client_secret):
+        raise not_configured(name, "client_credentials need a client_id and a client_secret", "Give both")
+
+
+def entries_in(text: str, source: str) -> dict[str, object]:
+    """The servers in a client's file, by the names that they have there. Raises `Refused` if it has no `mcpServers`."""
+    try:
+        value: Any = json.loads(text)
+    except ValueError as error:
+        raise Refused(f"{source} is no JSON ({error})", "Correct it", code="BAD_CONFIGURATION") from None
+    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    # VS Code's files say `servers`.
+    servers = fields.get("mcpServers") or fields.get("servers")
+    if not isinstance(servers, dict):
+        raise Refused(f"{source} has no mcpServers", "Give a file that has", code="BAD_CONFIGURATION")
+    return cast("dict[str, object]", servers)
+
+
+def imported_name(name: str) -> str:
+    """The name that Loci gives a server of a client's file: other characters become hyphens."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_")[:40] or "server"
+
+
+def shown(entry: Entry) -> str:
+    """The entry in one line, without the values of variables and headers: they may be secret."""
+    if entry.url is not None:
+        return shown_url(entry.url)
+    return SEALED.sub(BLANK, " ".join([PurePath(entry.command or "").name, *entry.args]))
+
+
+def shown_url(url: str) -> str:
+    """The URL without what may be secret in it."""
+    return SEALED.sub(BLANK, url.partition("?")[0])
+
+
+def not_configured(name: str, what: str, advice: str) -> Refused:
+    """The error for an entry that does not do."""
+    return Refused(f"The tool server {name[:80]!r} is not configured well: {what}", advice, code="BAD_CONFIGURATION")

@@ -1,0 +1,143 @@
+"""Asks of a tool server, as they travel to the process that reaches the servers of all owners, and its answers."""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+from urllib.parse import urlsplit
+
+from loci.core.deadline import within
+from loci.core.errors import Conflict, Damaged, LociError, Misconfigured, NotFound, OutOfTime, Refused, Unavailable
+from loci.core.identity import Owner
+from loci.core.json import Json, JsonObject
+from loci.core.stores import Unreadable
+from loci.gateway.ports import ToolServerError
+from loci.sandbox.lambda_host.function_answer import packed_answer
+
+if TYPE_CHECKING:
+    from loci.gateway.tool_list import ToolList
+
+SPARE_SECONDS = 1.0
+"""Of the time that this process has, to answer in."""
+STOOD_STILL_SECONDS = 5.0
+"""How long an idle connection is used again."""
+ERRORS: Mapping[str, type[LociError]] = {
+    kind.__name__: kind
+    for kind in (
+        *(LociError, NotFound, Refused, Conflict, Unavailable, OutOfTime, Damaged, Misconfigured),
+        *(ToolServerError, Unreadable),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Asks for the tools of a server, which are kept, or for a call of one. Only names and arguments travel.
+
+    How the server is reached is read where that is done.
+    """
+
+    owner: Owner
+    server: str
+    tool: str | None = None
+    """None: all its tools are asked for."""
+    arguments: JsonObject = field(default_factory=dict[str, Json])
+    seconds: float = 0.0
+
+    def to_json(self) -> JsonObject:
+        sent = ("owner", "server") if self.tool is None else ("owner", "server", "tool", "arguments", "seconds")
+        return cast("JsonObject", {name: value for name, value in asdict(self).items() if name in sent})
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPublic:
+    """Asks for what is at a public https address. It is no tool server, and nobody's."""
+
+    url: str
+
+    @property
+    def server(self) -> str:
+        """The name for messages."""
+        return urlsplit(self.url).hostname or ""
+
+    def to_json(self) -> JsonObject:
+        return {"url": self.url}
+
+
+def ask_from_json(value: Mapping[str, Any]) -> Ask | ReadPublic:
+    if "url" in value:
+        return ReadPublic(value["url"])
+    fields = dict(value)
+    return Ask(Owner(**fields.pop("owner")), **fields)
+
+
+def error_to_json(error: LociError) -> JsonObject:
+    """The error in all its words, and the nearest kind that the other side knows."""
+    kind = next(one.__name__ for one in type(error).__mro__ if one.__name__ in ERRORS)
+    words: JsonObject = {"code": error.code, "what": error.what, "resolution": error.resolution}
+    return {"error": {"kind": kind, **words, "details": dict(error.details)}}
+
+
+def raise_from_json(error: Mapping[str, Any]) -> NoReturn:
+    raise ERRORS[error["kind"]](error["what"], error["resolution"], code=error["code"], details=error["details"])
+
+
+class Answering:
+    """Reads how a server is reached, and asks it. Every error that a caller can act on is an answer."""
+
+    def __init__(
+        self,
+        tool_list: "ToolList",
+        read_public: Callable[[str], bytes],
+        finish: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`read_public` returns what is at a public https address. `finish`: called before each answer."""
+        self._finish = finish
+        self._list = tool_list
+        self._read_public = read_public
+        self._apart = _clocks_apart()
+
+    def answer(self, event: Mapping[str, Any], seconds: float | None) -> dict[str, str]:
+        """The answer, packed. `seconds` is the time for it."""
+        self._wake()
+        ask = ask_from_json(event)
+        with nullcontext() if seconds is None else within(seconds - SPARE_SECONDS):
+            try:
+                said = self._asked(ask)
+            except LociError as error:
+                said = error_to_json(error)
+        self._finish()
+        return packed_answer(said) or packed_answer(error_to_json(_too_large(ask))) or {}
+
+    def close(self) -> None:
+        """End all connections."""
+        self._list.servers.close()
+
+    def _wake(self) -> None:
+        """End the connections if the timers stood still while Lambda froze this process: nobody knows how old they are.
+
+        Whether that happens differs: it was measured both ways. A call on a dead connection must not be repeated.
+        """
+        apart = _clocks_apart()
+        if apart - self._apart > STOOD_STILL_SECONDS:
+            self._list.servers.close()
+        self._apart = apart
+
+    def _asked(self, ask: Ask | ReadPublic) -> JsonObject:
+        if isinstance(ask, ReadPublic):
+            return {"text": self._read_public(ask.url).decode("utf-8", "replace")}
+        if ask.tool is None:
+            return {"tools": [one.said for one in self._list.ask(ask.owner, ask.server).tools]}
+        server = self._list.get(ask.owner, ask.server)
+        return {"result": self._list.servers.call(ask.owner, server, ask.tool, ask.arguments, seconds=ask.seconds)}
+
+
+def _clocks_apart() -> float:
+    """Grows while the clock of the timers stands still."""
+    return time.time() - time.monotonic()
+
+
+def _too_large(ask: Ask | ReadPublic) -> ToolServerError:
+    what = f"The answer of the tool server {ask.server} has more than the 6 MB that Lambda passes on"
+    return ToolServerError(what, "The call was made. Ask for less at once")

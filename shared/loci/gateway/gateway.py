@@ -1,0 +1,357 @@
+"""The one way to every tool: its name, the policy, its arguments, the call, and a word to those who keep count."""
+
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache, lru_cache, partial
+from typing import Any, cast
+
+from loci.core.calls import UNKNOWN, Called, Calls, Door, HowAsked
+from loci.core.cancellation import Cancellation
+from loci.core.errors import LociError, NotFound, Refused
+from loci.core.identity import Caller, Owner
+from loci.core.json import Json, JsonObject, content_of, media_in, read_whole
+from loci.core.scopes import check_scopes, scope_of
+from loci.core.telemetry import Outcome
+from loci.gateway.arguments import IsOpen, check_arguments
+from loci.gateway.configuration import Configured, Entry
+from loci.gateway.policy import NO_PATTERNS, AnyTool, Policy, Standing, approval_needed, is_safe, matches, reads
+from loci.gateway.ports import OwnTool, OwnTools, Progress
+from loci.gateway.tool_changes import version_of, warnings
+from loci.gateway.tool_list import ToolList, tools_of
+from loci.gateway.tool_server import UpstreamTool
+from loci.gateway.waiting_calls import AskedCall, WaitingCalls
+
+NEAREST = 3
+LONGEST_ERROR = 2000
+LONGEST_SPELLING = 400
+"""No tool has a longer name; without a limit, callers would fill the cache of `wire_spelling` with theirs."""
+CALLED_BY_CLIENTS = Standing("Only a client calls it: it runs code, or calls tools itself", None)
+
+
+@lru_cache(10_000)
+def wire_spelling(id: str) -> str:
+    """The spelling of a tool's id that every client accepts: `github:create-issue` is `github_create_issue`.
+
+    Loci's own tools are listed without `loci:`.
+    """
+    return re.sub(r"[^a-z0-9]+", "_", id.removeprefix("loci:").lower()).strip("_")
+
+
+@dataclass(slots=True)
+class UnderWay:
+    """A call that is known better and better until it ends."""
+
+    tool: str = UNKNOWN
+    is_upstream: bool = False
+    counted_as: str | None = None
+    result: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCall:
+    """A call that can be made."""
+
+    id: str
+    is_safe: bool
+    """True: a repetition changes nothing more."""
+    approval: str | None
+    """Why a person must approve it; None if nobody has to."""
+
+
+class Gateway:
+    """Finds the tool behind a name, checks the call, and passes it on. Its result comes back untouched."""
+
+    def __init__(
+        self,
+        tool_list: ToolList,
+        own: OwnTools,
+        policy: Policy,
+        calls: Calls,
+        waiting: WaitingCalls,
+    ) -> None:
+        self._waiting = waiting
+        self._list = tool_list
+        self._own = own
+        self._policy = policy
+        self._calls = calls
+
+    def call(
+        self,
+        caller: Caller,
+        door: Door,
+        spelling: str,
+        arguments: JsonObject,
+        *,
+        approved: bool = False,
+        asking: HowAsked = "wait",
+        seconds: float | None = None,
+        progress: Progress | None = None,
+        cancelled: Cancellation | None = None,
+    ) -> tuple[AnyTool, JsonObject]:
+        """Call the tool; return it, and its result as the protocol has it. `approved`: a person approved this call.
+        `asking`: how a person is asked who must approve it.
+        `cancelled`: nobody waits any more; a server is told then, one of Loci's own tools goes on.
+
+        Raises `LociError` if nothing was called, or if the tool gave no result.
+        """
+        with self._told(caller, door, arguments) as under_way:
+            own = self._own.find(_plain(spelling))
+            if own is not None:
+                under_way.tool = own.wire_name
+                self._check_own(own)
+                if not approved and (reason := self._policy.approval_needed(own)):
+                    own.check_names(arguments)
+                    check_arguments(own.id, own.input_schema, arguments)
+                    self._ask(AskedCall(caller, door, own.id, arguments, reason), asking, cancelled)
+                under_way.counted_as = own.id if own.is_step else None
+                under_way.result = own.call(caller, arguments, progress)
+                return own, under_way.result
+            server, tool = self.known(caller.owner, spelling)
+            under_way.tool, under_way.is_upstream = tool.id, True
+            check_scopes(caller, [scope_of("tools", writes=not reads(tool))], tool.id)
+            self._policy.check(tool, server.entry)
+            check_arguments(tool.id, tool.input_schema, arguments)
+            if not approved and (reason := self._policy.approval_needed(tool, server.entry)):
+                self._ask(AskedCall(caller, door, tool.id, arguments, reason, version_of(tool)), asking, cancelled)
+            under_way.counted_as = tool.id
+            under_way.result = self._list.servers.call(
+                caller.owner,
+                server,
+                tool.name,
+                arguments,
+                seconds=seconds,
+                progress=progress,
+                cancelled=cancelled,
+            )
+            return tool, under_way.result
+
+    def checker(self, owner: Owner, is_open: IsOpen) -> Callable[[str, JsonObject], CheckedCall]:
+        """Tells what a plan has to know of a call that it makes later. Raises `LociError` if it cannot be made.
+
+        `is_open`: true for an argument that stands for something that is known later. Each tool is read once.
+        """
+        found = cache(partial(self._tool, owner))
+
+        def checked(spelling: str, arguments: JsonObject) -> CheckedCall:
+            tool, entry = found(spelling)
+            if isinstance(tool, UpstreamTool):
+                self._policy.check(tool, entry)
+            else:
+                self._check_own(tool)
+                tool.check_names(arguments)
+            check_arguments(tool.id, tool.input_schema, arguments, is_open)
+            return CheckedCall(tool.id, is_safe(tool), self._policy.approval_needed(tool, entry))
+
+        return checked
+
+    def described(self, owner: Owner, spelling: str) -> AnyTool:
+        """The tool, as its server described it. Raises `LociError` if there is none."""
+        return self._tool(owner, spelling)[0]
+
+    def approval_needed(self, owner: Owner, spelling: str) -> str | None:
+        """Why a person must approve each call of the tool; None if nobody has to. Raises `NotFound`."""
+        return self._policy.approval_needed(*self._tool(owner, spelling))
+
+    def standing(self, servers: Sequence[Configured], *, with_own: bool = True) -> dict[str, Standing]:
+        """The policy for each of their tools and of Loci's own, by its id."""
+        own = self._own.all() if with_own else ()
+        return {
+            **{one.id: CALLED_BY_CLIENTS if one.only_for_clients else self._policy.standing(one) for one in own},
+            **{tool.id: self._policy.standing(tool, one.entry) for one, tool in tools_of(servers)},
+        }
+
+    def warnings(self, servers: Sequence[Configured]) -> dict[str, str]:
+        """The words of caution about those of their tools that need them, by id."""
+        return warnings((tool for _, tool in tools_of(servers)), (one.id for one in self._own.all()))
+
+    def chosen(self, owner: Owner, patterns: Sequence[str]) -> dict[str, UpstreamTool]:
+        """The upstream tools whose ids fit a pattern, and that may be called, by `names`. Waits for no server."""
+        servers = self._list.all(owner)
+        found = {
+            tool.id: tool
+            for one, tool in tools_of(servers)
+            if matches(tool, patterns) and not self._policy.denied(tool, one.entry)
+        }
+        return {name: found[id] for id, name in self.names(servers, found).items()}
+
+    def names(self, servers: Sequence[Configured], ids: Iterable[str]) -> dict[str, str]:
+        """The name to call each of these tools by: its wire spelling, or its id if another tool is spelled so, too."""
+        spelled = Counter(wire_spelling(tool.id) for _, tool in tools_of(servers))
+
+        def name(id: str) -> str:
+            wire = wire_spelling(id)
+            own = self._own.find(wire)
+            is_its_own = spelled[wire] <= 1 if own is None else own.id == id
+            return wire if is_its_own else id
+
+        return {id: name(id) for id in ids}
+
+    def own(self) -> Sequence[OwnTool]:
+        """Loci's own tools."""
+        return self._own.all()
+
+    def find(self, owner: Owner, spelling: str) -> tuple[Configured, UpstreamTool] | None:
+        """The upstream tool with this id, or this wire spelling. Raises `Refused` if several have that.
+
+        Else a server could give a tool a name that takes over the calls of another server's tool.
+        """
+        wanted = _plain(spelling)
+        named = self._list.held(owner, wanted.partition(":")[0])
+        exact = (one for one in tools_of([named] if named else []) if one[1].id == wanted)
+        if (found := next(exact, None)) is not None:
+            return found
+        plain = wire_spelling(wanted)
+        of_server = wire_spelling(wanted.partition(":")[0]) if ":" in wanted else None
+        fitting = [
+            one
+            for one in tools_of(self._list.all(owner))
+            if wire_spelling(one[1].id) == plain and of_server in (None, wire_spelling(one[0].name))
+        ]
+        if len(fitting) > 1:
+            both = " or ".join(tool.id for _, tool in fitting)
+            raise Refused(
+                f"{spelling[:80]!r} may mean several tools", f"Call the one you mean: {both}", code="AMBIGUOUS_TOOL"
+            )
+        return fitting[0] if fitting else None
+
+    def known(self, owner: Owner, spelling: str) -> tuple[Configured, UpstreamTool]:
+        """The upstream tool behind the name. Raises `NotFound` with the nearest names, or with why there are none.
+
+        A server that nobody asked yet is asked now.
+        """
+        spelling = spelling[:LONGEST_SPELLING]
+        found = self.find(owner, spelling)
+        if found is not None:
+            return found
+        servers = self._list.all(owner)
+        named = next((one for one in servers if re.split(r"[:_]", spelling)[0].lower() == one.name.lower()), None)
+        failure = None
+        if named is not None and (named.is_new or named.failure):
+            try:
+                self._list.ask(owner, named.name)
+            except LociError as error:
+                failure = error
+        # It may have been listed meanwhile, also for somebody else.
+        if named is not None and failure is None and (found := self.find(owner, spelling)) is not None:
+            return found
+        if failure is not None:
+            raise failure
+        ids = [tool.id for _, tool in tools_of(servers)]
+        own = [one.id if ":" in spelling else one.wire_name for one in self._own.all() if not one.only_for_clients]
+        near = ", ".join(get_close_matches(spelling, [*ids, *own], NEAREST, 0.5))
+        raise NotFound(
+            f"There is no tool {spelling[:80]!r}",
+            f"The nearest are {near}" if near else "Find one with pml_search_tools",
+            code="TOOL_NOT_FOUND",
+        )
+
+    def _tool(self, owner: Owner, spelling: str) -> tuple[AnyTool, Entry]:
+        """The tool behind the name, and the entry of its server. Raises `LociError` if there is none."""
+        own = self._own.find(_plain(spelling))
+        if own is not None:
+            return own, NO_PATTERNS
+        server, tool = self.known(owner, spelling)
+        return tool, server.entry
+
+    def _ask(self, call: AskedCall, asking: HowAsked, cancelled: Cancellation | None) -> None:
+        """Have a person approve the call."""
+        if asking == "here":
+            raise approval_needed(call.tool, call.reason)
+        self._waiting.pass_approved(call, cancelled, waits=asking == "wait")
+
+    def _check_own(self, tool: OwnTool) -> None:
+        """Raise `Refused` if code and workflows may not call this tool of Loci."""
+        if tool.only_for_clients:
+            raise Refused(
+                f"{tool.wire_name} runs code or calls tools itself, so code and workflows may not call it",
+                "Do its work in the code, or call the tools that you need",
+                code="TOOL_DENIED",
+            )
+        self._policy.check(tool)
+
+    @contextmanager
+    def _told(self, caller: Caller, door: Door, arguments: JsonObject) -> Generator[UnderWay]:
+        """Tell how the call ended, whichever way it did."""
+        started, under_way = time.perf_counter(), UnderWay()
+        outcome: Outcome = "bug"
+        code = ""
+        try:
+            yield under_way
+            failed = under_way.result is not None and under_way.result.get("isError") is True
+            outcome, code = ("error", "TOOL_ERROR") if failed else ("ok", "")
+        except LociError as error:
+            outcome, code = "error", error.code
+            raise
+        finally:
+            ms, answered = (time.perf_counter() - started) * 1000, _text_size(under_way.result)
+            self._calls.ended(
+                Called(
+                    tool=under_way.tool,
+                    caller=caller,
+                    door=door,
+                    ms=ms,
+                    outcome=outcome,
+                    code=code,
+                    asked=len(json.dumps(arguments)),
+                    answered=answered,
+                    counted_as=under_way.counted_as,
+                    is_upstream=under_way.is_upstream,
+                    arguments=arguments,
+                )
+            )
+
+
+def _plain(spelling: str) -> str:
+    """The name without the `mcp__` that some clients put before each, with `__` between server and tool."""
+    spelling = spelling[:LONGEST_SPELLING]
+    return spelling.removeprefix("mcp__").replace("__", ":", 1) if spelling.startswith("mcp__") else spelling
+
+
+def _text_size(result: JsonObject | None) -> int:
+    blocks = cast("list[dict[str, Any]]", (result or {}).get("content") or [])
+    return sum(len(str(one.get("text"))) for one in blocks if one.get("type") == "text")
+
+
+def value_of(tool: AnyTool, result: JsonObject) -> Json:
+    """The structure without the wrapper around a bare value, else the text as JSON, else the text, else the blocks.
+
+    Raises `Refused`, with the tool's own words, if the result is an error.
+    """
+    blocks = cast("list[dict[str, Any]]", result.get("content") or [])
+    texts = [str(one.get("text")) for one in blocks if one.get("type") == "text"]
+    if result.get("isError") is True:
+        said = "\n".join(texts)[:LONGEST_ERROR] or "it gave no reason"
+        raise Refused(f"{tool.id} failed: {said}", "Correct the call", code="TOOL_ERROR")
+    structured = result.get("structuredContent")
+    if structured is not None:
+        return _unwrapped(tool, structured)
+    if len(texts) != len(blocks):
+        return cast("Json", blocks)
+    text = "\n".join(texts)
+    try:
+        return read_whole(text)
+    except ValueError:
+        return text
+
+
+def media_beside(result: JsonObject) -> list[JsonObject]:
+    """The images, sounds and files that the plain value of the result does not have, because it is the structure."""
+    structured = result.get("structuredContent")
+    if structured is None:
+        return []
+    repeated = {content_of(one) for one in media_in(structured)}
+    return [one for one in media_in(result.get("content")) if content_of(one) not in repeated]
+
+
+def _unwrapped(tool: AnyTool, structured: Json) -> Json:
+    """Without the `result` that the server's SDK put above a bare value: structured content must be an object."""
+    fields = (tool.output_schema or {}).get("properties")
+    if isinstance(structured, dict) and structured.keys() == {"result"}:
+        return structured["result"] if isinstance(fields, dict) and fields.keys() == {"result"} else structured
+    return structured

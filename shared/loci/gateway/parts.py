@@ -1,0 +1,82 @@
+"""The parts of the tools vertical, put together on the adapters of a runtime."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loci.core.background import Background
+from loci.core.calls import Calls
+from loci.core.events import Tell, untold
+from loci.core.settings import Settings
+from loci.core.stores import RecordStore, SecretBox
+from loci.gateway.call_log import CallLog
+from loci.gateway.capabilities.learning import Learning
+from loci.gateway.capabilities.matching import Matching
+from loci.gateway.capabilities.shelf import Shelf
+from loci.gateway.gateway import Gateway
+from loci.gateway.logins import Logins
+from loci.gateway.policy import Policy
+from loci.gateway.ports import AskLater, AuthorizationServers, Changed, OwnTools, ToolServers
+from loci.gateway.server_config import Reaching, Secrets
+from loci.gateway.tool_embeddings import Meanings
+from loci.gateway.tool_list import ToolList
+from loci.gateway.tool_search import Discovery
+from loci.gateway.usage import Usage
+from loci.gateway.waiting_calls import ApprovalLinks, WaitingCalls
+from loci.search.inference import Embedder
+
+GATHER_SECONDS = 0.25
+"""What is noted meanwhile is written together, and calls are answered first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAdapters:
+    """The ports on one runtime."""
+
+    box: SecretBox
+    servers: Callable[[Changed, Reaching], ToolServers]
+    """Makes what reaches the servers, and tells whoever is given here that a server's tools changed."""
+    authorization_servers: AuthorizationServers
+    variable: Callable[[str], str | None]
+    """The variables that entries may name."""
+    ask_later: AskLater | None = None
+    """None: this process asks, on a thread."""
+    only_public: bool = False
+    """No programs, and no private addresses."""
+
+
+class ToolParts:
+    """The parts behind `Tools`, put together on the adapters of a runtime."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        records: RecordStore,
+        embedder: Callable[[], Embedder],
+        adapters: ToolAdapters,
+        own: OwnTools,
+        calls: Calls,
+        links: ApprovalLinks,
+        tell: Tell = untold,
+    ) -> None:
+        self.tool_list = reached_servers(records, adapters, tell)
+        self.servers, self.reaching = self.tool_list.servers, self.tool_list.reaching
+        self.secrets, self.logins = self.reaching.secrets, self.reaching.logins
+        self.later = Background(GATHER_SECONDS)
+        self.usage = Usage(records, self.later, time.time)
+        self.call_log = CallLog(records, self.later, time.time)
+        self.waiting = WaitingCalls(records, self.call_log, links, time.time, settings.approval_seconds, tell)
+        policy = Policy(read_only=settings.tools_read_only, approval=settings.tools_approval)
+        self.gateway = Gateway(self.tool_list, own, policy, calls, self.waiting)
+        self.discovery = Discovery(self.usage, Meanings(records, embedder))
+        self.shelf = Shelf(records, time.time)
+        self.matching = Matching(self.shelf, Meanings(records, embedder, "capability_vectors"), self.usage)
+        self.learning = Learning(self.shelf, self.matching.prepare, self.later)
+
+
+def reached_servers(records: RecordStore, adapters: ToolAdapters, tell: Tell = untold) -> ToolList:
+    """Put together what reaches the servers: all that a process needs that does nothing else."""
+    secrets = Secrets(records, adapters.box)
+    logins = Logins(records, adapters.box, adapters.authorization_servers, time.time)
+    reaching = Reaching(secrets, adapters.variable, logins, only_public=adapters.only_public)
+    return ToolList(records, adapters.servers, reaching, time.time, ask_later=adapters.ask_later, tell=tell)

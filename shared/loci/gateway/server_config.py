@@ -1,0 +1,266 @@
+"""How a configured server is reached: its entry, with the owner's secrets and the variables filled in."""
+
+import re
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from loci.core.cancellation import Cancellation
+from loci.core.deadline import time_for
+from loci.core.errors import LociError, NotFound, Refused
+from loci.core.identity import Owner
+from loci.core.json import JsonObject
+from loci.core.stores import RecordStore, SecretBox, every
+from loci.gateway.configuration import SEALED, VARIABLE, Configured, Entry, OAuthEntry, not_configured
+from loci.gateway.entry_secrets import given_secrets, safe_entry
+from loci.gateway.logins import Logins
+from loci.gateway.ports import Progress, ServerConnections, ToolServerError, Wanted
+from loci.gateway.public_address import check_public
+from loci.gateway.tool_server import Endpoint, Program, ToolServer, UpstreamTool
+
+CLOSED = "closed:"
+"""Begins the value of a header or a variable that is stored closed."""
+SECRET = "tool_secret"  # noqa: S105 (it names a kind of records)
+"""The kind of records of secrets. The key is the name."""
+SECRET_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
+LONGEST_SECRET = 16 * 1024
+
+
+class Secrets:
+    """Each owner's secrets for tool servers, kept closed: `${NAME}` in an entry stands for one."""
+
+    def __init__(self, records: RecordStore, box: SecretBox) -> None:
+        self._records = records
+        self.box = box
+
+    def put(self, owner: Owner, name: str, text: str) -> None:
+        """Keep the secret under this name, instead of the one that it has."""
+        if not SECRET_NAME.fullmatch(name):
+            raise Refused(f"{name[:80]!r} is no name for a secret", "Use letters, digits and _", code="BAD_NAME")
+        if not text or len(text) > LONGEST_SECRET:
+            raise Refused(f"A secret has 1 to {LONGEST_SECRET} characters", "Give another", code="BAD_SECRET")
+        self._records.put(owner, SECRET, name, {"closed": self.box.close(owner, text)})
+
+    def get(self, owner: Owner, name: str) -> str | None:
+        """The secret; None if there is none of this name."""
+        record = self._records.get(owner, SECRET, name)
+        return self.box.open(owner, str(record.value["closed"])) if record else None
+
+    def names(self, owner: Owner) -> list[str]:
+        """The names of the owner's secrets."""
+        return [one.key for one in every(self._records, owner, SECRET)]
+
+    def remove(self, owner: Owner, name: str) -> None:
+        """Forget the secret. Raises `NotFound` if there is none of this name."""
+        if self._records.get(owner, SECRET, name) is None:
+            known = ", ".join(self.names(owner))
+            raise NotFound(f"There is no secret {name[:80]!r}", f"There are {known}" if known else "There are none")
+        self._records.remove(owner, SECRET, name)
+
+
+@dataclass(slots=True)
+class _Given:
+    """Secrets of the owner that were filled in, and variables of this machine by their names."""
+
+    secrets: list[str] = field(default_factory=list[str])
+    variables: dict[str, str] = field(default_factory=dict[str, str])
+
+
+class Reaching:
+    """Fills in entries. The values come from nowhere but the owner's secrets and the variables that Loci may show."""
+
+    def __init__(
+        self,
+        secrets: Secrets,
+        variable: Callable[[str], str | None],
+        logins: Logins,
+        *,
+        only_public: bool = False,
+    ) -> None:
+        """`variable`: of the environment in which Loci runs. `only_public`: no programs, and no private addresses."""
+        self.secrets = secrets
+        self._variable = variable
+        self.logins = logins
+        self._only_public = only_public
+
+    def closed(self, owner: Owner, entry: Entry) -> Entry:
+        """The entry as it is stored: what may be secret in it is closed, unless it only names others."""
+        return closed_entry(entry, partial(self.secrets.box.close, owner))
+
+    def check(self, owner: Owner, name: str, entry: Entry) -> None:
+        """Raise `Refused` if the entry names a variable or a secret that is not set. Opens no secret."""
+        self.check_place(name, entry)
+        known = frozenset(self.secrets.names(owner))
+        for found in _variables(entry):
+            needed = found["name"]
+            if not (needed in known or found["default"] is not None or self._variable_for(entry, needed) is not None):
+                raise self._missing(name, entry, needed)
+
+    def filled_here(self, owner: Owner, entry: Entry) -> list[str]:
+        """The names in the entry that a secret of the owner or a variable has. Opens no secret."""
+        known = frozenset(self.secrets.names(owner))
+        names = sorted({one["name"] for one in _variables(entry)})
+        return [one for one in names if one in known or self._variable(one) is not None]
+
+    def check_place(self, name: str, entry: Entry) -> None:
+        """Raise `Refused` if Loci connects to no server at this place."""
+        if self._only_public:
+            check_public(name, entry)
+
+    def server(self, owner: Owner, configured: Configured) -> ToolServer:
+        """The server, with everything filled in. Raises `LociError` if something is missing."""
+        name, entry = configured.name, configured.entry
+        if entry.url is not None:
+            wanted = self.wanted_login(owner, configured)
+            reach: Program | Endpoint = wanted.endpoint
+            if not entry.has_authorization and (bearer := self.logins.bearer(owner, wanted)) is not None:
+                reach = replace(wanted.endpoint, bearer=bearer)
+        else:
+            given = _Given()
+            filled = self._filling(owner, configured, given)
+            folder, arguments = filled(entry.cwd) if entry.cwd else None, tuple(map(filled, entry.args))
+            values = {one: filled(text) for one, text in entry.env.items()}
+            secrets = given_secrets({**given.variables, **values}, arguments, certain=given.secrets)
+            reach = Program(filled(entry.command or ""), arguments, values, folder, secrets)
+        return ToolServer(name, reach, entry.seconds, entry.at_once)
+
+    def wanted_login(self, owner: Owner, configured: Configured) -> Wanted:
+        """The login that the entry asks for, with everything filled in. Raises `LociError` if something is missing."""
+        name, entry, given = configured.name, configured.entry, _Given()
+        filled = self._filling(owner, configured, given)
+        if entry.url is None:
+            raise Refused(f"{name} is a program: it has no login of Loci's", "Give it what it needs as a variable")
+        url, headers = filled(entry.url), {one: filled(text) for one, text in entry.headers.items()}
+        oauth = OAuthEntry()
+        if entry.oauth is not None:
+            oauth = entry.oauth.model_copy(update={one: filled(text) for one, text in _texts(entry.oauth).items()})
+        certain = [*given.secrets, oauth.client_secret or ""]
+        secrets = given_secrets({**given.variables, **headers}, url=url, certain=certain)
+        endpoint = Endpoint(url, headers, only_public=entry.only_public, secrets=secrets)
+        return Wanted(name, entry.url, endpoint, oauth)
+
+    def _filling(self, owner: Owner, server: Configured, given: _Given) -> Callable[[str], str]:
+        """The function that fills in a text of this server's entry, and notes what it fills in."""
+
+        def value(found: re.Match[str]) -> str:
+            name = found["name"]
+            secret = self.secrets.get(owner, name)
+            if secret is not None:
+                given.secrets.append(secret)
+                return secret
+            variable = self._variable_for(server.entry, name)
+            if variable is None and found["default"] is None:
+                raise self._missing(server.name, server.entry, name)
+            return given.variables.setdefault(name, found["default"] if variable is None else variable)
+
+        def filled(text: str) -> str:
+            if text.startswith(CLOSED):
+                text = self.secrets.box.open(owner, text.removeprefix(CLOSED))
+            text = SEALED.sub(lambda found: self.secrets.box.open(owner, found["text"]), text)
+            return VARIABLE.sub(value, text)
+
+        return filled
+
+    def _variable_for(self, entry: Entry, name: str) -> str | None:
+        return None if entry.no_variables else self._variable(name)
+
+    def _missing(self, name: str, entry: Entry, needed: str) -> Refused:
+        is_kept_back = entry.no_variables and self._variable(needed) is not None
+        why = ", and gets no variable of this machine, because it came with an import" if is_kept_back else ""
+        return not_configured(name, f"it needs {needed}{why}", f"Store it with: loci tools secret {needed}")
+
+
+class ReachedServers:
+    """`ToolServers` over connections of this process. No secret that a server was given comes back from it."""
+
+    def __init__(self, connections: ServerConnections, reaching: Reaching) -> None:
+        self._connections = connections
+        self._reaching = reaching
+
+    def tools(self, owner: Owner, server: Configured) -> Sequence[UpstreamTool]:
+        reached = self._reaching.server(owner, server)
+        with _redacted(reached):
+            found = self._connections.tools(owner, reached)
+        words = reached.redaction().value([[one.title, one.description] for one in found])
+        # Calls repeat the rest, so a password such as "postgres" or "password" must not change it.
+        exact: list[list[Any]] = reached.redaction(plain_words=False).value(
+            [[one.name, one.input_schema, one.output_schema, one.annotations] for one in found]
+        )
+        return [
+            UpstreamTool(server.name, name, title, description or "", given, returned, hints)
+            for (title, description), (name, given, returned, hints) in zip(words, exact, strict=True)
+        ]
+
+    def call(
+        self,
+        owner: Owner,
+        server: Configured,
+        tool: str,
+        arguments: JsonObject,
+        *,
+        seconds: float | None = None,
+        progress: Progress | None = None,
+        cancelled: Cancellation | None = None,
+    ) -> JsonObject:
+        limit = time_for(server.entry.seconds if seconds is None else seconds)
+        until = time.monotonic() + limit
+        reached = self._reaching.server(owner, server)
+        left = until - time.monotonic()
+        if left <= 0:  # a renewal of the login goes on to its end; the caller may have gone
+            what = f"It took more than {limit:.3g} s to get the login and the secrets for {server.name}"
+            raise ToolServerError(what, "The call was not made. Try again")
+
+        def told(done: float, total: float | None, message: str | None) -> None:
+            if progress is not None:
+                progress(done, total, reached.redaction().value(message))
+
+        with _redacted(reached):
+            result = self._connections.call(
+                owner,
+                reached,
+                tool,
+                arguments,
+                seconds=left,
+                progress=told if progress else None,
+                cancelled=cancelled,
+            )
+        return reached.redaction().value(result)
+
+    def close(self, owner: Owner | None = None, name: str | None = None, *, for_good: bool = False) -> None:
+        self._connections.close(owner, name, for_good=for_good)
+
+
+def closed_entry(entry: Entry, close: Callable[[str], str]) -> Entry:
+    """The entry with everything closed that may be secret and does not only name others."""
+
+    def closed(_: str, text: str) -> str:
+        return text if text.startswith(CLOSED) else CLOSED + close(text)
+
+    def closed_part(_: str, text: str) -> str:
+        return text if SEALED.fullmatch(text) else f"${{closed+{close(text)}}}"
+
+    return safe_entry(entry, closed, closed_part)
+
+
+@contextmanager
+def _redacted(server: ToolServer) -> Generator[None]:
+    """Blank the secrets in errors: the server may have repeated them."""
+    try:
+        yield
+    except LociError as error:
+        raise server.redaction().error(error) from None
+
+
+def _variables(entry: Entry) -> Iterator[re.Match[str]]:
+    """All places in the entry that are to be filled in."""
+    texts = [entry.command, *entry.args, entry.cwd, entry.url, *entry.env.values(), *entry.headers.values()]
+    texts += _texts(entry.oauth).values()
+    return (one for text in texts if text for one in VARIABLE.finditer(text))
+
+
+def _texts(oauth: OAuthEntry | None) -> dict[str, str]:
+    """The settings that may name variables and secrets."""
+    return {} if oauth is None else oauth.model_dump(exclude={"grant", "callback_port"}, exclude_none=True)

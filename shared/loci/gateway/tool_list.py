@@ -1,0 +1,301 @@
+"""The tools of every configured server, as each listed them last. Nobody who asks for them waits for a server."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, cast
+
+from loci.core.errors import LociError, NotFound, Refused
+from loci.core.events import Tell, untold
+from loci.core.identity import Owner
+from loci.core.ids import content_id
+from loci.core.json import JsonObject, iso
+from loci.core.stores import Record, RecordStore, every, read_or_none, update
+from loci.gateway.configuration import NAME, Configured, Entry, checked_entry, checked_name
+from loci.gateway.policy import word_of
+from loci.gateway.ports import AskLater, Changed, ToolServers
+from loci.gateway.server_config import Reaching
+from loci.gateway.tool_changes import remembered, restored, stored, version_of
+from loci.gateway.tool_server import SeenTool, UpstreamTool
+from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
+
+SERVER, LISTED = "tool_server", "listed_tools"
+"""The kinds of records: how a server is reached, and its tools."""
+FRESH = 24 * 3600.0
+"""Seconds after which a list is asked for again when somebody uses it."""
+AGAIN = 60.0
+"""The same for a server that failed when it was asked last: it may be there by now."""
+CALM = 5.0
+"""Seconds between two lists that a server is asked for because it says that its tools changed: it may say so always."""
+MOST_PARSED = 200
+
+
+class ToolList:
+    """The servers of each owner and their tools, in the record store."""
+
+    def __init__(
+        self,
+        records: RecordStore,
+        servers: Callable[[Changed, Reaching], ToolServers],
+        reaching: Reaching,
+        clock: Callable[[], float] = time.time,
+        *,
+        ask_later: AskLater | None = None,
+        tell: Tell = untold,
+    ) -> None:
+        """`servers` makes what reaches them. `ask_later`: has another process ask; None: a thread of this one."""
+        self._records = records
+        self.servers = servers(self.changed, reaching)
+        self.reaching = reaching
+        self._clock = clock
+        self._elsewhere = ask_later
+        self._tell = tell if ask_later is None else untold  # the other process does it
+        self._is_closed = False
+        self._turn = threading.Lock()
+        self._asking: set[tuple[Owner, str]] = set()
+        self._changed: set[tuple[Owner, str]] = set()
+        """Those that said so while they were being asked: what they answer may be older."""
+        self._parsed: dict[tuple[str, str], Configured] = {}
+        """The servers read last, by the versions of their records: each call reads them, and they rarely change."""
+
+    def put(self, owner: Owner, name: str, value: object) -> Configured:
+        """Configure a server, or configure it anew. Its tools are not asked for yet."""
+        entry = checked_entry(checked_name(name), value)
+        self.reaching.check(owner, name, entry)
+        return self._put(owner, name, entry)
+
+    def restore(self, owner: Owner, name: str, value: object, *, no_variables: bool, only_public: bool) -> None:
+        """Configure a server as an archive has it. Its secrets may be missing yet: the first use says which."""
+        entry = checked_entry(checked_name(name), value)
+        self.reaching.check_place(name, entry)
+        self._put(owner, name, entry.model_copy(update={"no_variables": no_variables, "only_public": only_public}))
+
+    def _put(self, owner: Owner, name: str, entry: Entry) -> Configured:
+        """Write the entry, and forget its list, but not how its tools were seen."""
+        entry = self.reaching.closed(owner, entry)
+        self._records.put(owner, SERVER, name, entry.as_json())
+
+        def forgotten(held: Record | None) -> JsonObject | None:
+            known = remembered((), *_listed(held))
+            return {"tools": [], "seen": stored(known)} if known or held else None
+
+        update(self._records, owner, LISTED, name, forgotten, durable=False)
+        return Configured(name, entry)
+
+    def accept(self, owner: Owner, name: str, versions: Mapping[str, str]) -> None:
+        """Accept these tools as a person was shown them, each in that version.
+
+        Raises `Refused` if one is another by now.
+        """
+        self.get(owner, name)
+
+        def accepted(held: Record | None) -> JsonObject:
+            tools, kept = _listed(held)
+            now = {one.name: version_of(one) for one in tools if one.name in versions}
+            if held is None or any(now.get(tool) != version for tool, version in versions.items()):
+                raise Refused(f"{name} has changed its tools again", "Look at them again", code="CHANGED_AGAIN")
+            seen = {tool: one for tool, one in kept.items() if tool not in versions}
+            return {**held.value, "seen": stored(seen)}
+
+        update(self._records, owner, LISTED, name, accepted, durable=False)
+
+    def remove(self, owner: Owner, name: str) -> None:
+        """Forget a server and its tools."""
+        self.get(owner, name)
+        self._records.remove(owner, SERVER, name)
+        self._records.remove(owner, LISTED, name)
+        self.servers.close(owner, name)
+
+    def get(self, owner: Owner, name: str) -> Configured:
+        """The server with this name. Raises `NotFound` if there is none."""
+        found = self.held(owner, name)
+        if found is None:
+            known = ", ".join(one.name for one in self.known(owner))
+            raise NotFound(
+                f"There is no tool server {name[:80]!r}",
+                f"There are {known}" if known else "Add one with: loci tools add",
+                code="SERVER_NOT_FOUND",
+            )
+        return found
+
+    def held(self, owner: Owner, name: str) -> Configured | None:
+        """The server with this name; None if there is none."""
+        server = self._records.get(owner, SERVER, name) if NAME.fullmatch(name) else None
+        return None if server is None else self._read(server, self._records.get(owner, LISTED, name))
+
+    def all(self, owner: Owner) -> list[Configured]:
+        """All servers with their tools, by their names. Lists that are old are asked for again, meanwhile."""
+        found = self.known(owner)
+        for one in found:
+            if self._is_due(one):
+                self.ask_later(owner, one.name)
+        return found
+
+    def _is_due(self, server: Configured) -> bool:
+        if server.failure is not None:
+            return server.failed_at is None or self._clock() - server.failed_at > AGAIN
+        return server.listed_at is None or self._clock() - server.listed_at > FRESH
+
+    def known(self, owner: Owner) -> list[Configured]:
+        """All servers with the tools that they listed last. Nobody is asked."""
+        listed = {one.key: one for one in every(self._records, owner, LISTED)}
+        servers = [self._read(one, listed.get(one.key)) for one in every(self._records, owner, SERVER)]
+        return [one for one in servers if one is not None]
+
+    def ask(self, owner: Owner, name: str) -> Configured:
+        """Ask the server for its tools now. Raises `LociError` if it fails; the tools that it had stay known."""
+        began, server = self._clock(), self.get(owner, name)
+        try:
+            tools = self.servers.tools(owner, server)
+        except LociError as error:
+            # Its connection ends because Loci does: that says nothing of the server.
+            is_kept = not self._is_closed and self._keep(owner, server, began, None, str(error))
+            if is_kept and server.failure is None:
+                self._tell(owner, "server", {"server": name, "state": "down", "code": error.code})
+            raise
+        is_kept = self._keep(owner, server, began, tools)
+        asked = self.get(owner, name)
+        if is_kept and (server.failure is not None or server.listed_at is None):
+            self._tell(owner, "server", {"server": name, "state": "up", "tools": len(tools)})
+        if count := len(_changed(asked) - _changed(server)):
+            self._tell(owner, "server", {"server": name, "state": "changed", "tools": count})
+        return asked
+
+    def close(self) -> None:
+        """End all connections: the server stops."""
+        self._is_closed = True
+        self.servers.close(for_good=True)
+
+    def ask_later(self, owner: Owner, name: str) -> None:
+        """Have the server asked meanwhile, unless that is being done."""
+        if self._elsewhere is not None:
+            with suppress(LociError):  # it is tried again when somebody looks again
+                self._elsewhere(owner, name)
+            return
+        self._ask_on_thread((owner, name))
+
+    def changed(self, owner: Owner, name: str) -> None:
+        """Have the server asked again, soon: it says that its tools have changed."""
+        with self._turn:
+            self._changed.add((owner, name))
+        self._ask_on_thread((owner, name))
+
+    def _ask_on_thread(self, key: tuple[Owner, str]) -> None:
+        with self._turn:
+            if key in self._asking:
+                return
+            self._asking.add(key)
+        DAEMON_THREADS.start(lambda: self._ask_quietly(key))
+
+    def _ask_quietly(self, key: tuple[Owner, str]) -> None:
+        """Ask the server, and again if it says meanwhile, or soon after, that its tools have changed."""
+        is_asking = True
+        try:
+            while is_asking:
+                with self._turn:
+                    has_changed = key in self._changed
+                    self._changed.discard(key)
+                with suppress(LociError):  # its record says why
+                    self.ask(*key)
+                if has_changed:
+                    time.sleep(CALM)
+                with self._turn:
+                    is_asking = key in self._changed
+                    if not is_asking:
+                        self._asking.discard(key)
+        finally:
+            if is_asking:  # a bug ended it
+                with self._turn:
+                    self._asking.discard(key)
+
+    def _keep(
+        self,
+        owner: Owner,
+        server: Configured,
+        began: float,
+        tools: Sequence[UpstreamTool] | None,
+        failure: str | None = None,
+    ) -> bool:
+        """Keep the outcome of asking that began then. False: asking that began later has left its own already."""
+        asked_at, of = self._clock(), _state(server.entry)
+
+        def outcome(held: Record | None) -> JsonObject | None:
+            other = held and held.value.get("began")
+            if isinstance(other, float) and began < other <= self._clock():  # or else a clock was wrong
+                return None
+            listed, kept = _listed(held)
+            now = tools if tools is not None else listed if held and held.value.get("of") == of else ()
+            return {
+                "of": of,
+                "tools": [one.said for one in now],
+                "at": server.listed_at if failure else asked_at,
+                "failure": failure,
+                "failed_at": asked_at if failure else None,
+                "began": began,
+                "seen": stored(remembered(now, listed, kept)),
+            }
+
+        return update(self._records, owner, LISTED, server.name, outcome, durable=False) is not None
+
+    def _read(self, server: Record, listed: Record | None) -> Configured | None:
+        """The server of these records; None if its own is not readable. No two records have the same version."""
+        versions = (server.version, listed.version if listed else "")
+        known = self._parsed.get(versions)
+        if known is None and (found := read_or_none(server, self._configured)) is not None:
+            known = self._with_tools(found, listed)
+            if listed is not None and listed.is_damaged:
+                return known
+            with self._turn:
+                if len(self._parsed) >= MOST_PARSED:
+                    self._parsed.clear()
+                self._parsed[versions] = known
+        return known
+
+    @staticmethod
+    def _configured(record: Record) -> Configured:
+        return Configured(record.key, Entry.model_validate(record.value))
+
+    def _with_tools(self, server: Configured, record: Record | None) -> Configured:
+        def read(record: Record) -> Configured:
+            at, failure = cast("float | None", record.value["at"]), cast("str | None", record.value["failure"])
+            failed_at = cast("float | None", record.value.get("failed_at"))
+            listed, kept = _listed(record)
+            tools = tuple(replace(one, seen=kept.get(one.name), word=word_of(one, server.entry)) for one in listed)
+            return replace(server, tools=tools, listed_at=at, failure=failure, failed_at=failed_at)
+
+        if record is not None and record.value.get("of") == _state(server.entry):
+            return read_or_none(record, read) or server
+        return server
+
+
+def _listed(record: Record | None) -> tuple[Sequence[UpstreamTool], dict[str, SeenTool]]:
+    """The tools as the server listed them last, and what is remembered of them. From a damaged record all are new."""
+
+    def read(record: Record) -> tuple[Sequence[UpstreamTool], dict[str, SeenTool]]:
+        tools = cast("list[dict[str, Any]]", record.value["tools"])
+        return [UpstreamTool(**one) for one in tools], restored(record.value.get("seen"))
+
+    return read_or_none(record, read) or ((), {} if record is None else {"": SeenTool("")})
+
+
+def _changed(server: Configured) -> set[str]:
+    return {one.name for one in server.tools if one.seen is not None}
+
+
+def _state(entry: Entry) -> str:
+    """Changes with each change of how the server is reached: its tools may be others then."""
+    return content_id(entry.model_dump_json(exclude={"destructive", "reads"}))
+
+
+def told_time(server: Configured) -> str:
+    """When the server listed its tools last, for people."""
+    return "never" if server.listed_at is None else iso(server.listed_at)
+
+
+def tools_of(servers: Sequence[Configured]) -> Iterator[tuple[Configured, UpstreamTool]]:
+    """Each tool with its server."""
+    for server in servers:
+        for tool in server.tools:
+            yield server, tool

@@ -1,0 +1,130 @@
+"""The nouns of the gateway: a tool server, how it is reached, and the tools that it has."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, cast
+
+from loci.core.json import JsonObject
+from loci.core.redaction import Redaction, redaction_of
+
+if TYPE_CHECKING:
+    from loci.gateway.logins import LoginBearer
+
+SECONDS, AT_ONCE = 30.0, 16
+"""The time that a call may take, and the calls that a server gets at once, if its settings say nothing else."""
+
+SAFE: Final = {
+    "r": ("readOnlyHint", True),
+    "k": ("destructiveHint", False),
+    "i": ("idempotentHint", True),
+    "c": ("openWorldHint", False),
+}
+"""The hints by which a tool is harmless. By the protocol, one that is not given means the contrary."""
+PLAIN_WORD: Final = re.compile(r"[A-Za-z]{1,12}")
+"""Some passwords are ordinary words, which also name tools and arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A server that Loci starts on this machine and talks to over its standard input and output."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    folder: str | None = None
+    """Its working folder."""
+    secrets: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    """The secrets in its arguments and variables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A server that is reached by Streamable HTTP."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    bearer: "LoginBearer | None" = field(default=None, repr=False)
+    only_public: bool = False
+    """True: by https at public addresses only."""
+    secrets: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    """The secrets in its address and its headers."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolServer:
+    """An upstream MCP server, as its owner configured it. Names of variables and secrets are filled in."""
+
+    name: str
+    reach: Program | Endpoint
+    seconds: float = SECONDS
+    at_once: int = AT_ONCE
+
+    def redaction(self, *, plain_words: bool = True) -> Redaction:
+        """The redaction of the secrets that the server was given until now; with or without plain words."""
+        secrets = self.reach.secrets
+        if isinstance(self.reach, Endpoint) and self.reach.bearer is not None:
+            secrets |= self.reach.bearer.secrets
+        if not plain_words:
+            secrets = frozenset(one for one in secrets if not PLAIN_WORD.fullmatch(one))
+        return redaction_of(secrets)
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTool:
+    """A tool as it was first seen, or as a person accepted it later."""
+
+    version: str
+    """Stands for all that its server said of it; empty for a tool that came later, and that nobody has accepted."""
+    safe: str = ""
+    """The letters in `SAFE` of the hints by which it was harmless."""
+    text: str = ""
+    """The words of its server about it, in lines for people; empty if they were not kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamTool:
+    """A tool of a tool server. Everything in it was written by somebody else, but for the last two."""
+
+    server: str
+    name: str
+    title: str | None
+    description: str
+    input_schema: JsonObject
+    output_schema: JsonObject | None
+    annotations: JsonObject
+    """As the server gave them, by their wire names such as `readOnlyHint`."""
+    seen: SeenTool | None = None
+    """As it was before its server changed it; None if it is as it was."""
+    word: Literal["reads", "destructive"] | None = None
+    """The operator's word about it."""
+
+    @property
+    def id(self) -> str:
+        """Its id, such as `github:create_issue`."""
+        return f"{self.server}:{self.name}"
+
+    @property
+    def said(self) -> JsonObject:
+        """The server's own part, as it is stored and sent."""
+        return cast("JsonObject", {name: one for name, one in asdict(self).items() if name not in ("seen", "word")})
+
+    @property
+    def safe(self) -> str:
+        """The letters in `SAFE` of the hints by which the tool is harmless now."""
+        return "".join(letter for letter, (name, value) in SAFE.items() if self.annotations.get(name) is value)
+
+    @property
+    def hints(self) -> JsonObject:
+        """The hints that count: the operator's word, else the more careful ones of those seen first and those now."""
+        match self.word, self.seen:
+            case "reads", _:
+                return {**self.annotations, "readOnlyHint": True, "destructiveHint": False, "idempotentHint": True}
+            case "destructive", _:
+                return {**self.annotations, "readOnlyHint": False, "destructiveHint": True, "idempotentHint": False}
+            case _, None:
+                return self.annotations
+            case _, SeenTool() as seen:
+                both = {*self.safe} & {*seen.safe}
+                careful = {name: value if letter in both else not value for letter, (name, value) in SAFE.items()}
+                return {**self.annotations, **careful}

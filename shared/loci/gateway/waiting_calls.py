@@ -1,0 +1,302 @@
+"""Calls that wait for a person: each has a question, whose answer is good for this call with these arguments, once."""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from loci.core.calls import Door
+from loci.core.cancellation import Cancellation
+from loci.core.deadline import time_left
+from loci.core.errors import Conflict, NotFound, Refused
+from loci.core.events import Tell
+from loci.core.identity import LOCAL, Caller, Owner, asked_by
+from loci.core.ids import content_id, random_id
+from loci.core.json import Json, JsonObject, string
+from loci.core.signing import Seal
+from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
+from loci.events.event import argument_sizes
+from loci.gateway.call_log import CallLog
+
+KIND: Final = "approval"
+MARK: Final = "ap_"
+"""Begins the id of such a call. Those of workflows begin otherwise."""
+PATIENCE: Final = 25.0
+"""Seconds for which a call waits before it answers that it is pending: many clients give up after 30 or 60."""
+LOOK_SECONDS: Final = 0.3
+ANSWERING: Final = 2.0
+"""Seconds that remain of a request when its call stops waiting."""
+MOST_QUESTIONS: Final = 100
+"""Open ones of an owner."""
+MOST_WAITING: Final = 24
+"""Calls of this process that hold a thread while they wait. More are answered at once as pending."""
+REJECTED_SECONDS: Final = 3600.0
+"""For which a rejection is kept for the call that it answers."""
+LARGEST: Final = 64 * 1024
+"""Characters of arguments that a person is asked to approve."""
+PURPOSE: Final = "approval"
+"""Of the seal of links."""
+PAGE: Final = "ui/approve?link="
+BEFORE: Final = 5
+"""Calls before this one that a person is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """The checkpoint behind a link."""
+
+    workflow_id: str
+    checkpoint_id: str
+
+
+class ApprovalLinks:
+    """Links to the page on which a person answers a checkpoint. Only Loci makes them, each for one owner."""
+
+    def __init__(self, seal: Seal, base_url: str, lacks_pin: Callable[[], bool], *, has_terminal: bool) -> None:
+        """`lacks_pin`: true while the person of this machine has no PIN. `has_terminal`: `loci approve` works here."""
+        self._seal = seal
+        self._base_url = base_url
+        self._lacks_pin = lacks_pin
+        self._has_terminal = has_terminal
+
+    def to(self, owner: Owner, workflow_id: str, checkpoint_id: str) -> str:
+        """The link to a checkpoint."""
+        token = self._seal.close({"owner": owner.key, "workflow": workflow_id, "checkpoint": checkpoint_id})
+        return f"{self._base_url}/{PAGE}{token}"
+
+    def advice(self, owner: Owner, id: str, link: str | None) -> str:
+        """A sentence that says how the person answers the question of this workflow or call."""
+        is_here = self._has_terminal and owner == LOCAL
+        ways = [f"open {link}"] if link else []
+        ways += [f"run: loci approve {id}"] if is_here else []
+        told = f"Ask them to {', or to '.join(ways) or 'look at /ui/runs'}"
+        if is_here and self._lacks_pin():
+            return f"{told}. They need a PIN for that, and have none yet: loci pin sets it"
+        return told
+
+    def opened(self, owner: Owner, token: str) -> Linked:
+        """The checkpoint behind the link. Raises `NotFound` if Loci did not make it, or made it for somebody else."""
+        claims = self._seal.open(token)
+        if claims is None or claims.get("owner") != owner.key:
+            raise NotFound("This link leads to nothing of yours", "Sign in as whoever started the workflow")
+        return Linked(string(claims["workflow"]), string(claims["checkpoint"]))
+
+
+@dataclass(frozen=True, slots=True)
+class AskedCall:
+    """A call that a person is asked about."""
+
+    caller: Caller
+    door: Door
+    tool: str
+    arguments: JsonObject
+    reason: str
+    """Why a person must approve it."""
+    version: str = ""
+    """The version of a server's tool: a person approves a call of the tool as it is now."""
+
+    @property
+    def id(self) -> str:
+        """The same for the same caller, tool and arguments. Nobody finds two of the same id: a person reads one."""
+        arguments = json.dumps(self.arguments, sort_keys=True, ensure_ascii=False)
+        caller = self.caller
+        way = "http" if caller.over_http else "stdio"
+        who = (caller.owner.key, caller.proof, caller.credential, caller.name, way)
+        return f"{MARK}{content_id(*who, self.tool, arguments, length=32)}"
+
+
+class WaitingCalls:
+    """The questions about calls."""
+
+    def __init__(
+        self,
+        records: RecordStore,
+        log: CallLog,
+        links: ApprovalLinks,
+        clock: Callable[[], float],
+        wait_seconds: float,
+        tell: Tell,
+    ) -> None:
+        """`wait_seconds`: how long a question waits for its answer."""
+        self._records = records
+        self._log = log
+        self._links = links
+        self._clock = clock
+        self._wait_seconds = wait_seconds
+        self._tell = tell
+        self._places = threading.BoundedSemaphore(MOST_WAITING)
+
+    def pass_approved(self, call: AskedCall, cancelled: Cancellation | None = None, *, waits: bool = True) -> None:
+        """Return once if a person approves the call, as soon as they do. Ask them, unless they are asked already.
+
+        Raises `Refused` if they reject it, or have not answered in time: the same call goes through after the answer.
+        """
+        owner = call.caller.owner
+        record = self._asked(call)
+        may_wait = waits and self._places.acquire(blocking=False)
+        try:
+            until = time.monotonic() + (_patience() if may_wait else 0.0)
+            while record is not None:
+                answer = cast("dict[str, Any] | None", record.value.get("answer"))
+                if answer is not None and self._is_taken(owner, record):
+                    if answer["approved"]:
+                        return
+                    note = f": {answer['note']}" if answer["note"] else ""
+                    who = "An agent" if answer["way"] == "agent" else "A person"
+                    what = f"{who} rejected this call{note}"
+                    raise Refused(what, "Do not repeat it; ask them", code="NOT_APPROVED")
+                if answer is None and (time.monotonic() >= until or (cancelled is not None and cancelled())):
+                    break
+                if cancelled is not None:
+                    cancelled.wait(LOOK_SECONDS)
+                else:
+                    time.sleep(LOOK_SECONDS)
+                # Another call has used the answer up: a person is asked about this one.
+                record = self._records.get(owner, KIND, call.id) or self._asked(call)
+        finally:
+            if may_wait:
+                self._places.release()
+        raise self._pending(call, record)
+
+    def questions(self, owner: Owner) -> list[JsonObject]:
+        """The open questions, as people are shown them, the oldest first."""
+        open_ones = (one for one in every(self._records, owner, KIND) if one.value.get("answer") is None)
+        return sorted(readable(open_ones, _question), key=lambda one: cast("float", one["since"]))
+
+    def question(self, owner: Owner, id: str) -> JsonObject | None:
+        """The open question about this call; None if it is answered, or there is none."""
+        record = self._records.get(owner, KIND, id)
+        is_open = record is not None and record.value.get("answer") is None
+        return read_or_none(record, _question) if is_open else None
+
+    def decide(self, owner: Owner, id: str, question_id: str, *, approved: bool, who: str, way: str, note: str) -> None:
+        """Answer the question. The second answer is refused."""
+        record = self._records.get(owner, KIND, id)
+        if record is None or record.value.get("question") != question_id or record.value.get("answer") is not None:
+            raise Refused(
+                "This question is answered already, or has expired", "Call the tool again", code="CHECKPOINT_CLOSED"
+            )
+        now = self._clock()
+        answer: Json = {"approved": approved, "who": who, "way": way, "note": note, "at": now}
+        try:
+            self._records.put(
+                owner,
+                KIND,
+                id,
+                {**record.value, "answer": answer},
+                expect_version=record.version,
+                expires_at=now + (self._wait_seconds if approved else REJECTED_SECONDS),
+            )
+        except Conflict:
+            raise Refused(
+                "This question was answered at this moment", "Look at it again", code="CHECKPOINT_CLOSED"
+            ) from None
+        what = "approve" if approved else "reject"
+        self._tell(owner, "approval", {"state": "answered", **_told(record), "decision": what, "way": way})
+
+    def _asked(self, call: AskedCall) -> Record | None:
+        """The question about the call: the one that is there, or a new one."""
+        owner = call.caller.owner
+        if (known := self._records.get(owner, KIND, call.id)) is not None:
+            if known.value.get("version", "") == call.version:
+                return known
+            self._is_taken(owner, known)  # they were asked about the tool as it was before
+        try:
+            shown = json.dumps(call.arguments, indent=2, allow_nan=False)  # as the page has them, with all escapes
+        except ValueError:
+            what = f"The arguments of {call.tool} have a number that is too large for JSON"
+            raise Refused(what, "Send another one", code="INVALID_PARAMS") from None
+        if len(shown) > LARGEST:
+            what = f"A person must approve this call of {call.tool}, and its arguments are too large to be read"
+            raise Refused(what, f"Send at most {LARGEST >> 10} KB at once", code="APPROVAL_NEEDED")
+        if len(self.questions(owner)) >= MOST_QUESTIONS:
+            what = f"{MOST_QUESTIONS} calls of yours wait for a person, which is the most"
+            raise Refused(what, "Wait until they have answered", code="TOO_MANY_QUESTIONS")
+        now = self._clock()
+        before: list[Json] = [
+            {"tool": one.tool, "outcome": one.outcome, "at": one.at} for one in self._log.last(owner, BEFORE)
+        ]
+        value: JsonObject = {
+            "question": f"cp_{random_id(12)}",
+            "tool": call.tool,
+            "arguments": call.arguments,
+            "reason": call.reason,
+            "version": call.version,
+            "caller": call.caller.as_json(),
+            "door": call.door,
+            "before": before,
+            "since": now,
+            "answer": None,
+        }
+        try:
+            record = self._records.put(
+                owner, KIND, call.id, value, expect_version=ABSENT, expires_at=now + self._wait_seconds
+            )
+        except Conflict:  # the same call, at this moment
+            return self._asked(call)
+        self._tell(owner, "approval", {"state": "asked", **_told(record)})
+        return record
+
+    def _is_taken(self, owner: Owner, record: Record) -> bool:
+        """Use the answer up. False if another call has."""
+        try:
+            self._records.remove(owner, KIND, record.key, expect_version=record.version)
+        except (Conflict, NotFound):
+            return False
+        return True
+
+    def _pending(self, call: AskedCall, record: Record | None) -> Refused:
+        what = f"A person must approve this call of {call.tool}: {call.reason}. It waits for their answer"
+        details: JsonObject = {"approval_id": call.id}
+        url: str | None = None
+        if record is not None and call.caller.over_http:
+            url = self._links.to(call.caller.owner, call.id, str(record.value.get("question")))
+            details |= {"approval_url": url}
+        asked = self._links.advice(call.caller.owner, call.id, url)
+        advice = f"{asked}. Then make the same call with the same arguments again: it goes through once"
+        return Refused(what, advice, code="APPROVAL_PENDING", details=details)
+
+
+def _patience() -> float:
+    left = time_left()
+    return PATIENCE if left is None else max(0.0, min(PATIENCE, left - ANSWERING))
+
+
+def _question(record: Record) -> JsonObject:
+    """The question with the fields that those of workflows have, too."""
+    value = record.value
+    return {
+        "workflow_id": record.key,
+        "checkpoint_id": str(value["question"]),
+        "kind": "call",
+        "task": "",
+        "tool": str(value["tool"]),
+        "intent": None,
+        "title": "",
+        "arguments": value["arguments"],
+        "code": None,
+        "reason": str(value["reason"]),
+        "only_human": True,
+        "asked_by": asked_by(cast("dict[str, object]", value["caller"]))
+        + (" in code" if value["door"] == "code" else ""),
+        "before": value["before"],
+        "since": value["since"],
+        "next": [],
+    }
+
+
+def _told(record: Record) -> JsonObject:
+    """The question, as events tell it."""
+    value = record.value
+    return {
+        "workflow": record.key,
+        "checkpoint": value["question"],
+        "waits_for": "call",
+        "task": None,
+        "tool": value["tool"],
+        "arguments": argument_sizes(cast("dict[str, object]", value["arguments"])),
+        "only_person": True,
+        "asked_by": asked_by(cast("dict[str, object]", value["caller"])),
+    }

@@ -1,0 +1,183 @@
+"""The tries of a run's tasks that run in this process, each on a thread of its own."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Final
+
+from loci.core.cancellation import Cancellation
+from loci.core.errors import LociError, Misconfigured, Unavailable
+from loci.core.identity import Caller, Owner
+from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
+from loci.workflows.plan import Task
+from loci.workflows.references import resolved
+from loci.workflows.run import Run, TaskState
+from loci.workflows.runs import Runs
+from loci.workflows.steps import Steps
+from loci.workflows.values import Given
+
+LOOK_SECONDS: Final = 0.1
+"""Seconds between two looks if this process aborted the run, or stops."""
+TOGETHER_SECONDS: Final = 0.004
+"""Ends that come so soon after each other are written together, unless a task waits for one of them."""
+MARGIN_SECONDS: Final = 1.0
+"""A tool watches the time of its call itself. So much later nobody waits for it any more."""
+PAUSES: Final = (0.2, 0.5, 1.0, 2.0, 4.0)
+"""Seconds before a task, or a write, is tried again."""
+
+
+@dataclass(slots=True)
+class _Try:
+    """One try of a task that runs here."""
+
+    number: int
+    until: float
+    """When it is given up."""
+    cancelled: Cancellation = field(default_factory=Cancellation)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The outcome of a try of a task: its end, or the reason why it failed."""
+
+    id: str
+    number: int
+    ms: float
+    end: TaskState | None
+    failure: LociError
+
+
+class Tries:
+    """Starts tries of tasks, and tells how they end."""
+
+    def __init__(self, runs: Runs, steps: Steps, owner: Owner, id: str) -> None:
+        self._runs = runs
+        self._steps = steps
+        self._owner = owner
+        self._id = id
+        self._given = SimpleQueue[_Given]()
+        self._tries = dict[str, _Try]()
+        self._again = dict[str, float]()
+        """When tasks are tried again."""
+
+    def __contains__(self, task: str) -> bool:
+        """True if a try of the task runs."""
+        return task in self._tries
+
+    def is_due(self, task: str) -> bool:
+        """True unless the task has failed and must wait before it is tried again."""
+        return self._again.get(task, 0.0) <= time.monotonic()
+
+    def comes_again(self, task: str) -> bool:
+        """True if the task has failed and is tried again."""
+        return task in self._again
+
+    def cancel(self) -> None:
+        """Nobody waits for what runs."""
+        for one in self._tries.values():
+            one.cancelled.cancel()
+
+    def start(self, run: Run, task: Task) -> None:
+        """Start the task."""
+        self._again.pop(task.id, None)
+        one = _Try(run.tasks[task.id].tries, time.monotonic() + task.seconds + MARGIN_SECONDS)
+        self._tries[task.id] = one
+        DAEMON_THREADS.start(partial(self._do, run, task, one))
+
+    def wait(self, run: Run, until: float, is_over: Callable[[], bool]) -> list[tuple[str, TaskState]]:
+        """Wait until there is something to do, at most until then, and return the ends of tasks that came."""
+        given: list[_Given] = []
+        while True:
+            soonest = min([*(one.until for one in self._tries.values()), *self._again.values(), until])
+            try:
+                given.append(self._given.get(timeout=max(0.0, min(LOOK_SECONDS, soonest - time.monotonic()))))
+                together = time.monotonic() + TOGETHER_SECONDS
+                while True:
+                    left = together - time.monotonic() if self._is_last(run, given) else 0.0
+                    given.append(self._given.get(timeout=left) if left > 0 else self._given.get_nowait())
+            except Empty:
+                pass
+            now = time.monotonic()
+            if given or now >= soonest or is_over():
+                return [*self._ends(run, given), *self._overdue(run, now)]
+
+    def _do(self, run: Run, task: Task, one: _Try) -> None:
+        """One try of a task, on a thread of its own."""
+        began = time.perf_counter()
+        end: TaskState | None = None
+        failure = LociError("Loci failed on this task", "Read its log", code="INTERNAL_ERROR")
+        ms = 0.0
+        try:
+            results = self._runs.results(self._owner, self._id, run, task)
+            arguments = resolved(task.arguments, results)
+            caller = Caller.from_json(self._owner, run.caller)
+            given = self._steps.run(
+                caller,
+                task,
+                arguments if isinstance(arguments, dict) else {},
+                results,
+                one.cancelled,
+                approved=run.tasks[task.id].is_approved,
+            )
+            ms = (time.perf_counter() - began) * 1000
+            done = run.tasks[task.id].model_copy(update={"status": "success", "ms": ms})
+            end = self._kept(task, done, given, one.cancelled)
+        except LociError as error:
+            failure = error
+        finally:
+            self._given.put(_Given(task.id, one.number, ms or (time.perf_counter() - began) * 1000, end, failure))
+
+    def _kept(self, task: Task, done: TaskState, given: Given, cancelled: Cancellation) -> TaskState:
+        """Keep what the task gave. While the store fails it is tried again, as long as the task has time."""
+        failures = 0
+        while True:
+            try:
+                return self._runs.keep(self._owner, self._id, task.id, done, given)
+            except (Unavailable, Misconfigured) as error:
+                pause = PAUSES[min(failures, len(PAUSES) - 1)]
+                failures += 1
+                if cancelled.wait(pause):
+                    raise LociError(
+                        f"It has run, but what it gave could not be kept ({error.what})",
+                        error.resolution,
+                        code=error.code,
+                    ) from None
+
+    def _is_last(self, run: Run, given: Sequence[_Given]) -> bool:
+        """True if no task waits for what these gave, while others still run."""
+        return len(self._tries) > len(given) and not any(
+            one.id in task.after for one in given for task in run.plan.tasks
+        )
+
+    def _ends(self, run: Run, given: Iterable[_Given]) -> Iterator[tuple[str, TaskState]]:
+        for one in given:
+            running = self._tries.get(one.id)
+            if running is None or running.number != one.number:
+                continue  # it was given up before
+            del self._tries[one.id]
+            yield self._failed(run, one) if one.end is None else (one.id, one.end)
+
+    def _overdue(self, run: Run, now: float) -> Iterator[tuple[str, TaskState]]:
+        for id, one in [*self._tries.items()]:
+            if one.until <= now:
+                del self._tries[id]
+                one.cancelled.cancel()
+                seconds = run.plan[id].seconds
+                what = f"It took more than {seconds:g} s, and may still have done something"
+                late = LociError(what, "Raise its timeout, or ask for less", code="TASK_TIMEOUT")
+                yield self._failed(run, _Given(id, one.number, seconds * 1000, None, late))
+
+    def _failed(self, run: Run, given: _Given) -> tuple[str, TaskState]:
+        """The end of a try that failed. It is tried again if the plan wants that and it is safe."""
+        state, task, failure = run.tasks[given.id], run.plan[given.id], given.failure
+        if given.id in run.safe and given.number <= task.retry:
+            self._again[given.id] = time.monotonic() + PAUSES[min(given.number, len(PAUSES)) - 1]
+            return given.id, state.again(f"{failure.code}: {failure}")
+        told = str(failure)[:4000]
+        if task.retry and given.id not in run.safe:
+            told += " It was not tried again, as it may change something"
+            told += "." if given.id in run.gated else "; idempotent: true says that it may be repeated."
+        update = {"status": "error", "code": failure.code, "error": told, "ms": given.ms}
+        return given.id, state.model_copy(update=update)
