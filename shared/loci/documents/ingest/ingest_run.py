@@ -6,7 +6,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from loci.core.errors import Conflict, NotFound, Refused
+from loci.core.diagnosis import first_names
+from loci.core.errors import Conflict, NoSpace, NotFound, Refused
 from loci.core.full_disk import freeing
 from loci.core.identity import Owner
 from loci.core.lazy import Lazy
@@ -76,22 +77,25 @@ class IngestRun:
         self._indexed = Lazy(lambda: writer.indexed(owner, [document for document, _ in known.values()]))
         self._new_ids = set[str]()
         self._progress = progress
-        self._done = self._total = 0
+        self._done, self._total = set[str](), 0
         self._pending: list[tuple[SourceFile, DocumentDraft]] = []
         self._pending_chunks = 0
 
     def take(self, sources: Sequence[SourceFile]) -> None:
         """Read the files, and write those that have changed. Without a model, several processes cut them."""
         self._total = len(sources)
-        with closing(self._cut(filter(None, map(self._changed, sources)))) as files:
-            for read, cut in files:
-                try:
-                    draft = self._draft(read, cut)
-                except Refused as error:
-                    self._fail(read.source.path, str(error))
-                else:
-                    self._add(read.source, draft)
-        self._flush()
+        try:
+            with closing(self._cut(filter(None, map(self._changed, sources)))) as files:
+                for read, cut in files:
+                    try:
+                        draft = self._draft(read, cut)
+                    except Refused as error:
+                        self._fail(read.source.path, str(error))
+                    else:
+                        self._add(read.source, draft)
+            self._flush()
+        except NoSpace as error:
+            raise self._cut_off(error, sources) from error
 
     @freeing()
     def remove(self, document: Document) -> None:
@@ -148,7 +152,7 @@ class IngestRun:
 
         def portion(done: int, total: int) -> None:
             if done == total or done * 10 // total > (done - PORTION) * 10 // total:  # at each tenth
-                self._progress(self._done, self._total, pending[0][0].path, f"{done:,} of {total:,} passages")
+                self._progress(len(self._done), self._total, pending[0][0].path, f"{done:,} of {total:,} passages")
 
         written, new_embeddings = self._writer.write_all(self._owner, [draft for _, draft in pending], portion)
         self.summary.embedded += new_embeddings
@@ -189,8 +193,19 @@ class IngestRun:
         self._tell_done(path)
 
     def _tell_done(self, path: str) -> None:
-        self._done += 1
-        self._progress(self._done, self._total, path)
+        self._done.add(path)
+        self._progress(len(self._done), self._total, path)
+
+    def _cut_off(self, error: NoSpace, sources: Sequence[SourceFile]) -> NoSpace:
+        """The error of a run that a full disk has ended: it tells which of its documents are in, and which are not."""
+        missing, summary = [one.path for one in sources if one.path not in self._done], self.summary
+        there = len(summary.taken) + summary.unchanged
+        return NoSpace(
+            f"{error.what}. Of {len(sources):,} documents {there:,} are in, and {len(missing):,} are not: "
+            + first_names(missing),
+            "Free some disk space, then ingest the same again: it goes on from there",
+            details={"processed": len(summary.taken), "unchanged": summary.unchanged, "missing": [*missing]},
+        )
 
     def _new_id(self, path: str) -> str:
         id = next(id for id in ids_for(path) if id not in self._new_ids and not self._has_id(id))
