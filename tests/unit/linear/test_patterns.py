@@ -27,7 +27,7 @@ BOUNDED = {
             "binding",
             "choosing",
             "code_steps",
-            "earlier",
+            "prior_steps",
             "entities",
             "file_sets",
             "fitting",
