@@ -23,7 +23,7 @@ def at(tmp_path: Path) -> Generator[Flows]:
 
 def opened(browser: Browser, at: Flows) -> None:
     """The page of the first question."""
-    browser.go(f"{at.url}/approvals")  # where it was once
+    browser.go(f"{at.url}/runs")
     browser.run("document.querySelector('#waiting a').click()")
     browser.until("location.pathname === '/ui/approve'")
 

@@ -57,7 +57,7 @@ def text_of(page: Browser, css: str) -> str:
 
 def test_a_capability_is_read_and_deleted_by_the_keyboard_once_that_is_meant(browser: Browser, at: Home) -> None:
     learn(at.app, "add two prices")
-    browser.go(f"{at.url}/learned")  # where it was once
+    browser.go(f"{at.url}/tools")
     browser.until("location.pathname === '/ui/tools'")
     assert text_of(browser, "#learned .counts") == "1 capability"
     browser.run("document.querySelector('#learned a').focus()")
