@@ -127,6 +127,8 @@ def _bar(report: Callable[[int], None]) -> Any:
     tqdm: Any = importlib.import_module("huggingface_hub.utils").tqdm
 
     class Bar(tqdm):
+        monitor_interval = 0  # no thread that looks after bars
+
         def __init__(self, *given: Any, initial: int = 0, **named: Any) -> None:
             super().__init__(*given, **{**named, "disable": True})  # pyright: ignore[reportUnknownMemberType]
             self.here = initial

@@ -27,7 +27,7 @@ TABLE_RULE = re.compile(r"\s*+(?:\|\s*+)?+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+(?:\
 LONGEST_HEADING = 4_000
 """Characters of a heading that its title is made of."""
 EMPHASIS = re.compile(r"[*`]++|(?<!\w)_++|(?<!_)_++(?!\w)")
-LINK = re.compile(r"!?\[\[(?:[^\[\]|]*+\|)?+([^\[\]|]*+)\]\]|!?\[([^\[\]]*+)\]\([^()]*+\)")
+SHOWN_LINK = re.compile(r"!?\[\[(?:[^\[\]|]*+\|)?+([^\[\]|]*+)\]\]|!?\[([^\[\]]*+)\]\([^()]*+\)")
 """`[[target|label]]` and `[label](target)`, of which the label stays."""
 IMAGE = re.compile(r"\[?!\[[^\[\]]*+\]\([^()\s]*+\)(?:\]\([^()\s]*+\))?")
 """A picture, perhaps in a link, as the badges are behind the names of projects."""
@@ -166,7 +166,7 @@ def _without_markup(heading: str) -> str:
 
 
 def _labels(heading: str) -> str:
-    return LINK.sub(lambda link: link[1] or link[2] or "", heading)
+    return SHOWN_LINK.sub(lambda link: link[1] or link[2] or "", heading)
 
 
 def _under_headings(
