@@ -250,7 +250,7 @@ class Forks:
         raise AssertionError
 
     def close(self) -> None:
-        """End all executors and the fork server. One that is just starting ends when it finds that this process has."""
+        """End all executors and the fork server. One that is just starting is ended when it is up."""
         self._is_closed = True
         if self._starting.acquire(timeout=CLOSE_SECONDS):
             if self._server is not None:
@@ -271,6 +271,9 @@ class Forks:
                     self._server = ForkServer(python, self._layers(), self._cache, drawing=drawing, packages=packages)
                 except (OSError, subprocess.SubprocessError) as error:
                     raise ExecutorEnded("start", failed_to_start(f"{type(error).__name__}: {error}")) from None
+                if self._is_closed:  # meanwhile: `close` has not waited so long
+                    self._server.close()
+                    raise ExecutorEnded("start")
             return self._server
 
 

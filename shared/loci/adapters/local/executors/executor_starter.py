@@ -77,7 +77,7 @@ class ExecutorStarter:
     def prepare(self) -> None:
         """Start the spare executor in another thread, unless there is one."""
         with self._turn:
-            if self._spare is None and not self._is_closed and (self._filling is None or not self._filling.is_alive()):
+            if self._spare is None and not self._is_closed and self._filling is None:
                 self._filling = threading.Thread(target=self._fill, name="executors", daemon=True)
                 self._filling.start()
 
@@ -110,18 +110,26 @@ class ExecutorStarter:
         self._forks.close()
 
     def _fill(self) -> None:
+        made: tuple[ExecutorFolder, ExecutorProcess] | None = None
+        try:
+            made = self._made()
+        finally:
+            with self._turn:
+                self._filling = None  # here: who takes the spare at once would still find this thread alive
+                if made is not None and self._spare is None and not self._is_closed:
+                    self._spare, made = made, None
+        if made is not None:
+            _end(*made)
+
+    def _made(self) -> tuple[ExecutorFolder, ExecutorProcess] | None:
+        """A spare executor; None if none can be started. The next call says why."""
         folder = self.new_folder()
         try:
             folder.take()
-            executor = self.spawn(folder)
-        except (ExecutorEnded, Unavailable, OSError):  # the next call says why
+            return folder, self.spawn(folder)
+        except (ExecutorEnded, Unavailable, OSError):
             folder.remove()
-            return
-        with self._turn:
-            if self._spare is None and not self._is_closed:
-                self._spare = folder, executor
-                return
-        _end(folder, executor)
+            return None
 
 
 def _end(folder: ExecutorFolder, executor: ExecutorProcess) -> None:
