@@ -64,9 +64,8 @@ def test_one_subject_in_two_tenants_is_two_owners(issuer: Issuer, served: Served
     assert door.ask(read(app, ANN, issuer.token(tenant="globex"))).tool_code == "SCRATCHPAD_NOT_FOUND"
 
 
-@each("setting", ["oidc_issuer", "oauth"])
-def test_without_a_claim_for_it_the_issuer_is_the_tenant(issuer: Issuer, tmp_path: Path, setting: str) -> None:
-    settings = load_settings({"data": tmp_path, setting: issuer.url, "public_url": PUBLIC})
+def test_without_a_claim_for_it_the_issuer_is_the_tenant(issuer: Issuer, tmp_path: Path) -> None:
+    settings = load_settings({"data": tmp_path, "oidc_issuer": issuer.url, "public_url": PUBLIC})
     plain = Tokens(AccessTokens(settings, time.monotonic))
     assert plain.caller_of(issuer.token(), "/mcp") == Caller(
         Owner(issuer.url, "ann"), "token", frozenset(SCOPES.split())

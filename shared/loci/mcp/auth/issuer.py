@@ -82,7 +82,7 @@ class IssuerTokens:
             header = jwt.get_unverified_header(token)
         except (jwt.PyJWTError, RecursionError) as error:
             raise _bad(error) from None
-        if header.get("alg") not in ASYMMETRIC:
+        if str(header.get("alg")) not in ASYMMETRIC:
             raise BadToken("its algorithm is not accepted")
         key = await self._key(str(header.get("kid", "")))
         if key is None:

@@ -69,7 +69,8 @@ class ConfinedExecutors:
     def open(self, owner: Owner) -> str:
         """Take the spare process. Without one, or for an owner with far too many, the first run starts one."""
         self._starter.check()
-        is_room = len(self._here(owner)) < 2 * MOST_HERE
+        with self._turn:
+            is_room = len(self._here(owner)) < 2 * MOST_HERE
         folder, executor = (self._starter.take() if is_room else None) or (self._starter.new_folder(), None)
         try:
             folder.take()
@@ -122,7 +123,7 @@ class ConfinedExecutors:
 
         What fails is tried again later.
         """
-        here = self._here()
+        here = sorted((one for one in self.sessions() if one.is_here), key=lambda one: one.used_at)
         too_many = len(here) - MOST_HERE
         for session in here:
             ago = self._clock() - session.used_at
@@ -196,25 +197,33 @@ class ConfinedExecutors:
             self._make_room(session)
             yield
         finally:
+            session.is_coming = False
             self._keep()
             self._places.release()
 
     def _make_room(self, session: ExecutorSession) -> None:
         """Put away the owner's processes that were idle for longest, as long as there are too many."""
-        # The keeper puts away the one that is too many.
-        while len(others := [one for one in self._here(session.owner) if one is not session]) > MOST_HERE:
+        while True:
+            with self._turn:  # of several that come at once, each counts those that came before it
+                others = [one for one in self._here(session.owner) if one is not session]
+                session.is_coming = len(others) <= MOST_HERE  # the keeper puts away the one that is too many
+            if session.is_coming:
+                return
             if not any(map(_is_put_away, others)):
                 raise run_results.busy(session.id, f"has no room: {len(others)} others of yours cannot be saved now")
 
     def _here(self, owner: Owner | None = None) -> list[ExecutorSession]:
-        """The executors that have a process, of the owner or of everybody, the one that was idle for longest first."""
-        here = [one for one in self.sessions() if one.is_here and owner in (None, one.owner)]
-        return sorted(here, key=lambda one: one.used_at)
+        """The executors that have a process or get one, of the owner or of everybody: the one idle for longest first.
+
+        Take the turn before.
+        """
+        of_owner = [one for one in self._sessions.values() if owner in (None, one.owner)]
+        return sorted((one for one in of_owner if one.is_here or one.is_coming), key=lambda one: one.used_at)
 
     def _keep(self) -> None:
-        if len(self._here()) > MOST_HERE:
-            self._wake.set()
         with self._turn:
+            if len(self._here()) > MOST_HERE:
+                self._wake.set()
             if (self._keeper is None or not self._keeper.is_alive()) and not self._closed.is_set():
                 self._keeper = threading.Thread(target=self._work, name="executors kept", daemon=True)
                 self._keeper.start()

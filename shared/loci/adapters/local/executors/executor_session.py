@@ -57,6 +57,8 @@ class ExecutorSession:
         self.id = folder.id
         self.owner = owner
         self.used_at = clock()
+        self.is_coming = False
+        """True while a run has a place for its process."""
         self.is_dirty = False
         """True if a run has begun since the variables were saved."""
         self._folder = folder
