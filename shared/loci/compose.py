@@ -39,9 +39,9 @@ def build_index_rebuild(settings: Settings) -> "IndexRebuild":
     app = build_app(settings, signs=False)
     parts, owner_keys = app.documents.parts, app.blobs.owner_keys
     if settings.mode == "aws":
-        from loci.runtimes.aws import upload_ingest
+        from loci.runtimes.aws import Clients, upload_ingest
 
-        return IndexRebuild(parts.upkeep, parts.catalog, _named_owners(app), owner_keys, upload_ingest(app))
+        return IndexRebuild(parts.upkeep, parts.catalog, _named_owners(app), owner_keys, upload_ingest(app, Clients()))
     from loci.runtimes.local import end_mending, is_half_mended
 
     def end() -> int:

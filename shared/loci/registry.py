@@ -186,7 +186,7 @@ def modules(app: App) -> Sequence[Module]:
 def examination(app: App, owner: "Owner", whole: bool) -> "Iterable[Finding]":
     """The checks of `loci doctor` beside a server: all of this machine, or only those of what concerns one owner."""
     if whole:
-        return load("doctor.examine:examine_server")(app, app.runtime.check_database)
+        return load("doctor.examine:examine_server")(app)
     return load("doctor.examine:check_own")(app, owner)
 
 

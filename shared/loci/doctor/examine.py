@@ -81,10 +81,10 @@ def examine(
         yield from run_check("all contents", lambda: check_contents(app, deep))
 
 
-def examine_server(app: App, database: Callable[[Settings], str | None]) -> Iterator[Finding]:
+def examine_server(app: App) -> Iterator[Finding]:
     """The same for the server on this machine that asks: its settings were checked when it started. Repairs nothing."""
     yield from _machine(app.settings)
-    yield from _database(app.settings, database)
+    yield from _database(app.settings, lambda _: app.runtime.check_database())
     yield from _app(app, lambda: 0, fix=False)
 
 

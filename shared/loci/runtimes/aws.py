@@ -283,15 +283,17 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     files = FileArrivals(runtime.bucket, runtime.blobs, runtime.clients, app.files.parts)
     # The index in the bucket writes in one go what comes at once: all of a call. A domain gains nothing by it.
     at_once = UPLOADS_A_CALL if settings.aws.search == "s3" else 1
-    return UploadQueue(upload_ingest(app), runtime.clients, settings.aws.aside_queue, at_once, files, app.finish)
+    return UploadQueue(
+        upload_ingest(app, runtime.clients), runtime.clients, settings.aws.aside_queue, at_once, files, app.finish
+    )
 
 
-def upload_ingest(app: App) -> "UploadIngest":
+def upload_ingest(app: App, clients: Clients) -> "UploadIngest":
     """What ingests documents that were uploaded into the bucket."""
     from loci.adapters.aws.uploads import S3Uploads
     from loci.documents.ingest.uploads import UploadIngest
 
-    uploads = S3Uploads(app.settings.aws.bucket or "", Clients())
+    uploads = S3Uploads(app.settings.aws.bucket or "", clients)
     return UploadIngest(uploads, app.documents.parts.library, app.telemetry, app.tell)
 
 
