@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from loci.core.settings import PREFIX, Settings
+from loci.core.settings import PREFIX, Settings, settings_by_name
 from tests.infra.conftest import Synthesised, of_each_stage
 from tests.infra.synthesis import Stacks
 from tests.infra.template import Resource, Template
@@ -114,7 +114,7 @@ def test_every_function_has_the_size_of_its_stage(stacks: Stacks) -> None:
 
 @of_each_stage
 def test_every_variable_is_a_setting_of_loci(stacks: Stacks) -> None:
-    known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
+    known = {f"{PREFIX}{name.upper()}" for name in settings_by_name()}
     for _, function in functions(stacks).values():
         assert set(function.get("Environment", {}).get("Variables", {})) <= known
 
