@@ -63,10 +63,8 @@ QUESTIONS = {
             "order": {
                 "code": "2 + 2",
                 "context": {},
-                "servers": [],
-                "tools": [],
-                "timeout_ms": 60_000,
-                "memory_mb": 512,
+                "clients": [],
+                "limits": {"timeout_ms": 60_000, "memory_mb": 512},
             }
         },
         lambda answer: json.loads(unpacked_answer(answer).get("said", "{}")).get("value") == 4,
