@@ -1,5 +1,6 @@
 """Processes, looked up in /proc, where they and their threads may end at any moment."""
 
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,10 +30,17 @@ def threads(process: int) -> list[Path]:
 
 
 def command_line(process: int) -> bytes:
-    """What it was started with. Empty if it has ended, also if nobody has asked yet how."""
-    with suppress(OSError):
-        return Path(f"/proc/{process}/cmdline").read_bytes()
-    return b""
+    """Return what it was started with. Empty if it has ended, also if nobody has asked yet how.
+
+    For a moment, a process that starts has its program and not yet its arguments, and one that ends has none left.
+    """
+    while True:
+        with suppress(OSError):
+            if found := Path(f"/proc/{process}/cmdline").read_bytes():
+                return found
+        if not is_alive(process):
+            return b""
+        time.sleep(0.001)
 
 
 def is_alive(process: int) -> bool:
