@@ -85,7 +85,7 @@ class Runtime(Protocol):
         ...
 
     def check_database(self) -> str | None:
-        """Describe the database; None if there is none. An error says what is wrong with it."""
+        """Describe the database file, if this runtime has one. Raises an error that says what is wrong with it."""
         ...
 
 
@@ -244,7 +244,7 @@ class App:
             self.events.streams.end()
 
     def finish(self) -> None:
-        """Write what waits to be told or learned: on Lambda this process stands still after its answer."""
+        """Write the events that wait to be told: on Lambda this process stands still after its answer."""
         if self.made("events"):
             self.events.finish()
 

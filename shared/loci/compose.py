@@ -27,7 +27,7 @@ def build_app(settings: Settings | None = None, *, signs: bool = True) -> App:
         return App(settings, LocalRuntime(settings))
     from loci.runtimes.aws import AwsRuntime
 
-    for line in settings.warnings:  # into the log: on this machine `loci serve` says them
+    for line in settings.warnings if signs else ():  # into the server's log: on this machine `loci serve` says them
         print(line, file=sys.stderr)
     return App(settings, AwsRuntime(settings, signs=signs))
 
@@ -39,9 +39,9 @@ def build_index_rebuild(settings: Settings) -> "IndexRebuild":
     app = build_app(settings, signs=False)
     parts, owner_keys = app.documents.parts, app.blobs.owner_keys
     if settings.mode == "aws":
-        from loci.runtimes.aws import Clients, upload_ingest
+        from loci.runtimes.aws import upload_ingest
 
-        return IndexRebuild(parts.upkeep, parts.catalog, _named_owners(app), owner_keys, upload_ingest(app, Clients()))
+        return IndexRebuild(parts.upkeep, parts.catalog, _named_owners(app), owner_keys, upload_ingest(app))
     from loci.runtimes.local import end_mending, is_half_mended
 
     def end() -> int:
@@ -71,9 +71,9 @@ def mend_all(settings: Settings) -> "Finding | None":
 
 def count_signing_secrets(settings: Settings) -> int:
     """The number of signing secrets that a deployment on AWS accepts."""
-    from loci.runtimes.aws import Clients, signing_secrets
+    from loci.runtimes.aws import signing_secrets
 
-    return len(signing_secrets(settings, Clients()))
+    return len(signing_secrets(settings))
 
 
 def _named_owners(app: App) -> Callable[[], list[Owner]]:

@@ -129,7 +129,6 @@ def _executors() -> LambdaExecutors:
         S3Blobs(EXECUTORS, clients),
         Lender(RUN_TABLE, ROLE, clients),
         BOUNDS,
-        drawing=True,
     )
 
 

@@ -46,7 +46,6 @@ QUESTIONS = {
             "expected": None,
             "process": "1",
             "state": None,
-            "drawing": True,
             "save": {"puts": [], "files": "", "most": 1 << 20},
             "bounds": asdict(Bounds(seconds=60)),
             "code": "import pandas, sklearn.ensemble, xgboost\nprint(2 + 2)",

@@ -50,7 +50,7 @@ class Added:
 
     path: str
     failure: LociError | None = None
-    """The error because of which it is not stored."""
+    """The error that kept it from being stored."""
     row: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The answer of the tool ingestion_status about it, if it is stored."""
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])

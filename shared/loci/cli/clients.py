@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loci.cli.destination import StackOption
-from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, owner_name, printable
-from loci.core.errors import Refused
+from loci.cli.destination import StackOption, app_at
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, owner_name, printable
 from loci.core.json import iso
 
 if TYPE_CHECKING:
@@ -56,16 +55,9 @@ def revoke(
 
 
 def _open_grants(stack: str | None, data: Path | None, config: Path | None) -> "Grants":
-    if stack is None:
-        from loci.mcp.auth.grants import grants_of  # slow to load, and `--help` does not need it
+    from loci.mcp.auth.grants import grants_of  # slow to load, and `--help` does not need it
 
-        return grants_of(open_app(data, config))
-    if data or config:
-        raise Refused("The clients of a stack are not in a data folder", "Give --stack, or --data and --config")
-    from loci.mcp.auth.grants import grants_of
-    from loci.runtimes.aws import app_of_stack
-
-    return grants_of(app_of_stack(stack))
+    return grants_of(app_at(stack, data, config, "The clients"))
 
 
 def _view(grant: "Grant") -> dict[str, object]:

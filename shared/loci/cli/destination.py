@@ -11,11 +11,13 @@ from urllib.parse import SplitResult, urlsplit
 from loci.cli.terminal import ConfigOption, DataOption, here_only, named_owner, open_app, value
 from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
 from loci.core.identity import Owner
+from loci.core.settings import Settings
 
 if TYPE_CHECKING:
     from mcp import Client
     from mcp.server.mcpserver import MCPServer
 
+    from loci.app import App
     from loci.gateway.api import Tools
 
 SECONDS: Final = 120.0
@@ -83,14 +85,36 @@ def _open_tools(
     stack: str | None, tenant: str | None, subject: str | None, data: Path | None, config: Path | None
 ) -> OwnersTools:
     owner = named_owner(tenant, subject)
+    app = app_at(stack, data, config, "The tool servers", here_only("Name it with --stack"), whole=True)
+    return OwnersTools(owner, app.tools, (stack, data, config))
+
+
+def app_at(
+    stack: str | None,
+    data: Path | None,
+    config: Path | None,
+    things: str,
+    check: Callable[[Settings], object] = lambda settings: settings,
+    *,
+    whole: bool = False,
+) -> "App":
+    """Assemble Loci on the data folder, or on the deployment that the stack names.
+
+    `things`: what the command is about, such as "The keys". `check` may refuse the settings of the data folder.
+    `whole`: the command needs all settings of the deployment.
+    """
     if stack is None:
-        tools = open_app(data, config, here_only("Name it with --stack")).tools
-        return OwnersTools(owner, tools, (stack, data, config))
-    if data or config:
-        raise Refused("The tool servers of a stack are not in a data folder", "Give --stack, or --data and --config")
+        return open_app(data, config, check)
+    refuse_folder(data, config, things)
     from loci.runtimes.aws import app_of_stack  # slow to load, and `--help` does not need it
 
-    return OwnersTools(owner, app_of_stack(stack, whole=True).tools, (stack, data, config))
+    return app_of_stack(stack, whole=whole)
+
+
+def refuse_folder(data: Path | None, config: Path | None, things: str) -> None:
+    """Refuse a data folder beside a stack."""
+    if data or config:
+        raise Refused(f"{things} of a stack are not in a data folder", "Give --stack, or --data and --config, not both")
 
 
 def endpoint_url(url: str) -> str:

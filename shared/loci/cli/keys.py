@@ -2,16 +2,14 @@
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from loci.cli.destination import StackOption
+from loci.cli.destination import StackOption, app_at
 from loci.cli.pin import prove_person
-from loci.cli.terminal import ConfigOption, DataOption, JsonOption, named_owner, open_app, owner_name, value
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, named_owner, owner_name, value
 from loci.core.errors import Refused
-from loci.mcp.auth.api_keys import ApiKeys
 
 LONGEST_NAME = 100
 
@@ -47,7 +45,7 @@ def create(
         raise Refused(f"A key's name has 1 to {LONGEST_NAME} printable characters", "Choose another name")
     if person:
         prove_person(stack, data, config)
-    key, text = _open_keys(stack, data, config).create(owner, name, is_person=person)
+    key, text = app_at(stack, data, config, "The keys").api_keys.create(owner, name, is_person=person)
     if as_json:
         typer.echo(json.dumps({**asdict(key), "key": text}))
     elif person:
@@ -61,7 +59,7 @@ def list_open_keys(
     stack: StackOption = None, data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
     """List the keys. Loci does not store the keys themselves, only their hashes."""
-    keys = _open_keys(stack, data, config).list()
+    keys = app_at(stack, data, config, "The keys").api_keys.list()
     if as_json:
         typer.echo(json.dumps([asdict(key) for key in keys]))
         return
@@ -82,15 +80,5 @@ def revoke(
     as_json: JsonOption = False,
 ) -> None:
     """Revoke a key. Loci refuses it from the next request on."""
-    key = _open_keys(stack, data, config).revoke(id)
+    key = app_at(stack, data, config, "The keys").api_keys.revoke(id)
     typer.echo(json.dumps(asdict(key)) if as_json else f"Revoked {key.id} ({key.name}).")
-
-
-def _open_keys(stack: str | None, data: Path | None, config: Path | None) -> ApiKeys:
-    if stack is None:
-        return open_app(data, config).api_keys
-    if data or config:
-        raise Refused("The keys of a stack are not in a data folder", "Give --stack, or --data and --config, not both")
-    from loci.runtimes.aws import app_of_stack  # slow to load, and `--help` does not need it
-
-    return app_of_stack(stack).api_keys

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from loci.cli.destination import refuse_folder
 from loci.cli.terminal import (
     ConfigOption,
     DataOption,
@@ -89,10 +90,7 @@ def reindex(
 def _settings(stack: str | None, data: Path | None, config: Path | None) -> Settings:
     if stack is None:
         return load_settings({"data": data}, config)
-    if data or config:
-        raise Refused(
-            "The documents of a stack are not in a data folder", "Give --stack, or --data and --config, not both"
-        )
+    refuse_folder(data, config, "The documents")
     from loci.runtimes.aws import settings_of_stack  # slow to load, and `--help` does not need it
 
     return settings_of_stack(stack)

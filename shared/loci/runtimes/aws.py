@@ -161,7 +161,6 @@ class AwsRuntime(Providers):
             S3Blobs(on_aws.executor_bucket or "", self.clients),
             self._lender(),
             replace(executor_bounds(self.settings), output_bytes=MAX_OUTPUT_BYTES),
-            drawing=True,
             lake=self.blobs,
         )
 
@@ -235,7 +234,7 @@ class AwsRuntime(Providers):
         return WorkflowAdapters(lambda _, runs: WorkflowMachine(machine, runs, self.clients), lambda _: False)
 
 
-def signing_secrets(settings: Settings, clients: Clients) -> list[str]:
+def signing_secrets(settings: Settings, clients: Clients | None = None) -> list[str]:
     """The secrets of the settings, else those in Secrets Manager, newest first."""
     if given := given_secrets(settings):
         return given
@@ -243,7 +242,7 @@ def signing_secrets(settings: Settings, clients: Clients) -> list[str]:
 
     if not settings.aws.secrets_from:
         raise Misconfigured("In AWS mode a signing secret is needed", "Set LOCI_SECRETS_FROM or LOCI_SECRETS")
-    return read_secrets(settings.aws.secrets_from, clients)
+    return read_secrets(settings.aws.secrets_from, clients or Clients())
 
 
 def settings_of_stack(stack: str) -> Settings:
@@ -288,12 +287,12 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     )
 
 
-def upload_ingest(app: App, clients: Clients) -> "UploadIngest":
+def upload_ingest(app: App, clients: Clients | None = None) -> "UploadIngest":
     """What ingests documents that were uploaded into the bucket."""
     from loci.adapters.aws.uploads import S3Uploads
     from loci.documents.ingest.uploads import UploadIngest
 
-    uploads = S3Uploads(app.settings.aws.bucket or "", clients)
+    uploads = S3Uploads(app.settings.aws.bucket or "", clients or Clients())
     return UploadIngest(uploads, app.documents.parts.library, app.telemetry, app.tell)
 
 

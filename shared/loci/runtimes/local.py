@@ -178,7 +178,7 @@ def sweep_data(settings: Settings) -> None:
 
 
 def check_database(settings: Settings) -> str | None:
-    """Describe the database; None if there is none. An error says what is wrong with it."""
+    """Describe the database file, if there is one yet. Raises an error that says what is wrong with it."""
     from loci.adapters.local.sqlite import check_file
 
     return check_file(settings.data / DATABASE)

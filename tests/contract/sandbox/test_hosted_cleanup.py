@@ -52,7 +52,7 @@ def executors(clients: Clients) -> LambdaExecutors:
     blobs = S3Blobs(BUCKET, clients)
     held = ExecutorRecords(DynamoRecords(TABLE, blobs, CLOCK, clients), CLOCK, lambda _: None)
     lender = Lender(RUN_TABLE, ROLE, clients)
-    return LambdaExecutors(Machine(FUNCTION, "", KEY, clients), held, blobs, lender, Bounds(), drawing=True)
+    return LambdaExecutors(Machine(FUNCTION, "", KEY, clients), held, blobs, lender, Bounds())
 
 
 def test_a_run_answers_although_its_rows_cannot_be_removed(api: InvokeApi) -> None:

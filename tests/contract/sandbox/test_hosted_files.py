@@ -52,7 +52,6 @@ def executors(tmp_path: Path) -> Generator[LambdaExecutors]:
             S3Blobs(EXECUTORS, clients),
             Lender(RUN_TABLE, ROLE, clients),
             BOUNDS,
-            drawing=True,
             lake=lake,
         )
 

@@ -76,7 +76,7 @@ def _question(request: object, redaction: Redaction) -> str:
 
 
 def resting(server: ToolServer, failures: int, seconds: float, last: str) -> ToolServerError:
-    """It failed too often: it is left alone for a while."""
+    """The error of a server that failed too often, and so is left alone for a while."""
     return ToolServerError(
         f"{last}. It has failed {failures} times in a row, and nothing was asked this time",
         f"The next try is possible in {max(1, round(seconds))} s. Check the settings of {server.name} until then",

@@ -18,7 +18,7 @@ from loci.core.settings import INSIDE
 from loci.gateway.tool_server import Program
 
 END_SECONDS = 0.5
-"""The end of a program follows that of its output."""
+"""How long the end of a program is waited for after that of its output."""
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 """The variables of this process' environment that a server may need. None of Loci's or of AWS: they are secrets."""
 LAST_WORDS = 256 * 1024

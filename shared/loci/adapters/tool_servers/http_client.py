@@ -29,7 +29,7 @@ CHECK_ADDRESS = "Check its address, and that it runs"
 TRY_AGAIN = "Look first if the call has done something, then try again"
 CORRECT = "Correct the token or the headers of this server in its settings"
 PLAIN_SCOPE = re.compile(r"[\w:./*+-]{1,100}", re.ASCII)
-"""It can be shown in a command: servers choose these names."""
+"""A scope that may be shown in a command. Servers choose the names, and a hostile one could name anything."""
 MOST_SCOPES = 20
 
 
@@ -135,7 +135,7 @@ class Credentials:
         self._origin = _origin(httpx2.URL(endpoint.url)) if endpoint.bearer else None
 
     def add_to(self, request: httpx2.Request) -> str | None:
-        """The token that was added; None: there is none, or it is not for the address of this request."""
+        """Add the token, and return it; None if this server has none, or the request goes to another origin."""
         if self._bearer is None or _origin(request.url) != self._origin:
             return None
         token = self._bearer.token
@@ -143,7 +143,7 @@ class Credentials:
         return token
 
     async def renew(self, refused: str) -> None:
-        """Get another token than this. Raises `LociError` if there is none to be had."""
+        """Replace the token that was refused. Raises `LociError` if no other can be had."""
         if self._bearer is not None:
             await asyncio.to_thread(self._bearer.renew, refused)
 

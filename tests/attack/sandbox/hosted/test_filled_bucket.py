@@ -57,7 +57,7 @@ def executors(api: InvokeApi, blobs: S3Blobs) -> LambdaExecutors:
     clients = Clients()
     held = ExecutorRecords(DynamoRecords(TABLE, blobs, CLOCK, clients), CLOCK, lambda _: None)
     lender = Lender(RUN_TABLE, ROLE, clients)
-    return LambdaExecutors(Machine(FUNCTION, "", KEY, clients), held, blobs, lender, Bounds(), drawing=True)
+    return LambdaExecutors(Machine(FUNCTION, "", KEY, clients), held, blobs, lender, Bounds())
 
 
 def forms(event: dict[str, Any]) -> list[dict[str, Any]]:

@@ -43,7 +43,6 @@ def order(code: str, **more: object) -> dict[str, Any]:
         "expected": None,
         "process": "1",
         "state": None,
-        "drawing": False,
         "save": save,
     }
     return {**told, "code": code, "bounds": asdict(Bounds(seconds=10)), **more}

@@ -51,7 +51,6 @@ class LambdaExecutors:
         lender: Lender,
         bounds: Bounds,
         *,
-        drawing: bool,
         clock: Callable[[], float] = time.monotonic,
         lake: S3Blobs | None = None,
     ) -> None:
@@ -60,7 +59,6 @@ class LambdaExecutors:
         self._blobs = blobs
         self._lender = lender
         self._bounds = bounds
-        self._drawing = drawing
         self._clock = clock
         self._lake = lake
         """The blobs of stored files: S3 copies them to where the machine can read them."""
@@ -166,7 +164,6 @@ class LambdaExecutors:
         return {
             "executor": content_id(owner.key, id, length=32),
             "code": code,
-            "drawing": self._drawing,
             "expected": turn.known.process or None,
             "process": generation,
             "state": state,

@@ -123,7 +123,8 @@ class ConfinedExecutors:
 
         What fails is tried again later.
         """
-        here = sorted((one for one in self.sessions() if one.is_here), key=lambda one: one.used_at)
+        with self._turn:
+            here = [one for one in self._here() if one.is_here]
         too_many = len(here) - MOST_HERE
         for session in here:
             ago = self._clock() - session.used_at

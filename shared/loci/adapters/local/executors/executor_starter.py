@@ -82,7 +82,7 @@ class ExecutorStarter:
                 self._filling.start()
 
     def take(self) -> tuple[ExecutorFolder, ExecutorProcess] | None:
-        """The spare executor, which nobody has used, and its folder; None if there is none. The next is started."""
+        """Take the spare executor and its folder, if there is one, and start the next. Nobody has used it yet."""
         with self._turn:
             spare, self._spare = self._spare, None
         self.prepare()
