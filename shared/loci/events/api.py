@@ -30,6 +30,8 @@ MOST_SHOWN: Final = 1000
 """Of those that have happened before."""
 MOST_WAITING: Final = 2000
 """Events of an owner that are not written yet."""
+GATHERING: Final = 0.1
+"""Seconds in which events gather, to be written at once."""
 
 
 class Events:
@@ -45,7 +47,7 @@ class Events:
         self._waiting: dict[Owner, list[Event]] = {}
         self._left_out: dict[Owner, int] = {}
         """How many events could not be written. The next one that is written brings word of them."""
-        self._writing = Background()
+        self._writing = Background(GATHERING)
         # A command may end without a word to its parts.
         weakref.finalize(self, _finish, self._writing, notices, PATIENCE)
 
