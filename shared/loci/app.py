@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Protocol
 
+from loci.auth.api_keys import ApiKeys
 from loci.core.calls import Called, Calls
 from loci.core.deadline import within
 from loci.core.events import EventKind
@@ -18,10 +19,11 @@ from loci.core.settings import Settings
 from loci.core.signing import Keyring
 from loci.core.stores import BlobStore, LocalLinks, RecordStore
 from loci.core.telemetry import Telemetry
-from loci.mcp.auth.api_keys import ApiKeys
 from loci.scratchpad.api import Scratchpad
 
 if TYPE_CHECKING:
+    from loci.auth.gate import Gate
+    from loci.authoring.api import Authoring
     from loci.code.api import Code
     from loci.code.parts import CodeAdapters
     from loci.core.diagnosis import Finding
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from loci.gateway.api import Tools
     from loci.gateway.parts import ToolAdapters
     from loci.gateway.waiting_calls import ApprovalLinks
+    from loci.graph.api import DocumentGraph
     from loci.mcp.module import Module
     from loci.search.adapters import SearchAdapters
     from loci.search.inference import Embedder
@@ -110,6 +113,12 @@ class App:
         self.scratchpad = Scratchpad(self.records, self.blobs, time.time)
         self.api_keys = ApiKeys(self.records, time.time)
 
+    def gate(self, *, is_open: bool) -> "Gate":
+        """Return what recognises callers. If it is open, one without a credential is the person at this machine."""
+        from loci.auth.gate import Gate
+
+        return Gate(self, is_open=is_open)
+
     @part
     def documents(self) -> "Documents":
         """Documents: searched, linked, written."""
@@ -117,7 +126,27 @@ class App:
         from loci.documents.parts import document_parts
 
         stores = self.settings, self.records, self.blobs
-        return Documents(document_parts(*stores, self.search_adapters, self.language_model, self.tell))
+
+        def repair(owner: Owner) -> int:
+            return self.authoring.repair(owner)
+
+        adapters, model = self.search_adapters, self.language_model
+        return Documents(document_parts(*stores, adapters, model, repair, self.tell))
+
+    @part
+    def graph(self) -> "DocumentGraph":
+        """The graph of the documents."""
+        from loci.graph.api import DocumentGraph
+
+        return DocumentGraph(self.settings, self.documents, self.language_model)
+
+    @part
+    def authoring(self) -> "Authoring":
+        """Changes of documents, each of which can be taken back."""
+        from loci.authoring.api import Authoring
+
+        locks = self.search_adapters.locks
+        return Authoring(self.settings, self.blobs, locks, self.documents.parts, self.graph.graphs)
 
     @part
     def files(self) -> "Files":
@@ -214,7 +243,7 @@ class App:
         from loci.gateway.waiting_calls import PURPOSE, ApprovalLinks
 
         def lacks_pin() -> bool:
-            from loci.mcp.auth.pins import pins_of
+            from loci.auth.pins import pins_of
 
             return not pins_of(self.settings, self.records).is_set
 

@@ -78,6 +78,6 @@ def count_signing_secrets(settings: Settings) -> int:
 
 def _named_owners(app: App) -> Callable[[], list[Owner]]:
     """Return what lists the owners of whom records keep the names."""
-    from loci.mcp.auth.grants import granting_owners
+    from loci.auth.grants import granting_owners
 
     return lambda: [*app.api_keys.owners(), *granting_owners(app.records)]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.types import ASGIApp
 
 from loci.app import App
+from loci.auth.module import oauth_module
 from loci.core.lazy import Lazy
 from loci.core.scopes import Area
 from loci.documents.prompt_templates import PROMPTS
@@ -20,7 +21,6 @@ from loci.documents.resources import DOCUMENTS, TAGS
 from loci.documents.resources import TEMPLATES as DOCUMENT_TEMPLATES
 from loci.files.resources import FILES
 from loci.files.resources import TEMPLATES as FILE_TEMPLATES
-from loci.mcp.auth.module import oauth_module
 from loci.mcp.module import Module, ModuleRoute
 from loci.mcp.resources import ModuleResources
 from loci.mcp.tool import CALL_TOOL, Surface
@@ -100,13 +100,13 @@ def modules(app: App) -> Sequence[Module]:
             tools=[
                 tools("documents.tools.search_tools:search_tools", reading, "documents", "documents"),
                 tools(
-                    "documents.tools.link_tools:link_tools",
+                    "graph.link_tools:link_tools",
                     "explore_links graph_neighbors",
                     "documents",
                     "documents",
                 ),
-                tools("documents.tools.overview_tools:overview_tools", overview, "documents", "documents"),
-                tools("documents.tools.writing_tools:writing_tools", writing, "documents", "documents"),
+                tools("graph.overview_tools:overview_tools", overview, "documents", "documents"),
+                tools("authoring.tools:writing_tools", writing, "documents", "documents"),
             ],
             instructions=ABOUT_DOCUMENTS,
             prompts=PROMPTS,

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loci.app import App
+from loci.auth.issuer import AccessTokens
 from loci.compose import build_app
 from loci.core.identity import Caller
 from loci.core.settings import Settings, load_settings
-from loci.mcp.auth.issuer import AccessTokens
 from loci.mcp.http.application import asgi
 from tests.attack.doors import UvicornDoor, uvicorn_door
 from tests.attack.issuer import PUBLIC, SCOPES, Issuer

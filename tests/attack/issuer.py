@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-from loci.mcp.auth import issuer as issuer_module
+from loci.auth import issuer as issuer_module
 from tests.attack.doors import PATIENCE
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey

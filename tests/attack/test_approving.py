@@ -26,11 +26,11 @@ from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextCon
 
 import loci.gateway.waiting_calls
 from loci.app import App
+from loci.auth.pins import Pins, pin_hash
 from loci.compose import build_app
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL, SYSTEM
 from loci.core.settings import INSIDE, load_settings
-from loci.mcp.auth.pins import Pins, pin_hash
 from loci.mcp.http.application import asgi
 from loci.mcp.server import build_server
 from tests.attack.doors import UvicornDoor, uvicorn_door

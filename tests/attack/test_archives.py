@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from loci.app import App
+from loci.authoring.edit_draft import EditDraft
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
-from loci.documents.writing.authoring import EditDraft
 from loci.gateway.capabilities.capability import capability_id
 from loci.transfer import archive as archives
 from loci.transfer.items import DAMAGED
@@ -35,7 +35,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with closing(opened(folder / "data")) as app:
         for name in ("a", "b", "c"):
             draft = EditDraft("create", f"# {name}\n\n{name * 4000}\n")
-            app.documents.changes.write(LOCAL, f"notes/{name}.md", draft, expect=None)
+            app.authoring.write(LOCAL, f"notes/{name}.md", draft, expect=None)
         app.files.add(LOCAL, "birds.txt", b"The heron waits.\n")
         with (folder / "good.zip").open("wb") as file:
             app.transfer.export(app.transfer.items(LOCAL, [*app.transfer.kinds]), file, lambda _, __: None)

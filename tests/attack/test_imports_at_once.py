@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from loci.authoring.edit_draft import EditDraft
 from loci.core.identity import LOCAL
-from loci.documents.writing.authoring import EditDraft
 from loci.transfer.items import Loaded
 from loci.transfer.staging import LEAST, PIECE, Staging
 from loci.workflows.run import Run
@@ -44,7 +44,7 @@ def archive(folder: Path, results: Mapping[str, str], *, is_full: bool = False) 
         app.workflows.restore(LOCAL, "wf_abc", Run.model_validate(RUN["run"]), {"t1": text(7)})
         for at in range(20 if is_full else 0):
             draft = EditDraft("create", f"# {at}\n\n" + (LONG if at == 1 else "short"))
-            app.documents.changes.write(LOCAL, f"notes/{at}.md", draft, expect=None)
+            app.authoring.write(LOCAL, f"notes/{at}.md", draft, expect=None)
         for told in BIRDS if is_full else ():
             app.files.add(LOCAL, "birds.txt", told, wait=30)
         if is_full:

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 from mcp_types import INTERNAL_ERROR
 
+from loci.auth import gate, issuer
+from loci.auth.issuer import BadToken
 from loci.core.errors import Misconfigured, Unavailable
-from loci.mcp.auth import gate, issuer
-from loci.mcp.auth.issuer import BadToken
 from loci.mcp.http.application import asgi
 from tests.attack.conftest import ANN
 from tests.attack.doors import PATIENCE, lambda_doors

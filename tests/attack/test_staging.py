@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from typing import Any
 
-from loci.documents.writing.authoring import EditDraft
+from loci.authoring.edit_draft import EditDraft
 from loci.transfer.staging import FULL, LEAST, NOT_WHOLE, Staging
 from tests.attack.conftest import ANN, BOB
 from tests.attack.transfer_servers import LARGEST, Server, server, servers
@@ -66,7 +66,7 @@ def test_an_archive_that_two_servers_get_at_once_comes_once(servers: tuple[Serve
 
 def test_what_is_refused_for_good_leaves_no_pieces(server: Server) -> None:
     ann, content = server.key(ANN), archive_of(document("a-a", "a/a.md", b"# Theirs\n" + b"x" * 1000))
-    server.app.documents.changes.write(ANN, "a/a.md", EditDraft("create", "# Mine\n"), expect=None)
+    server.app.authoring.write(ANN, "a/a.md", EditDraft("create", "# Mine\n"), expect=None)
     whole = sha256(content).hexdigest()
     assert server.put(ann, whole, 0, content).status == 200
     [outcome] = json.loads(server.ask(ann, take={"sha256": whole, "size": len(content)}).body)["outcomes"]

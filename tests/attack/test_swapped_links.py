@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import pytest
 
+from loci.authoring.stored_text import FileText
 from loci.compose import build_app
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL
@@ -17,7 +18,6 @@ from loci.core.settings import load_settings
 from loci.documents.document import Root
 from loci.documents.ingest.folder_scan import PLAIN_SCAN
 from loci.documents.ingest.local_files import read_file
-from loci.documents.writing.stored_text import FileText
 from tests.support.each import each
 from tests.support.polling import until
 

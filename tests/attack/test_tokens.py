@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loci.app import App
+from loci.auth.issuer import AccessTokens, BadToken
 from loci.core.identity import Caller, Owner
 from loci.core.settings import load_settings
-from loci.mcp.auth.gate import METADATA
-from loci.mcp.auth.issuer import AccessTokens, BadToken
+from loci.mcp.http.address import METADATA
 from loci.mcp.http.application import asgi
 from tests.attack.bad_tokens import BAD
 from tests.attack.conftest import ANN

@@ -10,11 +10,11 @@ import pytest
 from loci.adapters.local.executors import confined_executors, executor_session
 from loci.adapters.local.write_locks import FolderWriteLocks
 from loci.app import App
+from loci.authoring import write_recovery
 from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.documents import library
 from loci.documents.document_ids import lock_name
-from loci.documents.writing import write_recovery
 from loci.mcp.http.application import asgi
 from tests.attack.conftest import ANN, BOB
 from tests.attack.doors import PATIENCE, UvicornDoor, uvicorn_door

@@ -35,6 +35,7 @@ from tests.bench.search_tools import search_tools
 from tests.bench.servers import Servers, servers
 from tests.bench.ten_tasks import ten_tasks
 from tests.bench.tool_use import tool_use
+from tests.bench.trips import trips
 from tests.bench.typescript import typescript
 from tests.bench.warm import warm
 from tests.bench.watch import watch
@@ -45,6 +46,7 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "cold": cold,
     "warm": warm,
     "imports": imports,
+    "trips": trips,
     "latency": latency,
     "memory": memory,
     "load": load,

@@ -10,8 +10,8 @@ from loci.app import App
 from loci.core.identity import LOCAL
 from loci.core.ids import content_id
 from loci.core.stores import ABSENT
-from loci.documents.document_links import Mention, WrittenLinks
 from loci.documents.ingest.index_writer import COLLECTION
+from loci.markdown.nouns import Mention, WrittenLinks
 from loci.search.inference import Embedding
 from loci.search.ranking import Chunk, TagsAndDate
 from tests.bench.calls import tool_call

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from loci.app import App
+from loci.auth.pins import Pins
 from loci.compose import build_app
 from loci.core.identity import LOCAL, LOCAL_CALLER
 from loci.core.settings import load_settings
-from loci.mcp.auth.pins import Pins
 from loci.mcp.http.application import asgi
 from tests.attack.doors import uvicorn_door
 from tests.support.answerers import PERSON

@@ -5,10 +5,10 @@ from collections.abc import Generator
 
 import pytest
 
+from loci.auth.pins import Pins
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
-from loci.mcp.auth.pins import Pins
 from loci.mcp.http.application import asgi
 from tests.attack.doors import uvicorn_door
 from tests.browser.flows import HOSTILE, PIN

@@ -6,9 +6,7 @@ from unicodedata import normalize
 
 import pytest
 
-from loci.core.errors import Refused, Unavailable
-from loci.core.stores import RecordStore
-from loci.mcp.auth.oauth_clients import (
+from loci.auth.oauth_clients import (
     DOCUMENT_SECONDS,
     FRESH_SECONDS,
     HOUR,
@@ -20,6 +18,8 @@ from loci.mcp.auth.oauth_clients import (
     check_id,
     client_in,
 )
+from loci.core.errors import Refused, Unavailable
+from loci.core.stores import RecordStore
 from tests.contract.stores import Clock, on_moto_too
 from tests.support.each import each
 

@@ -5,13 +5,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from loci.core.errors import NotFound, Refused
-from loci.core.identity import SYSTEM
-from loci.core.scopes import SCOPES
-from loci.core.signing import Keyring
-from loci.core.stores import RecordStore
-from loci.mcp.auth.api_keys import ApiKeys
-from loci.mcp.auth.grants import (
+from loci.auth.api_keys import ApiKeys
+from loci.auth.grants import (
     ACCESS_SECONDS,
     CODE_SECONDS,
     KIND,
@@ -22,8 +17,13 @@ from loci.mcp.auth.grants import (
     SignedInBy,
     Tokens,
 )
-from loci.mcp.auth.oauth_clients import HOUR, KEPT_SECONDS, MOST_IN_ALL, MOST_OF_ADDRESS, OAuthClients, TooManyPrograms
-from loci.mcp.auth.oauth_clients import UNUSED_SECONDS as CLIENT_SECONDS
+from loci.auth.oauth_clients import HOUR, KEPT_SECONDS, MOST_IN_ALL, MOST_OF_ADDRESS, OAuthClients, TooManyPrograms
+from loci.auth.oauth_clients import UNUSED_SECONDS as CLIENT_SECONDS
+from loci.core.errors import NotFound, Refused
+from loci.core.identity import SYSTEM
+from loci.core.scopes import SCOPES
+from loci.core.signing import Keyring
+from loci.core.stores import RecordStore
 from tests.contract.stores import ADAPTERS, ANN, BOB, Clock, Opener, at_once, on_moto_too
 from tests.support.each import each
 

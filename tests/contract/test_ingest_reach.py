@@ -18,11 +18,11 @@ from loci.core.errors import Refused
 from loci.core.settings import load_settings
 from loci.core.storage_keys import INGEST_BLOBS, INGEST_KINDS
 from loci.documents.catalog import Catalog
+from loci.documents.history import History, PastWrite, hash_of
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.ingest.local_files import blob_key
 from loci.documents.ingest.uploads import UploadIngest, upload_prefix
 from loci.documents.library import Library
-from loci.documents.writing.history import History, PastWrite, hash_of
 from tests.contract.stores import ANN
 from tests.support.moto_aws import BUCKET, TABLE, moto_aws
 

@@ -13,7 +13,7 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.documents.writing.write_recovery import WriteJournal
+from loci.documents.whole_texts import WriteJournal
 from tests.contract.test_writing_crash import OPENED
 
 Left = dict[str, list[tuple[Path, App]]]
@@ -36,7 +36,7 @@ def work(folder, is_undone):
         (folder / "notes" / path).write_text(text)
     app = opened(folder)
     app.documents.parts.ingest.run(LOCAL, [str(folder / "notes")])
-    edits = app.documents.parts.edits
+    edits = app.authoring
     if is_undone:
         edits.move(LOCAL, "notes/a.md", "notes/sub/b.md", expect=None)
     sys.setprofile(step)
@@ -114,7 +114,7 @@ def test_index_and_disk_agree_and_nothing_is_left_to_do(left: Left) -> None:
 
 def test_it_can_be_taken_back_or_done_again(left: Left) -> None:
     for notes, app in each_of(left):
-        edits = app.documents.parts.edits
+        edits = app.authoring
         if texts(notes) == AFTER:
             edits.undo(LOCAL, "notes/a.md", expect=None)
         assert texts(notes) == BEFORE

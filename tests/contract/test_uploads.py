@@ -110,9 +110,7 @@ def test_a_notice_that_comes_again_writes_nothing(bucket: Bucket) -> None:
 def test_a_notice_that_comes_again_leaves_what_a_tool_wrote_since(bucket: Bucket) -> None:
     bucket.put(KEY)
     bucket.intake.ingest_object(KEY)
-    bucket.app.documents.parts.edits.change(
-        ANN, "notes/a.md", lambda _, __: b"of a tool", expect=None, by="write_document"
-    )
+    bucket.app.authoring.change(ANN, "notes/a.md", lambda _, __: b"of a tool", expect=None, by="write_document")
     bucket.intake.ingest_object(KEY)
     assert bucket.texts() == {"notes/a.md": "of a tool"}
     assert bucket.clients.s3.get_object(Bucket=BUCKET, Key=KEY)["Body"].read() == b"text"
@@ -292,7 +290,7 @@ def test_an_upload_that_the_index_has_lost_is_taken_in_again(bucket: Bucket) -> 
 def test_an_upload_whose_document_a_tool_deleted_does_not_bring_it_back(bucket: Bucket) -> None:
     bucket.put(KEY, "# Hello\n")
     bucket.intake.ingest_object(KEY)
-    edits, text = bucket.app.documents.parts.edits, bucket.app.documents.read(ANN, "notes-a")
+    edits, text = bucket.app.authoring, bucket.app.documents.read(ANN, "notes-a")
     edits.delete(ANN, "notes-a", expect=text.sha256)
     for _ in range(2):  # notices repeat
         bucket.intake.ingest_object(KEY)

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from loci.app import App
+from loci.authoring.write_recovery import WriteRecovery
 from loci.cli.background import Background
 from loci.compose import build_app
 from loci.core.errors import NotFound
@@ -25,7 +26,7 @@ from loci.core.ids import content_id
 from loci.core.settings import load_settings
 from loci.documents.document import Document
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.documents.writing.write_recovery import WriteJournal, WriteRecovery
+from loci.documents.whole_texts import WriteJournal
 from tests.support.polling import until
 
 Left = dict[str, list[tuple[Path, App]]]
@@ -38,8 +39,8 @@ OPENED = """
 import json, os, signal, sys
 from pathlib import Path
 from loci.compose import build_app
-from loci.documents.writing.authoring import EditDraft
-from loci.documents.writing.tagging import tagged
+from loci.authoring.edit_draft import EditDraft
+from loci.authoring.tagging import tagged
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 
@@ -48,10 +49,10 @@ def opened(folder):
 
 def write(app, name, mode, text, expect=None):
     draft = EditDraft(mode, text, None)
-    return app.documents.parts.edits.change(LOCAL, name, draft.apply, expect=expect, by="write_document")
+    return app.authoring.change(LOCAL, name, draft.apply, expect=expect, by="write_document")
 
 def tag(app, name, *tags):
-    edits = app.documents.parts.edits
+    edits = app.authoring
     edits.change(LOCAL, name, lambda path, old: tagged(path, old, tags).content, expect=None, by="inject_tags")
 """
 KILLED = f"""{OPENED}
@@ -75,9 +76,9 @@ def work(folder):
     tag(app, "notes/a.md", "new")
     write(app, "notes/sub/b.md", "create", "# B")
     write(app, "notes/sub/b.md", "append", "More.")
-    app.documents.parts.edits.undo(LOCAL, "notes/sub/b.md", expect=None)
-    app.documents.parts.edits.undo(LOCAL, "notes/sub/b.md", expect=None)
-    edits, expect = app.documents.parts.edits, app.documents.parts.library.read(LOCAL, "notes-c").sha256
+    app.authoring.undo(LOCAL, "notes/sub/b.md", expect=None)
+    app.authoring.undo(LOCAL, "notes/sub/b.md", expect=None)
+    edits, expect = app.authoring, app.documents.parts.library.read(LOCAL, "notes-c").sha256
     edits.delete(LOCAL, "notes/c.md", expect=expect)
     sys.setprofile(None)
 
@@ -163,7 +164,7 @@ def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """The notes and the app after each kill, repaired: by the next start, and by an ingestion."""
 
     def start(_: Path, app: App) -> None:
-        app.documents.parts.edits.repair(LOCAL)
+        app.authoring.repair(LOCAL)
 
     def ingestion(notes: Path, app: App) -> None:
         app.documents.parts.ingest.run(LOCAL, [str(notes)])
@@ -226,9 +227,7 @@ def test_index_and_disk_agree(left: Left) -> None:
 def test_the_next_write_works_and_leaves_nothing_beside_the_files(left: Left) -> None:
     for notes, app in each_of(left):
         before = text_of(notes / "a.md")
-        app.documents.parts.edits.change(
-            LOCAL, "notes/a.md", lambda _, old: (old or b"") + b"Next.\n", expect=None, by="test"
-        )
+        app.authoring.change(LOCAL, "notes/a.md", lambda _, old: (old or b"") + b"Next.\n", expect=None, by="test")
         assert text_of(notes / "a.md") == f"{before}Next.\n"
         assert {one.name for one in notes.rglob("*")} <= {"a.md", "sub", "b.md", "c.md"}
 
@@ -236,15 +235,15 @@ def test_the_next_write_works_and_leaves_nothing_beside_the_files(left: Left) ->
 def test_what_was_written_can_be_undone_and_what_was_not_cannot(left: Left) -> None:
     for notes, app in each_of(left):
         while text_of(notes / "a.md") != OLD:
-            app.documents.parts.edits.undo(LOCAL, "notes/a.md", expect=None)
+            app.authoring.undo(LOCAL, "notes/a.md", expect=None)
         with pytest.raises(NotFound):
-            app.documents.parts.edits.undo(LOCAL, "notes/a.md", expect=None)
+            app.authoring.undo(LOCAL, "notes/a.md", expect=None)
 
 
 def test_a_deleted_document_can_be_brought_back(left: Left) -> None:
     for notes, app in each_of(left):
         if text_of(notes / "c.md") is None:
-            app.documents.parts.edits.undo(LOCAL, "notes/c.md", expect=None)
+            app.authoring.undo(LOCAL, "notes/c.md", expect=None)
         assert text_of(notes / "c.md") == "# C\n"
         assert app.documents.parts.catalog.find(LOCAL, "notes/c.md").document
 
@@ -320,10 +319,10 @@ def test_a_write_whose_records_are_as_they_were_from_the_beginning_is_repaired(t
     app.records.put(LOCAL, "unfinished", key, {"path": "notes/a.md", "root": root})
     about = {"is_new": False, "after": sha256(b"# B\n").hexdigest(), "at": "2026-01-17T00:00:00Z", "by": "inject_tags"}
     app.blobs.write(LOCAL, f"history/{key}/00000000", json.dumps(about).encode() + b"\n# A\n")
-    assert app.documents.parts.edits.repair(LOCAL) == 1
+    assert app.authoring.repair(LOCAL) == 1
     assert app.documents.parts.library.get(LOCAL, "notes-a").title == "B"
     assert [one.name for one in (tmp_path / "notes").iterdir()] == ["a.md"]
-    assert app.documents.parts.edits.undo(LOCAL, "notes-a", expect=None).write.by == "inject_tags"
+    assert app.authoring.undo(LOCAL, "notes-a", expect=None).write.by == "inject_tags"
     assert (tmp_path / "notes" / "a.md").read_text() == "# A\n"
 
 
@@ -332,11 +331,11 @@ def test_a_write_that_goes_on_is_not_repaired(tmp_path: Path, monkeypatch: pytes
 
     def index(recovery: WriteRecovery, *given: Any, **more: Any) -> Document | None:
         monkeypatch.undo()
-        repaired.append(app.documents.parts.edits.repair(LOCAL))  # as by a process that starts just now
+        repaired.append(app.authoring.repair(LOCAL))  # as by a process that starts just now
         return recovery.index(*given, **more)
 
     monkeypatch.setattr(WriteRecovery, "index", index)
-    app.documents.parts.edits.change(LOCAL, "kept/a.md", lambda _path, _old: b"# A\n", expect=None, by="test")
+    app.authoring.change(LOCAL, "kept/a.md", lambda _path, _old: b"# A\n", expect=None, by="test")
     assert (repaired, WriteJournal(app.records).unfinished(LOCAL)) == ([0], [])
 
 

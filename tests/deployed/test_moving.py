@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from loci.adapters.aws.blobs import S3Blobs
+from loci.authoring.edit_draft import EditDraft
 from loci.core.identity import LOCAL
-from loci.documents.writing.authoring import EditDraft
 from tests.deployed.deployment import Deployment, Door
 from tests.deployed.users import NewUser, User
 from tests.e2e.test_moving import facts, opened
@@ -101,7 +101,7 @@ def laptop(tmp_path: Path) -> Path:
         (tmp_path / "notes" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "notes" / path).write_text(text)
     app = opened(tmp_path / "data")
-    changes = app.documents.changes
+    changes = app.authoring
     changes.write(LOCAL, "kept/ferries.md", EditDraft("create", FERRIES), expect=None)
     changes.write(LOCAL, "kept/ferries.md", EditDraft("append", "They sail in June."), expect=None)
     gone = changes.write(LOCAL, "kept/gone.md", EditDraft("create", "# Gone\n"), expect=None)

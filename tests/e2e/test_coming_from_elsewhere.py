@@ -17,7 +17,7 @@ def texts(data: Path) -> dict[str, str]:
 
 def linked(data: Path, id: str) -> set[str]:
     """The documents to which a document links."""
-    links = opened(data).documents.links(LOCAL, id, direction="outgoing")
+    links = opened(data).graph.links(LOCAL, id, direction="outgoing")
     return {one.other.id for one in links if one.other and one.similarity is None}
 
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from loci.app import App
+from loci.authoring.edit_draft import EditDraft
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.core.stores import every
-from loci.documents.writing.authoring import EditDraft
-from loci.documents.writing.history import History
+from loci.documents.history import History
 from loci.files.file import FileVersion, file_id
 from loci.transfer.kinds import STAYS, TRAVELS
 from loci.workflows.run import Run
@@ -49,7 +49,7 @@ def there(tmp_path: Path) -> Path:
 def full(data: Path, notes: Path) -> Path:
     """A data folder with a bit of everything."""
     app = opened(data)
-    changes = app.documents.changes
+    changes = app.authoring
     changes.write(LOCAL, "kept/ferries.md", EditDraft("create", WRITTEN), expect=None)
     changes.write(LOCAL, "kept/ferries.md", EditDraft("append", "They sail in June."), expect=None)
     gone = changes.write(LOCAL, "kept/gone.md", EditDraft("create", "# Gone\n"), expect=None)
@@ -147,7 +147,7 @@ def test_what_is_there_already_is_not_called_moved(data: Path, there: Path, arch
 def test_a_write_and_a_deletion_can_be_undone_after_the_move(full: Path, there: Path, archive: Path) -> None:
     moved(full, "export", archive)
     moved(there, "import", archive)
-    changes = opened(there).documents.changes
+    changes = opened(there).authoring
     changes.undo(LOCAL, "kept/ferries.md", expect=None)
     changes.undo(LOCAL, "kept/gone.md", expect=None)
     documents = facts(there)["documents"]
@@ -186,7 +186,7 @@ def test_an_archive_of_the_first_format_is_taken_whole(there: Path) -> None:
     found = facts(there)
     assert [len(one) for one in found["files"].values()] == [2, 1]
     assert found["documents"]["kept-ferries"][1].endswith(b"And in July.\n")
-    changes = opened(there).documents.changes
+    changes = opened(there).authoring
     changes.undo(LOCAL, "kept/ferries.md", expect=None)
     changes.undo(LOCAL, "kept/gone.md", expect=None)
     found = facts(there)
@@ -314,7 +314,7 @@ def test_a_server_comes_along_and_says_which_secret_it_needs(with_servers: Path,
 def conflicting(full: Path, there: Path, archive: Path) -> None:
     moved(full, "export", archive)
     app = opened(there)
-    app.documents.changes.write(LOCAL, "kept/ferries.md", EditDraft("create", "# Mine\n"), expect=None)
+    app.authoring.write(LOCAL, "kept/ferries.md", EditDraft("create", "# Mine\n"), expect=None)
     app.files.add(LOCAL, "birds.txt", b"Mine.\n")
     app.close()
 

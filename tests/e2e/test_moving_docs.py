@@ -4,8 +4,8 @@ import re
 import shlex
 from pathlib import Path
 
+from loci.authoring.edit_draft import EditDraft
 from loci.core.identity import LOCAL
-from loci.documents.writing.authoring import EditDraft
 from tests.e2e.in_process import loci
 from tests.e2e.test_moving import opened
 from tests.support.docs import DOCS
@@ -31,10 +31,10 @@ def test_each_example_prints_what_the_page_says(tmp_path: Path, data: Path) -> N
     here = opened(data)
     for name in ("plan", "ferries"):
         draft = EditDraft("create", f"# {name}\n")
-        here.documents.changes.write(LOCAL, f"notes/{name}.md", draft, expect=None)
+        here.authoring.write(LOCAL, f"notes/{name}.md", draft, expect=None)
     here.files.add(LOCAL, "birds.txt", b"The heron waits.\n")
     draft = EditDraft("create", "# Mine\n")
-    opened(tmp_path / "changed").documents.changes.write(LOCAL, "notes/plan.md", draft, expect=None)
+    opened(tmp_path / "changed").authoring.write(LOCAL, "notes/plan.md", draft, expect=None)
     (tmp_path / "memory.jsonl").write_text(GRAPH)
     ran = examples()
     assert len(ran) == 6

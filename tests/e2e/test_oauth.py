@@ -241,7 +241,7 @@ ask = legacy(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}', os.environ["KEY"]
 answer = lambda_handler(event(Request("POST", "/mcp", ask.headers, ask.body, "192.0.2.1", 443), "v1"), None)
 assert answer["statusCode"] == 200, answer
 own = ("grants", "oauth_clients", "oauth_routes", "authorization_server", "consents", "issuer")
-print([name for name in own if f"loci.mcp.auth.{name}" in sys.modules])
+print([name for name in own if f"loci.auth.{name}" in sys.modules])
 """
 
 

@@ -27,9 +27,9 @@ from mcp_types import (
     UrlElicitationCapability,
 )
 
+from loci.auth.pins import Pins
 from loci.compose import build_app
 from loci.core.settings import load_settings
-from loci.mcp.auth.pins import Pins
 from tests.servers.upstream.real import node_server
 from tests.support.deno import needs_deno
 from tests.support.each import each

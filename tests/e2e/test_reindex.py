@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from loci.app import App
+from loci.authoring.edit_draft import EditDraft
 from loci.compose import build_app
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
 from loci.core.stores import every
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.documents.writing.authoring import EditDraft
 from tests.e2e.in_process import loci
 from tests.e2e.standing_still import standing_still
 from tests.servers.java.nodes import opensearch_node
@@ -235,9 +235,9 @@ def app_of(environment: dict[str, str]) -> App:
 def test_a_fresh_index_is_filled_from_the_stored_texts(deployed: dict[str, str], tmp_path: Path) -> None:
     fresh = deployed | {"LOCI_SEARCH_INDEX": deployed["LOCI_SEARCH_INDEX"].replace("first", "second")}
     ann = Owner("acme", secrets.token_hex(8))
-    first = app_of(deployed).documents
-    first.parts.library.add(ann, "kept.md", b"# Kept\n\nstrawberry")
-    first.changes.write(ann, "written.md", EditDraft("create", "# Written\n\nstrawberry\n"), expect=None)
+    first = app_of(deployed)
+    first.documents.parts.library.add(ann, "kept.md", b"# Kept\n\nstrawberry")
+    first.authoring.write(ann, "written.md", EditDraft("create", "# Written\n\nstrawberry\n"), expect=None)
     named = ("--tenant", ann.tenant, "--subject", ann.subject)
     ended = loci(tmp_path / "data", "reindex", *named, **fresh)
     assert (ended.returncode, ended.stdout) == (0, "2 rebuilt, 0 were up to date.\n"), ended.stderr

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
 
+from loci.auth.pins import Pins
 from loci.compose import build_app
 from loci.core.settings import load_settings
-from loci.mcp.auth.pins import Pins
 from tests.e2e.in_process import loci
 from tests.servers.upstream.real import node_server
 from tests.support.at_terminal import at_terminal

@@ -3,9 +3,9 @@
 import json
 
 from loci.adapters.aws.sandbox.lambda_executors import RENEWED_AFTER
+from loci.auth.grants import UNUSED_SECONDS
 from loci.code.python import KEPT_SECONDS
 from loci.core.storage_keys import ARRIVING, LEFT_DAYS, TABLE_EXPIRY, TABLE_KEYS
-from loci.mcp.auth.grants import UNUSED_SECONDS
 from tests.infra.conftest import FolderOf, Synthesised, of_each_stage
 from tests.infra.synthesis import Stacks, assembly
 from tests.infra.template import listed, plain

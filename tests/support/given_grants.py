@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from loci.app import App
+from loci.auth.grants import AskedGrant, SignedInBy, Tokens, grants_of
 from loci.core.identity import Owner
 from loci.core.scopes import SCOPES
-from loci.mcp.auth.grants import AskedGrant, SignedInBy, Tokens, grants_of
 
 CLIENT = f"client-{'0' * 24}"
 

@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from loci.app import App
+from loci.auth.grants import grants_of
 from loci.cli.main import cli
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
-from loci.mcp.auth.grants import grants_of
 from tests.support.given_grants import granted
 from tests.support.moto_aws import BUCKET, TABLE
 from tests.surface.conftest import on_both

@@ -11,8 +11,8 @@ from mcp_types import CallToolResult
 
 from loci.app import App
 from loci.core.identity import LOCAL
+from loci.documents.history import FOLDER
 from loci.documents.ingest.local_files import blob_key
-from loci.documents.writing.history import FOLDER
 from loci.files.lake import content_key
 from loci.mcp.server import build_server
 from tests.surface.results import error_of, structured, texts, written

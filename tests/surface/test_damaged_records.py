@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from loci.app import App
+from loci.auth.grants import SignedInBy, grants_of
+from loci.auth.oauth_clients import clients_of
 from loci.compose import build_app
 from loci.core.diagnosis import Finding
 from loci.core.errors import Refused
@@ -17,9 +19,7 @@ from loci.core.settings import load_settings
 from loci.doctor.record_checks import check_records
 from loci.documents.checks import check_owners
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.documents.writing.write_recovery import WriteJournal
-from loci.mcp.auth.grants import SignedInBy, grants_of
-from loci.mcp.auth.oauth_clients import clients_of
+from loci.documents.whole_texts import WriteJournal
 from loci.scratchpad.api import Scratchpad
 from tests.support.damage import GARBAGE, damage
 from tests.support.each import each

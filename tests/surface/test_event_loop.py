@@ -12,12 +12,12 @@ import pytest
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
 from loci.app import App
+from loci.auth.api_keys import ApiKeys
 from loci.compose import build_app
 from loci.core.background import cores
 from loci.core.identity import LOCAL_CALLER, SYSTEM, Owner
 from loci.core.settings import load_settings
 from loci.documents.api import Documents
-from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.http.application import asgi
 from loci.mcp.http.gatekeeper import ENDED_SESSION, SESSION_SECONDS, Sessions
 from loci.mcp.http.refusal import Refusal

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from loci.app import App
+from loci.authoring.stored_text import BlobText, FileText
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.documents.ingest.uploads import Applied
-from loci.documents.writing.stored_text import BlobText, FileText
 from tests.support.vault.write import BOM, vault_notes
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed
@@ -300,7 +300,7 @@ async def test_if_one_text_cannot_be_written_nothing_is_moved(
         said = await failed(connect, "move_document", path="vault/a.md", to="vault/b.md")
         assert said.startswith("FILE_UNWRITABLE")
         assert {path: text.decode() for path, text in vault.all().items()} == notes
-    assert app.documents.parts.edits.repair(LOCAL) == 0
+    assert app.authoring.repair(LOCAL) == 0
     assert "NO_HISTORY" in await failed(connect, "undo_write", path="vault/a.md")
     await move(connect, "a.md", "b.md")
     assert vault.content("links-1.md") == b"See [[b]].\n"
@@ -352,7 +352,7 @@ async def test_the_same_upload_does_not_bring_back_what_was_moved(app: App, conn
 async def test_a_note_that_too_many_link_to_is_not_moved(
     connect: Connect, vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loci.documents.writing.moving.MOST_LINKING", 2)
+    monkeypatch.setattr("loci.authoring.moving.MOST_LINKING", 2)
     notes = {"a.md": "A\n", **{f"links-{number}.md": "See [[a]].\n" for number in range(3)}}
     vault.fill(notes)
     said = await failed(connect, "move_document", path="vault/a.md", to="vault/b.md")

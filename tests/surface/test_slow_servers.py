@@ -141,7 +141,7 @@ def searching(inference: InvokeApi, tmp_path: Path) -> App:
     function = LambdaInference(FUNCTION, Clients())
     locks = parts.library._locks  # pyright: ignore[reportPrivateUsage]
     adapters = SearchAdapters(parts.index, LambdaEmbedder(function), LambdaReranker(function), locks)
-    made = Documents(document_parts(app.settings, app.records, app.blobs, adapters, None))
+    made = Documents(document_parts(app.settings, app.records, app.blobs, adapters, None, app.authoring.repair))
     for name in ("north", "south"):
         made.parts.library.add(LOCAL, f"{name}.md", f"# {name}\n\nThe ferry to the {name} island.\n".encode())
     function._known = None  # pyright: ignore[reportPrivateUsage] (as in a new environment)

@@ -122,7 +122,7 @@ async def test_a_tool_that_writes_while_an_upload_is_read_loses_nothing(app: App
 
     def late(writer: IndexWriter, owner: Owner, drafts: Sequence[DocumentDraft]) -> EmbeddedDrafts:
         patch.undo()
-        app.documents.parts.edits.change(LOCAL, PATH, lambda _, __: TOOLS, expect=None, by="write_document")
+        app.authoring.change(LOCAL, PATH, lambda _, __: TOOLS, expect=None, by="write_document")
         return embed(writer, owner, drafts)
 
     with pytest.MonkeyPatch.context() as patch:

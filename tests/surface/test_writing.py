@@ -309,9 +309,9 @@ async def test_an_editor_that_is_faster_is_not_overwritten(app: App, notes: Note
         seen.append(before)
         return (before or b"") + b"\nMore.\n"
 
-    app.documents.parts.edits.change(LOCAL, PLAN, change, expect=None, by="test")
+    app.authoring.change(LOCAL, PLAN, change, expect=None, by="test")
     assert notes.read("plan.md") == b"# Plan\n\nEdited.\n\nMore.\n"
-    assert app.documents.parts.edits.undo(LOCAL, PLAN, expect=None).older == 0
+    assert app.authoring.undo(LOCAL, PLAN, expect=None).older == 0
     assert notes.read("plan.md") == b"# Plan\n\nEdited.\n"
 
 
@@ -323,8 +323,8 @@ async def test_what_another_owner_has_is_out_of_reach(app: App, notes: Notes) ->
         return b"Mine.\n"
 
     with pytest.raises(Refused, match="is not in a folder"):
-        app.documents.parts.edits.change(ann, str(notes.folder / "plan.md"), change, expect=None, by="test")
-    mine = app.documents.parts.edits.change(ann, "notes/plan.md", change, expect=None, by="test")
+        app.authoring.change(ann, str(notes.folder / "plan.md"), change, expect=None, by="test")
+    mine = app.authoring.change(ann, "notes/plan.md", change, expect=None, by="test")
     assert mine.document is not None
     assert mine.document.root is None
     assert notes.read("plan.md") == NOTES["plan.md"].encode()
@@ -356,7 +356,7 @@ async def test_folders_of_a_setting_may_be_written_to(app: App, tmp_path: Path) 
 async def test_folders_of_a_setting_are_out_of_reach_of_other_owners(app: App, tmp_path: Path) -> None:
     folder = written(tmp_path / "journal", {"a.md": "mine\n"})
     app = build_app(load_settings({"data": tmp_path, "models": tmp_path / "models", "write_roots": [str(folder)]}))
-    edits, ann = app.documents.parts.edits, Owner("acme", "ann")
+    edits, ann = app.authoring, Owner("acme", "ann")
     with pytest.raises(Refused, match="is not in a folder"):
         edits.change(ann, str(folder / "a.md"), lambda _path, _old: b"Hers.\n", expect=None, by="test")
     kept = edits.change(ann, "journal/a.md", lambda _path, _old: b"Hers.\n", expect=None, by="test")

@@ -11,8 +11,8 @@ from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL
 from loci.core.stores import RecordStore
 from loci.documents.catalog import Catalog
-from loci.documents.graph.graph import build_graph
 from loci.documents.ingest.local_files import blob_key
+from loci.graph.graph import build_graph
 from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed
@@ -83,7 +83,7 @@ async def test_a_write_is_reported_although_its_note_in_the_journal_stays(connec
         patch.setattr(type(notes.records), "remove", fails)
         said = await call(connect, "write_document", path=PATH, content="More.", mode="append")
         assert (said["changed"], said["unfinished"], said["title"]) == (True, None, "Plan")
-    assert notes.documents.parts.edits.repair(LOCAL) == 1
+    assert notes.authoring.repair(LOCAL) == 1
     assert text(notes, PATH) == "# Plan\n\nMore.\n"
 
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from loci.auth.pins import no_pin, pins_of
 from loci.cli.pin import asked_pin, check_person
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, here_only, open_app, printable, value
 from loci.core.errors import NotFound
 from loci.core.identity import LOCAL
 from loci.core.json import Json, JsonObject
 from loci.core.seen import seen
-from loci.mcp.auth.pins import no_pin, pins_of
 from loci.workflows.run import WITH_PIN, Answerer, status_said
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from loci.cli.terminal import ConfigOption, DataOption, JsonOption, owner_name, 
 from loci.core.json import iso
 
 if TYPE_CHECKING:
-    from loci.mcp.auth.grants import Grant, Grants
+    from loci.auth.grants import Grant, Grants
 
 cli = typer.Typer(
     help="List and end the connections of clients that a person has allowed on Loci's own page, without a key.",
@@ -55,7 +55,7 @@ def revoke(
 
 
 def _open_grants(stack: str | None, data: Path | None, config: Path | None) -> "Grants":
-    from loci.mcp.auth.grants import grants_of  # slow to load, and `--help` does not need it
+    from loci.auth.grants import grants_of  # slow to load, and `--help` does not need it
 
     return grants_of(app_at(stack, data, config, "The clients"))
 

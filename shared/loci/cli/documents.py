@@ -18,10 +18,10 @@ from loci.documents.document import Document
 from loci.search.ranking import Ranking
 
 if TYPE_CHECKING:
-    from loci.documents.api import Documents
-    from loci.documents.graph.gaps import Gap
-    from loci.documents.graph.picture import Picture
+    from loci.app import App
     from loci.documents.tools.result_views import SearchResult
+    from loci.graph.gaps import Gap
+    from loci.graph.picture import Picture
 
 NAMED = 10
 """Documents that `loci forget` names in its question."""
@@ -74,15 +74,15 @@ def graph(
         raise Refused("No output was asked for", "Add --html FILE, --json, or both", code="NOTHING_TO_MAKE")
     from loci.web.graph_routes import facts, page_of  # slow to load, and `--help` does not need them
 
-    documents = open_app(data, config).documents
-    shown = documents.picture(LOCAL, with_gaps=gaps).picture()
+    app = open_app(data, config)
+    shown = app.graph.picture(LOCAL, with_gaps=gaps).picture()
     if html is not None:
-        written = _write(html, page_of(documents, LOCAL, shown, title).html)
+        written = _write(html, page_of(app, LOCAL, shown, title).html)
         counts = f"{len(shown.documents):,} documents, {len(shown.links):,} links, {len(shown.open):,} open links"
         found = f", {len(shown.gaps):,} gaps" if gaps else ""
         typer.echo(f"{printable(str(html))}: {counts}{found} ({size_shown(written)})", err=as_json)
     if as_json:
-        typer.echo(json.dumps(facts(shown, _explained(documents, shown))))
+        typer.echo(json.dumps(facts(shown, _explained(app, shown))))
 
 
 def forget(
@@ -111,13 +111,13 @@ def forget(
         typer.echo(f"Forgot {counted(len(documents), 'document')}.")
 
 
-def _explained(documents: "Documents", shown: "Picture") -> "list[Gap]":
+def _explained(app: "App", shown: "Picture") -> "list[Gap]":
     """The gaps of the picture, with the reasons for them."""
-    from loci.documents.graph.picture import MAX_GAPS, gap_threshold  # slow to load, and `--help` does not need it
+    from loci.graph.picture import MAX_GAPS, gap_threshold  # slow to load, and `--help` does not need it
 
     if shown.compared_by is None:
         return []
-    found = documents.gaps(LOCAL, limit=MAX_GAPS, threshold=gap_threshold(shown.compared_by))
+    found = app.graph.gaps(LOCAL, limit=MAX_GAPS, threshold=gap_threshold(shown.compared_by))
     pairs = {(one.source.id, one.target.id) for one in shown.gaps}
     return [one for one in found if (one.source.id, one.target.id) in pairs]
 

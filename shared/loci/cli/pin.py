@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from loci.auth.pins import Pins, check_new, no_pin, pin_hash, pins_of
 from loci.cli.terminal import ConfigOption, DataOption, open_app
 from loci.core.errors import Refused
 from loci.core.settings import INSIDE
-from loci.mcp.auth.pins import Pins, check_new, no_pin, pin_hash, pins_of
 
 
 def pin(

@@ -6,22 +6,21 @@ from dataclasses import dataclass
 from functools import partial
 
 from loci.app import App
+from loci.auth import api_keys, grants, oauth_clients
 from loci.code import detached_runs, python
 from loci.core.diagnosis import Finding, counted
 from loci.core.errors import LociError, Refused
 from loci.core.identity import LOCAL, SYSTEM, Owner, UnnamedOwner
 from loci.core.ids import content_id
 from loci.core.stores import CONTENT_DAMAGED, Record, every, read_or_none
-from loci.documents import catalog, recently_read, vacant_paths
+from loci.documents import catalog, history, recently_read, vacant_paths, whole_texts
 from loci.documents.document import Document
 from loci.documents.ingest import folder_ingest
 from loci.documents.ingest.index_writer import COLLECTION, Progress
 from loci.documents.ingest.local_files import blob_key
-from loci.documents.writing import history, write_recovery
 from loci.files import lake
 from loci.files.file import stored_file
 from loci.files.ingest import COLLECTION as FILES
-from loci.mcp.auth import api_keys, grants, oauth_clients
 from loci.scratchpad import api as scratchpad
 
 MOST_NAMED = 50
@@ -38,7 +37,7 @@ OF_OWNERS: dict[str, Callable[[Record], object]] = {
     catalog.DOCUMENT: catalog.document_of,
     catalog.MENTIONS: catalog.links_of,
     recently_read.READ: recently_read.hash_of_reading,
-    write_recovery.UNFINISHED: write_recovery.unfinished_write,
+    whole_texts.UNFINISHED: whole_texts.unfinished_write,
     vacant_paths.DELETED: vacant_paths.deleted_document,
     vacant_paths.REFUSED: vacant_paths.refusal_of,
     scratchpad.KIND: scratchpad.kept_entry,
@@ -94,7 +93,7 @@ def check_records(app: App, *, fix: bool) -> Finding:
 def _may_lack(app: App, mended: list[DamagedRecord]) -> bool:
     """True if a document or its folder is no longer known, or a write may not be indexed."""
     return any(
-        one.kind in (catalog.ROOT, write_recovery.UNFINISHED)
+        one.kind in (catalog.ROOT, whole_texts.UNFINISHED)
         or (one.kind == catalog.DOCUMENT and not app.documents.parts.catalog.document(one.owner, one.key))
         for one in mended
     )
@@ -125,7 +124,7 @@ def _mend(app: App, one: DamagedRecord) -> None:
                 app.documents.parts.library.reindex(one.owner, one.key)
             else:
                 app.records.remove(one.owner, one.kind, one.key)
-        case write_recovery.UNFINISHED:
+        case whole_texts.UNFINISHED:
             for document in app.documents.parts.catalog.each(one.owner):
                 if content_id(document.path, length=32) == one.key:
                     app.documents.parts.library.reindex(one.owner, document.id)

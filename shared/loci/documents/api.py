@@ -4,40 +4,25 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
 
 from loci.core.errors import Damaged
 from loci.core.full_disk import freeing
 from loci.core.identity import Owner
 from loci.documents.archive import DocumentArchive
-from loci.documents.content.excerpt import Excerpt, ExcerptRequest, read_excerpt
 from loci.documents.directory import directory
 from loci.documents.document import Document, DocumentText
-from loci.documents.document_links import Relation
 from loci.documents.filtering import EVERY_PART, Part
 from loci.documents.finding import FoundDocuments, find_documents
-from loci.documents.graph.clusters import Method as TopicMethod
-from loci.documents.graph.clusters import Topics, topics
-from loci.documents.graph.gaps import Gap, explained_gaps
-from loci.documents.graph.neighbourhood import Direction, DocumentLink, Surroundings, links_of, surroundings
-from loci.documents.graph.picture import PictureSource, picture_source
-from loci.documents.graph.reading_list import SuggestedReading, suggest_reading
 from loci.documents.ingest.index_writer import COLLECTION, Progress, no_progress
 from loci.documents.ingest.local_files import LocalPath, is_below
 from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.ingest.watched_folder import WatchedFolder
 from loci.documents.parts import DocumentParts
-from loci.documents.reader import ReadableDocument, readable_document
 from loci.documents.recency import recency_of
 from loci.documents.upkeep import Upkeep
-from loci.documents.writing.edits import Edits
+from loci.markdown.excerpt import Excerpt, ExcerptRequest, read_excerpt
 from loci.search.ranking import EVERYTHING, Chunk, Where
-
-READING_SEEDS = 10
-"""Search results from which a reading list begins."""
-REASON_CHARACTERS = 160
-"""Of the text that a reason for reading quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +48,6 @@ class Documents:
     def archive(self) -> DocumentArchive:
         """Documents with all that is known of them, to be moved elsewhere and back."""
         return self.parts.archive
-
-    @property
-    def changes(self) -> Edits:
-        """Changes of documents by tools: written, tagged, deleted, and taken back."""
-        return self.parts.edits
 
     @property
     def upkeep(self) -> Upkeep:
@@ -102,7 +82,7 @@ class Documents:
 
     def newest(self, owner: Owner) -> list[Document]:
         """All documents, the newest first: by their dates, then by when they were ingested."""
-        documents = self.parts.graphs.of(owner).documents.values()
+        documents = self.parts.library.cached(owner)
         recency = recency_of(documents)
         return sorted(documents, key=lambda one: (recency.day(one), one.ingested_at, one.id), reverse=True)
 
@@ -132,50 +112,9 @@ class Documents:
             self.parts.recently_read.note(owner, text.document.id, text.sha256)
         return text
 
-    def readable(self, owner: Owner, name: str, first: int = 0) -> ReadableDocument:
-        """A document for a person, from this character on: as elements, with links that work, and the links to it."""
-        return readable_document(self.parts, owner, name, first)
-
     def excerpt(self, text: DocumentText, request: ExcerptRequest) -> Excerpt:
         """The part of a document's text that is asked for."""
         return read_excerpt(text.text, request, self.parts.embedder.count, text.document.title)
-
-    def links(
-        self,
-        owner: Owner,
-        name: str,
-        *,
-        direction: Direction | Literal["both"],
-        relation: Relation | None = None,
-        with_open: bool = False,
-    ) -> list[DocumentLink]:
-        """The links of a document, with those to similar documents; `with_open` adds links that lead nowhere yet."""
-        id = self.parts.library.get(owner, name).id
-        return links_of(self.parts.graphs, owner, id, direction=direction, relation=relation, with_open=with_open)
-
-    def surroundings(self, owner: Owner, name: str, *, depth: int, limit: int, over_similar: bool) -> Surroundings:
-        """The documents within some links of one, nearest first, each with the shortest way to it."""
-        id, graphs = self.parts.library.get(owner, name).id, self.parts.graphs
-        return surroundings(graphs.with_similar(owner) if over_similar else graphs.of(owner), id, depth, limit)
-
-    def gaps(self, owner: Owner, *, limit: int, threshold: float) -> list[Gap]:
-        """Pairs of similar documents that no link joins, the most similar first."""
-        return explained_gaps(self.parts.graphs, self.parts.remarks, owner, limit=limit, threshold=threshold)
-
-    def topics(self, owner: Owner, method: TopicMethod, *, limit: int, min_size: int) -> Topics:
-        """The documents in groups that belong together, the largest first."""
-        found = self.parts.graphs.clusters(owner, method)
-        return topics(self.parts.index, owner, found, limit=limit, min_size=min_size)
-
-    def suggest_reading(self, owner: Owner, context: str, *, limit: int, max_tokens: int) -> SuggestedReading:
-        """Documents to read before a task, in an order, each with the reason for it."""
-        ranking = self.search(owner, context, limit=READING_SEEDS, room=REASON_CHARACTERS).ranking
-        graphs, embedder, read = self.parts.graphs, self.parts.embedder, self.parts.recently_read
-        return suggest_reading(graphs, embedder, read, owner, ranking, limit=limit, max_tokens=max_tokens)
-
-    def picture(self, owner: Owner, *, with_gaps: bool = True) -> PictureSource:
-        """The graph of the documents, to be drawn with any number of them."""
-        return picture_source(self.parts.graphs, owner, with_gaps=with_gaps)
 
     def ingest(self, owner: Owner, paths: Sequence[str], progress: Progress = no_progress) -> IngestSummary:
         """Ingest files and folders of this machine: what is new, changed or gone since the last time."""

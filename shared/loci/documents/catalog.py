@@ -14,8 +14,8 @@ from loci.core.json import JsonObject, string
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
 from loci.documents.document import Document, Root
 from loci.documents.document_ids import DOCUMENT_ID, ids_for, normal_id
-from loci.documents.document_links import NO_LINKS, Form, Mention, Relation, WrittenLinks
 from loci.documents.vacant_paths import RefusedUploads
+from loci.markdown.nouns import NO_LINKS, Form, Mention, Relation, WrittenLinks
 
 DOCUMENT = "document"
 ROOT = "root"

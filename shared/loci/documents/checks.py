@@ -139,7 +139,7 @@ def _whole(
 
 def check_links(app: "App", owner: Owner) -> Finding | None:
     """Count the links, and report those that lead nowhere yet."""
-    graph = app.documents.parts.graphs.of(owner)
+    graph = app.graph.graphs.of(owner)
     links = sum(map(len, graph.outgoing.values()))
     broken = [one for of_one in graph.open.values() for one in of_one]
     if not links and not broken:

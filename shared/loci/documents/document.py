@@ -1,44 +1,11 @@
-"""The nouns: documents, and what is in them."""
+"""The nouns: documents, and the folders of this machine that they come from."""
 
 from dataclasses import dataclass
-from typing import Final, Literal
 
-BOM: Final = "\ufeff"
+from loci.markdown.nouns import DateSource, DocumentDate, Problem
+
 LOCK_WAIT_SECONDS = 10.0
 """A writer waits this long for the write lock of a document."""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A fault in a document that was ingested all the same."""
-
-    what: str
-    line: int | None = None
-
-    def __str__(self) -> str:
-        return self.what if self.line is None else f"line {self.line}: {self.what}"
-
-
-DateSource = Literal["front matter", "name", "heading", "file"]
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentDate:
-    """The date of a document."""
-
-    day: str
-    """YYYY-MM-DD."""
-    source: DateSource
-    """The place that says it. `file`: nothing in the document does, so it is the day of its last change."""
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A heading of a document. Lines count from 1."""
-
-    level: int
-    title: str
-    line: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
+from loci.auth.gate import Gate
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.core.scopes import check_scopes, scope_of
 from loci.documents.ingest.uploads import Applied, upload_prefix
-from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import LARGEST, parsed_body, read_body
 from loci.mcp.http.refusal import Refusal, answer_json, check_single, error_body

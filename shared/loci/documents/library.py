@@ -12,11 +12,9 @@ from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore, WriteLocks, lost_race
 from loci.documents.catalog import Catalog
-from loci.documents.content.encodings import require_text, shown_text
-from loci.documents.content.tags_and_dates import with_ancestors
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, DocumentText
 from loci.documents.document_ids import lock_name
-from loci.documents.graph.owner_cache import OwnerCache
+from loci.documents.history import History, PastWrite, hash_of
 from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter, former_paths
 from loci.documents.ingest.local_files import (
     MAX_DOCUMENT_BYTES,
@@ -32,11 +30,13 @@ from loci.documents.ingest.local_files import (
     plain_path,
     read_file,
 )
+from loci.documents.owner_cache import OwnerCache
 from loci.documents.recency import recency_of
 from loci.documents.unknown_names import UnknownNames
 from loci.documents.vacant_paths import DeletedDocument, Deletions, StaysDeletedError
-from loci.documents.writing.history import History, PastWrite, hash_of
-from loci.documents.writing.write_recovery import WholeTexts
+from loci.documents.whole_texts import WholeTexts
+from loci.markdown.encodings import require_text, shown_text
+from loci.markdown.tags_and_dates import with_ancestors
 
 MAX_OWNERS = 50
 MAX_SECONDS = 60.0

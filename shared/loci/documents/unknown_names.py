@@ -8,7 +8,6 @@ from loci.core.errors import LociError, NotFound
 from loci.core.identity import Owner
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
-from loci.documents.content.encodings import require_text
 from loci.documents.document import Document
 from loci.documents.document_ids import DOCUMENT_ID, ids_for
 from loci.documents.ingest.folder_scan import PLAIN_SCAN
@@ -22,6 +21,7 @@ from loci.documents.ingest.local_files import (
     plain_path,
     read_file,
 )
+from loci.markdown.encodings import require_text
 
 SUGGESTED_IDS = 3
 EMPTY_LIBRARY = (

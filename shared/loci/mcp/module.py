@@ -7,9 +7,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from starlette.types import ASGIApp
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Scope
 
 from loci.core.calls import Calls
+from loci.core.identity import Caller
 from loci.core.json import JsonObject
 from loci.core.lazy import Lazy
 from loci.core.settings import Settings
@@ -17,7 +19,6 @@ from loci.core.signing import Keyring
 from loci.core.stores import LocalLinks, RecordStore
 from loci.core.telemetry import Telemetry
 from loci.mcp.answer_budget import ResultStore
-from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.resources import ModuleResources, PromptTemplate
 from loci.mcp.tasks import LongWork
 from loci.mcp.tool import Surface
@@ -56,6 +57,14 @@ class Module:
         return surface == "all" or surface in self.surfaces
 
 
+class Gate(Protocol):
+    """Lets callers in."""
+
+    async def recognise(self, scope: Scope, headers: Headers) -> Caller:
+        """Return the caller. Refuse a credential that is missing, wrong or not enough."""
+        ...
+
+
 class Host(Protocol):
     """The product, as the protocol sees it."""
 
@@ -73,8 +82,7 @@ class Host(Protocol):
     def local_links(self) -> LocalLinks | None: ...
     @property
     def read_public(self) -> Callable[[str], bytes]: ...
-    @property
-    def api_keys(self) -> ApiKeys: ...
+    def gate(self, *, is_open: bool) -> Gate: ...
     @property
     def scratchpad(self) -> ResultStore: ...
     @property

@@ -13,9 +13,9 @@ from loci.core.stores import BlobStore, Record, RecordStore, read_or_none
 from loci.documents.archive import ArchivedDocument
 from loci.documents.catalog import DOCUMENT, document_of
 from loci.documents.document import Document
+from loci.documents.history import FOLDER, PastWrite, read_write
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, TEXTS, blob_key, checked_path
 from loci.documents.vacant_paths import DELETED, deleted_document
-from loci.documents.writing.history import FOLDER, PastWrite, read_write
 from loci.transfer.items import (
     SAME,
     TAKEN,

@@ -15,11 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
+from loci.auth.gate import Gate
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.scopes import READS, SCOPES, check_scopes
-from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import parsed_body, read_body
 from loci.mcp.http.refusal import Refusal, answer_json, check_single

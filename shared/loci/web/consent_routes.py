@@ -11,10 +11,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from loci.app import App
+from loci.auth.grants import SignedInBy, Wish, consents_of
 from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.core.scopes import SCOPES
-from loci.mcp.auth.grants import SignedInBy, Wish, consents_of
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import on_thread
 from loci.web import answers

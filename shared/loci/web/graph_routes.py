@@ -11,11 +11,10 @@ from loci.app import App
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
-from loci.documents.api import Documents
 from loci.documents.document import Document
-from loci.documents.graph.gaps import Gap
-from loci.documents.graph.link_resolution import normal_name
-from loci.documents.graph.picture import MAX_DOCUMENTS, Picture
+from loci.graph.gaps import Gap
+from loci.graph.link_resolution import normal_name
+from loci.graph.picture import MAX_DOCUMENTS, Picture
 from loci.mcp.threads import SEARCHES
 from loci.web.page import HtmlPage, PageKind, embedded, shell_page
 from loci.web.visit import Visit
@@ -153,24 +152,24 @@ class GraphRoutes:
         ]
 
     def _page(self, visit: Visit) -> HtmlPage:
-        return served_page(self._app.documents, visit.caller.owner, visit)
+        return served_page(self._app, visit.caller.owner, visit)
 
     def _picture(self, owner: Owner, _: Request) -> JsonObject:
-        return served_picture(self._app.documents, owner)
+        return served_picture(self._app, owner)
 
 
-def served_page(documents: Documents, owner: Owner, visit: Visit | None) -> HtmlPage:
+def served_page(app: App, owner: Owner, visit: Visit | None) -> HtmlPage:
     """Return the page that a server sends: without texts. If the library is not small, the page asks for it."""
-    if not documents.is_more_than(owner, MOST_IN_PAGE):
-        page = shell_page(PAGE, visit, drawn(documents.picture(owner).picture(), None))
+    if not app.documents.is_more_than(owner, MOST_IN_PAGE):
+        page = shell_page(PAGE, visit, drawn(app.graph.picture(owner).picture(), None))
         if len(page.html.encode()) <= SMALL_PAGE:
             return page
     return shell_page(PAGE, visit, {"served": True, "isLater": True})
 
 
-def served_picture(documents: Documents, owner: Owner) -> JsonObject:
+def served_picture(app: App, owner: Owner) -> JsonObject:
     """Return what such a page asks for, with as many documents as an answer can hold."""
-    source = documents.picture(owner)
+    source = app.graph.picture(owner)
     limit = MAX_DOCUMENTS
     while True:
         shown = drawn(source.picture(limit), None)
@@ -179,10 +178,10 @@ def served_picture(documents: Documents, owner: Owner) -> JsonObject:
         limit //= 2
 
 
-def page_of(documents: Documents, owner: Owner, shown: Picture, title: str) -> HtmlPage:
+def page_of(app: App, owner: Owner, shown: Picture, title: str) -> HtmlPage:
     """Return the page as a file: it holds the beginning of each text, as elements."""
     room = min(LONGEST_EXCERPT, LONGEST_EXCERPTS // max(len(shown.documents), 1))
-    texts = {one.id: _beginning(documents, owner, one, room) for one in shown.documents}
+    texts = {one.id: _beginning(app, owner, one, room) for one in shown.documents}
     return graph_file(drawn(shown, texts), title)
 
 
@@ -191,10 +190,10 @@ def graph_file(shown: JsonObject, title: str) -> HtmlPage:
     return shell_page(PAGE, None, shown, title=title, connects=[])
 
 
-def _beginning(documents: Documents, owner: Owner, document: Document, room: int) -> list[Json]:
+def _beginning(app: App, owner: Owner, document: Document, room: int) -> list[Json]:
     """Return the first elements of a document; the first one is there even if it is too long."""
     try:
-        elements = documents.readable(owner, document.id).elements
+        elements = app.graph.readable(owner, document.id).elements
     except LociError as error:  # if one file is gone, the others are still shown
         return [str(error)]
     shown: list[Json] = []

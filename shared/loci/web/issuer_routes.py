@@ -10,11 +10,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from loci.app import App
+from loci.auth.grants import SignedInBy
+from loci.auth.issuer import REDIRECT, SIGN_IN_SECONDS, IssuerSignIn
 from loci.core.errors import LociError, Refused
 from loci.core.json import JsonObject
 from loci.core.lazy import Lazy
-from loci.mcp.auth.grants import SignedInBy
-from loci.mcp.auth.issuer import REDIRECT, SIGN_IN_SECONDS, IssuerSignIn
 from loci.web import answers
 from loci.web.page import ISSUER, onward_page
 from loci.web.visitors import PAGES, Visitors, set_cookie, wanted_page

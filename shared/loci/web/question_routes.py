@@ -12,13 +12,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from loci.app import App
+from loci.auth.pins import no_pin, pins_of
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Caller, Owner, asked_by
 from loci.core.json import Json, JsonObject, encodable, iso
 from loci.core.seen import seen
 from loci.gateway.waiting_calls import LARGEST, MARK
 from loci.mcp.approval import APPROVAL_NEEDED
-from loci.mcp.auth.pins import no_pin, pins_of
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
 from loci.web import answers

@@ -10,9 +10,9 @@ from loci.app import App
 from loci.core.errors import Refused
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.documents.graph.neighbourhood import DocumentLink
-from loci.documents.reader import ReadableDocument
 from loci.documents.tools.search_results import PASSAGE, shown_results
+from loci.graph.neighbourhood import DocumentLink
+from loci.graph.readable_document import ReadableDocument
 from loci.mcp.threads import SEARCHES
 from loci.web.page import HtmlPage, PageKind, shell_page
 from loci.web.visit import Visit
@@ -54,7 +54,7 @@ class SearchRoutes:
 
     def _document(self, owner: Owner, request: Request) -> JsonObject:
         first = number_in(request, "from") or 0
-        return _readable(self._app.documents.readable(owner, request.path_params["id"], first))
+        return _readable(self._app.graph.readable(owner, request.path_params["id"], first))
 
 
 def _readable(read: ReadableDocument) -> JsonObject:

@@ -11,14 +11,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from loci.app import App
+from loci.auth.grants import Grant, grants_of
+from loci.auth.oauth_clients import home_of
 from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import Json, JsonObject, iso
 from loci.core.scopes import SCOPES
 from loci.core.seen import seen
 from loci.core.settings import Settings
-from loci.mcp.auth.grants import Grant, grants_of
-from loci.mcp.auth.oauth_clients import home_of
 from loci.mcp.threads import SEARCHES, WRITES
 from loci.web.page import HtmlPage, PageKind, shell_page
 from loci.web.visit import Nothing, Visit

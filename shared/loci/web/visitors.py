@@ -14,11 +14,11 @@ from starlette.routing import Route
 from starlette.types import Scope
 
 from loci.app import App
+from loci.auth.gate import Gate, KeyNeeded
+from loci.auth.grants import SignedInBy
 from loci.core.identity import SYSTEM, Caller, Owner
 from loci.core.ids import content_id, random_id
 from loci.core.json import Json, JsonObject
-from loci.mcp.auth.gate import Gate, KeyNeeded
-from loci.mcp.auth.grants import SignedInBy
 from loci.mcp.http.address import Addresses, comes_from_elsewhere, public_base
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import THREADS, WRITES, on_thread, on_thread_of

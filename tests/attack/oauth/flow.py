@@ -12,9 +12,9 @@ from functools import partial
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from loci.app import App
+from loci.auth.oauth_clients import COUNTS, OAuthClients
 from loci.core.identity import SYSTEM
 from loci.core.stores import every
-from loci.mcp.auth.oauth_clients import COUNTS, OAuthClients
 from tests.attack.doors import Door
 from tests.attack.wire import Answer, Ask, legacy, rpc
 

@@ -5,10 +5,10 @@ import re
 from functools import partial
 from urllib.parse import urlencode
 
+from loci.auth.grants import Consents, consents_of, grants_of
+from loci.auth.oauth_clients import KIND, clients_of
 from loci.core.identity import SYSTEM
 from loci.core.scopes import SCOPES
-from loci.mcp.auth.grants import Consents, consents_of, grants_of
-from loci.mcp.auth.oauth_clients import KIND, clients_of
 from tests.attack.oauth.flow import (
     FORM_TYPE,
     HERE,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from loci.mcp.auth.oauth_clients import MOST_OF_ADDRESS
+from loci.auth.oauth_clients import MOST_OF_ADDRESS
 from loci.mcp.http.application import asgi
 from tests.attack.doors import lambda_doors
 from tests.attack.oauth.flow import (

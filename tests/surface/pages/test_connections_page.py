@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from loci.app import App
+from loci.auth.grants import AskedGrant, SignedInBy, grants_of
 from loci.compose import build_app
 from loci.core.identity import Owner
 from loci.core.scopes import SCOPES
 from loci.core.settings import load_settings
-from loci.mcp.auth.grants import AskedGrant, SignedInBy, grants_of
 from loci.mcp.http.application import asgi
 from tests.attack.doors import lambda_doors, uvicorn_door
 from tests.attack.oauth.flow import HERE, HOST, ISSUER, REDIRECT, Flow, error

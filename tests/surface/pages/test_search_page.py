@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from loci.app import App
-from loci.documents import reader
+from loci.graph import readable_document
 from tests.attack.doors import Door
 from tests.attack.wire import Ask
 from tests.support.each import each
@@ -70,7 +70,7 @@ def test_a_document_is_read_with_its_links_in_both_directions(app: App, ann: Vis
 def test_a_long_document_comes_in_parts_that_make_up_the_whole(
     app: App, ann: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader, "LONGEST", 400)
+    monkeypatch.setattr(readable_document, "LONGEST", 400)
     sentences = [f"Sentence {number} is here." for number in range(60)]
     id = add(app, "notes/long.md", "\n\n".join(sentences))
     seen: list[str] = []

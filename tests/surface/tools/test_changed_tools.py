@@ -16,13 +16,13 @@ from mcp_types import CallToolResult
 from typer.testing import CliRunner
 
 from loci.app import App
+from loci.auth.pins import Pins
 from loci.cli.main import tools as commands
 from loci.compose import build_app
 from loci.core.errors import LociError, Refused
 from loci.core.identity import LOCAL, LOCAL_CALLER
 from loci.core.settings import load_settings
 from loci.gateway.checks import check_owner
-from loci.mcp.auth.pins import Pins
 from loci.mcp.server import build_server
 from tests.support.at_terminal import at_terminal
 from tests.support.each import each

@@ -2,8 +2,8 @@
 
 import pytest
 
+from loci.authoring.edit_draft import append, create, replace_all, replace_section
 from loci.core.errors import NotFound, Refused
-from loci.documents.writing.authoring import append, create, replace_all, replace_section
 from tests.support.each import each
 
 NOTE = """\

@@ -8,10 +8,10 @@ import sys
 import numpy as np
 
 from loci.documents.document import Document
-from loci.documents.document_links import Mention, WrittenLinks
-from loci.documents.graph.clusters import Clustering, Method, communities, find_clusters
-from loci.documents.graph.graph import build_graph
-from loci.documents.graph.similarity import Similarity
+from loci.graph.clusters import Clustering, Method, communities, find_clusters
+from loci.graph.graph import build_graph
+from loci.graph.similarity import Similarity
+from loci.markdown.nouns import Mention, WrittenLinks
 from tests.support.each import each
 
 METHODS: tuple[Method, ...] = ("louvain", "tags")

@@ -11,10 +11,10 @@ import pytest
 from loci.core import worker_process
 from loci.core.identity import LOCAL
 from loci.documents.document import Document
-from loci.documents.document_links import WrittenLinks
 from loci.documents.ingest import cutting
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.ingest.outcome import IngestSummary
+from loci.markdown.nouns import WrittenLinks
 from loci.search.ranking import Chunk
 from tests.unit.documents.conftest import Desk, open_desk
 

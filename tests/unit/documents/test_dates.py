@@ -5,8 +5,8 @@ from datetime import date
 import pytest
 
 from loci.core.errors import Refused
-from loci.documents.content.date_ranges import asked_for_newest, parse_date_range
-from loci.documents.content.tags_and_dates import first_day
+from loci.markdown.date_ranges import asked_for_newest, parse_date_range
+from loci.markdown.tags_and_dates import first_day
 from tests.support.each import each
 
 SATURDAY = date(2026, 1, 17)

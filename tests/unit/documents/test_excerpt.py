@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from loci.core.errors import Refused
-from loci.documents.content.excerpt import Excerpt, ExcerptRequest, read_excerpt
+from loci.markdown.excerpt import Excerpt, ExcerptRequest, read_excerpt
 from tests.support.each import each
 
 PIECES = ["a", "word ", "\n", "\r\n", "\r", "\n\n", '"', "\t", "é", "日本", "🦊", "\0", "\ufeff", "x" * 30]

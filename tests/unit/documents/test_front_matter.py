@@ -1,6 +1,6 @@
 """The YAML block at the top of a document."""
 
-from loci.documents.content.front_matter import FrontMatter, read_front_matter
+from loci.markdown.front_matter import FrontMatter, read_front_matter
 from tests.support.each import each
 
 LAUGHS = [

@@ -7,10 +7,10 @@ from itertools import combinations
 import numpy as np
 
 from loci.documents.document import Document
-from loci.documents.document_links import Mention, WrittenLinks
-from loci.documents.graph.gaps import find_gaps
-from loci.documents.graph.graph import build_graph
-from loci.documents.graph.similarity import BLOCK, Similarity
+from loci.graph.gaps import find_gaps
+from loci.graph.graph import build_graph
+from loci.graph.similarity import BLOCK, Similarity
+from loci.markdown.nouns import Mention, WrittenLinks
 from tests.support.each import each
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from loci.core.identity import LOCAL
 from loci.documents.document import Document
-from loci.documents.document_links import Form, Mention, Relation, WrittenLinks
-from loci.documents.graph.graph import Graph, build_graph
-from loci.documents.graph.graphs import MAX_AGE_SECONDS, Graphs
+from loci.graph.graph import Graph, build_graph
+from loci.graph.graphs import MAX_AGE_SECONDS, Graphs
+from loci.markdown.nouns import Form, Mention, Relation, WrittenLinks
 from tests.support.each import each
 
 from .conftest import Desk, open_desk

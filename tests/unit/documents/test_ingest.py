@@ -9,10 +9,10 @@ import pytest
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import LOCAL
 from loci.core.stores import ABSENT
-from loci.documents.document_links import WrittenLinks
 from loci.documents.ingest.folder_ingest import IngestedFolders
 from loci.documents.ingest.index_writer import COLLECTION, DocumentDraft, EmbeddedDrafts, IndexWriter
 from loci.documents.ingest.local_files import local_path
+from loci.markdown.nouns import WrittenLinks
 
 from .conftest import Desk, open_desk
 

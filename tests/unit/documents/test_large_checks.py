@@ -14,7 +14,8 @@ from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
 from loci.core.stores import ABSENT, RecordPage, RecordStore
 from loci.documents.checks import check_documents, check_files, check_index, check_texts
-from loci.documents.document import Document, Problem
+from loci.documents.document import Document
+from loci.markdown.nouns import Problem
 from tests.support.each import each
 
 MANY, PAGE = 3_000, 500

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from loci.core.identity import LOCAL
-from loci.documents.content.markdown import parse
 from loci.documents.document import Document
 from loci.documents.document_ids import ids_for
-from loci.documents.document_links import WrittenLinks
-from loci.documents.graph.graph import Graph, build_graph
-from loci.documents.graph.link_resolution import DocumentNames, is_other_file
+from loci.graph.graph import Graph, build_graph
+from loci.graph.link_resolution import DocumentNames, is_other_file
+from loci.markdown.markdown import parse
+from loci.markdown.nouns import WrittenLinks
 from tests.support.each import each
 from tests.support.link_corpus import Answer, Note, lay_out, link_corpus
 from tests.unit.documents.conftest import Desk, open_desk

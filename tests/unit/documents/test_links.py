@@ -1,9 +1,9 @@
 """The links of a document: which forms count, their lines, and their relations."""
 
-from loci.documents.content.front_matter import read_front_matter
-from loci.documents.content.links import mentions_in
-from loci.documents.content.outline import outline_of_markdown
-from loci.documents.document_links import Mention
+from loci.markdown.front_matter import read_front_matter
+from loci.markdown.links import mentions_in
+from loci.markdown.nouns import Mention
+from loci.markdown.outline import outline_of_markdown
 from tests.support.each import each
 
 

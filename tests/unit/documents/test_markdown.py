@@ -1,6 +1,6 @@
 """Parsing a document: its title, headings, tags, date and blocks, and the problems in it."""
 
-from loci.documents.content.markdown import ParsedDocument, parse
+from loci.markdown.markdown import ParsedDocument, parse
 from tests.support.each import each
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from loci.documents.graph.similarity import (
+from loci.graph.similarity import (
     AT_ONCE,
     BY_WORDS,
     MINIMUM_BY_MODEL,

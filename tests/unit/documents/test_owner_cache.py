@@ -8,7 +8,7 @@ from threading import Event
 import pytest
 
 from loci.core.identity import Owner
-from loci.documents.graph.owner_cache import OwnerCache
+from loci.documents.owner_cache import OwnerCache
 
 ANN, BOB, EVE = Owner("acme", "ann"), Owner("acme", "bob"), Owner("acme", "eve")
 SOON = 60.0

@@ -7,9 +7,9 @@ from typing import Any, cast
 import pytest
 
 from loci.core.json import Json
-from loci.documents.content import readable as module
-from loci.documents.content.readable import readable
-from loci.documents.document_links import Mention
+from loci.markdown import readable as module
+from loci.markdown.nouns import Mention
+from loci.markdown.readable import readable
 from tests.support.each import each
 
 KNOWN = {"Other": "notes-other", "other.md": "notes-other", "Grüße.md": "notes-gruesse"}

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from loci.documents.document import Document
-from loci.documents.document_links import Link, Mention, Relation, WrittenLinks
-from loci.documents.graph.graph import Graph, build_graph
-from loci.documents.graph.reading_list import ReadingCandidate, pagerank, reading_candidates, reading_list
+from loci.graph.graph import Graph, Link, build_graph
+from loci.graph.reading_list import ReadingCandidate, pagerank, reading_candidates, reading_list
+from loci.markdown.nouns import Mention, Relation, WrittenLinks
 from loci.search.ranking import Chunk, Explanation, Hit
 from tests.support.each import each
 

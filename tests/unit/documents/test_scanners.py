@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from loci.documents.content.inline_links import inline_links
-from loci.documents.content.outline import EMPHASIS, TABLE_RULE
-from loci.documents.content.scanners import (
+from loci.markdown.inline_links import inline_links
+from loci.markdown.outline import EMPHASIS, TABLE_RULE
+from loci.markdown.scanners import (
     comments,
     without_brackets,
     without_code_spans,

@@ -5,10 +5,10 @@ from collections import Counter
 import pytest
 
 from loci.core.identity import LOCAL
-from loci.documents.graph import similarity as module
-from loci.documents.graph.graphs import Graphs
-from loci.documents.graph.similarity import BY_WORDS, TfIdf
 from loci.documents.ingest.index_writer import COLLECTION
+from loci.graph import similarity as module
+from loci.graph.graphs import Graphs
+from loci.graph.similarity import BY_WORDS, TfIdf
 from loci.search.names import words_of_text
 
 from .conftest import Desk

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from loci.authoring.stored_text import FileText
 from loci.core.errors import Conflict, Refused
 from loci.documents.document import Root
-from loci.documents.writing.stored_text import FileText
 
 
 def file_text(folder: Path, path: str) -> FileText:

@@ -5,11 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from loci.authoring.tagging import tagged
 from loci.core.errors import Refused
-from loci.documents.content.markdown import parse
-from loci.documents.content.scanners import without_comments
-from loci.documents.content.tags_and_dates import normal_tag
-from loci.documents.writing.tagging import tagged
+from loci.markdown.markdown import parse
+from loci.markdown.scanners import without_comments
+from loci.markdown.tags_and_dates import normal_tag
 from tests.support.each import each
 
 # A document, and what it is with the tags "new" and "also new".

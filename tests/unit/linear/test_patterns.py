@@ -132,7 +132,7 @@ def reader(use: Use) -> Read:
 
 def test_the_patterns_are_found() -> None:
     names = {use.name for use in uses()}
-    assert {"loci.documents.content.links.WIKI", "loci.search.words.RUN", "loci.search.inference.PIECE"} <= names
+    assert {"loci.markdown.links.WIKI", "loci.search.words.RUN", "loci.search.inference.PIECE"} <= names
     assert "loci.gateway.tool_changes.SENTENCE" in names  # it is handed on to a function
     assert len(names) > 60
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loci.documents.content.markdown import parse
+from loci.markdown.markdown import parse
 from loci.search.inference import estimated_tokens
 from loci.search.passages import LONGEST, Block, Passage, chunks, embedded_text, passages
 from loci.search.ranking import Chunk

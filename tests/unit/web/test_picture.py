@@ -3,8 +3,8 @@
 import pytest
 
 from loci.core.identity import LOCAL
-from loci.documents.graph.graph import Graph, build_graph
-from loci.documents.graph.picture import PictureSource
+from loci.graph.graph import Graph, build_graph
+from loci.graph.picture import PictureSource
 from loci.web.graph_routes import drawn, facts
 from tests.unit.documents.conftest import Desk, desk
 

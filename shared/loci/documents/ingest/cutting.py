@@ -11,10 +11,9 @@ from typing import TypeVar
 from loci.core.background import cores
 from loci.core.errors import Unavailable
 from loci.core.worker_process import EndedError, Workers
-from loci.documents.content.markdown import parse
-from loci.documents.document import DocumentDate, Problem
-from loci.documents.document_links import WrittenLinks
 from loci.documents.filtering import properties_of
+from loci.markdown.markdown import parse
+from loci.markdown.nouns import DocumentDate, Problem, WrittenLinks
 from loci.search.inference import Embedder, estimated_tokens
 from loci.search.passages import LONGEST, Count, chunks, passages
 from loci.search.ranking import Chunk

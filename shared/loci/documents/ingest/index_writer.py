@@ -17,8 +17,8 @@ from loci.core.json import JsonObject, iso
 from loci.core.stores import ABSENT, Record, read_or_none
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
-from loci.documents.document_links import NO_LINKS, WrittenLinks
 from loci.documents.filtering import marks_of
+from loci.markdown.nouns import NO_LINKS, WrittenLinks
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder, Embedding
 from loci.search.ranking import Chunk, TagsAndDate

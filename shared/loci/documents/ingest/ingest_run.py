@@ -13,12 +13,12 @@ from loci.core.identity import Owner
 from loci.core.lazy import Lazy
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
-from loci.documents.content.encodings import require_text
 from loci.documents.document import Document, Root
 from loci.documents.document_ids import ids_for
 from loci.documents.ingest.index_writer import BATCH, PORTION, DocumentDraft, IndexWriter, Progress, no_progress
 from loci.documents.ingest.local_files import below_root, changed_on, read_file
 from loci.documents.ingest.outcome import FileFailure, IngestSummary
+from loci.markdown.encodings import require_text
 
 if TYPE_CHECKING:
     from loci.documents.ingest.cutting import CutDocument

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from loci.documents.document import Problem
+from loci.markdown.nouns import Problem
 
 
 @dataclass(frozen=True, slots=True)

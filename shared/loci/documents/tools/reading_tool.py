@@ -8,8 +8,8 @@ from pydantic import AliasChoices, BaseModel, Field
 
 from loci.core.errors import LociError
 from loci.core.identity import Caller
-from loci.documents.content.excerpt import Excerpt, ExcerptRequest, Position
 from loci.documents.document import DocumentText
+from loci.markdown.excerpt import Excerpt, ExcerptRequest, Position
 from loci.mcp.tool import BUDGET, LociTool, as_text, loci_tool
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Any
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
-from loci.documents.document import DateSource
 from loci.documents.finding import FoundDocuments
+from loci.markdown.nouns import DateSource
 from loci.mcp.tool import as_text
 from loci.search.ranking import Chunk, Explanation, Hit, Stage
 from loci.search.snippet import ELLIPSIS, snippet

@@ -7,7 +7,6 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel
 
 from loci.documents.api import TaggedDocument
-from loci.documents.content.tags_and_dates import with_ancestors
 from loci.documents.finding import FoundDocuments
 from loci.documents.tools.result_views import (
     Metadata,
@@ -23,6 +22,7 @@ from loci.documents.tools.result_views import (
     result_of,
 )
 from loci.documents.unknown_names import EMPTY_LIBRARY
+from loci.markdown.tags_and_dates import with_ancestors
 from loci.mcp.answer_budget import ShortenedResult
 from loci.mcp.tool import BUDGET, as_text
 from loci.search.filling import FILLED_UP, filled

@@ -8,13 +8,13 @@ from pydantic import Field
 
 from loci.core.errors import Refused
 from loci.core.identity import Caller
-from loci.documents.content.date_ranges import asked_for_newest, parse_date_range
-from loci.documents.content.tags_and_dates import normal_tag
 from loci.documents.filtering import Part
 from loci.documents.tools.reading_tool import reading_tool
 from loci.documents.tools.result_views import SearchResults, noted_list
 from loci.documents.tools.search_results import PASSAGE, search_results, tagged_results
 from loci.documents.unknown_names import EMPTY_LIBRARY
+from loci.markdown.date_ranges import asked_for_newest, parse_date_range
+from loci.markdown.tags_and_dates import normal_tag
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
 from loci.search.ranking import Where

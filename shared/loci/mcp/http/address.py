@@ -6,10 +6,12 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
+from loci.core.scopes import scopes_at
 from loci.core.settings import Settings
 from loci.mcp.http.refusal import Refusal
 
 HOST = re.compile(r"([\w.~-]+|\[[0-9A-Fa-f:.]+\])(:\d*)?", re.ASCII)
+METADATA = "/.well-known/oauth-protected-resource"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
@@ -38,6 +40,11 @@ def is_open(settings: Settings, *, on_loopback: bool) -> bool:
     at_home = settings.public_url is None or _without_port(urlsplit(settings.public_url).netloc) in LOOPBACK
     signs_in = settings.oidc_issuer is not None or settings.oauth == "built-in"
     return settings.auth == "open" or (settings.auth == "auto" and on_loopback and at_home and not signs_in)
+
+
+def asked_scopes(settings: Settings, path: str) -> tuple[str, ...]:
+    """The scopes for which a client of the endpoint at this path should ask."""
+    return scopes_at(path) if settings.oauth == "built-in" else settings.oidc_scopes
 
 
 class Addresses:

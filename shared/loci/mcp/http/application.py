@@ -17,8 +17,7 @@ from loci.core.errors import LociError, NotFound
 from loci.core.identity import SYSTEM
 from loci.core.lazy import Lazy
 from loci.core.version import version
-from loci.mcp.auth.gate import METADATA, asked_scopes
-from loci.mcp.http.address import is_open, public_base
+from loci.mcp.http.address import METADATA, asked_scopes, is_open, public_base
 from loci.mcp.http.gatekeeper import Gatekeeper
 from loci.mcp.http.refusal import problem_of
 from loci.mcp.http.transport import RequestsUnderWay, Transport

@@ -17,7 +17,6 @@ from loci.core.ids import random_id
 from loci.core.json import JsonObject
 from loci.core.signing import Keyring
 from loci.core.stores import RecordStore
-from loci.mcp.auth.gate import Gate
 from loci.mcp.caller import PAGES_KEY, SCOPE_KEY
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import Batch, Body, parse_body, read_body
@@ -81,7 +80,7 @@ class Gatekeeper:
     def __init__(self, host: Host, transports: Mapping[str, Transport], *, is_open: bool) -> None:
         self._host = host
         self._transports = transports
-        self._gate = Gate(host, is_open=is_open)
+        self._gate = host.gate(is_open=is_open)
         self._addresses = Addresses(host.settings, is_open=is_open)
         self._sessions = Sessions(host.keyring, host.records, time.time)
 

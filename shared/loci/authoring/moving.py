@@ -1,0 +1,393 @@
+"""Moves documents with the links that lead to them: completely or not at all, and back again.
+
+What is to be done is kept first. If the move is interrupted, the next start or the next call finishes it; if a text
+cannot be written, all of it is taken back. Each step can be done twice, and acts on the texts as they are then.
+"""
+
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+
+from pydantic import TypeAdapter
+
+from loci.authoring.edit_draft import missing
+from loci.authoring.relinking import NewTargets, Relinking, last_name, last_names, relinked
+from loci.authoring.write_recovery import WriteRecovery, WrittenDocument
+from loci.authoring.write_targets import WriteTarget, WriteTargets
+from loci.core.errors import Conflict, NotFound, Refused, Unavailable
+from loci.core.identity import Owner
+from loci.core.ids import random_id
+from loci.core.stores import ABSENT, BlobStore, WriteLocks
+from loci.documents.catalog import Catalog
+from loci.documents.document import LOCK_WAIT_SECONDS, Document
+from loci.documents.document_ids import lock_name
+from loci.documents.history import History, PastWrite, hash_of
+from loci.documents.ingest.index_writer import IndexWriter
+from loci.documents.vacant_paths import Deletions
+from loci.documents.whole_texts import UnfinishedWrite
+from loci.graph.graph import Graph
+from loci.graph.graphs import Graphs
+from loci.graph.link_resolution import DocumentNames
+from loci.markdown.encodings import require_text
+from loci.markdown.links import Style
+from loci.markdown.nouns import NO_LINKS
+
+LOCK = "_moves"
+"""No document's lock has that name."""
+BY = "move_document"
+FOLDER = "moves/"
+MOST_LINKING = 500
+"""Documents that one move may change."""
+TRIES = 5
+"""For a document that an editor writes at the same moment."""
+
+Rows = list[tuple[Style, str, str]]
+"""The new targets of a document's links: their style, the target as it was written, and the new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path, and the id of the root that its file lies in (None: its text is a blob)."""
+
+    path: str
+    root: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MovePlan:
+    """Everything that it takes to finish a move, or to take it back."""
+
+    id: str
+    source: Place
+    goal: Place
+    before: str
+    """The hash of the document at its old path."""
+    after: str
+    """Its hash at the new one, with its own links rewritten."""
+    former: tuple[str, ...]
+    """The earlier paths that the document had at its old one."""
+    own: Rows
+    linking: tuple[tuple[Place, Rows], ...]
+    """The other documents, and the new targets of their links."""
+    is_back: bool = False
+    """True: it is being taken back."""
+
+
+PLANS = TypeAdapter(MovePlan)
+
+
+@dataclass(frozen=True, slots=True)
+class MovedDocument:
+    """A document after its move."""
+
+    source: WriteTarget
+    written: WrittenDocument
+    """The document at its new path."""
+    changed: tuple[str, ...]
+    """The paths of the other documents whose links were rewritten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """Moves documents and takes moves back, one at a time for each owner."""
+
+    catalog: Catalog
+    writer: IndexWriter
+    graphs: Graphs
+    blobs: BlobStore
+    locks: WriteLocks
+    targets: WriteTargets
+    recovery: WriteRecovery
+
+    @property
+    def history(self) -> History:
+        return History(self.blobs)
+
+    def move(self, owner: Owner, name: str, to: str, *, expect: str | None) -> MovedDocument:
+        """Move the document and rewrite links. `expect` is the hash that it must have now."""
+        source, goal = self.targets.find_itself(owner, name), self.targets.find_itself(owner, to)
+        with self._alone(owner):
+            content = self.recovery.read(owner, source)
+            if content is None:
+                raise missing(source.place)
+            self.recovery.expect_whole(owner, source, content)
+            require_text(source.place, content)
+            if expect not in (None, hash_of(content)):
+                raise Conflict(
+                    f"{source.place} has changed since it had that hash; its hash is now {hash_of(content)}",
+                    "Read it again, then decide, and pass the new hash",
+                )
+            is_there = self.recovery.read(owner, goal) is not None
+            if is_there or goal.path == source.path or self.catalog.find(owner, goal.path).document:
+                raise _already_there(goal)
+            plan = self._plan(owner, source, goal, content)
+            try:
+                return self._carry_out(owner, plan)
+            except Unavailable as error:
+                advice = "The next write or the next start finishes the move: do not repeat it"
+                raise Unavailable(f"The move is not complete yet: {error.what}", advice, code=error.code) from None
+
+    def find(self, owner: Owner, id: str, path: str) -> MovePlan | None:
+        """The plan of the move, if the path is its old or its new one."""
+        try:
+            plan = PLANS.validate_json(self.blobs.read(owner, f"{FOLDER}{id}"))
+        except NotFound:
+            return None
+        return plan if path in (plan.source.path, plan.goal.path) else None
+
+    def take_back(self, owner: Owner, plan: MovePlan, *, expect: str | None) -> MovedDocument:
+        """Take back a move that is done. `expect` is the hash of the document now, if it changed since the move."""
+        with self._alone(owner):
+            source, goal = self._target(owner, plan.source), self._target(owner, plan.goal)
+            if self.recovery.read(owner, source) is not None:
+                raise _already_there(source)
+            now = self.recovery.read(owner, goal)
+            if now is None:
+                advice = f"Bring it back first, with undo_write(path={goal.path!r})"
+                raise NotFound(f"{goal.place} no longer exists", advice, code="DOCUMENT_GONE")
+            if hash_of(now) not in (plan.after, expect):
+                raise Conflict(
+                    f"{goal.place} has changed since it was moved; its hash is now {hash_of(now)}",
+                    "To move it back anyway, call again with that hash as expected_hash",
+                )
+            for place, _ in plan.linking:
+                with suppress(NotFound):
+                    text = self.recovery.stored_text(owner, self._target(owner, place))
+                    if text.read() is not None:
+                        text.stamp()  # Refused now, not halfway, if the file is write-protected
+            return self._carry_out(owner, replace(plan, is_back=True))
+
+    def finish(self, owner: Owner, note: UnfinishedWrite) -> bool:
+        """Finish or take back an interrupted move. False if another process does it now."""
+        with self.locks.take(owner, LOCK, 0) as is_alone:
+            if not is_alone or not self.recovery.journal.is_unfinished(owner, note):
+                return False
+            if plan := self.find(owner, note.move or "", note.path):
+                with suppress(Refused, NotFound):  # it was taken back
+                    self._steps(owner, plan)
+            self.recovery.journal.end(owner, note)
+            return True
+
+    def _plan(self, owner: Owner, source: WriteTarget, goal: WriteTarget, content: bytes) -> MovePlan:
+        """Find the documents with links that would lead elsewhere. `Refused` if a link cannot be written anew."""
+        old = self.recovery.index(owner, source)
+        if old is None:
+            raise Refused(f"{source.place} is just being changed", "Try again", code="BUSY")
+        graph = self.graphs.of(owner)
+        id, root = self.catalog.find(owner, goal.path).id, goal.root and goal.root.id
+        draft = self.writer.draft(id, goal.path, root, content, ABSENT)
+        new, own_aliases = replace(draft.document, former=()), draft.mentions.aliases
+        aliases = {one: said.aliases for one, said in graph.source.written.items()} | {id: own_aliases}
+        others = [one for one in graph.documents.values() if one.id != old.id]
+        paths = {one.id: one.path for one in others}
+        relinking = Relinking(
+            DocumentNames((*others, old), aliases | {old.id: own_aliases}),
+            DocumentNames((*others, new), aliases),
+            old,
+            new,
+            paths | {id: old.path},
+            paths | {id: goal.path},
+        )
+        own = relinking.new_targets(old.written_at or old.path, new.path, content)
+        found = list(_touched(graph, relinking, own_aliases))
+        if len(found) > MOST_LINKING:
+            raise Refused(
+                f"{len(found):,} documents link to {source.place}, and one move may change {MOST_LINKING}",
+                "Move it in an editor that rewrites links, or leave it where it is: links can name it by an alias",
+                code="TOO_MANY_LINKS",
+            )
+        return MovePlan(
+            id=random_id(),
+            source=Place(source.path, source.root and source.root.id),
+            goal=Place(goal.path, root),
+            before=str(hash_of(content)),
+            after=str(hash_of(relinked(new.path, content, own))),
+            former=old.former,
+            own=_rows(own),
+            linking=tuple(self._linking(owner, relinking, found)),
+        )
+
+    def _linking(self, owner: Owner, relinking: Relinking, found: list[Document]) -> Iterator[tuple[Place, Rows]]:
+        for one in found:
+            target = self.targets.at(owner, one.path, one.root)
+            text = target and self.recovery.stored_text(owner, target)
+            content = text and text.read()
+            if not target or not text or content is None:
+                continue
+            try:
+                self.recovery.expect_whole(owner, target, content)
+                new = relinking.new_targets(one.written_at or one.path, one.path, content)
+                text.stamp()  # Refused now, not halfway, if the file is write-protected
+            except Refused as error:
+                what = f"The links in {one.path} cannot be rewritten: {error.what}"
+                raise Refused(what, error.resolution, code=error.code) from None
+            if new:
+                yield Place(one.path, one.root), _rows(new)
+
+    def _carry_out(self, owner: Owner, plan: MovePlan) -> MovedDocument:
+        """Keep the plan and do what it says."""
+        self._keep(owner, plan)
+        note = self.recovery.journal.begin(owner, plan.goal.path, plan.goal.root, plan.id)
+        try:
+            unfinished = self._steps(owner, plan)
+        except (Refused, NotFound):  # it was taken back
+            self.recovery.journal.end(owner, note)
+            raise
+        self.recovery.journal.end(owner, note)
+        ends = [self._target(owner, place) for place in (plan.source, plan.goal)]
+        source, goal = reversed(ends) if plan.is_back else ends
+        document = self.catalog.find(owner, goal.path).document
+        hash = hash_of(self.recovery.read(owner, goal)) or plan.after
+        written = WrittenDocument(goal, document, hash, True, unfinished)
+        return MovedDocument(source, written, tuple(one.path for one, _ in plan.linking))
+
+    def _steps(self, owner: Owner, plan: MovePlan) -> str | None:
+        """Do what is left of the move, or of taking it back; return what could not be indexed.
+
+        If a text cannot be written, take all back. A document that cannot be written then keeps its new links.
+        """
+        unfinished: list[str | None] = []
+        try:
+            if not plan.is_back:
+                unfinished.append(self._move_text(owner, plan))
+                unfinished += [self._relink(owner, place, new, plan) for place, new in plan.linking]
+                return next(filter(None, unfinished), None)
+        except (Refused, NotFound):
+            plan = replace(plan, is_back=True)
+            self._keep(owner, plan)
+            self._steps(owner, plan)
+            raise
+        for place, new in reversed(plan.linking):
+            with suppress(Refused, NotFound):
+                unfinished.append(self._relink(owner, place, new, plan))
+        unfinished.append(self._move_text(owner, plan))
+        for place in (plan.source, plan.goal):
+            while write := self.history.of_move(owner, place.path, plan.id):
+                self.history.drop(owner, write.key)
+        self.blobs.remove(owner, f"{FOLDER}{plan.id}")
+        return next(filter(None, unfinished), None)
+
+    def _move_text(self, owner: Owner, plan: MovePlan) -> str | None:
+        """Move the document's text, there or back."""
+        source, goal = self._target(owner, plan.source), self._target(owner, plan.goal)
+        former = plan.former if plan.is_back else (source.path, *(one for one in plan.former if one != goal.path))
+        here, to = (goal, source) if plan.is_back else (source, goal)
+        by_lock = {lock_name(one.path): one for one in (source, goal)}
+        with ExitStack() as locks:
+            for name in sorted(by_lock):  # in one order, so that two never wait for each other
+                locks.enter_context(self.recovery.locked(owner, by_lock[name]))
+            old, new = self.recovery.stored_text(owner, here), self.recovery.stored_text(owner, to)
+            now, there = old.read(), new.read()
+            if now is None:
+                self.recovery.index(owner, here)
+                self.recovery.index(owner, to, former=former)
+                return None
+            if plan.is_back and there is not None and hash_of(now) != plan.after:
+                return None  # somebody else's document
+            if not plan.is_back and hash_of(now) != plan.before:
+                raise Conflict(f"{source.place} was changed while it was moved", "Read it again, then decide")
+            if not plan.is_back and there is not None and hash_of(there) != plan.after:
+                raise _already_there(goal)
+            unfinished = None
+            if there is None:
+                content, stamp = self._content(owner, plan, now), old.stamp()
+                if not plan.is_back:
+                    self._note(owner, goal.path, None, content, plan.id)
+                put = self.recovery.write(owner, to, None, content, former=former, stamp=stamp)
+                unfinished = put.unfinished
+            if not plan.is_back:
+                if document := self.catalog.find(owner, source.path).document:
+                    Deletions(self.catalog.records).note(owner, document, self.writer.now())
+                self._note(owner, source.path, now, None, plan.id)
+            done = self.recovery.write(owner, here, now, None)
+            return unfinished or done.unfinished
+
+    def _content(self, owner: Owner, plan: MovePlan, now: bytes) -> bytes:
+        """The text of the document at the other place. A text that did not change since comes back byte for byte."""
+        if not plan.is_back:
+            return relinked(plan.goal.path, now, _targets(plan.own))
+        kept = self.history.of_move(owner, plan.source.path, plan.id)
+        if kept and kept.write.before is not None and hash_of(now) == plan.after:
+            return kept.write.before
+        return relinked(plan.source.path, now, _targets(plan.own, is_back=True))
+
+    def _relink(self, owner: Owner, place: Place, new: Rows, plan: MovePlan) -> str | None:
+        """Rewrite the links of a document as it is now, or put back its text from before the move.
+
+        If the document changed since, only its links are put back.
+        """
+        target, targets = self._target(owner, place), _targets(new, is_back=plan.is_back)
+        with self.recovery.locked(owner, target):
+            for left in reversed(range(TRIES)):
+                now = self.recovery.read(owner, target)
+                last = self.history.of_move(owner, place.path, plan.id) if plan.is_back else None
+                if now is None or (plan.is_back and last is None):
+                    return None
+                previous = last.write.before if last else None
+                if last and previous is not None and hash_of(now) == last.write.after:
+                    done = self.recovery.write(owner, target, now, previous)
+                    self.history.drop(owner, last.key)
+                    return done.unfinished
+                after = relinked(place.path, now, targets)
+                if now in (previous, after):
+                    return None
+                key = self._note(owner, place.path, now, after, None if plan.is_back else plan.id)
+                try:
+                    return self.recovery.write(owner, target, now, after).unfinished
+                except Refused as error:
+                    self.history.drop(owner, key)
+                    if not left or not isinstance(error, Conflict):  # an editor wrote it meanwhile
+                        raise
+        return None
+
+    def _note(self, owner: Owner, path: str, before: bytes | None, after: bytes | None, move: str | None) -> str:
+        write = PastWrite(before, hash_of(after) or "", self.writer.now(), BY, move)
+        return self.history.keep(owner, path, write)
+
+    def _target(self, owner: Owner, place: Place) -> WriteTarget:
+        """The target of a place. `NotFound` if its root is no longer known."""
+        target = self.targets.at(owner, place.path, place.root)
+        if target is None:
+            advice = "Ingest it again with: loci ingest FOLDER"
+            raise NotFound(f"Loci no longer knows the folder of {place.path}", advice, code="ROOT_NOT_FOUND")
+        return target
+
+    @contextmanager
+    def _alone(self, owner: Owner) -> Generator[None]:
+        with self.locks.take(owner, LOCK, LOCK_WAIT_SECONDS) as is_alone:
+            if not is_alone:
+                raise Refused("Another document is being moved", "Try again in a minute", code="BUSY")
+            yield
+
+    def _keep(self, owner: Owner, plan: MovePlan) -> None:
+        """Store the plan, until the move is taken back."""
+        self.blobs.write(owner, f"{FOLDER}{plan.id}", PLANS.dump_json(plan))
+
+
+def _touched(graph: Graph, relinking: Relinking, aliases: tuple[str, ...]) -> Iterator[Document]:
+    """The other documents with a link that leads to the document before or after the move."""
+    names = last_names([relinking.old, relinking.new], aliases) | {""}
+    for id, document in graph.documents.items():
+        source = document.written_at or document.path
+        for mention in graph.source.written.get(id, NO_LINKS).mentions if id != relinking.old.id else ():
+            if last_name(mention.target) in names:
+                before = relinking.before.resolve(source, mention)
+                after = relinking.after.resolve(source, mention)
+                if before and (before.document == relinking.old.id or (after and after.document == relinking.new.id)):
+                    yield document
+                    break
+
+
+def _rows(new: NewTargets) -> Rows:
+    return [(style, written, target) for (style, written), target in new.items()]
+
+
+def _targets(rows: Rows, *, is_back: bool = False) -> NewTargets:
+    """The new targets, or those that give the links their old ones."""
+    return {(style, target if is_back else written): written if is_back else target for style, written, target in rows}
+
+
+def _already_there(target: WriteTarget) -> Refused:
+    """The error if something is where a document is to go."""
+    advice = "Choose another path, or move that one away"
+    return Refused(f"{target.place} exists already", advice, code="ALREADY_EXISTS")

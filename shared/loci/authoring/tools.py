@@ -1,0 +1,220 @@
+"""The tools that write documents, and take back what was written."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from mcp_types import CallToolResult, TextContent
+from pydantic import BaseModel, Field
+
+from loci.authoring.edit_draft import Mode, checked_draft
+from loci.authoring.write_recovery import WrittenDocument
+from loci.core.identity import Caller
+from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
+from loci.mcp.tool import LociTool, loci_tool
+
+if TYPE_CHECKING:
+    from loci.app import App
+
+SHOWN = 100
+Name = Annotated[str, Field(min_length=1, max_length=1024, description="a document's id or path")]
+Hash = Annotated[
+    str | None, Field(pattern="^[0-9a-f]{64}$", description="`hash` as you read it; refused if it has changed")
+]
+
+Text = Annotated[str | None, Field(max_length=MAX_DOCUMENT_BYTES)]
+
+
+class Tagging(BaseModel):
+    """The tags that were added to a document."""
+
+    result: str
+    id: str | None = Field(description="null: a dry run on a file that is not ingested yet")
+    path: str
+    hash: str = Field(description="sha256 of the document after the write, or after what a dry run would write")
+    added: list[str] = Field(description="the tags that it did not have, as they are stored")
+    dry_run: bool
+
+
+class LinkView(BaseModel):
+    """A link that the document contains."""
+
+    target: str | None = Field(description="the id of the document it leads to; null: no document has that name yet")
+    type: str
+    title: str = Field(description="the target's title; if there is no target, the name as written")
+    line: int | None
+
+
+class WrittenView(BaseModel):
+    """The document after the write."""
+
+    result: str
+    id: str | None = Field(description="null: the document no longer exists, or is not indexed yet")
+    path: str
+    hash: str | None = Field(description="sha256 of the document; use it as expected_hash of the next write")
+    changed: bool = Field(description="false: the document was already like this")
+    title: str | None
+    tags: list[str]
+    problems: list[str] = Field(description="problems of its front matter or text")
+    links: list[LinkView] = Field(description="its links, including those without a target")
+    unfinished: str | None = Field(description="what could not be done after the write, and what to do; null: nothing")
+
+
+class DeletedView(BaseModel):
+    """A document that was deleted."""
+
+    result: str
+    path: str = Field(description="undo_write with this path brings it back")
+    unfinished: str | None = Field(description="what could not be done after the deletion; null: nothing")
+
+
+class MovedView(BaseModel):
+    """A document that was moved."""
+
+    result: str
+    id: str | None = Field(description="its new id; null: not indexed yet")
+    path: str = Field(description="undo_write with this path moves it back")
+    hash: str
+    changed: list[str] = Field(description="the paths of the documents whose links were rewritten")
+    unfinished: str | None = Field(description="what could not be done after the move; null: nothing")
+
+
+class UndoneView(WrittenView):
+    """The document after an undo."""
+
+    undone: str = Field(description="the tool whose write was undone, and the time of that write")
+    undoable: int = Field(description="the number of earlier writes that can be undone")
+
+
+def writing_tools(app: "App") -> list[LociTool]:
+    """The tools that change documents."""
+
+    def inject_tags(
+        file_path: Name,
+        tags: Annotated[
+            list[Annotated[str, Field(max_length=1000)]],
+            Field(min_length=1, max_length=100, description="without the #"),
+        ],
+        caller: Caller,
+        dry_run: Annotated[bool, Field(description="write nothing")] = False,
+    ) -> Annotated[CallToolResult, Tagging]:
+        """Add tags to a markdown file. Nothing else changes; undo_write undoes it.
+
+        They go into its front matter, or into a comment `<!-- tags: a, b -->`.
+        """
+        tagging = app.authoring.add_tags(caller.owner, file_path, tags, dry_run=dry_run)
+        written = tagging.written
+        verb = "merge" if tagging.is_merged else "inject"
+        did = f"Would {verb}" if dry_run else "Successfully " + {"merge": "merged", "inject": "injected"}[verb]
+        view = Tagging(
+            result=_with_reason(f"{did} {len(tagging.added)} tags into {written.target.place}", written.unfinished),
+            id=tagging.document and tagging.document.id,
+            path=written.target.path,
+            hash=str(written.hash),
+            added=list(tagging.added),
+            dry_run=dry_run,
+        )
+        return CallToolResult(
+            content=[TextContent(type="text", text=view.result)], structured_content=view.model_dump()
+        )
+
+    def write_document(
+        path: Name,
+        caller: Caller,
+        content: Annotated[
+            str, Field(max_length=MAX_DOCUMENT_BYTES, description="markdown; with `heading`, the text below it")
+        ] = "",
+        mode: Annotated[Mode, Field(description="of a document, or of its section `heading`")] = "create",
+        heading: Annotated[str | None, Field(max_length=1000, description="the section to write")] = None,
+        old: Annotated[Text, Field(description="mode edit: the exact text, which occurs once")] = None,
+        new: Annotated[Text, Field(description="mode edit: the text to put there")] = None,
+        expected_hash: Hash = None,
+    ) -> WrittenView:
+        """Write a document: leave a debrief, add what you learned, update a section, edit a phrase.
+
+        Returns its id and hash, faults of its front matter, and its links: one without a target leads nowhere. To
+        replace a document or section, read it first and pass its `hash`.
+
+        Example: write_document(path="docs/debriefs/2026-01-17-login.md", content="# Login\\n\\nFollows [[login]].")
+        """
+        draft = checked_draft(mode, content, heading, expected_hash, old, new)
+        written = app.authoring.write(caller.owner, path, draft, expect=expected_hash)
+        said = {"create": "Created", "append": "Appended to", "replace": "Replaced text of", "edit": "Edited"}[mode]
+        place = written.target.place
+        result = f"{said} {place}" if written.is_changed else f"{place} says this already"
+        return WrittenView.model_validate(_shown(written, result))
+
+    def delete_document(
+        path: Name,
+        expected_hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="its `hash` as you read it")],
+        caller: Caller,
+    ) -> DeletedView:
+        """Delete a document, with its file. undo_write with its path brings it back."""
+        gone = app.authoring.delete(caller.owner, path, expect=expected_hash)
+        return DeletedView(
+            result=_with_reason(f"Deleted {gone.target.place}", gone.unfinished),
+            path=gone.target.path,
+            unfinished=gone.unfinished,
+        )
+
+    def move_document(
+        path: Name,
+        to: Annotated[str, Field(min_length=1, max_length=1024, description="the new path, where nothing is yet")],
+        caller: Caller,
+        expected_hash: Hash = None,
+    ) -> MovedView:
+        """Rename or move a document, and rewrite the links to it in all others. undo_write takes all of it back."""
+        moved = app.authoring.move(caller.owner, path, to, expect=expected_hash)
+        written = moved.written
+        links = f", and rewrote links in {len(moved.changed)} documents" if moved.changed else ""
+        return MovedView(
+            result=_with_reason(f"Moved {moved.source.place} to {written.target.place}{links}", written.unfinished),
+            id=written.document and written.document.id,
+            path=written.target.path,
+            hash=str(written.hash),
+            changed=list(moved.changed),
+            unfinished=written.unfinished,
+        )
+
+    def undo_write(path: Name, caller: Caller, expected_hash: Hash = None) -> UndoneView:
+        """Undo a tool's last write to a document, its move or deletion. Undoing its creation removes it.
+
+        The last 20 writes of each document can be undone, one by one. If it has changed since, Loci refuses and shows
+        the difference; pass expected_hash to undo it all the same.
+        """
+        undone = app.authoring.undo(caller.owner, path, expect=expected_hash)
+        place, write = undone.written.target.place, undone.write
+        did = "Moved it back to {}, with all links" if write.move else "Put back what {} said before"
+        result = f"Took {place} away" if undone.written.hash is None else did.format(place)
+        return UndoneView.model_validate(
+            {**_shown(undone.written, result), "undone": f"{write.by} at {write.at}", "undoable": undone.older}
+        )
+
+    return [
+        loci_tool(inject_tags, title="Add tags to a document", writes=True),
+        loci_tool(write_document, title="Write a document", writes=True, destructive=True, idempotent=False),
+        loci_tool(move_document, title="Move a document", writes=True, destructive=True, idempotent=False),
+        loci_tool(delete_document, title="Delete a document", writes=True, destructive=True),
+        loci_tool(undo_write, title="Undo a write", writes=True, destructive=True, idempotent=False),
+    ]
+
+
+def _shown(written: WrittenDocument, result: str) -> dict[str, object]:
+    document = written.document
+    return {
+        "result": _with_reason(result, written.unfinished),
+        "id": document and document.id,
+        "path": written.target.path,
+        "hash": written.hash,
+        "changed": written.is_changed,
+        "title": document and document.title,
+        "tags": document.tags if document else (),
+        "problems": [str(one) for one in document.problems] if document else [],
+        "links": [
+            LinkView(target=link.other and link.other.id, type=link.relation, title=link.title, line=link.line)
+            for link in written.links[:SHOWN]
+        ],
+        "unfinished": written.unfinished,
+    }
+
+
+def _with_reason(result: str, unfinished: str | None) -> str:
+    return f"{result}. {unfinished}" if unfinished else result

@@ -1,0 +1,74 @@
+"""The graph: the one door. MCP tools, commands and pages call these methods and nothing behind them."""
+
+from typing import Literal
+
+from loci.core.identity import Owner
+from loci.core.settings import Settings
+from loci.documents.api import Documents
+from loci.graph.clusters import Method as TopicMethod
+from loci.graph.clusters import Topics, topics
+from loci.graph.gaps import Gap, Remarks, explained_gaps
+from loci.graph.graphs import Graphs
+from loci.graph.neighbourhood import Direction, DocumentLink, Surroundings, links_of, surroundings
+from loci.graph.picture import PictureSource, picture_source
+from loci.graph.readable_document import ReadableDocument, readable_document
+from loci.graph.reading_list import SuggestedReading, suggest_reading
+from loci.markdown.nouns import Relation
+from loci.search.language_model import LanguageModel
+
+READING_SEEDS = 10
+"""Search results from which a reading list begins."""
+REASON_CHARACTERS = 160
+"""Of the text that a reason for reading quotes."""
+
+
+class DocumentGraph:
+    """Every owner's documents as a graph: their links, and what a link is missing between."""
+
+    def __init__(self, settings: Settings, documents: Documents, language_model: LanguageModel | None) -> None:
+        self._documents = parts = documents.parts
+        self._search = documents.search
+        self.graphs = Graphs(parts.catalog, parts.index, parts.embedder)
+        name, seconds = settings.language_model or "", settings.language_model_seconds
+        self._remarks = Remarks(language_model, name, seconds)
+
+    def readable(self, owner: Owner, name: str, first: int = 0) -> ReadableDocument:
+        """A document for a person, from this character on: as elements, with links that work, and the links to it."""
+        return readable_document(self._documents.library, self.graphs, owner, name, first)
+
+    def links(
+        self,
+        owner: Owner,
+        name: str,
+        *,
+        direction: Direction | Literal["both"],
+        relation: Relation | None = None,
+        with_open: bool = False,
+    ) -> list[DocumentLink]:
+        """The links of a document, with those to similar documents; `with_open` adds links that lead nowhere yet."""
+        id = self._documents.library.get(owner, name).id
+        return links_of(self.graphs, owner, id, direction=direction, relation=relation, with_open=with_open)
+
+    def surroundings(self, owner: Owner, name: str, *, depth: int, limit: int, over_similar: bool) -> Surroundings:
+        """The documents within some links of one, nearest first, each with the shortest way to it."""
+        id, graphs = self._documents.library.get(owner, name).id, self.graphs
+        return surroundings(graphs.with_similar(owner) if over_similar else graphs.of(owner), id, depth, limit)
+
+    def gaps(self, owner: Owner, *, limit: int, threshold: float) -> list[Gap]:
+        """Pairs of similar documents that no link joins, the most similar first."""
+        return explained_gaps(self.graphs, self._remarks, owner, limit=limit, threshold=threshold)
+
+    def topics(self, owner: Owner, method: TopicMethod, *, limit: int, min_size: int) -> Topics:
+        """The documents in groups that belong together, the largest first."""
+        found = self.graphs.clusters(owner, method)
+        return topics(self._documents.index, owner, found, limit=limit, min_size=min_size)
+
+    def suggest_reading(self, owner: Owner, context: str, *, limit: int, max_tokens: int) -> SuggestedReading:
+        """Documents to read before a task, in an order, each with the reason for it."""
+        ranking = self._search(owner, context, limit=READING_SEEDS, room=REASON_CHARACTERS).ranking
+        graphs, embedder, read = self.graphs, self._documents.embedder, self._documents.recently_read
+        return suggest_reading(graphs, embedder, read, owner, ranking, limit=limit, max_tokens=max_tokens)
+
+    def picture(self, owner: Owner, *, with_gaps: bool = True) -> PictureSource:
+        """The graph of the documents, to be drawn with any number of them."""
+        return picture_source(self.graphs, owner, with_gaps=with_gaps)

@@ -1,0 +1,126 @@
+"""The words that tell groups of documents apart: what their names say, then what their texts say."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from loci.core.identity import Owner
+from loci.documents.document import Document
+from loci.documents.ingest.index_writer import COLLECTION
+from loci.graph.function_words import FUNCTION_WORDS
+from loci.search.document_index import DocumentIndex
+from loci.search.ranking import Chunk
+from loci.search.words import IS_CJK, index_words, word_positions
+
+MOST_STEMS: Final = 8
+NAMES_WEIGHT: Final = 2.0
+"""A document's name says more of it than a word of its text."""
+SAME_NEIGHBOUR: Final = 0.8
+"""A character that stands beside a pair so often belongs to its word."""
+LONGEST_CJK: Final = 8
+FIRST_PASSAGES: Final = 20
+"""The passages of a document that are searched for its terms."""
+HIRAGANA: Final = frozenset(map(chr, range(0x3041, 0x30A0)))
+"""Japanese writes endings and particles in them, and seldom what something is about."""
+
+
+def telling_stems(
+    groups: Sequence[Sequence[str]], titles: Mapping[str, str], terms: Mapping[str, Mapping[str, float]]
+) -> list[tuple[str, ...]]:
+    """The stems that each group has more than the others, best first."""
+    weights = [_weighted(group, titles, terms) for group in groups]
+    groups_with = Counter(stem for one in weights for stem in one)
+    found: list[tuple[str, ...]] = []
+    for one in weights:
+        values = {stem: value * math.log(1 + len(groups) / groups_with[stem]) for stem, value in one.items()}
+        best = sorted(values, key=lambda stem: (-round(values[stem], 6), stem))
+        found.append(tuple(best[:MOST_STEMS]))
+    return found
+
+
+def first_passages(index: DocumentIndex, owner: Owner, documents: Iterable[Document]) -> dict[str, list[Chunk]]:
+    """Read the first passages of these documents, all in one request to the index."""
+    counts = {one.id: min(one.chunks, FIRST_PASSAGES) for one in documents}
+    ids = [f"{id}#{at}" for id, count in counts.items() for at in range(count)]
+    found = index.chunks(owner, COLLECTION, ids)
+    return {id: [found[f"{id}#{at}"] for at in range(count) if f"{id}#{at}" in found] for id, count in counts.items()}
+
+
+def written_words(stems: Sequence[str], passages: Iterable[Chunk], names: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the stems as these names and passages write them, each in its commonest form, each word once.
+
+    Stems that none has are left out; the order stays. Pairs of CJK characters grow to the whole words.
+    """
+    read = list(passages)
+    forms_of: dict[str, Counter[str]] = defaultdict(Counter)
+    wanted = frozenset(stems)
+    for text in (*names, *("\n".join([*passage.heading, passage.text]) for passage in read)):
+        for stem, begin, end in word_positions(text, wanted):
+            forms_of[stem][text[begin:end]] += 1
+    texts = [*names, *(passage.text for passage in read)]
+    forms = [_best_form(forms_of[stem]) for stem in stems if stem in forms_of]
+    words = dict.fromkeys(_grown(form, texts) if IS_CJK.match(form) else form for form in forms)
+    return tuple(
+        word for word in words if not IS_CJK.match(word) or not any(word != other and word in other for other in words)
+    )
+
+
+def _best_form(forms: Counter[str]) -> str:
+    """Prefer one word to several, and lower case if anybody writes it so; then the commonest form."""
+    lower = Counter[str]()
+    for form, times in forms.items():
+        lower[form.lower()] += times
+    best = min(lower, key=lambda form: (not form.isalnum(), -lower[form], form))
+    return best if best in forms else max(sorted(forms), key=lambda form: (form.lower() == best, forms[form]))
+
+
+def _weighted(
+    group: Sequence[str], titles: Mapping[str, str], terms: Mapping[str, Mapping[str, float]]
+) -> dict[str, float]:
+    """The stems of a group with their weights: most have those that several of its documents have."""
+    sums, having, named = defaultdict[str, float](float), Counter[str](), Counter[str]()
+    for id in group:
+        named.update({stem for stem in index_words(titles.get(id, "")) if tells(stem)})
+        for stem, value in terms.get(id, {}).items():
+            if tells(stem):
+                sums[stem] += value
+                having[stem] += 1
+    said = {stem: value * having[stem] for stem, value in sums.items()}
+    most_said, most_named = max(said.values(), default=1.0), max(named.values(), default=1)
+    # One document of many says nothing of the group.
+    often = {stem: times for stem, times in named.items() if times > 1 or len(group) < 3}
+    return {
+        stem: said.get(stem, 0.0) / (most_said or 1.0) + NAMES_WEIGHT * often.get(stem, 0) / most_named
+        for stem in said.keys() | often.keys()
+    }
+
+
+def tells(stem: str) -> bool:
+    """False for function words, numbers, and names with numbers in them: versions, dates, `guide-022`."""
+    of_version = any(part == "v" or part.removeprefix("v").isdigit() for part in stem.split("_"))
+    return not of_version and stem not in FUNCTION_WORDS and not HIRAGANA.issuperset(stem)
+
+
+def _grown(word: str, texts: Sequence[str]) -> str:
+    """The word with the characters that nearly always stand beside it."""
+    while len(word) < LONGEST_CJK:
+        before, after, times = Counter[str](), Counter[str](), 0
+        for text in texts:
+            at = text.find(word)
+            while at >= 0:
+                times += 1
+                before[text[at - 1 : at]] += 1
+                after[text[at + len(word) : at + len(word) + 1]] += 1
+                at = text.find(word, at + 1)
+        wider = [
+            (count, found)
+            for near, joined in ((before, "{1}{0}"), (after, "{0}{1}"))
+            for char, count in near.most_common(1)
+            if (found := joined.format(word, char)) != word and IS_CJK.match(char) and char not in HIRAGANA
+        ]
+        count, longer = max(wider, default=(0, word))
+        if not times or count < SAME_NEIGHBOUR * times:
+            break
+        word = longer
+    return word

@@ -1,0 +1,120 @@
+"""The tools over the graph of documents: what is linked with what."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from loci.core.identity import Caller
+from loci.documents.document import Document
+from loci.documents.tools.reading_tool import DocumentName
+from loci.graph.neighbourhood import DocumentLink, PathStep
+from loci.markdown.nouns import relation_named
+from loci.mcp.tool import LociTool, loci_tool
+
+if TYPE_CHECKING:
+    from loci.app import App
+
+DEEPEST = 4
+Direction = Literal["outgoing", "incoming", "both"]
+
+
+class Edge(BaseModel):
+    """A link of a document."""
+
+    target: str | None = Field(description="the other document's id; null: no document has that name")
+    type: str = Field(description="references, follows, implements or similar")
+    direction: Literal["outgoing", "incoming"]
+    title: str = Field(description="the other document's title; if there is no such document, the name as written")
+    path: str | None
+    line: int | None = Field(description="the line of the link; null: the link is inferred")
+    evidence: str = Field(description="the text of that line, or the reason why the link is inferred")
+    anchor: str | None = Field(description="the heading or block of the target that the link names")
+    inferred: bool
+    similarity: float | None
+    also: list[str] = Field(description="other documents with the same name, farther away in the folders")
+
+
+class StepView(BaseModel):
+    """One link of a path."""
+
+    id: str = Field(description="the document that the link leads to")
+    type: str
+    direction: Literal["outgoing", "incoming"] = Field(description="incoming: the path follows this link backwards")
+
+
+class NeighbourView(BaseModel):
+    id: str
+    title: str
+    path: str
+    distance: int
+    way: list[StepView] = Field(description="the shortest path from the given document")
+
+
+class Neighbourhood(BaseModel):
+    """The documents around a document."""
+
+    id: str
+    neighbors: list[NeighbourView]
+    truncated: bool = Field(description="true: there are more; use a smaller depth or a larger limit to see all")
+
+
+def link_tools(app: "App") -> list[LociTool]:
+    """The tools over links."""
+
+    def explore_links(
+        id: DocumentName,
+        caller: Caller,
+        relation: Annotated[str | None, Field(max_length=64, description="such as references or follows")] = None,
+        direction: Annotated[Direction, Field(description="outgoing: from the document; incoming: to it")] = "outgoing",
+        unresolved: Annotated[bool, Field(description="also links to documents that do not exist here")] = False,
+    ) -> list[Edge]:
+        """Find related documents through the graph: what a document cites, follows, implements, or resembles.
+
+        Use it after a search, to follow a thought from `target` to `target`. `similar` links are inferred and have no
+        direction.
+        """
+        wanted = None if relation is None else relation_named(relation)
+        found = app.graph.links(caller.owner, id, direction=direction, relation=wanted, with_open=unresolved)
+        return [_edge(one) for one in found]
+
+    def graph_neighbors(
+        id: DocumentName,
+        caller: Caller,
+        depth: Annotated[int, Field(ge=1, le=DEEPEST, description="the most links to follow, in either direction")] = 2,
+        limit: Annotated[int, Field(ge=1, le=200, description="the most documents to return")] = 50,
+        similar: Annotated[bool, Field(description="also follow inferred `similar` links")] = False,
+    ) -> Neighbourhood:
+        """Find the documents within a few links of a document, nearest first, each with the shortest path to it.
+
+        Use it before you change a document, or for context that a search misses.
+        """
+        found = app.graph.surroundings(caller.owner, id, depth=depth, limit=limit, over_similar=similar)
+        near = [_neighbour(one, path) for one, path in found.documents]
+        return Neighbourhood(id=found.id, neighbors=near, truncated=found.is_cut)
+
+    return [
+        loci_tool(explore_links, title="Explore links", quick=True),
+        loci_tool(graph_neighbors, title="Documents around one", quick=True),
+    ]
+
+
+def _edge(link: DocumentLink) -> Edge:
+    return Edge(
+        target=link.other and link.other.id,
+        type=link.relation,
+        direction=link.direction,
+        title=link.title,
+        path=link.other and link.other.path,
+        line=link.line,
+        evidence=link.evidence,
+        anchor=link.anchor,
+        inferred=link.line is None,
+        similarity=link.similarity,
+        also=[*link.other_targets],
+    )
+
+
+def _neighbour(document: Document, path: Sequence[PathStep]) -> NeighbourView:
+    way = [StepView(id=step.to, type=step.link.relation, direction=step.direction) for step in path]
+    return NeighbourView(id=document.id, title=document.title, path=document.path, distance=len(way), way=way)

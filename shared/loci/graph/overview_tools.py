@@ -1,0 +1,203 @@
+"""The tools that look at all documents: what is missing, what belongs together, what to read."""
+
+from collections.abc import Iterable
+from itertools import accumulate
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from mcp_types import CallToolResult
+from pydantic import BaseModel, Field
+
+from loci.core.identity import Caller
+from loci.documents.document import Document
+from loci.documents.tools.result_views import noted_list
+from loci.documents.tools.search_tools import LONGEST_QUERY
+from loci.documents.unknown_names import EMPTY_LIBRARY
+from loci.graph.clusters import Method
+from loci.markdown.nouns import Relation
+from loci.mcp.tool import LociTool, loci_tool
+
+if TYPE_CHECKING:
+    from loci.app import App
+
+MOST_GAPS = 100
+
+
+class GapView(BaseModel):
+    """Two similar documents that no link joins."""
+
+    source_id: str
+    target_id: str
+    similarity: float = Field(description="0 to 1")
+    reason: str
+    suggested_link_type: Relation = Field(description="the type of a link from the source to the target")
+    kind: Literal["gap", "duplicate"] = Field(description="duplicate: both say the same")
+    source_title: str
+    target_title: str
+    compared_by: str = Field(description="the model of the vectors; TF-IDF if there is no model")
+    written_by: str = Field(description="what wrote the reason and the link type: `rules`, or a language model")
+
+
+MOST_ALONE = 50
+
+
+class Member(BaseModel):
+    id: str
+    title: str
+
+
+class ClusterView(BaseModel):
+    """Documents that belong together."""
+
+    id: str = Field(description="the same for the same documents")
+    label: str
+    terms: list[str] = Field(description="words that tell it from the other clusters")
+    size: int
+    documents: list[Member] = Field(description="the most central first; with method `tags`, the newest first")
+
+
+class ClustersView(BaseModel):
+    """All clusters, or the largest."""
+
+    clusters: list[ClusterView] = Field(description="the largest first")
+    total: int = Field(description="the number of all clusters")
+    method: Method
+    compared_by: str = Field(description="what joins documents: links with a model's vectors or TF-IDF, or tags")
+    in_no_cluster: list[Member] = Field(description="the first of the documents that belong to no cluster")
+    alone: int = Field(description="the number of documents that belong to no cluster")
+    reason: str | None = Field(description="why there are no clusters, if the library is empty")
+
+
+class ReadingView(BaseModel):
+    id: str = Field(description="for read_node_content")
+    title: str
+    path: str
+    reason: str
+    tokens: int = Field(description="approximately")
+    running_total: int = Field(description="tokens of this document and all before it")
+    lines: str | None = Field(
+        description="the document is too long: read only these lines, such as 10-20; null: read all"
+    )
+    read: bool = Field(description="true: you have read this version within 30 days")
+
+
+class ReadingList(BaseModel):
+    """Documents to read, in this order."""
+
+    documents: list[ReadingView]
+    total_tokens: int
+    left_out: int = Field(description="the number of related documents that did not fit into max_tokens or limit")
+    compared_by: str = Field(description="the model of the vectors; TF-IDF if there is no model")
+    reason: str | None = Field(description="why there is nothing to read, or what is left out")
+
+
+def overview_tools(app: "App") -> list[LociTool]:
+    """`find_gaps`, `cluster_documents` and `suggest_reading`."""
+
+    def find_gaps(
+        caller: Caller,
+        limit: Annotated[int, Field(ge=1, le=MOST_GAPS, description="the most gaps to return")] = 10,
+        threshold: Annotated[float, Field(ge=0, le=1, description="how similar they must be")] = 0.8,
+    ) -> Annotated[CallToolResult, list[GapView]]:
+        """Find similar documents that no link joins, the most similar first.
+
+        Use it to connect what belongs together, and to find duplicates.
+        """
+        found = app.graph.gaps(caller.owner, limit=limit, threshold=threshold)
+        gaps = [
+            GapView(
+                source_id=one.source.id,
+                target_id=one.target.id,
+                similarity=one.similarity,
+                reason=one.reason,
+                suggested_link_type=one.relation,
+                kind=one.kind,
+                source_title=one.source.title,
+                target_title=one.target.title,
+                compared_by=one.compared_by,
+                written_by=one.written_by,
+            )
+            for one in found
+        ]
+        return noted_list(gaps, None if gaps else _if_empty(app, caller))
+
+    def cluster_documents(
+        caller: Caller,
+        method: Annotated[Method, Field(description="louvain: by links and similarity; tags: one a tag")] = "louvain",
+        limit: Annotated[int, Field(ge=1, le=200, description="the most clusters to return")] = 20,
+        documents: Annotated[int, Field(ge=1, le=200, description="the most documents to show of each")] = 10,
+        min_size: Annotated[int, Field(ge=1, le=1000, description="the fewest documents that make a cluster")] = 2,
+    ) -> ClustersView:
+        """Group all documents by topic: by their links and similarity, or by their tags.
+
+        Use it to learn what a library is about.
+        """
+        found = app.graph.topics(caller.owner, method, limit=limit, min_size=min_size)
+        return ClustersView(
+            clusters=[
+                ClusterView(
+                    id=one.id,
+                    label=one.label,
+                    terms=[*one.terms],
+                    size=len(one.documents),
+                    documents=_members(found.documents[id] for id in one.documents[:documents]),
+                )
+                for one in found.clusters
+            ],
+            total=found.total,
+            method=method,
+            compared_by=found.compared_by,
+            in_no_cluster=_members(found.alone[:MOST_ALONE]),
+            alone=len(found.alone),
+            reason=None if found.total or found.alone else _if_empty(app, caller),
+        )
+
+    def suggest_reading(
+        context: Annotated[
+            str, Field(min_length=1, max_length=LONGEST_QUERY, description="what you are going to do, in plain words")
+        ],
+        caller: Caller,
+        max_tokens: Annotated[
+            int, Field(ge=100, le=1_000_000, description="the most tokens to spend on reading")
+        ] = 8000,
+        limit: Annotated[int, Field(ge=1, le=50, description="the most documents to return")] = 10,
+    ) -> ReadingList:
+        """Suggest what to read before you begin a task: documents in order, each with the reason.
+
+        Unread ones come first. Read them with read_node_content; if `lines` is
+        given, only those.
+        """
+        found = app.graph.suggest_reading(caller.owner, context, limit=limit, max_tokens=max_tokens)
+        totals = [*accumulate(one.tokens for one in found.items)]
+        return ReadingList(
+            documents=[
+                ReadingView(
+                    id=one.document.id,
+                    title=one.document.title,
+                    path=one.document.path,
+                    reason=one.reason,
+                    tokens=one.tokens,
+                    running_total=total,
+                    lines=one.lines,
+                    read=one.is_read,
+                )
+                for one, total in zip(found.items, totals, strict=True)
+            ],
+            total_tokens=totals[-1] if totals else 0,
+            left_out=found.left_out,
+            compared_by=found.compared_by,
+            reason=found.reason,
+        )
+
+    return [
+        loci_tool(find_gaps, title="Find missing links"),
+        loci_tool(cluster_documents, title="Group documents"),
+        loci_tool(suggest_reading, title="Suggest what to read"),
+    ]
+
+
+def _if_empty(app: "App", caller: Caller) -> str | None:
+    return EMPTY_LIBRARY if app.documents.is_empty(caller.owner) else None
+
+
+def _members(documents: Iterable[Document]) -> list[Member]:
+    return [Member(id=one.id, title=one.title) for one in documents]

@@ -1,0 +1,236 @@
+"""The links of a document: wiki links, markdown links of every kind, and names in fields of its front matter."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
+from typing import Final, Literal
+from urllib.parse import unquote
+
+from loci.markdown.front_matter import read_front_matter
+from loci.markdown.inline_links import found_links, inline_links
+from loci.markdown.nouns import RELATION_ALIASES, Form, Heading, Mention, Relation
+from loci.markdown.outline import Outline, is_plain_text, outline_of, prose_lines
+from loci.markdown.scanners import blanked_comments, comments, without_code_spans
+from loci.markdown.tags_and_dates import TAGS_COMMENT
+
+Style = Literal["wiki", "path", "field"]
+"""`[[Name]]`, `[text](path)`, or a name in a field of the front matter such as `follows`."""
+MOST_LINKS: Final = 2_000
+LONGEST_TARGET: Final = 500
+LONGEST_EVIDENCE: Final = 200
+RELATION_FIELDS: Final[Mapping[str, Relation]] = {
+    "follows": "follows",
+    "brief": "follows",
+    "implements": "implements",
+    "references": "references",
+    "related": "references",
+    "see": "references",
+    "links": "references",
+}
+# Amalfa writes relations into a comment: [IMPLEMENTS: brief-auth].
+COMMENT_RELATIONS: Final[Mapping[str, Relation]] = {**RELATION_FIELDS, **RELATION_ALIASES}
+IN_COMMENT = re.compile(r"\[\s*+([A-Za-z_]++)\s*+:\s*+([^\[\]\n]++)\s*+\]")
+WIKI = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
+FIELD = re.compile(r"\A([A-Za-z_ -]++)\s*+:")
+# Not a footnote: its text is text like any other.
+DEFINITION = re.compile(r" {0,3}\[(?!\^)([^\[\]]+)\]:\s*(?:<([^<>]*)>|(\S+))")
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+IMPLEMENTS = re.compile(r"implement(?:s|ed|ation)?(?: of)?\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPlace:
+    """A target as it is written. Positions count in the lines, joined by LF."""
+
+    start: int
+    end: int
+    written: str
+    style: Style
+    target: str
+    """The target that it means, decoded."""
+    anchor: str | None = None
+    """The heading or `^block` of a name."""
+    tail: str = ""
+    """The rest of `written` after the target: a heading that cannot be told apart from it."""
+
+    @property
+    def mention(self) -> Mention:
+        """As names are resolved."""
+        return Mention(self.target, "path" if self.style == "path" else "name", "references", 0, "")
+
+
+def mentions_in(lines: Sequence[str], outline: Outline, skip: int, *, is_markdown: bool) -> tuple[Mention, ...]:
+    """All links in the order of their lines, each once a line. The first `skip` lines are front matter."""
+    prose = prose_lines(lines, outline, skip)
+    relations = _relations(outline, len(lines))
+
+    @cache
+    def evidence(at: int) -> str:
+        plain = " ".join(lines[at].split())
+        return plain if len(plain) <= LONGEST_EVIDENCE else f"{plain[: LONGEST_EVIDENCE - 1]}…"
+
+    unique: dict[tuple[int, str, Relation], Mention] = {}
+    for at, said, (form, target, anchor) in _said(lines, prose, outline, skip, is_markdown=is_markdown):
+        one = Mention(target, form, said or relations[at], at + 1, evidence(at), anchor)
+        unique.setdefault((one.line, target.casefold(), one.relation), one)
+    return tuple(sorted(unique.values(), key=lambda one: one.line)[:MOST_LINKS])
+
+
+def _said(
+    lines: Sequence[str], prose: Sequence[str], outline: Outline, skip: int, *, is_markdown: bool
+) -> Iterator[tuple[int, Relation | None, tuple[Form, str, str | None]]]:
+    """Each link: its line, from 0, its relation if the link itself says one, its form, its target and its anchor."""
+    for at, relation, place in (*_in_fields(lines[:skip]), *_in_comments("\n".join(prose))):
+        yield at, relation, ("name", place.target, place.anchor)
+    shown = blanked_comments("\n".join(prose)).split("\n")  # nobody sees a link in one
+    for at, line in enumerate(shown):
+        if "[[" in line:
+            for place in _wiki(without_code_spans(line), 0):
+                yield at, None, ("name", place.target, place.anchor)
+    for at, destination in _destinations(shown, outline) if is_markdown else ():
+        path, anchor = _path_of(destination)
+        if path:
+            yield at, None, ("path", path, anchor)
+
+
+def link_places(path: str, lines: Sequence[str]) -> list[LinkPlace]:
+    """The places where links name their targets, in their order, but those in code and comments."""
+    skip = read_front_matter(lines).lines
+    outline = outline_of(path, lines, skip)
+    blank = list(lines)
+    for first, end in ((0, skip), *outline.code):
+        blank[first:end] = [" " * len(line) for line in lines[first:end]]
+    text = blanked_comments("\n".join(without_code_spans(line, lambda span: " " * len(span)) for line in blank))
+    starts = [*accumulate((len(line) + 1 for line in lines), initial=0)]
+    found = [*(place for _, _, place in _in_fields(lines[:skip])), *_wiki(text, 0)]
+    for first, end in () if is_plain_text(path, lines) else _spans(outline):
+        at = starts[first]
+        part = text[at : starts[end] - 1]
+        said = [(*one.place, one.destination) for one in found_links(part, {}) if one.place]
+        for number in range(first, end):
+            begin = starts[number] - at
+            if definition := DEFINITION.match(part[begin : starts[number + 1] - 1 - at]):
+                group = 2 if definition[2] is not None else 3
+                start, stop = definition.span(group)
+                said.append((begin + start, begin + stop, definition[group]))
+        found += [place for start, stop, to in said if (place := _by_path(text, at + start, at + stop, to))]
+    unique = {one.start: one for one in found}
+    return [unique[start] for start in sorted(unique)]
+
+
+def with_targets(text: str, places: Sequence[LinkPlace], new: Mapping[tuple[Style, str], str]) -> str:
+    """The text with new targets, by their style and as they were written."""
+    parts, at = list[str](), 0
+    for one in places:
+        if (wanted := new.get((one.style, one.written))) is not None:
+            parts += (text[at : one.start], wanted)
+            at = one.end
+    return "".join((*parts, text[at:]))
+
+
+def _relations(outline: Outline, lines: int) -> list[Relation]:
+    """The relation of a link on each line: `implements` below a heading such as Implements, else `references`."""
+    relations: list[Relation] = ["references"] * lines
+    level = 0
+    for heading, following in zip(outline.headings, (*outline.headings[1:], None), strict=False):
+        if not level or heading.level <= level:
+            level = heading.level if IMPLEMENTS.match(heading.title) else 0
+        if level:
+            end = following.line - 1 if following else lines
+            implements: list[Relation] = ["implements"] * (end - heading.line)
+            relations[heading.line : end] = implements
+    return relations
+
+
+def _in_fields(lines: Sequence[str]) -> Iterator[tuple[int, Relation, LinkPlace]]:
+    """Wiki links in any field, and the names in fields such as `follows`, which are about other documents."""
+    relation: Relation | None = None
+    start = len(lines[0]) + 1 if lines else 0
+    for number, line in enumerate(lines[1:-1], 1):
+        if field := FIELD.match(line):
+            relation = RELATION_FIELDS.get(field[1].strip().lower())
+        at = field.end() if field else 0
+        places = [*_wiki(line[at:], start + at)]
+        if relation and not places:
+            for piece in line[at:].split(","):
+                name = piece.strip().strip("[]").removeprefix("- ").strip(" '\"")
+                if name and not name.startswith("#"):
+                    places += _by_name(name, start + at + piece.index(name), "field")
+                at += len(piece) + 1
+        for place in places:
+            yield number, relation or "references", place
+        start += len(line) + 1
+
+
+def _in_comments(text: str) -> Iterator[tuple[int, Relation, LinkPlace]]:
+    line, counted = 0, 0
+    for comment in comments(text):
+        for said in IN_COMMENT.finditer(comment[1]) if TAGS_COMMENT.fullmatch(comment[1]) else ():
+            at = comment.start(1) + said.start()
+            line, counted = line + text.count("\n", counted, at), at
+            if relation := COMMENT_RELATIONS.get(said[1].lower()):
+                for place in _by_name(said[2], at, "wiki"):
+                    yield line, relation, place
+
+
+def _wiki(text: str, offset: int) -> Iterator[LinkPlace]:
+    for link in WIKI.finditer(text):
+        yield from _by_name(link[1], offset + link.start(1), "wiki")
+
+
+def _by_name(link: str, at: int, style: Style) -> Iterator[LinkPlace]:
+    """The place for `Name#Heading|label` or `Name^block`. `#Heading` is the document itself, so no place."""
+    name, _, anchor = link.partition("|")[0].removesuffix("\\").partition("#")
+    if not anchor and "^" in name:
+        name, _, block = name.partition("^")
+        anchor = f"^{block}"
+    target = name.strip()
+    if target and len(target) <= LONGEST_TARGET and not SCHEME.match(target):
+        start = at + len(name) - len(name.lstrip())
+        yield LinkPlace(start, start + len(target), target, style, target, anchor.strip() or None)
+
+
+def _destinations(prose: Sequence[str], outline: Outline) -> Iterator[tuple[int, str]]:
+    """The line and the destination of each markdown link. A definition `[label]: path` is not a link."""
+    references: dict[str, dict[str, str]] = {}  # in the form markdown-it expects
+    lines = list(prose)
+    for at, line in enumerate(prose):
+        if "]:" in line and (found := DEFINITION.match(line)):
+            label = " ".join(found[1].split()).casefold().upper()
+            references.setdefault(label, {"href": found[2] or found[3] or ""})  # the first one of a label counts
+            lines[at] = ""
+    for first, end in _spans(outline):
+        text = "\n".join(lines[first:end])
+        if "](" in text or ("[" in text and references):
+            for offset, destination in inline_links(text, references):
+                yield first + offset, destination
+
+
+def _spans(outline: Outline) -> Iterator[tuple[int, int]]:
+    """The lines of each heading and each part: the first, and the one after the last."""
+    for part in outline.parts:
+        yield (part.line - 1, part.line) if isinstance(part, Heading) else (part.first, part.end)
+
+
+def _path_of(destination: str) -> tuple[str, str | None]:
+    """The path to a document and the heading in it. Empty for a web address, or what can be no path."""
+    path, _, anchor = destination.partition("#")
+    path = unquote(path.partition("?")[0]).strip()
+    if len(path) > LONGEST_TARGET or "\0" in path or SCHEME.match(path):
+        return "", None
+    return path, unquote(anchor) or None
+
+
+def _by_path(text: str, start: int, end: int, destination: str) -> LinkPlace | None:
+    """The place of a path. `destination` is what is written there, decoded as CommonMark does."""
+    target, _ = _path_of(destination)
+    written = text[start:end]
+    if not target:
+        return None
+    if "\\" in written or "&" in written:
+        tail = destination[len(destination.partition("#")[0].partition("?")[0]) :]
+        return LinkPlace(start, end, written, "path", target, tail=tail)
+    cut = min((at for at in (written.find("#"), written.find("?")) if at >= 0), default=len(written))
+    return LinkPlace(start, start + cut, written[:cut], "path", target)

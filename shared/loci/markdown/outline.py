@@ -1,0 +1,212 @@
+"""The headings and parts of a document, with their lines, and the blocks that passages are made of."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from html import unescape
+from itertools import accumulate, groupby
+from pathlib import PurePosixPath
+from typing import Literal
+
+from markdown_it import MarkdownIt
+
+from loci.markdown.nouns import Heading
+from loci.markdown.tags_and_dates import TAGS_COMMENT
+from loci.search.passages import Block
+
+PLAIN_SUFFIXES = frozenset((".txt", ".text"))
+MOST_LINES = 500_000
+"""For more lines, markdown-it would need minutes, and gigabytes for its tokens."""
+LONGEST_TITLE = 200
+CODE_TOKENS = frozenset(("fence", "code_block"))
+LINE_TOKENS = CODE_TOKENS | {"html_block"}
+LIST_TOKENS = frozenset(("bullet_list_open", "ordered_list_open"))
+# The line below the header row of a table.
+TABLE_RULE = re.compile(r"\s*+(?:\|\s*+)?+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+(?:\|\s*+)?+")
+LONGEST_HEADING = 4_000
+"""Characters of a heading that its title is made of."""
+EMPHASIS = re.compile(r"[*`]++|(?<!\w)_++|(?<!_)_++(?!\w)")
+SHOWN_LINK = re.compile(r"!?\[\[(?:[^\[\]|]*+\|)?+([^\[\]|]*+)\]\]|!?\[([^\[\]]*+)\]\([^()]*+\)")
+"""`[[target|label]]` and `[label](target)`, of which the label stays."""
+IMAGE = re.compile(r"\[?!\[[^\[\]]*+\]\([^()\s]*+\)(?:\]\([^()\s]*+\))?")
+"""A picture, perhaps in a link, as the badges are behind the names of projects."""
+FEWEST_TURNS = 3
+"""So many turns in a row are a conversation."""
+# A speaker and then some text: "Ann:", "**Ann Lee:**", "[10:32] Ann:", "> Ann:".
+TURN = re.compile(
+    r"(?:> ?)?(?:\[[^\]\n]{1,40}\] ?|\(?\d{1,2}:\d\d(?::\d\d)?\)? ?(?:[-–—] ?)?)?"  # noqa: RUF001
+    r"(?:\*\*|__)?[^\W\d_][\w .'’-]{0,30}(?:\*\*|__)?: ?(?:\*\*|__)?\s*\S"  # noqa: RUF001
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OutlinePart:
+    """Lines that belong together. Lines count from 0, and `end` is the line after the last."""
+
+    first: int
+    end: int
+    kind: Literal["paragraph", "item", "lines"]
+    """A list has one part per item. A table, code and HTML are `lines`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The headings and parts of a text, in order, without its front matter and blank lines."""
+
+    parts: tuple[Heading | OutlinePart, ...]
+    code: tuple[tuple[int, int], ...] = ()
+    """The code blocks, also those in lists and quotations: the first line of each, and the line after its last."""
+
+    @property
+    def headings(self) -> tuple[Heading, ...]:
+        return tuple(one for one in self.parts if isinstance(one, Heading))
+
+
+def is_plain_text(path: str, lines: Sequence[str]) -> bool:
+    """True if the document at that path is read as plain text, not as markdown."""
+    return PurePosixPath(path).suffix.lower() in PLAIN_SUFFIXES or len(lines) > MOST_LINES
+
+
+def outline_of(path: str, lines: Sequence[str], skip: int) -> Outline:
+    """The outline of the document at that path. The first `skip` lines are front matter."""
+    return Outline(tuple(_paragraphs(lines, skip))) if is_plain_text(path, lines) else outline_of_markdown(lines, skip)
+
+
+def outline_of_markdown(lines: Sequence[str], skip: int) -> Outline:
+    """The outline of a markdown text. The first `skip` lines are front matter."""
+    parts: list[Heading | OutlinePart] = []
+    code: list[tuple[int, int]] = []
+    inside = ""
+    level = 0
+    for token in _markdown().parse("\n".join([""] * skip + list(lines[skip:]))):
+        if token.type in CODE_TOKENS and token.map:
+            code.append((token.map[0], token.map[1]))
+        if token.level == 0:
+            inside = token.type
+            level = int(token.tag[1:]) if inside == "heading_open" else 0
+            if token.map and not level and inside not in LIST_TOKENS:
+                kind = "lines" if inside in LINE_TOKENS else "paragraph"
+                part = OutlinePart(token.map[0], _end_line(lines, token.map), kind)
+                parts += _split_at_table(lines, part) if inside == "paragraph_open" else [part]
+        elif level and token.type == "inline" and token.map:
+            parts.append(Heading(level, _without_markup(token.content), token.map[0] + 1))
+        elif inside in LIST_TOKENS and token.level == 1 and token.type == "list_item_open" and token.map:
+            parts.append(OutlinePart(token.map[0], _end_line(lines, token.map), "item"))
+    return Outline(tuple(parts), tuple(code))
+
+
+def prose_lines(lines: Sequence[str], outline: Outline, skip: int) -> list[str]:
+    """The lines, with an empty line for each line of front matter or code."""
+    prose = ["" if at < skip else line for at, line in enumerate(lines)]
+    for first, end in outline.code:
+        prose[first:end] = [""] * (end - first)
+    return prose
+
+
+def blocks(lines: Sequence[str], outline: Outline, title: str | None) -> list[Block]:
+    """Each part as a block under its headings, outermost first. A `title` that is not a heading goes above them all."""
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    code_starts = {first for first, _ in outline.code}
+    found: list[Block] = []
+    for path, under in groupby(_under_headings(lines, outline, (title,) if title else ()), key=lambda pair: pair[0]):
+        parts = _split_turns(lines, [part for _, part in under])
+        for is_turn, run in groupby(parts, key=lambda part: _is_turn(lines, part)):
+            several = list(run)
+            for part in several:
+                end = starts[part.end - 1] + len(lines[part.end - 1].rstrip())
+                has_code = part.kind == "item" and not code_starts.isdisjoint(range(part.first, part.end))
+                kind = "lines" if part.kind == "lines" or has_code else "prose"
+                is_talk = is_turn and len(several) >= FEWEST_TURNS
+                found.append(Block(starts[part.first], end, path, "turn" if is_talk else kind))
+    return found
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    # Without inline markup, which takes ten times as long and is read elsewhere. A link definition stays text.
+    return MarkdownIt("commonmark").disable(["inline", "reference"])
+
+
+def _split_at_table(lines: Sequence[str], part: OutlinePart) -> list[OutlinePart]:
+    """The paragraph, split where a table begins: markdown-it's own tables would take longer than all the rest."""
+    for at in range(part.first + 1, part.end):
+        if "|" in lines[at] and TABLE_RULE.fullmatch(lines[at]):
+            table = OutlinePart(at - 1, part.end, "lines")
+            return [table] if at - 1 == part.first else [OutlinePart(part.first, at - 1, "paragraph"), table]
+    return [part]
+
+
+def _paragraphs(lines: Sequence[str], skip: int) -> Iterator[OutlinePart]:
+    """The paragraphs of a plain text, between blank lines."""
+    first: int | None = None
+    for at in range(skip, len(lines) + 1):
+        is_text = at < len(lines) and not lines[at].isspace() and bool(lines[at])
+        if is_text and first is None:
+            first = at
+        elif not is_text and first is not None:
+            yield OutlinePart(first, at, "paragraph")
+            first = None
+
+
+def _end_line(lines: Sequence[str], span: Sequence[int]) -> int:
+    """The end of the part, without the blank lines that markdown counts as part of a list item."""
+    first, end = span
+    while end > first + 1 and not lines[end - 1].strip():
+        end -= 1
+    return end
+
+
+def _without_markup(heading: str) -> str:
+    heading = heading[:LONGEST_HEADING]
+    bare = _labels(IMAGE.sub("", heading)) if "![" in heading else _labels(heading)
+    # A heading of nothing but a picture is called by what the picture shows.
+    text = unescape(EMPHASIS.sub("", bare if bare.strip() else _labels(heading)))
+    return " ".join(text.split())[:LONGEST_TITLE]
+
+
+def _labels(heading: str) -> str:
+    return SHOWN_LINK.sub(lambda link: link[1] or link[2] or "", heading)
+
+
+def _under_headings(
+    lines: Sequence[str], outline: Outline, top: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], OutlinePart]]:
+    """The parts, each with the headings above it. A heading with nothing below it is a part of the section above."""
+    above: list[Heading] = []
+    for part, following in zip(outline.parts, (*outline.parts[1:], None), strict=False):
+        if isinstance(part, Heading):
+            while above and above[-1].level >= part.level:
+                above.pop()
+            if following is None or (isinstance(following, Heading) and following.level <= part.level):
+                yield (*top, *_titles(above)), OutlinePart(part.line - 1, part.line, "paragraph")
+            above.append(part)
+        elif not _is_tags_comment(lines, part):
+            yield (*top, *_titles(above)), part
+
+
+def _titles(headings: Sequence[Heading]) -> Iterator[str]:
+    return (heading.title for heading in headings if heading.title)
+
+
+def _split_turns(lines: Sequence[str], parts: Sequence[OutlinePart]) -> Iterator[OutlinePart]:
+    """The parts of a section. A paragraph with a turn of a conversation on each line is split by lines."""
+    for part in parts:
+        every = range(part.first, part.end)
+        is_long = part.kind == "paragraph" and len(every) >= FEWEST_TURNS
+        if is_long and all(TURN.match(lines[at]) for at in every):
+            yield from (OutlinePart(at, at + 1, "paragraph") for at in every)
+        else:
+            yield part
+
+
+def _is_turn(lines: Sequence[str], part: OutlinePart) -> bool:
+    return part.kind == "paragraph" and TURN.match(lines[part.first]) is not None
+
+
+def _is_tags_comment(lines: Sequence[str], part: OutlinePart) -> bool:
+    """True if the part is only a comment with tags, which is not text to search."""
+    if part.kind != "lines" or not lines[part.first].startswith("<!--"):
+        return False
+    text = "\n".join(lines[part.first : part.end]).strip()
+    return text.endswith("-->") and TAGS_COMMENT.fullmatch(text[4:-3]) is not None and text.count("<!--") == 1
