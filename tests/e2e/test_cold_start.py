@@ -44,11 +44,13 @@ def test_the_sdk_is_imported_before_ours(loaded: list[str]) -> None:
 @each(
     "name",
     [
+        "loci.authoring.api",
         "loci.code.api",
         "loci.documents.api",
         "loci.events.api",
         "loci.files.api",
         "loci.gateway.api",
+        "loci.graph.api",
         "loci.transfer.api",
         "loci.web.visitors",
         "loci.workflows.api",
