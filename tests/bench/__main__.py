@@ -1,4 +1,4 @@
-"""Speed and memory against the budgets: `python -m tests.bench` prints a table, and fails where one is broken."""
+"""Speed and memory against the budgets: `python -m tests.bench` prints a table a part, and fails if one is broken."""
 
 import argparse
 import json
@@ -96,9 +96,10 @@ def main() -> int:
     with servers(given.models) as stage:
         for name in given.only or PARTS:
             began = time.perf_counter()
-            figures += every[name](stage)
+            found = every[name](stage)
             print(f"{name}: {time.perf_counter() - began:.0f} s", file=sys.stderr)
-    print(table(figures))
+            print(table(found), end="\n\n", flush=True)  # a later part that fails costs no other its figures
+            figures += found
     if given.json:
         given.json.write_text(json.dumps(as_json(figures), indent=1), encoding="utf-8")
     return int(any(figure.verdict == "BROKEN" for figure in figures))

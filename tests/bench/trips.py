@@ -7,7 +7,7 @@ a call of a function that lies in another file than the function called before i
 import asyncio
 import sys
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,7 +83,7 @@ def trips(_: Servers) -> list[Figure]:
 
 
 @contextmanager
-def _profiled(counter: Counter) -> Iterator[None]:
+def _profiled(counter: Counter) -> Generator[None]:
     """Before a thread starts, so that all are counted."""
     threading.setprofile(counter.profile)
     sys.setprofile(counter.profile)
