@@ -8,7 +8,7 @@ from statistics import median
 
 from loci.core.identity import LOCAL
 from loci.files.file import file_id
-from loci.files.search_filter import COLLECTION
+from loci.files.search_query import COLLECTION
 from loci.search.ranking import TagsAndDate
 from tests.bench.calls import tool_call
 from tests.bench.children import Floor, Serving, floor, serving

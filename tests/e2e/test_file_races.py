@@ -15,7 +15,7 @@ from mcp import Client
 from loci.core.identity import LOCAL
 from loci.files.file import StoredFile
 from loci.files.lake import FOLDER
-from loci.files.search_filter import COLLECTION
+from loci.files.search_query import COLLECTION
 from loci.mcp.server import build_server
 from tests.contract.file_readers import FUNCTION
 from tests.e2e.test_files_on_aws import BUCKET, Deployed, deployment, pytestmark

@@ -24,7 +24,7 @@ from loci.documents.ingest.uploads import upload_prefix
 from loci.files.file import StoredFile
 from loci.files.finder import Scope
 from loci.files.ports import UploadTicket
-from loci.files.query import parsed
+from loci.files.search_query import parsed
 from loci.mcp.http.application import asgi
 from loci.sandbox.wall.layers import UNPRIVILEGED
 from tests.attack.doors import lambda_doors

@@ -17,7 +17,7 @@ from loci.adapters.s3_index.index import S3Index
 from loci.app import App
 from loci.core.identity import LOCAL
 from loci.files.finder import FileFinder
-from loci.files.search_filter import COLLECTION
+from loci.files.search_query import COLLECTION
 from loci.model_store.models_folder import ModelsFolder
 from loci.search.document_index import DocumentIndex
 from loci.search.language_stage import LanguageStage

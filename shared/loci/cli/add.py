@@ -29,7 +29,7 @@ from loci.core.identity import LOCAL
 if TYPE_CHECKING:
     from loci.files.api import Files
     from loci.files.file import FileVersion
-    from loci.files.stages import Stage as FileStage
+    from loci.files.file import Stage as FileStage
 
 READABLE = frozenset(
     (

@@ -83,7 +83,7 @@ def search(
 ) -> None:
     """Search the files, as the tool search_memory does: each with its passages, and where they stand."""
     from loci.files.finder import Scope  # slow to load, and `--help` does not need it
-    from loci.files.query import parsed
+    from loci.files.search_query import parsed
 
     if not query.strip():
         raise Refused("The question is empty", 'Ask something, such as "travel costs in May"', code="EMPTY_QUERY")

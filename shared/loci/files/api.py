@@ -13,16 +13,15 @@ from loci.core.errors import Refused, Unavailable
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
 from loci.files.citations import CheckedCitation
+from loci.files.cutting import differences
 from loci.files.differences import Change
-from loci.files.file import FileVersion, StoredFile, checked_name, file_id
+from loci.files.file import FileVersion, Stage, StoredFile, Watch, checked_name, file_id, unwatched
 from loci.files.finder import FoundFiles
 from loci.files.lake import content_key, reading_key
-from loci.files.long_work import differences
 from loci.files.parts import FileParts
-from loci.files.plain_text import is_plain
 from loci.files.ports import FileJobs, UploadTicket
-from loci.files.search_filter import Scope, checked_scope
-from loci.files.stages import Stage, Watch, unwatched
+from loci.files.reading import is_plain
+from loci.files.search_query import Scope, checked_scope
 from loci.files.upkeep import FileUpkeep
 from loci.search.question import Asked
 

@@ -9,7 +9,7 @@ from loci.core.storage_keys import DAMAGED
 from loci.core.stores import every
 from loci.files.file import StoredFile
 from loci.files.lake import FOLDER, KIND, content_key, reading_key
-from loci.files.search_filter import COLLECTION, PAST
+from loci.files.search_query import COLLECTION, PAST
 from loci.files.versions import past_document
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from itertools import accumulate, islice
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
+from loci.files.cutting import LongWork
 from loci.files.differences import TextPlaces, table_rows
 from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import Lake, unpacked
 from loci.files.locators import Locator, cell_range, cells_in, place_of
-from loci.files.long_work import LongWork
 from loci.files.reading import Reading, TableSection, TextSection
-from loci.files.search_filter import COLLECTION, PAST
+from loci.files.search_query import COLLECTION, PAST
 from loci.files.versions import Versions
 from loci.search.document_index import DocumentIndex
 

@@ -1,11 +1,13 @@
-"""The nouns of the lake: a file, its versions, and where a version came from."""
+"""The nouns of the lake: a file, its versions, and the stage of the work on a file."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Final, Literal, cast
 from unicodedata import category, normalize
 
 from loci.core.errors import Refused
+from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import Json, JsonObject, string
 from loci.core.stores import Record
@@ -142,3 +144,41 @@ def version_of(value: Json) -> FileVersion:
     known = {name: one for name, one in value.items() if name in FileVersion.__dataclass_fields__}
     known |= {name: tuple(cast("list[str]", known.get(name) or ())) for name in ("sheets", "remarks")}  # type: ignore[dict-item]
     return FileVersion(**known)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A step of the work on a file."""
+
+    text: str
+    done: int = 0
+    total: int | None = None
+    """None: nobody can say how much there is."""
+
+
+Watch = Callable[[Stage], None]
+
+
+def unwatched(stage: Stage) -> None:
+    """The `Watch` of a caller who does not look."""
+
+
+class Stages:
+    """The stage of each file that is being worked on. Other processes have their own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stages: dict[tuple[Owner, str], Stage] = {}
+
+    def get(self, owner: Owner, id: str) -> Stage | None:
+        """The stage of the file; None if this process does nothing with it."""
+        with self._lock:
+            return self._stages.get((owner, id))
+
+    def enter(self, owner: Owner, id: str, stage: Stage | None) -> None:
+        """Say what is done with the file now; None: no more."""
+        with self._lock:
+            if stage is None:
+                self._stages.pop((owner, id), None)
+            else:
+                self._stages[owner, id] = stage

@@ -1,29 +1,38 @@
-"""Takes files in: reads each one, cuts it into passages, and puts them into the index."""
+"""Takes files in: reads each one, cuts it into passages, and puts them into the index; large ones in a queue."""
 
-from collections.abc import Callable
+import os
+import stat
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
+from loci.core.atomic_write import open_file
 from loci.core.deadline import is_nearly_over, out_of_time
 from loci.core.errors import Conflict, LociError, NotFound, Refused, Unavailable
 from loci.core.events import Tell, untold
 from loci.core.full_disk import freeing
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.files.file import FileVersion, StoredFile, checked_name, file_id
+from loci.files.cutting import LongWork, ReadVersion, Rules, answer_read, text_read
+from loci.files.file import FileVersion, Stage, Stages, StoredFile, checked_name, file_id
 from loci.files.lake import Lake, RemoteContent, content_key
-from loci.files.long_work import LongWork, ReadVersion, Rules, answer_read, text_read
-from loci.files.plain_text import has_text_name, is_plain, is_table
 from loci.files.ports import FileReader
-from loci.files.search_filter import COLLECTION
-from loci.files.stages import Stage, Stages
+from loci.files.reading import has_text_name, is_plain, is_table
+from loci.files.search_query import COLLECTION
 from loci.files.versions import Versions
+from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
 from loci.search.passages import embedded_text
 from loci.search.ranking import Chunk, TagsAndDate
 
 LOCK_SECONDS = 5.0
+AT_ONCE = 2
+"""Files that are read beside the calls that brought them, at a time."""
 BATCH = 128
 """Passages that are embedded together."""
 TIME_TO_KEEP = 0.2
@@ -243,3 +252,95 @@ def _told(file: StoredFile, version: FileVersion, state: str) -> JsonObject:
 
 def _facts(file: StoredFile, version: FileVersion) -> TagsAndDate:
     return TagsAndDate((f"type:{version.format}", f"kind:{file.kind}", f"file:{file.id}"), version.added_at[:10])
+
+
+class LocalPaths:
+    """Reads files below some folders, and no others."""
+
+    def __init__(self, roots: Sequence[Path], largest: int) -> None:
+        self._roots = roots
+        self._largest = largest
+
+    def read(self, path: str) -> tuple[str, bytes]:
+        """The name and the content of the file at this path."""
+        root, below = self._place(path)
+        try:
+            with os.fdopen(open_file(str(root), below), "rb") as opened:
+                held = os.fstat(opened.fileno())
+                if not stat.S_ISREG(held.st_mode):
+                    raise IsADirectoryError
+                content = opened.read(self._largest + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            raise NotFound(f"There is no {path!r} here", "Correct the path", code="NO_SUCH_PATH") from None
+        except IsADirectoryError:
+            raise Refused(f"{path} is not a file", "Name a file, not a folder", code="NO_FILE") from None
+        except OSError as error:
+            raise Refused(
+                f"Cannot read {path} ({error.strerror})", "Correct its permissions", code="FILE_UNREADABLE"
+            ) from None
+        return Path(below).name, content
+
+    def _place(self, path: str) -> tuple[Path, str]:
+        """The folder that is allowed, and the path below it. It does not tell if anything is there."""
+        try:
+            real = Path(path).expanduser().resolve()
+        except (OSError, RuntimeError, ValueError):  # RuntimeError: a loop of links, ValueError: a NUL
+            raise Refused(f"{path[:200]!r} is no path", "Correct the path", code="NO_SUCH_PATH") from None
+        for root in (one.resolve() for one in self._roots):
+            if real != root and real.is_relative_to(root):
+                return root, str(real.relative_to(root))
+        allowed = ", ".join(map(str, self._roots)) or "none yet"
+        raise Refused(
+            f"Loci may not read {path} (folders that it may read: {allowed})",
+            "Send its text, run `loci add PATH`, or allow a folder above it in the setting file_roots",
+            code="PATH_NOT_ALLOWED",
+        )
+
+
+class ReadingQueue:
+    """A few files at once. A reader that is free goes to the owner who has the fewest, and among equals in turn.
+
+    So no owner gets a second reader while another one waits. If the process ends, the next start goes on.
+    """
+
+    def __init__(self, ingest: FileIngest) -> None:
+        self._ingest = ingest
+        self._turn = threading.Lock()
+        self._waiting: dict[Owner, deque[tuple[str, Future[StoredFile]]]] = {}
+        """By owner, the one first whose turn is next: nobody waits for all files of another."""
+        self._reading = Counter[Owner]()
+        """By owner, how many readers have a file of theirs now."""
+
+    def begin(self, owner: Owner, id: str) -> Future[StoredFile]:
+        """Read the file as soon as the owner's files before it are read. The future has the file then."""
+        future: Future[StoredFile] = Future()
+        with self._turn:
+            self._waiting.setdefault(owner, deque()).append((id, future))
+        self._start()
+        return future
+
+    def _start(self) -> None:
+        """Begin with the next file, if there is one and a reader is free."""
+        with self._turn:
+            owner = min(self._waiting, key=self._reading.__getitem__, default=None)
+            if owner is None or self._reading.total() == AT_ONCE:
+                return
+            files = self._waiting.pop(owner)
+            id, future = files.popleft()
+            if files:
+                self._waiting[owner] = files
+            self._reading[owner] += 1
+        DAEMON_THREADS.start(lambda: self._read(owner, id, future))
+
+    def _read(self, owner: Owner, id: str, future: Future[StoredFile]) -> None:
+        try:
+            future.set_result(self._ingest.run(owner, id))
+        except LociError as error:
+            future.set_exception(error)
+        except BaseException as error:
+            future.set_exception(error)
+            raise
+        finally:
+            with self._turn:
+                self._reading -= Counter([owner])
+            self._start()

@@ -10,13 +10,11 @@ from loci.core.lazy import Lazy
 from loci.core.settings import Settings
 from loci.core.stores import BlobStore, RecordStore, WriteLocks
 from loci.files.citations import Citations
+from loci.files.cutting import LongWork
 from loci.files.finder import FileFinder
-from loci.files.ingest import FileIngest
+from loci.files.ingest import FileIngest, LocalPaths, ReadingQueue
 from loci.files.lake import Lake
-from loci.files.local_paths import LocalPaths
-from loci.files.long_work import LongWork
 from loci.files.ports import FileJobs, FileReader, FileUploads, LocalUploads
-from loci.files.reading_queue import ReadingQueue
 from loci.files.summaries import Summaries
 from loci.files.versions import Versions
 from loci.search.document_index import DocumentIndex

@@ -1,9 +1,8 @@
-"""Summaries of files: extracted from them, or written by a language model if there is one."""
+"""Summaries of files that a language model writes, if there is one."""
 
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import islice
 from typing import Final
 
 from loci.core.deadline import time_for
@@ -11,14 +10,12 @@ from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
-from loci.files.file import RULES, FileVersion, StoredFile
+from loci.files.file import RULES, FileVersion, Stage, Stages, StoredFile
 from loci.files.lake import Lake
 from loci.files.reading import Reading, TableSection, TextSection
-from loci.files.stages import Stage, Stages
 from loci.search.language_model import LanguageModel
 from loci.search.language_stage import quoted, remark
 
-LONGEST: Final = 400
 EXTRACTED: Final = "The summary is extracted: "
 PATIENCE: Final = 5
 """Nobody waits for a summary: it may take so many times as long as a search waits for the model."""
@@ -45,19 +42,6 @@ Answer with one JSON object that fits this schema, and with nothing else:
 - summary: in the language of the file, in at most 60 words: what the file is, what it covers, and what a row of its
   tables stands for. Say only what the material says, and judge nothing.
 """
-
-
-def extracted(reading: Reading) -> str:
-    """The beginning of the file, and what is in it."""
-    parts: list[str] = []
-    if reading.sheets:
-        parts.append("Sheets: " + ", ".join(reading.sheets[:20]) + ".")
-    for table in reading.tables[:5]:
-        columns = ", ".join(one for one in table.header if one)
-        parts.append(f"Table {_name(table)!r} with {len(table.rows)} rows: {columns}.")
-    texts = islice((one.text for one in reading.sections if isinstance(one, TextSection)), 3)
-    parts.append(" ".join(" ".join(one.split(None, LONGEST)[:LONGEST]) for one in texts))
-    return " ".join(part for part in parts if part.strip())[:LONGEST].strip()
 
 
 class Summaries:
@@ -132,10 +116,6 @@ def _others(version: FileVersion) -> tuple[str, ...]:
     return tuple(one for one in version.remarks if not one.startswith(EXTRACTED))
 
 
-def _name(table: TableSection) -> str:
-    return table.title or table.sheet or (f"page {table.page}" if table.page else "")
-
-
 def _parts(reading: Reading) -> str:
     """The excerpt for the model: first rows of tables, and the text; of a long one, its beginning and some more."""
     tables = "\n\n".join(_first_rows(one) for one in reading.tables[:MOST_TABLES])[: ROOM // 2]
@@ -145,7 +125,7 @@ def _parts(reading: Reading) -> str:
 
 def _first_rows(table: TableSection) -> str:
     rows = [table.header, *table.rows[:FIRST_ROWS]]
-    head = f"Table {_name(table)!r} with {len(table.rows)} rows"
+    head = f"Table {table.label!r} with {len(table.rows)} rows"
     return "\n".join([head, *(" | ".join(row)[:LONGEST_ROW] for row in rows)])
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from loci.core.errors import LociError, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.files.parts import FileParts
-from loci.files.search_filter import COLLECTION, PAST
+from loci.files.search_query import COLLECTION, PAST
 from loci.files.versions import past_document
 
 FIRST_PAUSE, LONGEST_PAUSE = 600.0, 6 * 3600.0

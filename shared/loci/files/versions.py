@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
-from loci.files.cutting import table_place
+from loci.files.cutting import LongWork, Rules, passages_again, table_place
 from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import Lake
 from loci.files.locators import Locator, place_of
-from loci.files.long_work import LongWork, Rules, passages_again
-from loci.files.search_filter import COLLECTION, PAST, VersionsThen
+from loci.files.search_query import COLLECTION, PAST, VersionsThen
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
 from loci.search.passages import LONGEST

@@ -12,8 +12,7 @@ from pydantic import BaseModel, Field
 from loci.core.errors import NotFound
 from loci.core.identity import Caller, Owner
 from loci.core.scopes import check_scopes
-from loci.files.query import parsed
-from loci.files.search_filter import Scope
+from loci.files.search_query import Scope, parsed
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
 

@@ -18,8 +18,7 @@ from loci.files.file import FileVersion, StoredFile
 from loci.files.finder import FoundFiles
 from loci.files.locators import Locator
 from loci.files.ports import UploadTicket
-from loci.files.query import parsed
-from loci.files.search_filter import Scope
+from loci.files.search_query import Scope, parsed
 from loci.files.tools.file_views import fetched
 from loci.files.tools.search_views import MOST_TOKENS, search_answer
 from loci.files.versions import Passage, TablePlace

@@ -13,7 +13,7 @@ from loci.core import worker_process
 from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
-from loci.files import long_work
+from loci.files import cutting
 from tests.support.processes import children, command_line
 from tests.surface.conftest import Connect
 from tests.surface.files.searches import call
@@ -77,6 +77,6 @@ async def test_a_large_text_that_takes_too_long_is_refused(
     app: App, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker_process, "PATIENCE", 1_000_000)
-    monkeypatch.setattr(long_work, "SECONDS", 0.001)
+    monkeypatch.setattr(cutting, "SECONDS", 0.001)
     [file] = await call(connect, "add_memory", name="server.log", text=LOG)
     assert (file["status"], "takes too long" in file["reason"]) == ("error", True)

@@ -15,7 +15,7 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
-from loci.files.stages import Stage
+from loci.files.file import Stage
 from tests.support.executors import runner_packages
 from tests.support.polling import until, until_told
 from tests.support.small_models import EMBEDDER, small_models

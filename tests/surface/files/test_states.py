@@ -7,9 +7,8 @@ import pytest
 from loci.app import App
 from loci.core.identity import LOCAL, Owner
 from loci.files import cutting
-from loci.files.file import StoredFile
-from loci.files.search_filter import COLLECTION
-from loci.files.stages import Stage
+from loci.files.file import Stage, StoredFile
+from loci.files.search_query import COLLECTION
 from tests.support.each import each
 from tests.support.executors import runner_packages
 from tests.support.files import papers

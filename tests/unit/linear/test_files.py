@@ -8,10 +8,8 @@ from loci.files.citations import WantedText, occurrences
 from loci.files.cutting import cut, table_pieces, text_pieces
 from loci.files.differences import changes
 from loci.files.lake import packed
-from loci.files.plain_text import read_plain, read_text
-from loci.files.query import parsed
-from loci.files.reading import Reading, TableSection, TextSection
-from loci.files.summaries import extracted
+from loci.files.reading import Reading, TableSection, TextSection, extracted_summary, read_plain, read_text
+from loci.files.search_query import parsed
 from tests.support.each import each
 from tests.unit.linear.growth import Read, Shape, faulty_growth
 from tests.unit.linear.shapes import LARGE, repeated
@@ -42,7 +40,7 @@ def taken_in(name: str) -> Read:
         for table in reading.tables:
             for _ in table_pieces(table, a_fourth, 250):
                 pass
-        extracted(reading)
+        extracted_summary(reading)
         packed(reading)
 
     return either(read)

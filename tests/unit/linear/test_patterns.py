@@ -19,7 +19,7 @@ HOME = Path(loci.__file__).parent
 FUNCTIONS = frozenset(("search", "match", "fullmatch", "split", "findall", "finditer", "sub", "subn"))
 FROM_THE_START = frozenset(("match", "fullmatch"))
 BOUNDED = {
-    "loci.files.query.ENTITY": 2_000,
+    "loci.files.search_query.ENTITY": 2_000,
     "loci.search.language_stage": 12_000,
     **{
         f"loci.workflows.{module}.": 4_000

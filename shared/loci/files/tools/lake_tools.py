@@ -7,9 +7,8 @@ from pydantic import BaseModel, Field
 
 from loci.core.errors import Refused
 from loci.core.identity import Caller
-from loci.files.file import Status, StoredFile, file_id
+from loci.files.file import Stage, Status, StoredFile, file_id
 from loci.files.ports import UploadPart, UploadTicket
-from loci.files.stages import Stage
 from loci.files.tools.file_views import is_none
 from loci.mcp.caller import Report
 from loci.mcp.tool import LociTool, loci_tool

@@ -6,8 +6,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Caller
-from loci.files.query import parsed
-from loci.files.search_filter import Scope
+from loci.files.search_query import Scope, parsed
 from loci.files.tools.file_views import FetchedView, MetadataAnswer, MissingView, fetched, overview
 from loci.files.tools.search_views import MOST_TOKENS, TOKENS, SearchAnswer, search_answer
 from loci.mcp.threads import SEARCHES

@@ -4,7 +4,7 @@ from pydantic import BaseModel, Field
 
 from loci.files.finder import AnswerStatus, FoundFile, FoundFiles, FoundPassage, Match
 from loci.files.lake import LONGEST_ID
-from loci.files.search_filter import Scope
+from loci.files.search_query import Scope
 from loci.files.tools.file_views import is_none
 from loci.mcp.tool import as_text
 
