@@ -34,8 +34,8 @@ ROUNDS, CALLS = 30, 100
 APART_S = 0.07
 WATCHING = """window.shown = {};
 new MutationObserver(() => {
-  for (const row of document.querySelectorAll('#rows tr')) window.shown[row.dataset.id] ??= Date.now();
-}).observe(document.getElementById('rows'), { childList: true });"""
+  for (const row of document.querySelectorAll('#runs .rows li')) window.shown[row.dataset.id] ??= Date.now();
+}).observe(document.querySelector('#runs .rows'), { childList: true });"""
 
 
 def event_streams(_: Servers) -> list[Figure]:

@@ -30,7 +30,7 @@ MOST_SHOWN: Final = 1000
 """Of those that have happened before."""
 MOST_WAITING: Final = 2000
 """Events of an owner that are not written yet."""
-GATHERING: Final = 0.1
+GATHERING: Final = 0.03
 """Seconds in which events gather, to be written at once."""
 
 
