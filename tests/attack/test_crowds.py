@@ -18,8 +18,8 @@ from loci.compose import build_app
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.settings import load_settings
+from loci.events import api as streams_module
 from loci.events import route as stream_module
-from loci.events import streams as streams_module
 from loci.events.api import Events
 from loci.events.event import Event, Place, Read
 from loci.mcp.http import connection as connection_module

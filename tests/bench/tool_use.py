@@ -16,7 +16,7 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.core.stores import every
-from loci.gateway.usage import FOLLOWERS, MOST_FOLLOWERS
+from loci.gateway.call_history import FOLLOWERS, MOST_FOLLOWERS
 from loci.mcp.server import build_server
 from tests.bench.figures import Figure, ratio_figure, time_figure
 from tests.bench.servers import Servers

@@ -11,7 +11,7 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
-from loci.gateway.capabilities.learning import EndedRun
+from loci.gateway.capabilities.api import EndedRun
 from loci.mcp.http.application import asgi
 from loci.sandbox.wall.layers import UNPRIVILEGED
 from tests.attack.doors import uvicorn_door

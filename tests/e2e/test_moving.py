@@ -240,7 +240,7 @@ def test_what_was_learned_comes_along_and_joins_what_is_known(data: Path, there:
 
 
 def learn(data: Path, intent: str, code: str) -> None:
-    from loci.gateway.capabilities.learning import EndedRun
+    from loci.gateway.capabilities.api import EndedRun
 
     tools = opened(data).tools
     tools.capabilities.learn(LOCAL, EndedRun(code, intent, (), (), True))

@@ -3,7 +3,7 @@
 from loci.app import App
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
-from loci.gateway.capabilities.learning import EndedRun
+from loci.gateway.capabilities.api import EndedRun
 
 
 def learn_many(app: App, owner: Owner, number: int, more: str = "") -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL
-from loci.gateway.capabilities.learning import EndedRun
+from loci.gateway.capabilities.api import EndedRun
 from loci.transfer.api import Report
 from loci.transfer.archive import Archive
 from loci.transfer.items import Receiver

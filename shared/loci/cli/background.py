@@ -18,7 +18,7 @@ from loci.model_store.manifests import DEFAULTS, Kind, known
 from loci.model_store.models_folder import ModelsFolder
 from loci.model_store.pull import pull
 from loci.runtimes.local import sweep_data
-from loci.workflows.active import ActiveOwners
+from loci.workflows.runs import ActiveOwners
 
 SECONDS_BETWEEN_CHECKS = 5.0
 CYCLES_BETWEEN_READINGS = 12

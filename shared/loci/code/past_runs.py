@@ -57,7 +57,7 @@ class PastRuns:
         end: Completed | Failed,
     ) -> None:
         """Have the run learned from, unless its end says nothing about its code."""
-        from loci.gateway.capabilities.learning import EndedRun  # not before the first run
+        from loci.gateway.capabilities.api import EndedRun  # not before the first run
 
         worked = _worked(end, bridge.failures)
         if worked is not None:

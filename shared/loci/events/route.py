@@ -14,9 +14,8 @@ from starlette.types import Receive, Scope, Send
 
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Caller, Owner
-from loci.events.api import Events, parsed_kinds, shown
+from loci.events.api import TOO_MANY, Events, Waker, parsed_kinds, shown
 from loci.events.event import Event, Place, Read
-from loci.events.streams import TOO_MANY, Waker
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.refusal import Refusal, check_single, closing, problem_of
 from loci.mcp.threads import FOLLOWED, on_thread, on_thread_of

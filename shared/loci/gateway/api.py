@@ -8,15 +8,15 @@ from loci.core.cancellation import Cancellation
 from loci.core.errors import Refused
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
-from loci.gateway.call_log import MOST, LoggedCall
+from loci.gateway.call_history import MOST, LoggedCall
+from loci.gateway.capabilities.api import Capabilities
 from loci.gateway.configuration import Configured, checked_entry
-from loci.gateway.entry_secrets import PortableEntry, portable
 from loci.gateway.gateway import media_beside, value_of
-from loci.gateway.learned_capabilities import Capabilities
 from loci.gateway.logins import LoginState, Secret
 from loci.gateway.parts import ToolParts
 from loci.gateway.policy import Standing
 from loci.gateway.ports import Consent, OwnTool, Progress
+from loci.gateway.server_config import PortableEntry, portable
 from loci.gateway.tool_changes import ToolChange, change_of
 from loci.gateway.tool_search import FoundTools, KnownTool
 

@@ -9,10 +9,10 @@ from loci.core.calls import Calls
 from loci.core.events import Tell, untold
 from loci.core.settings import Settings
 from loci.core.stores import RecordStore, SecretBox
-from loci.gateway.call_log import CallLog
-from loci.gateway.capabilities.learning import Learning
+from loci.gateway.call_history import CallLog, Usage
+from loci.gateway.capabilities.api import Learning
+from loci.gateway.capabilities.capability_store import Shelf
 from loci.gateway.capabilities.matching import Matching
-from loci.gateway.capabilities.shelf import Shelf
 from loci.gateway.gateway import Gateway
 from loci.gateway.logins import Logins
 from loci.gateway.policy import Policy
@@ -21,7 +21,6 @@ from loci.gateway.server_config import Reaching, Secrets
 from loci.gateway.tool_embeddings import Meanings
 from loci.gateway.tool_list import ToolList
 from loci.gateway.tool_search import Discovery
-from loci.gateway.usage import Usage
 from loci.gateway.waiting_calls import ApprovalLinks, WaitingCalls
 from loci.search.inference import Embedder
 

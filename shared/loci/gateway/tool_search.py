@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from loci.core.identity import Owner
+from loci.gateway.call_history import Usage
 from loci.gateway.configuration import Configured
 from loci.gateway.tool_embeddings import Meanings
 from loci.gateway.tool_list import tools_of
 from loci.gateway.tool_words import KnownTool, asked_words, fields_of, plain_name, spellings
-from loci.gateway.usage import Usage
 
 __all__ = ["FoundTool", "KnownTool", "ToolIndex"]
 

@@ -18,7 +18,7 @@ from loci.core.json import Json, JsonObject, string
 from loci.core.signing import Seal
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
 from loci.events.event import argument_sizes
-from loci.gateway.call_log import CallLog
+from loci.gateway.call_history import CallLog
 
 KIND: Final = "approval"
 MARK: Final = "ap_"

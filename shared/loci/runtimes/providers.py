@@ -27,8 +27,7 @@ class Providers:
         settings = self.settings
         if settings.language_model is None:
             return None
-        from loci.adapters.language_model.allowance import DailyAllowance
-        from loci.adapters.language_model.checked_model import CheckedModel
+        from loci.adapters.language_model.checked_model import CheckedModel, DailyAllowance
 
         provider, _, name = settings.language_model.partition(":")
         if provider == "bedrock":

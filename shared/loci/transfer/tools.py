@@ -12,7 +12,7 @@ from loci.transfer.items import SAME, TAKEN, Item, Kind, Loaded, Outcome, Receiv
 if TYPE_CHECKING:
     from loci.gateway.api import Tools
     from loci.gateway.capabilities.capability import Capability
-    from loci.gateway.capabilities.shelf import StoredCode
+    from loci.gateway.capabilities.capability_store import StoredCode
 
 
 class CapabilityKind(Kind):
@@ -43,8 +43,8 @@ class CapabilityKind(Kind):
 
     def look(self, to: Receiver, item: Item) -> Outcome:
         from loci.gateway.capabilities.capability import capability_id
+        from loci.gateway.capabilities.capability_store import merged_capability
         from loci.gateway.capabilities.normal_form import identity_of
-        from loci.gateway.capabilities.shelf import merged_capability
         from loci.gateway.capabilities.syntax import root_of
 
         wanted, codes = _capability(item), _codes(item)
@@ -130,7 +130,7 @@ def _capability(item: Item) -> "Capability":
 
 
 def _codes(item: Item) -> "dict[str, StoredCode]":
-    from loci.gateway.capabilities.shelf import StoredCode
+    from loci.gateway.capabilities.capability_store import StoredCode
 
     told = cast("dict[str, JsonObject]", item.value["codes"])
     return {

@@ -15,7 +15,6 @@ from loci.scratchpad.api import Scratchpad
 from loci.workflows.references import previewed
 from loci.workflows.run import ENDED, Decision, Run, TaskState
 from loci.workflows.runs import Runs
-from loci.workflows.values import share, size_of
 
 ROOM: Final = 15_000
 """Bytes of an answer, a little less than its budget: nothing is cut from one that keeps to them."""
@@ -96,8 +95,19 @@ class Answers:
         answer["results"] = values
         return self._fitted(owner, answer, parts, ROOM - min(size_of(question), QUESTION)) | question
 
-    def media(self, owner: Owner, id: str, run: Run, tasks: Iterable[str]) -> list[tuple[str, JsonObject]]:
-        """The images, sounds and files that these tasks gave, each with its task."""
+    def media(self, owner: Owner, answer: JsonObject) -> list[tuple[str, JsonObject]]:
+        """The images, sounds and files, as content blocks, of the tasks in an answer about a run, each with its task.
+
+        There are none while the run goes on: a client that asks for its status often would get them each time.
+        """
+        if answer.get("status") in ("running", "plan"):
+            return []
+        layer = cast("list[dict[str, str]]", answer.get("layer_results", []))
+        tasks = [*cast("JsonObject", answer.get("results", {})), *(one["taskId"] for one in layer)]
+        if not tasks:
+            return []
+        id = str(answer["workflow_id"])
+        run = self._runs.get(owner, id)
         found: list[tuple[str, JsonObject]] = []
         for task in tasks:
             with suppress(NotFound):  # the answer says that it is lost
@@ -205,6 +215,21 @@ class Answers:
         if state.error:
             told["error"] = f"{state.code}: {state.error}" if state.code else state.error
         return told
+
+
+def size_of(value: Json) -> int:
+    """The bytes that the value takes in an answer."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
+
+
+def share(sizes: Sequence[int], room: int) -> int:
+    """The most that one of them may take so that all fit: small ones stay whole, large ones get the same."""
+    for at, size in enumerate(sorted(sizes)):
+        part = room // (len(sizes) - at)
+        if size > part:
+            return part
+        room -= size
+    return max(sizes, default=0)
 
 
 def _cut(text: str, room: int) -> str:

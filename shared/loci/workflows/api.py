@@ -13,9 +13,16 @@ from loci.core.json import JsonObject
 from loci.core.scopes import INSUFFICIENT
 from loci.gateway.gateway import CheckedCall
 from loci.gateway.waiting_calls import MARK, Linked
-from loci.workflows.decisions import (
+from loci.workflows.parts import WorkflowParts
+from loci.workflows.plan import Plan, Task
+from loci.workflows.run import (
     BY_LOCI,
     BY_PLAN,
+    ENDED,
+    Answerer,
+    Checkpoint,
+    Run,
+    TaskState,
     aborted,
     answered,
     continued,
@@ -24,9 +31,6 @@ from loci.workflows.decisions import (
     open_checkpoint,
     stopped,
 )
-from loci.workflows.parts import WorkflowParts
-from loci.workflows.plan import Plan, Task
-from loci.workflows.run import ENDED, Answerer, Checkpoint, Run, TaskState
 from loci.workflows.runs import ALIVE
 from loci.workflows.watching import Watching
 

@@ -12,15 +12,13 @@ from loci.core.settings import Settings
 from loci.core.stores import RecordStore, Slots
 from loci.gateway.waiting_calls import ApprovalLinks
 from loci.scratchpad.api import Scratchpad
-from loci.workflows.active import ASIDE, SLOT, ActiveOwners, ActiveRuns
 from loci.workflows.answers import Answers
-from loci.workflows.decisions import WhoApproves
-from loci.workflows.follow_up import Pursuit
-from loci.workflows.planning import Planning
+from loci.workflows.attempts import Steps
+from loci.workflows.planning import Planning, Pursuit
 from loci.workflows.proposal import Proposals
-from loci.workflows.runs import Runs
+from loci.workflows.run import WhoApproves
+from loci.workflows.runs import ASIDE, SLOT, ActiveOwners, ActiveRuns, Runs
 from loci.workflows.slice import Slices, WorkflowEngine
-from loci.workflows.steps import Steps
 from loci.workflows.toolbox import OwnersToolbox
 
 if TYPE_CHECKING:

@@ -1,15 +1,23 @@
-"""Plans for intents: by a language model if there is one, else by rules. Both pass the same checks."""
+"""Plans for intents: made by a language model if there is one, else by rules; started, or added to a run."""
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
-from loci.core.errors import LociError
-from loci.core.identity import Owner
+from loci.core.errors import LociError, Refused
+from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
+from loci.gateway.gateway import CheckedCall
+from loci.workflows.attempts import Steps
 from loci.workflows.entities import givens
+from loci.workflows.plan import MOST_TASKS, Plan, Task
 from loci.workflows.planner import ENOUGH, Draft, Planner
 from loci.workflows.prior_steps import Earlier
 from loci.workflows.proposal import Proposals
-from loci.workflows.run import Run
+from loci.workflows.run import BY_LOCI, ENDED, SETTLED, Run, TaskState, WhoApproves, gates, status_said
+from loci.workflows.runs import Runs
+from loci.workflows.slice import WorkflowEngine
 from loci.workflows.toolbox import Toolbox
 
 RUN_IT = "pml_execute_dag(workflow=…)"
@@ -83,3 +91,186 @@ def _source(arguments: JsonObject) -> str:
     texts: Sequence[str] = [one for one in arguments.values() if isinstance(one, str)]
     found = (one for text in texts for one in givens(text) if one.kind in ("path", "url"))
     return next((str(one.value) for one in found if not one.is_folder), "")
+
+
+MOST_REPLANS: Final = 10
+_REFERENCE: Final = re.compile(r"(?<!\$)\$(\{?)([A-Za-z0-9_][A-Za-z0-9_-]*)(?=\.result)")
+
+
+def check_replan(run: Run) -> None:
+    """Raise `Refused` if the run takes no more tasks."""
+    if run.status in ENDED:
+        raise Refused(
+            f"The workflow has ended already: it {status_said(run.status)}",
+            "Start another one with pml_execute_dag",
+            code="WORKFLOW_ENDED",
+        )
+    if run.replans >= MOST_REPLANS:
+        raise Refused(
+            f"The workflow was replanned {run.replans} times, which is the most",
+            "Let it end, or abort it and start another one with pml_execute_dag",
+            code="TOO_MANY_REPLANS",
+        )
+
+
+def merged(
+    run: Run, tasks: Sequence[Task], checked: Mapping[str, CheckedCall], who: WhoApproves
+) -> tuple[Run, list[Task]]:
+    """The run with these tasks, and these as they are in it. What it has done stays done."""
+    check_replan(run)
+    if len(run.plan.tasks) + len(tasks) > MOST_TASKS:
+        raise Refused(
+            f"The workflow would have more than {MOST_TASKS} tasks", "Start another one", code="INVALID_PARAMS"
+        )
+    gated, by_person = gates(tasks, checked, who, BY_LOCI)
+    names = _names(run, tasks)
+    added = [_placed(run, _renamed(one, names), set(names.values())) for one in tasks]
+    plan = Plan.joined([*run.plan.tasks, *added])
+    safe = [names[one.id] for one in tasks if checked[one.id].is_safe]
+    return (
+        run.model_copy(
+            update={
+                "plan": plan,
+                "tasks": {**run.tasks, **{one.id: TaskState() for one in added}},
+                "safe": (*run.safe, *safe),
+                "gated": {**run.gated, **{names[id]: why for id, why in gated.items()}},
+                "by_person": (*run.by_person, *(names[id] for id in by_person)),
+                "replans": run.replans + 1,
+            }
+        ),
+        added,
+    )
+
+
+def _names(run: Run, tasks: Sequence[Task]) -> dict[str, str]:
+    """The ids of the new tasks in the run: their own, unless another task has them."""
+    taken = {one.id for one in run.plan.tasks}
+    names = dict[str, str]()
+    for one in tasks:
+        free = (f"{one.id}_{number}" for number in range(2, MOST_TASKS * 2))
+        names[one.id] = one.id if one.id not in taken else next(id for id in free if id not in taken)
+        taken.add(names[one.id])
+    return names
+
+
+def _renamed(task: Task, names: Mapping[str, str]) -> Task:
+    changed = {old: new for old, new in names.items() if old != new}
+    if not changed:
+        return task
+
+    def told(value: Json) -> Json:
+        match value:
+            case str():
+                return _REFERENCE.sub(lambda found: f"${found[1]}{changed.get(found[2], found[2])}", value)
+            case list():
+                return [told(one) for one in value]
+            case dict():
+                return {name: told(one) for name, one in value.items()}
+            case _:
+                return value
+
+    arguments: JsonObject = {name: told(one) for name, one in task.arguments.items()}
+    after = tuple(names.get(one, one) for one in task.depends_on)
+    return task.model_copy(update={"id": names[task.id], "arguments": arguments, "depends_on": after})
+
+
+def _placed(run: Run, task: Task, new: set[str]) -> Task:
+    """The task in the layer after those that were released, if the run pauses after each."""
+    if not run.by_layer:
+        return task
+    layers = run.layers()
+    released = {id for layer in layers[: run.released] for id in layer}
+    if any(one in new or one not in released for one in task.after):
+        return task
+    last = layers[min(run.released, len(layers)) - 1]
+    if any(one in last for one in task.after):
+        return task
+    good = [one for one in last if run.tasks[one].status == "success"]
+    good += [one for one in last if run.tasks[one].status not in SETTLED]
+    good += [one for one in last if run.tasks[one].status == "error" and run.plan[one].on_error == "continue"]
+    return task.model_copy(update={"depends_on": (*task.depends_on, good[0])}) if good else task
+
+
+Start = Callable[[JsonObject], JsonObject]
+"""Starts a plan, and gives the answer of its run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pursuit:
+    """The way from an intent to the tasks of a run."""
+
+    planning: Planning
+    runs: Runs
+    steps: Steps
+    engine: WorkflowEngine
+    clock: Callable[[], float]
+    who_approves: WhoApproves
+
+    def pursue(self, caller: Caller, intent: str, context: JsonObject, start: Start) -> JsonObject:
+        """Plan for the intent, and start the plan if nothing is missing and it is likely right; else only tell it."""
+        draft = self.planning.draft(caller.owner, intent, context)
+        if not draft.is_ready:
+            return planned(draft)
+        try:
+            answer = start(draft.gated())
+        except Refused as fault:  # its arguments do not fit, or a tool of it is denied: nothing has run
+            return planned(draft, fault)
+        return {**answer, **facts(draft)}
+
+    def replan(self, owner: Owner, id: str, requirement: str, context: JsonObject) -> JsonObject:
+        """Add the tasks for a requirement to a run that has not ended. If none are found, it stays as it is."""
+        run = self.runs.get(owner, id)
+        check_replan(run)
+        draft = self.planning.draft(owner, requirement, context, run)
+        if not draft.is_ready:
+            return _told(id, run, [], planned(draft))
+        tasks = [Task.model_validate(one) for one in draft.gated_tasks()]
+        check = self.steps.checker(owner)
+        try:
+            checked = {one.id: check(one) for one in tasks}
+        except LociError as fault:
+            return _told(id, run, [], planned(draft, fault))
+        added = list[Task]()
+
+        def changed(run: Run) -> Run:
+            run, added[:] = merged(run, tasks, checked, self.who_approves)
+            what = f"replan: {', '.join(one.id for one in added)}"
+            return run.decided(self.clock(), what, requirement, answers=False)
+
+        run, _ = self.runs.change(owner, id, changed)
+        if run.status == "running":
+            self.engine.start(owner, id)
+        return _told(id, run, added, {"confidence": draft.confidence, "why": {**draft.why}})
+
+
+def _told(id: str, run: Run, added: list[Task], more: JsonObject) -> JsonObject:
+    """The answer about a replan: the added tasks, and how the run goes on."""
+    diff: list[Json] = [
+        {
+            "id": one.id,
+            "tool": one.tool or "code_execution",
+            "arguments": one.arguments,
+            "dependsOn": [*one.after],
+            "needs_approval": one.id in run.gated,
+        }
+        for one in added
+    ]
+    if not added:
+        following = f"The workflow was not changed. {more['next_action']}".replace(
+            "then run it with pml_execute_dag(workflow=…)", "or say them in new_requirement or available_context"
+        )
+    elif run.checkpoint is not None and run.checkpoint.kind == "approval":
+        following = "Use pml:approval_response to answer its checkpoint, then it goes on"
+    elif run.status == "paused":
+        following = "Use pml:continue to proceed"
+    else:
+        following = "It goes on. Use pml:workflow_status to see how far it is"
+    return {
+        **more,
+        "status": run.status,
+        "workflow_id": id,
+        "added": diff,
+        "new_tasks_count": len(added),
+        "total_tasks": len(run.plan.tasks),
+        "next_action": following,
+    }

@@ -1,17 +1,22 @@
-"""The runs of each owner, in the record store. Every change is a compare-and-set."""
+"""The runs of each owner in the record store, the results of their tasks, and the slots of the active runs.
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+Every change is a compare-and-set.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeVar, cast
 
-from loci.core.errors import Conflict, NotFound
+from loci.core.errors import Conflict, LociError, NotFound, Refused
 from loci.core.events import EventKind, Tell, untold
-from loci.core.identity import Owner, asked_by
+from loci.core.identity import SYSTEM, Owner, asked_by
 from loci.core.json import Json, JsonObject, media_in, string
-from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
+from loci.core.stores import ABSENT, Record, RecordStore, Slots, every, read_or_none, readable
 from loci.events.event import argument_sizes
 from loci.workflows.plan import Task
 from loci.workflows.run import ENDED, SETTLED, Checkpoint, Lease, Run, TaskState, weighs
-from loci.workflows.values import Given, WithMedia, storable
 
 T = TypeVar("T")
 
@@ -23,6 +28,21 @@ KEPT: Final = 24 * 3600.0
 """Seconds for which a run that has ended can be looked at."""
 ALIVE: Final = 30 * 24 * 3600.0
 """Seconds after which a run that nobody moves on any more is forgotten."""
+
+DEEPEST: Final = 100
+"""Lists and objects inside each other. What checks and writes answers has such a bound, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class WithMedia:
+    """What a task gave: a value, and images, sounds and files that are not in it."""
+
+    value: Json
+    media: tuple[JsonObject, ...]
+    """Content blocks of the protocol."""
+
+
+Given = Json | WithMedia
 
 
 class Runs:
@@ -187,6 +207,51 @@ def _told(seconds: float) -> str:
     return f"{seconds / 3600:g} h" if seconds >= 3600 else f"{seconds / 60:g} min"
 
 
+def storable(value: Json) -> tuple[Json, int]:
+    """The value as JSON has it, and the length of its text. Raises `Refused` if it is too deep.
+
+    NaN and the infinities become null, as JavaScript writes them: what a task did is not lost because of them.
+    """
+    if _is_deep(value):
+        raise Refused(
+            f"It has run, but what it gave is nested more than {DEEPEST} levels deep",
+            "Have it give less deep values",
+            code="RESULT_TOO_DEEP",
+        )
+    try:
+        return value, len(json.dumps(value, allow_nan=False))
+    except ValueError:
+        value = _without_nan(value)
+        return value, len(json.dumps(value, allow_nan=False))
+
+
+def _is_deep(value: Json) -> bool:
+    level: list[Json] = [value]
+    for _ in range(DEEPEST + 1):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, list | dict)
+            for inner in (one.values() if isinstance(one, dict) else one)
+            if isinstance(inner, list | dict)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _without_nan(value: Json) -> Json:
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case list():
+            return [_without_nan(one) for one in value]
+        case dict():
+            return {name: _without_nan(one) for name, one in value.items()}
+        case _:
+            return value
+
+
 def stored(run: Run) -> dict[str, Json]:
     """The run as its record has it."""
     return cast("dict[str, Json]", run.model_dump(mode="json", exclude_defaults=True))
@@ -247,3 +312,103 @@ def _checkpoint(id: str, run: Run, checkpoint: Checkpoint) -> JsonObject:
 
 def _tool(run: Run, id: str) -> str:
     return run.plan[id].tool or "code"
+
+
+SLOT: Final = "workflow_slot"
+"""The kind of record that each active run has."""
+ASIDE: Final = "workflow_waiting"
+"""The kind instead, for some of those that wait for a decision."""
+OWNER: Final = "workflow_owner"
+DAY: Final = 24 * 3600.0
+ACTIVE_SECONDS: Final = 31 * DAY
+"""Seconds after its start in which a run may be active."""
+STORED_SECONDS: Final = 60.0
+"""Seconds after which a slot without a run is free again."""
+
+
+class ActiveOwners:
+    """Those who started a run in the last weeks."""
+
+    def __init__(self, records: RecordStore, clock: Callable[[], float]) -> None:
+        self._records = records
+        self._clock = clock
+        self._noted = dict[Owner, float]()
+
+    def note(self, owner: Owner) -> None:
+        """The owner starts a run. It is written once a day."""
+        now = self._clock()
+        if now < self._noted.get(owner, 0.0):
+            return
+        value = {"tenant": owner.tenant, "subject": owner.subject}
+        self._records.put(SYSTEM, OWNER, owner.key, dict(value), expires_at=now + ACTIVE_SECONDS, durable=False)
+        self._noted[owner] = now + DAY
+
+    def __iter__(self) -> Iterator[Owner]:
+        """Those who have a run that may be active."""
+        for owner in readable(every(self._records, SYSTEM, OWNER), _owner):
+            if any(self._records.list(owner, kind, limit=1).records for kind in (SLOT, ASIDE)):
+                yield owner
+
+
+class ActiveRuns:
+    """The slots of the runs that have not ended."""
+
+    def __init__(
+        self, slots: Slots, aside: Slots, owners: ActiveOwners, runs: Runs, clock: Callable[[], float]
+    ) -> None:
+        """`aside`: for runs that wait for a decision while `slots` are short."""
+        self._slots = slots
+        self._aside = aside
+        self._owners = owners
+        self._runs = runs
+        self._clock = clock
+
+    def begin(self, owner: Owner, id: str) -> tuple[str, str]:
+        """Take a slot for one more run. Those of runs that are over come free first."""
+        now = self._clock()
+        value: JsonObject = {"run": id, "at": now}
+        self._owners.note(owner)
+        try:
+            slot = self._slots.take(owner, now + ALIVE, value)
+        except LociError:
+            self._set_aside(owner)
+            slot = self._slots.take(owner, now + ALIVE, value)
+        return slot.key, slot.version
+
+    def end(self, owner: Owner, run: Run) -> None:
+        """Give the run's slot back."""
+        if run.slot is not None:
+            self._slots.give_back(owner, *run.slot)
+
+    def states(self, owner: Owner) -> dict[str, tuple[str, Lease | None]]:
+        """The statuses and leases of the active runs, by their ids. The slots of those that are over come free."""
+        moving, aside = _by_run(self._slots.held(owner)), _by_run(self._aside.held(owner))
+        states = self._runs.states(owner, [*{**moving, **aside}])
+        for slots, held in ((self._slots, moving), (self._aside, aside)):
+            self._free_ended(owner, slots, held, states)
+        return states
+
+    def _set_aside(self, owner: Owner) -> None:
+        """Move the runs that wait for a decision to places of their own: no other run waits for theirs."""
+        states = self.states(owner)
+        for id, slot in _by_run(self._slots.held(owner)).items():
+            if id in states and states[id][0] == "paused":
+                self._aside.take(owner, self._clock() + ALIVE, slot.value)
+                self._slots.give_back(owner, slot.key, slot.version)
+
+    def _free_ended(
+        self, owner: Owner, slots: Slots, held: Mapping[str, Record], states: Mapping[str, tuple[str, object]]
+    ) -> None:
+        """Free the slots of runs that have ended, expired or are damaged. A run is stored soon after its slot."""
+        for id, slot in held.items():
+            is_new = self._clock() - float(cast("float", slot.value.get("at", 0))) < STORED_SECONDS
+            if states[id][0] in ENDED if id in states else not is_new:
+                slots.give_back(owner, slot.key, slot.version)
+
+
+def _by_run(slots: Iterable[Record]) -> dict[str, Record]:
+    return {str(slot.value.get("run") or slot.key): slot for slot in slots}
+
+
+def _owner(record: Record) -> Owner:
+    return Owner(string(record.value["tenant"]), string(record.value["subject"]))

@@ -10,12 +10,11 @@ from loci.core.errors import LociError, Misconfigured, NotFound, Refused, Unavai
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.json import Json
-from loci.workflows.attempts import PAUSES, Tries
+from loci.workflows.attempts import PAUSES, Steps, Tries
 from loci.workflows.plan import Task
 from loci.workflows.references import previewed, resolved
 from loci.workflows.run import Checkpoint, Lease, Run, TaskState
 from loci.workflows.runs import Runs
-from loci.workflows.steps import Steps
 
 LONGEST_ERROR: Final = 4000
 AT_ONCE: Final = 32

@@ -17,8 +17,7 @@ from loci.mcp.tasks import LongTask, TaskStatus
 from loci.mcp.tool import LociTool, as_text, loci_tool
 from loci.workflows.answers import TOOL
 from loci.workflows.api import Workflows
-from loci.workflows.decisions import question
-from loci.workflows.run import ENDED, Answerer, Run
+from loci.workflows.run import ENDED, Answerer, Run, question
 
 if TYPE_CHECKING:
     from loci.app import App
@@ -211,7 +210,7 @@ def media_blocks(workflows: Workflows, owner: Owner, answer: JsonObject) -> list
     """The images, sounds and files that belong behind the answer, those of each task behind a text with its id."""
     content: list[ContentBlock] = []
     told = ""
-    for task, block in workflows.watching.media(owner, answer):
+    for task, block in workflows.parts.answers.media(owner, answer):
         if task != told:
             content.append(TextContent(type="text", text=f"From task {task}:"))
             told = task

@@ -49,20 +49,6 @@ class Watching:
         known = self._answers.known(owner, id, run, run.plan[task].after)
         return {**whole_task(run, task, known), **({"result": given[task]} if given else {})}
 
-    def media(self, owner: Owner, answer: JsonObject) -> list[tuple[str, JsonObject]]:
-        """The images, sounds and files, as content blocks, of the tasks in an answer about a run, each with its task.
-
-        While the run goes on there are none: whoever asks for it often would get them each time.
-        """
-        if answer.get("status") in ("running", "plan"):
-            return []
-        layer = cast("list[dict[str, str]]", answer.get("layer_results", []))
-        tasks = [*cast("JsonObject", answer.get("results", {})), *(one["taskId"] for one in layer)]
-        if not tasks:
-            return []
-        id = str(answer["workflow_id"])
-        return self._answers.media(owner, id, self._runs.get(owner, id), tasks)
-
     def questions(self, owner: Owner) -> list[JsonObject]:
         """The questions that active runs and calls wait on, the oldest first. Reads no other runs."""
         states = self._active.states(owner)

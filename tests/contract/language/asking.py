@@ -2,8 +2,7 @@
 
 import pytest
 
-from loci.adapters.language_model.allowance import DailyAllowance
-from loci.adapters.language_model.checked_model import CheckedModel, TextModel
+from loci.adapters.language_model.checked_model import CheckedModel, DailyAllowance, TextModel
 from loci.core.errors import Unavailable
 from loci.core.identity import SYSTEM
 from loci.core.json import JsonObject

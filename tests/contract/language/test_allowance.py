@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from loci.adapters.language_model.allowance import DailyAllowance
-from loci.adapters.language_model.checked_model import TextModel
+from loci.adapters.language_model.checked_model import DailyAllowance, TextModel
 from loci.core.errors import Unavailable
 from loci.core.identity import SYSTEM
 from loci.core.storage_keys import LANGUAGE_TOKENS

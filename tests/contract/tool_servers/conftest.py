@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from loci.adapters.tool_servers import server_text as heard
+from loci.adapters.tool_servers import diagnostics
 from loci.adapters.tool_servers.connections import Connections
 
 
@@ -18,5 +18,5 @@ def connections() -> Iterator[Connections]:
 @pytest.fixture
 def soon_a_flood(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine nobody sends, or reads, as many messages in the time of a call as are too many else."""
-    monkeypatch.setattr(heard, "BURST", 200)
-    monkeypatch.setattr(heard, "A_SECOND", 5)
+    monkeypatch.setattr(diagnostics, "BURST", 200)
+    monkeypatch.setattr(diagnostics, "A_SECOND", 5)

@@ -15,8 +15,8 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL, LOCAL_CALLER
 from loci.core.settings import Settings
-from loci.workflows.active import SLOT
 from loci.workflows.run import Lease, Run
+from loci.workflows.runs import SLOT
 from tests.contract.workflows.test_engines import gated
 from tests.support.answerers import AGENT
 from tests.support.invoke_api import Handler

@@ -12,8 +12,8 @@ from loci.core.calls import Called
 from loci.core.identity import Caller, Owner
 from loci.core.storage_keys import EVENTS
 from loci.core.stores import every
+from loci.events import api as streams_module
 from loci.events import route as stream_module
-from loci.events import streams as streams_module
 from loci.mcp.http.application import asgi
 from tests.attack.doors import Door, UvicornDoor, on_the_wire, uvicorn_door
 from tests.attack.wire import Ask, Headers

@@ -5,7 +5,7 @@ from typing import Any
 
 from loci.app import App
 from loci.core.identity import Owner
-from loci.gateway.capabilities.learning import EndedRun
+from loci.gateway.capabilities.api import EndedRun
 from tests.attack.doors import Door
 from tests.attack.wire import Answer, Ask
 from tests.support.forms import form_token

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from loci.app import App
 from loci.cli.main import tools
 from loci.core.identity import LOCAL, Caller, Owner
-from loci.gateway.capabilities.learning import EndedRun
+from loci.gateway.capabilities.api import EndedRun
 from loci.gateway.public_address import check_public
 from tests.support.authorization_server import Protected, consent, protected
 from tests.support.connecting import Connecting

@@ -8,7 +8,7 @@ import pytest
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
-from loci.gateway.capabilities.learning import EndedRun
+from loci.gateway.capabilities.api import EndedRun
 from loci.model_store.models_folder import ModelsFolder
 from tests.surface.tools.workbench import Workbench
 

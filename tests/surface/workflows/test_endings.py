@@ -15,7 +15,7 @@ from loci.core.json import Json, JsonObject
 from loci.workflows.attempts import Tries
 from loci.workflows.plan import Task
 from loci.workflows.run import Run
-from loci.workflows.values import Given
+from loci.workflows.runs import Given
 from tests.support.deno import needs_deno
 from tests.support.each import each
 from tests.support.polling import until

@@ -16,9 +16,9 @@ from loci.adapters.local.workflow_threads import is_gone, this_process
 from loci.core.errors import LociError, NotFound
 from loci.core.identity import LOCAL, LOCAL_CALLER
 from loci.core.json import JsonObject
-from loci.workflows.active import ActiveOwners
 from loci.workflows.parts import MOST_ACTIVE
 from loci.workflows.run import Lease, TaskState
+from loci.workflows.runs import ActiveOwners
 from tests.support.answerers import AGENT
 from tests.support.each import each
 from tests.support.polling import until

@@ -8,11 +8,11 @@ from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
 from loci.core.background import Background
 from loci.core.identity import Owner
+from loci.gateway.call_history import Usage
 from loci.gateway.configuration import Configured, Entry
 from loci.gateway.tool_embeddings import Meanings
 from loci.gateway.tool_search import Discovery
 from loci.gateway.tool_server import UpstreamTool
-from loci.gateway.usage import Usage
 from loci.model_store.models_folder import ModelsFolder
 from tests.support.each import each
 

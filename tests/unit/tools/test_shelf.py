@@ -11,9 +11,9 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.core.stores import every
-from loci.gateway.capabilities import shelf
+from loci.gateway.capabilities import capability_store as shelf
+from loci.gateway.capabilities.api import EndedRun
 from loci.gateway.capabilities.capability import lower_bound
-from loci.gateway.capabilities.learning import EndedRun
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 
-from loci.adapters.tool_servers.server_text import LARGEST_ANSWER, Heard
+from loci.adapters.tool_servers.diagnostics import LARGEST_ANSWER, Heard
 from loci.core.json import read_whole
 from loci.core.settings import INSIDE
 from loci.gateway.tool_server import Program

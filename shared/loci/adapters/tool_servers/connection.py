@@ -18,10 +18,9 @@ from mcp_types import ToolListChangedNotification
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from loci.adapters.tool_servers.asking import ASKING, Asking, failed, not_ready
 from loci.adapters.tool_servers.child_process import stdio_transport
+from loci.adapters.tool_servers.diagnostics import ASKING, Asking, Heard, failed, not_ready, quoted
 from loci.adapters.tool_servers.http_client import http_transport
-from loci.adapters.tool_servers.server_text import Heard, quoted
 from loci.gateway.ports import ToolServerError
 from loci.gateway.tool_server import Program, ToolServer
 

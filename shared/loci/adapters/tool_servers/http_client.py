@@ -10,9 +10,8 @@ import httpx2
 from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth
 from mcp.client.streamable_http import streamable_http_client
 
-from loci.adapters.tool_servers.asking import ASKING, Asking, failed
+from loci.adapters.tool_servers.diagnostics import ASKING, LARGEST_ANSWER, Asking, failed, quoted
 from loci.adapters.tool_servers.public_addresses import PublicAddresses
-from loci.adapters.tool_servers.server_text import LARGEST_ANSWER, quoted
 from loci.core.errors import LociError
 from loci.gateway.tool_server import Endpoint, ToolServer
 

@@ -21,7 +21,7 @@ from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types import LATEST_PROTOCOL_VERSION
 from pydantic import AnyUrl, ValidationError
 
-from loci.adapters.tool_servers.server_text import quoted
+from loci.adapters.tool_servers.diagnostics import quoted
 from loci.adapters.tool_servers.small_requests import SmallRequests
 from loci.core.json import JsonObject
 from loci.core.redaction import NO_SECRETS, redaction_of

@@ -19,9 +19,17 @@ from mcp_types import (
 )
 from pydantic import BaseModel, ConfigDict
 
-from loci.adapters.tool_servers.asking import ASKING, Asking, after_sending, asks_back, failed, late, resting
 from loci.adapters.tool_servers.connection import Connection
-from loci.adapters.tool_servers.server_text import quoted
+from loci.adapters.tool_servers.diagnostics import (
+    ASKING,
+    Asking,
+    after_sending,
+    asks_back,
+    failed,
+    late,
+    quoted,
+    resting,
+)
 from loci.core.json import JsonObject
 from loci.gateway.ports import ToolServerError
 from loci.gateway.tool_server import ToolServer, UpstreamTool

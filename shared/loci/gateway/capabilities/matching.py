@@ -6,11 +6,11 @@ from statistics import median
 from typing import Final
 
 from loci.core.identity import Owner
+from loci.gateway.call_history import Usage
 from loci.gateway.capabilities.capability import HOPELESS, Capability, Version, intent_words
-from loci.gateway.capabilities.shelf import ID, Shelf, StoredCode, no_capability
+from loci.gateway.capabilities.capability_store import ID, Shelf, StoredCode, no_capability
 from loci.gateway.tool_embeddings import Meanings
 from loci.gateway.tool_words import KnownTool, asked_words
-from loci.gateway.usage import Usage
 from loci.search.words import index_words, query_words
 
 MOST_FOUND: Final = 5

@@ -2,8 +2,7 @@
 
 import json
 
-from loci.adapters.language_model.allowance import DailyAllowance
-from loci.adapters.language_model.checked_model import CheckedModel
+from loci.adapters.language_model.checked_model import CheckedModel, DailyAllowance
 from loci.adapters.language_model.openai import OpenAiModel
 from loci.adapters.local.records import SqliteRecords
 from loci.search.language_stage import LanguageResult, LanguageStage

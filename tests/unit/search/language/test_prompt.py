@@ -1,7 +1,6 @@
 """What a language model gets to read: passages as data, whatever they say."""
 
-from loci.adapters.language_model.allowance import DailyAllowance
-from loci.adapters.language_model.checked_model import CheckedModel
+from loci.adapters.language_model.checked_model import CheckedModel, DailyAllowance
 from loci.adapters.language_model.openai import OpenAiModel
 from loci.adapters.local.records import SqliteRecords
 from loci.search.language_stage import LONGEST_PASSAGE, READ, SCHEMA, LanguageStage

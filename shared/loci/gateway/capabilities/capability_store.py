@@ -1,4 +1,4 @@
-"""The capabilities of each owner, in the record store: learned from runs, bounded, and forgotten when told to."""
+"""The capabilities of each owner in the record store: learned from runs, bounded in number, removed on request."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
