@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from loci.gateway.waiting_calls import ApprovalLinks
     from loci.graph.api import DocumentGraph
     from loci.mcp.module import Module
-    from loci.search.adapters import SearchAdapters
+    from loci.search.document_index import SearchAdapters
     from loci.search.inference import Embedder
     from loci.search.language_model import LanguageModel
     from loci.transfer.api import Transfer

@@ -20,7 +20,6 @@ from loci.files.finder import FileFinder
 from loci.files.search_query import COLLECTION
 from loci.model_store.models_folder import ModelsFolder
 from loci.search.document_index import DocumentIndex
-from loci.search.language_stage import LanguageStage
 from loci.search.ranking import Chunk, TagsAndDate
 from loci.search.search import Search
 from tests.support.domain import domain
@@ -54,7 +53,7 @@ def move(app: App, index: DocumentIndex) -> None:
         index,
         parts.embedder,
         OnnxReranker(models),
-        LanguageStage(None, "", seconds=0),
+        None,
         rerank_seconds=app.settings.rerank_seconds,
     )
     parts.index, parts.finder = index, FileFinder(parts.lake, search, parts.versions.at)

@@ -14,7 +14,6 @@ from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.library import Library
 from loci.model_store.models_folder import ModelsFolder
-from loci.search.language_stage import LanguageStage
 from loci.search.search import Search
 
 
@@ -35,11 +34,10 @@ def library(data: Path, models: Path | None, rerank: float, index: OpenSearchInd
         reranker = OnnxReranker(CurrentModel(ModelsFolder(settings.models_folder), "reranker", settings.reranker))
         writer = IndexWriter(parts.catalog, index, parts.embedder, time.time)
         locks = FolderWriteLocks(settings.data / "turns")
-        nobody = LanguageStage(None, "", seconds=0)
         parts = app.documents.parts = replace(
             parts,
             index=index,
             library=Library(parts.catalog, writer, app.blobs, locks),
-            search=Search(index, parts.embedder, reranker, nobody, rerank_seconds=rerank),
+            search=Search(index, parts.embedder, reranker, None, rerank_seconds=rerank),
         )
     return Searched(parts.library, parts.search, app)

@@ -72,6 +72,7 @@ async def test_a_search_says_what_ran_and_why_the_rest_did_not(connect: Connect)
         "language_model": False,
     }
     assert all(one["note"] for one in stages)
+    assert "LOCI_LANGUAGE_MODEL" in stages[-1]["note"]
     assert not any(one["failed"] for one in stages)
 
 

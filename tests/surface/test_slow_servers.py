@@ -22,7 +22,7 @@ from loci.documents.parts import document_parts
 from loci.mcp import lambda_handler
 from loci.mcp.http.application import asgi
 from loci.mcp.lambda_handler import keep_alive
-from loci.search.adapters import SearchAdapters
+from loci.search.document_index import SearchAdapters
 from tests.contract.inferences import FUNCTION, handler_on
 from tests.support.api_events import Request, event
 from tests.support.invoke_api import InvokeApi, invoke_api

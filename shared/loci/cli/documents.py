@@ -19,7 +19,7 @@ from loci.search.ranking import Ranking
 
 if TYPE_CHECKING:
     from loci.app import App
-    from loci.documents.tools.result_views import SearchResult
+    from loci.documents.tools.search_results import SearchResult
     from loci.graph.gaps import Gap
     from loci.graph.picture import Picture
 

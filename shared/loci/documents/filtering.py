@@ -48,7 +48,7 @@ class Part:
     @property
     def marks(self) -> tuple[str, ...]:
         """The marks that a document must have."""
-        folder = plain_path(self.folder or "")
+        folder = plain_path(self.folder) if self.folder else ""
         wanted = (_property(name, value) for name, value in self.properties.items())
         return (*([f"{FOLDER}{folder}"] if folder else []), *(f"{PROPERTY}{one}" for one in wanted))
 

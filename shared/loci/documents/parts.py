@@ -17,8 +17,7 @@ from loci.documents.ingest.uploads import ClientSync
 from loci.documents.library import Library
 from loci.documents.recently_read import RecentlyRead
 from loci.documents.upkeep import Upkeep
-from loci.search.adapters import SearchAdapters
-from loci.search.document_index import DocumentIndex
+from loci.search.document_index import DocumentIndex, SearchAdapters
 from loci.search.inference import Embedder
 from loci.search.language_model import LanguageModel
 from loci.search.language_stage import LanguageStage
@@ -59,8 +58,8 @@ def document_parts(
     scan = FolderScan(settings.use_gitignore)
     writer = IndexWriter(catalog, index, embedder, time.time)
     library = Library(catalog, writer, blobs, adapters.locks)
-    model_name, seconds = settings.language_model or "", settings.language_model_seconds
-    language_stage = LanguageStage(language_model, model_name, seconds=seconds)
+    name, seconds = settings.language_model or "", settings.language_model_seconds
+    language_stage = LanguageStage(language_model, name, seconds=seconds) if language_model else None
     return DocumentParts(
         index=index,
         embedder=embedder,

@@ -23,7 +23,7 @@ from loci.files.ports import FileJobs, UploadTicket
 from loci.files.reading import is_plain
 from loci.files.search_query import Scope, checked_scope
 from loci.files.upkeep import FileUpkeep
-from loci.search.question import Asked
+from loci.search.words import Question
 
 LINK_SECONDS = 3600
 LOOK_SECONDS = 0.25
@@ -69,7 +69,7 @@ class Files:
         self.upkeep = FileUpkeep(parts)
         self.contents = parts.versions
 
-    def search(self, owner: Owner, asked: Asked, *, limit: int, scope: Scope) -> FoundFiles:
+    def search(self, owner: Owner, asked: Question, *, limit: int, scope: Scope) -> FoundFiles:
         """The files that answer the question, each with the passages that do."""
         return self.parts.finder.find(owner, asked, limit=limit, scope=checked_scope(scope))
 

@@ -11,11 +11,10 @@ from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import LONGEST_ID, Lake
 from loci.files.locators import Locator, cell_range, cells_in, place_of
 from loci.files.search_query import COLLECTION, Scope, VersionsAt, VersionsThen
-from loci.search.question import Asked
 from loci.search.ranking import Chunk, Explanation, Hit, Stage, Where
 from loci.search.search import Search
 from loci.search.snippet import ELLIPSIS, cut_out, snippet, span
-from loci.search.words import index_words
+from loci.search.words import Question, index_words
 
 AnswerStatus = Literal["ok", "empty", "indexing", "unavailable"]
 EACH = 3
@@ -93,7 +92,7 @@ class FileFinder:
         self._search = search
         self._versions_at = versions_at
 
-    def find(self, owner: Owner, asked: Asked, *, limit: int, scope: Scope) -> FoundFiles:
+    def find(self, owner: Owner, asked: Question, *, limit: int, scope: Scope) -> FoundFiles:
         """The files that fit best, each with its best passages."""
         named = self._lake.known(owner, scope.ids)
         unknown = tuple(id[:LONGEST_ID] for id in scope.ids if id not in named)
@@ -125,15 +124,13 @@ class FileFinder:
         return replace(self._empty(owner, scope, unknown), stages=stages, trimmed=then.trimmed)
 
     def _hits(
-        self, owner: Owner, asked: Asked, parts: Sequence[tuple[str, Where]], limit: int
+        self, owner: Owner, asked: Question, parts: Sequence[tuple[str, Where]], limit: int
     ) -> tuple[list[Hit], tuple[Stage, ...]]:
         """The best passages of all parts. Scores are on one scale, so they can be sorted together."""
         hits: list[Hit] = []
         stages: tuple[Stage, ...] = ()
         for collection, where in parts:
-            ranking = self._search.find(
-                owner, collection, asked, limit=limit, room=SHOWN, where=where, each=EACH, cuts=False
-            )
+            ranking = self._search.find(owner, collection, asked, limit=limit, room=SHOWN, where=where, each=EACH)
             hits, stages = [*hits, *ranking.hits], (*stages, *ranking.stages)
         return (sorted(hits, key=lambda one: -one.score) if len(parts) > 1 else hits), stages
 
@@ -156,7 +153,7 @@ class FileFinder:
         return FoundFiles((), "empty", scope, reason, unknown=unknown)
 
 
-def _passage(hit: Hit, asked: Asked) -> FoundPassage:
+def _passage(hit: Hit, asked: Question) -> FoundPassage:
     chunk = hit.chunk
     part = shown(chunk, place_of(chunk), asked.words, SHOWN)
     match = match_of(hit.fits, by_meaning=hit.why.closeness is not None)

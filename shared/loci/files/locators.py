@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from loci.core.ids import content_id
-from loci.search.names import MARK
 from loci.search.ranking import Chunk
+from loci.search.words import MARK
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom, as parts of the page's width and height."""

@@ -72,6 +72,6 @@ class FileParts:
         """Reads files beside the calls that bring them. None: this process may stand still after an answer."""
         self.local_paths = LocalPaths(settings.file_roots, self.largest) if is_local else None
         """None: there are no files beside the server."""
-        stage = LanguageStage(language_model, name, seconds=seconds)
+        stage = LanguageStage(language_model, name, seconds=seconds) if language_model else None
         search = Search(self.index, self.embedder, adapters.reranker, stage, rerank_seconds=settings.rerank_seconds)
         self.finder = FileFinder(self.lake, search, self.versions.at)

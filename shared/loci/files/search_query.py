@@ -14,8 +14,8 @@ from loci.core.identity import Owner
 from loci.files.file import FileVersion, Kind, StoredFile
 from loci.files.locators import sheet_label
 from loci.files.reading import Format
-from loci.search.question import Asked
 from loci.search.ranking import Where
+from loci.search.words import Question
 
 MOST_TERMS = 50
 LONGEST = 2000
@@ -33,13 +33,13 @@ def parsed(
     keywords: Sequence[str] = (),
     boosts: Sequence[str] = (),
     rewritten: str = "",
-) -> Asked:
+) -> Question:
     """The question of those fields that are given; those that are missing are derived."""
     cleaned, rewritten = cleaned[:LONGEST].strip(), rewritten[:LONGEST].strip()
     entities, keywords, boosts = (_terms(one) for one in (entities, keywords, boosts))
     plain = cleaned or rewritten or " ".join([*keywords, *entities, *boosts])[:LONGEST]
     words = " ".join(without_noise(one) for one in (plain, *keywords))
-    return Asked.sorted_out(rewritten or plain, words, [*(entities or named_in(plain)), *boosts])
+    return Question.weighted(rewritten or plain, words, [*(entities or named_in(plain)), *boosts])
 
 
 def named_in(text: str) -> list[str]:

@@ -1,5 +1,6 @@
 """The graph: the one door. MCP tools, commands and pages call these methods and nothing behind them."""
 
+from dataclasses import replace
 from typing import Literal
 
 from loci.core.identity import Owner
@@ -15,11 +16,12 @@ from loci.graph.readable_document import ReadableDocument, readable_document
 from loci.graph.reading_list import SuggestedReading, suggest_reading
 from loci.markdown.nouns import Relation
 from loci.search.language_model import LanguageModel
+from loci.search.snippet import snippet
 
 READING_SEEDS = 10
 """Search results from which a reading list begins."""
 REASON_CHARACTERS = 160
-"""Of the text that a reason for reading quotes."""
+"""Characters of a text that a reason for reading quotes."""
 
 
 class DocumentGraph:
@@ -65,7 +67,10 @@ class DocumentGraph:
 
     def suggest_reading(self, owner: Owner, context: str, *, limit: int, max_tokens: int) -> SuggestedReading:
         """Documents to read before a task, in an order, each with the reason for it."""
-        ranking = self._search(owner, context, limit=READING_SEEDS, room=REASON_CHARACTERS).ranking
+        found = self._search(owner, context, limit=READING_SEEDS, room=REASON_CHARACTERS).ranking
+        quoted = (snippet(hit.snippet, found.words, REASON_CHARACTERS) for hit in found.hits)
+        hits = tuple(replace(hit, snippet=text) for hit, text in zip(found.hits, quoted, strict=True))
+        ranking = replace(found, hits=hits)
         graphs, embedder, read = self.graphs, self._documents.embedder, self._documents.recently_read
         return suggest_reading(graphs, embedder, read, owner, ranking, limit=limit, max_tokens=max_tokens)
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
 from loci.documents.document import Document
-from loci.documents.tools.result_views import noted_list
+from loci.documents.tools.search_results import noted_list
 from loci.documents.tools.search_tools import LONGEST_QUERY
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.graph.clusters import Method

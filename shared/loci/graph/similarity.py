@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 from loci.search.inference import EmbeddingModel, damaged_vectors, rows_of
-from loci.search.names import words_of_text
 from loci.search.ranking import Chunk
-from loci.search.words import is_subject
+from loci.search.words import is_subject, words_of_text
 
 if TYPE_CHECKING:
     import numpy as np

@@ -20,9 +20,8 @@ from loci.markdown.outline import (
     prose_lines,
 )
 from loci.markdown.tags_and_dates import first_day, tags_of
-from loci.search.names import MARK, name_word
 from loci.search.passages import Block
-from loci.search.words import index_words
+from loci.search.words import MARK, index_words, name_word
 
 DATE_FIELDS = ("date", "created", "created_at", "published", "day", "updated", "updated_at", "modified")
 LIKE_A_DAY = re.compile(r"\d{4}[-/.]\d")

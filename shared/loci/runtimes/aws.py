@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from loci.gateway.parts import ToolAdapters
     from loci.gateway.ports import Changed, ToolServers
     from loci.gateway.server_config import Reaching
-    from loci.search.adapters import SearchAdapters
-    from loci.search.document_index import DocumentIndex
+    from loci.search.document_index import DocumentIndex, SearchAdapters
     from loci.workflows.parts import WorkflowAdapters
 
 EXTRACT_TENANTS = b"extract"
@@ -79,7 +78,7 @@ class AwsRuntime(Providers):
         """The index, and the models of the inference function or, if there is none, of this machine."""
         from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference, LambdaReranker
         from loci.adapters.aws.write_locks import RecordWriteLocks
-        from loci.search.adapters import SearchAdapters
+        from loci.search.document_index import SearchAdapters
 
         if self.settings.aws.inference_function is None:
             from loci.runtimes.local import local_inference

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from loci.gateway.parts import ToolAdapters
     from loci.gateway.ports import Changed, ToolServers
     from loci.gateway.server_config import Reaching
-    from loci.search.adapters import SearchAdapters
+    from loci.search.document_index import SearchAdapters
     from loci.workflows.parts import WorkflowAdapters
 
 DATABASE = "loci.db"
@@ -60,7 +60,7 @@ class LocalRuntime(Providers):
     def search(self) -> "SearchAdapters":
         from loci.adapters.local.index.index import SqliteIndex
         from loci.adapters.local.write_locks import FolderWriteLocks
-        from loci.search.adapters import SearchAdapters
+        from loci.search.document_index import SearchAdapters
 
         locks = FolderWriteLocks(self.settings.data / "turns")
         return SearchAdapters(SqliteIndex(self._database), *local_inference(self.settings), locks)

@@ -1,4 +1,4 @@
-"""The ports of the document index, and of the bucket that people upload documents to."""
+"""The ports of the document index and of the bucket that people upload documents to; and the ports of a search."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from loci.core.identity import Owner
-from loci.search.inference import Embedding
+from loci.core.stores import WriteLocks
+from loci.search.inference import Embedder, Embedding, Reranker
 from loci.search.ranking import Candidate, Chunk, IndexCounts, QueryVector, TagsAndDate, Where
 
 
@@ -96,6 +97,16 @@ class BoundedIndex(Protocol):
     """An index that holds a limited number of passages of each owner."""
 
     def room(self, owner: Owner) -> IndexRoom: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAdapters:
+    """The ports besides the stores, on one runtime."""
+
+    index: DocumentIndex
+    embedder: Embedder
+    reranker: Reranker
+    locks: WriteLocks
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,11 +98,11 @@ class LanguageResult:
 
 
 class LanguageStage:
-    """Lets a language model read the hits, if there is one."""
+    """Lets a language model read the hits."""
 
     def __init__(
         self,
-        model: LanguageModel | None,
+        model: LanguageModel,
         name: str,
         *,
         seconds: float,
@@ -115,12 +115,10 @@ class LanguageStage:
 
     def depth(self, limit: int) -> int:
         """The number of hits to pass to `read`, so that the best `limit` come out."""
-        return limit if self._model is None else max(limit, READ)
+        return max(limit, READ)
 
     def read(self, query: str, hits: Sequence[Hit], *, room: int) -> LanguageResult:
         """The hits in the model's order, with its snippets of `room` characters; without an answer unchanged."""
-        if self._model is None:
-            return _unread(hits, "no model is configured: set LOCI_LANGUAGE_MODEL")
         if not hits:
             return _unread(hits, "there are no hits")
         began = time.perf_counter()

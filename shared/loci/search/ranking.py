@@ -1,8 +1,7 @@
 """The nouns of a search: the chunks in the index, the conditions, and the ranking that comes out."""
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
@@ -119,31 +118,6 @@ class Stage:
     failed: Annotated[bool, Field(description="it should have run")] = False
 
 
-@dataclass(slots=True)
-class StageLog:
-    """The reports on the stages so far, each with its time."""
-
-    stages: list[Stage] = field(default_factory=list[Stage])
-    began: float = 0.0
-
-    def start(self) -> None:
-        self.began = time.perf_counter()
-
-    def ran(self, stage: StageName, note: str) -> None:
-        """Log a stage that took the time since `start`."""
-        self.took(stage, (time.perf_counter() - self.began) * 1000, note)
-
-    def took(self, stage: StageName, ms: float, note: str) -> None:
-        self.stages.append(Stage(stage, True, round(ms, 2), note))
-
-    def skipped(self, stage: StageName, why: str) -> None:
-        self.stages.append(Stage(stage, False, 0.0, why))
-
-    def failed(self, stage: StageName, error: Exception) -> None:
-        """Log a stage that should have run."""
-        self.stages.append(Stage(stage, False, 0.0, str(error), failed=True))
-
-
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """The ranks that gave a result its place. Ranks count from 1; null: that stage did not rank it."""
@@ -172,6 +146,7 @@ class Hit:
     source: str
     """The stages that ranked it: `bm25`, `vector` or `hybrid`, with `+rerank`; `vector+rerank` if all of them did."""
     snippet: str
+    """The passage, or the part of it that a language model quotes."""
     why: Explanation
     context: str | None = None
     """A language model's remark about it."""
@@ -183,7 +158,8 @@ class Hit:
 class Ranking:
     """The answer to a question: the hits, best first, and how the search found them."""
 
-    query: str
+    words: tuple[str, ...]
+    """The words of the question, each once: a passage that is too long is cut to the part that has most of them."""
     hits: tuple[Hit, ...]
     stages: tuple[Stage, ...]
     reason: str | None

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from loci.search.inference import Scale
-from loci.search.ranking import Candidate
-from loci.search.words import word_positions
+from loci.search.inference import QueryEmbedding, Scale
+from loci.search.ranking import Candidate, Chunk
+from loci.search.words import Question, word_positions
 
 ALPHA = 0.5
 """The weight of the vector leg. Measured on five public sets: 0.015 nDCG@10 better than reciprocal rank fusion, which
@@ -41,6 +41,22 @@ class Fused:
     rank: int
 
 
+@dataclass(slots=True)
+class ScoredPassage:
+    """A passage on its way through the stages, with the scores so far."""
+
+    fused: Fused
+    chunk: Chunk
+    closeness: float | None = None
+    fits: float = 0.0
+    """The relevance by words and vectors: the cross-encoder has not read the passage yet."""
+    late: int | None = None
+    relevance: float | None = None
+    rerank: int | None = None
+    named: int | None = None
+    """The degree to which the question is the name of its document; None: it is another name."""
+
+
 def fuse(candidates: Sequence[Candidate], alpha: float) -> list[Fused]:
     """Best first: `alpha` of the cosine plus the rest of BM25.
 
@@ -69,6 +85,49 @@ def best_of_each(ranked: Iterable[Fused], each: int | None = 1) -> list[Fused]:
         if each is None or counts[one.candidate.document] <= each:
             best.append(one)
     return best
+
+
+def judge(
+    question: Question,
+    had: Mapping[str, Collection[str]],
+    found: Sequence[ScoredPassage],
+    candidates: Sequence[Candidate],
+    embedding: QueryEmbedding | None,
+) -> bool:
+    """Set how well each passage fits; False if none of them is about the question.
+
+    `had` says which of the question's words each passage has.
+    """
+    scale = embedding and embedding.scale
+    covered = coverage(question.words, had)
+    for one in found:
+        one.fits = 1.0 if one.named is not None else relevance(one.closeness, scale, covered[one.chunk.id])
+    if not found:
+        return False
+    nearest = max((one.cosine for one in candidates if one.cosine is not None), default=None)
+    by_words = max((one.fits for one in found if one.fused.candidate.cosine is None), default=0.0)
+    return not is_about_something_else(max(one.fits for one in found), by_words, nearest, scale)
+
+
+def words_had(words: Sequence[str], found: Sequence[ScoredPassage]) -> dict[str, list[str]]:
+    """The words that each passage has, by the id of its chunk."""
+    spaced = _spaced(words)
+    return {one.chunk.id: _words_in(spaced, one.chunk) for one in found}
+
+
+def words_in(words: Sequence[str], chunk: Chunk) -> list[str]:
+    """The words that the passage has, each once."""
+    return _words_in(_spaced(words), chunk)
+
+
+def _spaced(words: Sequence[str]) -> list[tuple[str, str]]:
+    """Each word once, alone and between the spaces that it has among other words."""
+    return [(word, f" {word} ") for word in dict.fromkeys(words)]
+
+
+def _words_in(spaced: Sequence[tuple[str, str]], chunk: Chunk) -> list[str]:
+    text = f" {chunk.words} "
+    return [word for word, between in spaced if between in text]
 
 
 def coverage(words: Sequence[str], passages: Mapping[str, Collection[str]]) -> dict[str, float]:
@@ -149,3 +208,20 @@ def never_rising(scores: Sequence[float]) -> list[float]:
             pool = ((mean * count + pool[0] * pool[1]) / (count + pool[1]), count + pool[1])
         pools.append(pool)
     return [mean for mean, count in pools for _ in range(count)]
+
+
+def named_first(found: Sequence[ScoredPassage]) -> list[ScoredPassage]:
+    """The passages of documents that the question names, then the others in their order."""
+    named = sorted((one for one in found if one.named is not None), key=lambda one: one.named or 0)
+    return [*named, *(one for one in found if one.named is None)]
+
+
+def final_scores(found: Sequence[ScoredPassage]) -> list[float]:
+    """The final scores, in order: of the documents that the question names, of the passages that the reranker read, and
+    of the rest, which never scores more than those.
+    """
+    named, others = [one.fits for one in found if one.named is not None], [one for one in found if one.named is None]
+    read = [one.relevance for one in others if one.relevance is not None]
+    ceiling = min(read, default=1.0)
+    rest = never_rising([min(one.fits, ceiling) for one in others[len(read) :]])
+    return [round(min(max(score, 0.0), 1.0), 4) for score in (*named, *read, *rest)]

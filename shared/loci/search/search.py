@@ -1,33 +1,44 @@
 """The search pipeline: words and vectors, fused, then read ever more closely; and a report on how it went."""
 
+import time
+import unicodedata
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.search.document_index import DocumentIndex
-from loci.search.inference import Embedder, QueryEmbedding, Reranker
-from loci.search.language_stage import LanguageStage
+from loci.search.inference import Embedder, EmbeddingModel, QueryEmbedding, Reranker
+from loci.search.language_stage import LanguageResult, LanguageStage
 from loci.search.late_interaction import averages, matches, reorder
-from loci.search.names import documents_named, name_word
-from loci.search.question import Asked, QuestionVector
-from loci.search.ranking import EVERYTHING, Candidate, Chunk, Explanation, Hit, Ranking, StageLog, Where
+from loci.search.ranking import (
+    EVERYTHING,
+    Candidate,
+    Chunk,
+    Explanation,
+    Hit,
+    QueryVector,
+    Ranking,
+    Stage,
+    StageName,
+    Where,
+)
 from loci.search.scoring import (
     ALPHA,
     Fused,
+    ScoredPassage,
     best_of_each,
-    coverage,
+    final_scores,
     fuse,
-    is_about_something_else,
-    never_rising,
+    judge,
+    named_first,
     rarities,
-    relevance,
     word_weights,
+    words_had,
 )
-from loci.search.snippet import snippet
-from loci.search.words import knows_script, query_words
+from loci.search.words import Question, knows_script, name_word
 
 CANDIDATES = 50
 """Candidates of each leg, whatever the limit: a request for three gets the best three of these."""
@@ -39,6 +50,10 @@ LATE = 32
 """Passages that go through late interaction."""
 NAMED = 10
 """Passages, the best by words, that may have the question as the name of their document."""
+AS_WRITTEN, AS_NAME, AS_ALIAS = range(3)
+"""The degrees to which a document's name is the question, best first."""
+NO_MODEL = Stage("language_model", False, 0.0, "no model is configured: set LOCI_LANGUAGE_MODEL")
+"""The report of the last stage in a deployment without a language model."""
 T = TypeVar("T")
 NEAREST = 3
 """Documents that the reason names if nothing fits."""
@@ -47,30 +62,68 @@ LONGEST_TITLE = 80
 
 
 @dataclass(slots=True)
-class ScoredPassage:
-    """A passage on its way through the stages, with the scores so far."""
+class StageLog:
+    """The reports on the stages so far, each with its time."""
 
-    fused: Fused
-    chunk: Chunk
-    closeness: float | None = None
-    fits: float = 0.0
-    """Its relevance before the cross-encoder has read it."""
-    late: int | None = None
-    relevance: float | None = None
-    rerank: int | None = None
-    named: int | None = None
-    """The degree to which the question is the name of its document; None if it is not."""
+    stages: list[Stage] = field(default_factory=list[Stage])
+    began: float = 0.0
+
+    def start(self) -> None:
+        self.began = time.perf_counter()
+
+    def ran(self, stage: StageName, note: str) -> None:
+        """Log a stage that took the time since `start`."""
+        self.took(stage, (time.perf_counter() - self.began) * 1000, note)
+
+    def took(self, stage: StageName, ms: float, note: str) -> None:
+        self.stages.append(Stage(stage, True, round(ms, 2), note))
+
+    def skipped(self, stage: StageName, why: str) -> None:
+        self.stages.append(Stage(stage, False, 0.0, why))
+
+    def failed(self, stage: StageName, error: Exception) -> None:
+        """Log a stage that should have run."""
+        self.stages.append(Stage(stage, False, 0.0, str(error), failed=True))
+
+
+@dataclass(slots=True)
+class QuestionVector:
+    """The vector of a question, which is computed once, when the index needs it, perhaps in another thread."""
+
+    embedder: Embedder
+    model: EmbeddingModel
+    query: str
+    embedding: QueryEmbedding | None = None
+    failure: Unavailable | None = None
+    ms: float = 0.0
+
+    @property
+    def for_index(self) -> QueryVector:
+        return QueryVector(self.model.identity, self.model.dimensions, self._values)
+
+    def _values(self) -> bytes:
+        if self.embedding is None:
+            began = time.perf_counter()
+            try:
+                embedding = self.embedder.query(self.query)
+                if embedding.model != self.model.identity:
+                    raise Unavailable("The embedding model has just changed", "Search again", code="MODEL_CHANGED")
+            except Unavailable as error:
+                self.failure = error
+                raise
+            self.embedding, self.ms = embedding, (time.perf_counter() - began) * 1000
+        return self.embedding.vector
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One lookup: its words or vector, and the collections it covers."""
+    """A question to one collection of the index."""
 
     index: DocumentIndex
     owner: Owner
     collection: str
-    asked: Asked
-    question: QuestionVector | None
+    question: Question
+    vector: QuestionVector | None
     """None: the vector leg cannot run."""
     where: Where
 
@@ -97,22 +150,22 @@ class Look:
         return found
 
     def _first(self, most: int, log: StageLog) -> list[Candidate]:
-        question = self.question
+        vector = self.vector
         try:
             found = self._found(self.where, most)
         except Unavailable:
-            if question is None or question.failure is None:
+            if vector is None or vector.failure is None:
                 raise
-            log.failed("vector", question.failure)
+            log.failed("vector", vector.failure)
             return self._found(self.where, most)
-        if question and question.embedding:
-            log.took("vector", question.ms, question.model.identity)
+        if vector and vector.embedding:
+            log.took("vector", vector.ms, vector.model.identity)
         return found
 
     def _found(self, where: Where, most: int) -> list[Candidate]:
-        vector = self.question.vector if self.question and self.question.failure is None else None
-        name = name_word(self.asked.text)
-        words = [*self.asked.words, name] if name else self.asked.words
+        vector = self.vector.for_index if self.vector and self.vector.failure is None else None
+        name = name_word(self.question.text)
+        words = [*self.question.words, name] if name else self.question.words
         return self.index.candidates(self.owner, self.collection, words, vector, limit=most, where=where)
 
 
@@ -137,14 +190,14 @@ def _later(one: Candidate, most: int) -> Candidate:
 
 
 class Search:
-    """One search for every collection: documents and files differ only in what is in the index."""
+    """Searches a collection. Documents and files differ only in the content of the index."""
 
     def __init__(
         self,
         index: DocumentIndex,
         embedder: Embedder,
         reranker: Reranker,
-        language_stage: LanguageStage,
+        language_stage: LanguageStage | None,
         *,
         rerank_seconds: float,
     ) -> None:
@@ -158,66 +211,59 @@ class Search:
         self,
         owner: Owner,
         collection: str,
-        query: str | Asked,
+        query: str | Question,
         *,
         limit: int,
         room: int = 300,
         where: Where = EVERYTHING,
         each: int | None = 1,
-        cuts: bool = True,
     ) -> Ranking:
-        """The best passages, each shown in `room` characters.
+        """The best passages, whole. A language model may quote at most `room` characters of one.
 
         At most `each` of each of the `limit` best documents. With `each=None` the `limit` best of all passages.
-        With `cuts=False` they are shown whole, for who cuts them otherwise.
         """
         log = StageLog()
-        asked = Asked.plainly(query) if isinstance(query, str) else query
-        query, words = asked.text, asked.words
-        question = self._question(query, log)
-        look = Look(self._index, owner, collection, asked, question, where)
-        candidates = look.candidates(limit, each, log)
-        embedding = question and question.embedding
+        question = Question.plain(query) if isinstance(query, str) else query
+        vector = self._vector(question.text, log)
+        candidates = Look(self._index, owner, collection, question, vector, where).candidates(limit, each, log)
+        embedding = vector and vector.embedding
         fused = fuse(candidates, ALPHA if embedding else 0.0)
         ranked = best_of_each(fused, each)
-        if limit > CANDIDATES and len(set(words)) == 1:
+        if limit > CANDIDATES and len(set(question.words)) == 1:
             ranked = _with_the_word_first(ranked, candidates)
         ranked = ranked[: max(CANDIDATES, limit * (each or 1))]
         near = [one for one in fused if (one.candidate.lexical_rank or NAMED + 1) <= NAMED]
         wanted = dict.fromkeys(one.candidate.chunk for one in (*ranked, *near))
         chunks = self._index.chunks(owner, collection, list(wanted))
-        found = _with_named(query, ranked, near, chunks, each)
+        found = _with_named(question.text, ranked, near, chunks, each)
         log.ran("words", f"{len(candidates)} passages of {len(found)} documents")
-        had = words_had([*words, *query_words(query)], found)
-        found = self._late(found, question, had, log)
-        judge(words, had, found, embedding)
-        nearest = max((one.cosine for one in candidates if one.cosine is not None), default=None)
-        by_words = max((one.fits for one in found if one.fused.candidate.cosine is None), default=0.0)
-        scale = embedding and embedding.scale
-        if not found or is_about_something_else(max(one.fits for one in found), by_words, nearest, scale):
-            return _nothing(query, words, where, found, log)
-        found = named_first(self._reranked(query, found, log))
+        had = words_had([*question.words, *question.text_words], found)
+        found = self._late(found, question, vector, had, log)
+        if not judge(question, had, found, candidates, embedding):
+            return _nothing(question, where, found, log)
+        found = named_first(self._reranked(question.text, found, log))
         scored = list(zip(found, final_scores(found), strict=True))
-        deep = self._language_stage.depth(limit)
+        stage = self._language_stage
+        deep = limit if stage is None else stage.depth(limit)
         hits = tuple(
             Hit(
                 one.chunk,
                 score,
-                source_of(one, by_words=bool(words), by_vector=embedding is not None),
-                snippet(one.chunk.text, words, room) if cuts else one.chunk.text,
-                why_found(one),
+                _source(one, by_words=bool(question.words), by_vector=embedding is not None),
+                one.chunk.text,
+                _explanation(one),
                 fits=one.fits,
             )
             for one, score in _of_the_best(scored, [one.chunk.document for one in found], deep, each)
         )
         first, further = _first_of_each(hits, each)
-        read = self._language_stage.read(query, first, room=room)
+        read = LanguageResult(tuple(first), NO_MODEL) if stage is None else stage.read(question.text, first, room=room)
         hits = (*read.hits, *further)
-        shown = _of_the_best(hits, [hit.chunk.document for hit in hits], limit, each)
-        return Ranking(query, tuple(shown), (*log.stages, read.stage), None, read.intent, read.analysis)
+        best = _of_the_best(hits, [hit.chunk.document for hit in hits], limit, each)
+        return Ranking(question.text_words, tuple(best), (*log.stages, read.stage), None, read.intent, read.analysis)
 
-    def _question(self, query: str, log: StageLog) -> QuestionVector | None:
-        """The question for the vector leg; None, with the reason in the log, if that leg cannot run."""
+    def _vector(self, query: str, log: StageLog) -> QuestionVector | None:
+        """The question's vector; None, with the reason in the log, if the vector leg cannot run."""
         try:
             model = self._embedder.model()
         except Unavailable as error:
@@ -234,21 +280,23 @@ class Search:
     def _late(
         self,
         found: list[ScoredPassage],
-        question: QuestionVector | None,
+        question: Question,
+        vector: QuestionVector | None,
         had: Mapping[str, Collection[str]],
         log: StageLog,
     ) -> list[ScoredPassage]:
-        embedding = question and question.embedding
-        if question is None or embedding is None:
+        embedding = vector and vector.embedding
+        if vector is None or embedding is None:
             log.skipped("late", "the question has no vector")
             return found
         log.start()
         first, rest = found[:LATE], found[LATE:]
         bits = [_bits(one.chunk, embedding.model) for one in first]
-        best = matches(embedding.tokens, question.model.dimensions, bits)
+        best = matches(embedding.tokens, vector.model.dimensions, bits)
         for one, value, read in zip(first, averages(best), bits, strict=True):
             one.closeness = value if read else None  # its vectors may not be computed yet
-        order = reorder([one.fused.score for one in first], averages(best, _weights(question.query, embedding, had)))
+        weights = word_weights(question.text, embedding.spans, rarities(question.text_words, had))
+        order = reorder([one.fused.score for one in first], averages(best, weights))
         for rank, at in enumerate(order, 1):
             first[at].late = rank if bits[at] else None  # it was moved by its words alone
         log.ran("late", f"{len(first)} passages")
@@ -281,10 +329,6 @@ class Search:
             one.rerank = rank
         log.ran("rerank", f"{model}: {len(read)} of {len(texts)} passages in {self._rerank_seconds:g} s")
         return read + rest
-
-
-def _weights(query: str, embedding: QueryEmbedding, had: Mapping[str, Collection[str]]) -> list[float]:
-    return word_weights(query, embedding.spans, rarities(query_words(query), had))
 
 
 def _with_the_word_first(ranked: Sequence[Fused], candidates: Sequence[Candidate]) -> list[Fused]:
@@ -325,6 +369,26 @@ def _with_named(
     return found
 
 
+def documents_named(query: str, chunks: Iterable[Chunk]) -> dict[str, int]:
+    """The documents of these chunks that have exactly this name, each with the degree to which it fits."""
+    name, found = name_word(query), dict[str, int]()
+    for chunk in chunks if name else ():
+        file = chunk.path.rpartition("/")[2]
+        own = (chunk.title, file, file.rpartition(".")[0])
+        alike = [one for one in own if name_word(one) == name]
+        # Most have it nowhere, which is soon seen.
+        if not alike and (name not in chunk.words or f" {name} " not in f" {chunk.words} "):
+            continue
+        is_written_so = any(_as_written(one) == _as_written(query) for one in alike)
+        fit = AS_WRITTEN if is_written_so else AS_NAME if alike else AS_ALIAS
+        found[chunk.document] = min(fit, found.get(chunk.document, fit))
+    return found
+
+
+def _as_written(name: str) -> str:
+    return unicodedata.normalize("NFC", name.strip()).casefold()
+
+
 def _bits(chunk: Chunk, model: str) -> bytes:
     return chunk.embedding.bits if chunk.embedding and chunk.embedding.model == model else b""
 
@@ -334,10 +398,10 @@ def _under_headings(chunk: Chunk) -> str:
     return "\n".join([" > ".join(chunk.heading), chunk.text]) if chunk.heading else chunk.text
 
 
-def _nothing(query: str, words: Sequence[str], where: Where, found: Sequence[ScoredPassage], log: StageLog) -> Ranking:
+def _nothing(question: Question, where: Where, found: Sequence[ScoredPassage], log: StageLog) -> Ranking:
     log.skipped("rerank", "there are no passages")
     log.skipped("language_model", "there are no hits")
-    return Ranking(query, (), tuple(log.stages), _reason(words, where, found))
+    return Ranking(question.text_words, (), tuple(log.stages), _reason(question.words, where, found))
 
 
 def _reason(words: Sequence[str], where: Where, found: Sequence[ScoredPassage]) -> str:
@@ -354,63 +418,14 @@ def _reason(words: Sequence[str], where: Where, found: Sequence[ScoredPassage]) 
     return f"No {which} has any of the question's words, or is near it"
 
 
-def named_first(found: Sequence[ScoredPassage]) -> list[ScoredPassage]:
-    """The documents that the question names, then the others in their order."""
-    named = sorted((one for one in found if one.named is not None), key=lambda one: one.named or 0)
-    return [*named, *(one for one in found if one.named is None)]
-
-
-def judge(
-    words: Sequence[str],
-    had: Mapping[str, Collection[str]],
-    found: Sequence[ScoredPassage],
-    embedding: QueryEmbedding | None,
-) -> None:
-    """Set how well each passage fits. `had` says which words it has."""
-    covered = coverage(words, had)
-    for one in found:
-        fits = relevance(one.closeness, embedding and embedding.scale, covered[one.chunk.id])
-        one.fits = fits if one.named is None else 1.0
-
-
-def words_had(words: Sequence[str], found: Sequence[ScoredPassage]) -> dict[str, list[str]]:
-    """Which of the words each passage has, by the id of its chunk."""
-    apart = _apart(words)
-    return {one.chunk.id: _those_in(apart, one.chunk) for one in found}
-
-
-def words_in(words: Sequence[str], chunk: Chunk) -> list[str]:
-    """Those of the words that the passage has, each once."""
-    return _those_in(_apart(words), chunk)
-
-
-def _apart(words: Sequence[str]) -> list[tuple[str, str]]:
-    """Each word once, and as it stands among others."""
-    return [(word, f" {word} ") for word in dict.fromkeys(words)]
-
-
-def _those_in(apart: Sequence[tuple[str, str]], chunk: Chunk) -> list[str]:
-    text = f" {chunk.words} "
-    return [word for word, spaced in apart if spaced in text]
-
-
-def final_scores(found: Sequence[ScoredPassage]) -> list[float]:
-    """The final scores, in order: what the question names, what the reranker read, and the rest, never above that."""
-    named, others = [one.fits for one in found if one.named is not None], [one for one in found if one.named is None]
-    read = [one.relevance for one in others if one.relevance is not None]
-    ceiling = min(read, default=1.0)
-    rest = never_rising([min(one.fits, ceiling) for one in others[len(read) :]])
-    return [round(min(max(score, 0.0), 1.0), 4) for score in (*named, *read, *rest)]
-
-
-def source_of(one: ScoredPassage, *, by_words: bool, by_vector: bool) -> str:
+def _source(one: ScoredPassage, *, by_words: bool, by_vector: bool) -> str:
     legs = "hybrid" if by_words and by_vector else "vector" if by_vector else "bm25"
     if one.rerank is None:
         return legs
     return "vector+rerank" if by_vector else f"{legs}+rerank"
 
 
-def why_found(one: ScoredPassage) -> Explanation:
+def _explanation(one: ScoredPassage) -> Explanation:
     candidate = one.fused.candidate
     return Explanation(
         words=candidate.lexical_rank,

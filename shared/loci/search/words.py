@@ -4,10 +4,13 @@ import re
 import threading
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
 
 from snowballstemmer.porter_stemmer import PorterStemmer  # pyright: ignore[reportMissingTypeStubs]
+
+from loci.core.ids import content_id
 
 LONGEST_WORD = 64
 SHORTEST_SUBJECT = 3
@@ -27,6 +30,15 @@ NUMBER_SEAM = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 MOST_NUMBER_SEAMS = 3
 IS_CJK = re.compile(f"[{CJK}]")
 APOSTROPHE = re.compile(r"['\u2019]")
+
+MARK = "§"
+"""Begins the word of a whole name, and ends the words of the text, which never have it."""
+LONGEST_WHOLE = 100
+"""A longer name is kept as its hash: OpenSearch cuts words of more than 255 characters."""
+LONGEST_NAME = 1_000
+NOT_IN_A_NAME = re.compile(r"[\W_]+")
+MOST_REPEATS = 4
+"""The most times that a word of a question counts."""
 
 # Question words are among them: questions have them, answers seldom do.
 STOP_WORDS = """
@@ -101,9 +113,55 @@ def query_words(text: str) -> list[str]:
     return [word for word in words if word not in _STOP_STEMS] or list(words)
 
 
+@lru_cache(maxsize=10_000)
+def name_word(name: str) -> str:
+    """The word for this name: `Auth-Guide` and `auth guide` have the same. Empty if it cannot be a name."""
+    if len(name) > LONGEST_NAME:
+        return ""
+    plain = unicodedata.normalize("NFKC", name).casefold()
+    symbols = "".join(one for one in plain if one.isprintable() and one != " ")
+    bare = NOT_IN_A_NAME.sub("_", plain).strip("_") or symbols
+    if not bare:
+        return ""
+    return MARK + (bare if len(bare) <= LONGEST_WHOLE else content_id(bare, length=40))
+
+
+def words_of_text(words: str) -> str:
+    """The words of a chunk's text, without the names, folders and properties of its document."""
+    return f" {words}".partition(f" {MARK} ")[0].strip()
+
+
 def is_subject(word: str) -> bool:
     """True if a word of the index can be the subject of a text: not common, not a number, not a part of an address."""
     return word not in _STOP_STEMS and word.isalpha() and (len(word) >= SHORTEST_SUBJECT or not word.isascii())
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question for a search, with its words, which are cut only once."""
+
+    text: str
+    """The sentence for the vector, the cross-encoder and the language model. It may also be the name of a document."""
+    text_words: tuple[str, ...]
+    """The words of the sentence, each once."""
+    words: tuple[str, ...]
+    """The words for BM25. A word that comes twice counts twice."""
+
+    @classmethod
+    def plain(cls, text: str) -> "Question":
+        """A question that is the same text for BM25 and for the models."""
+        words = tuple(query_words(text))
+        return cls(text, words, words)
+
+    @classmethod
+    def weighted(cls, text: str, words: str, heavier: Sequence[str]) -> "Question":
+        """The sentence, and the words for BM25. Each time that a word is among the `heavier` terms, it counts more."""
+        times = dict.fromkeys(query_words(words), 1)
+        for term in heavier:
+            for word in query_words(term):
+                times[word] = min(MOST_REPEATS, times.get(word, 0) + 1)
+        repeated = tuple(word for word, count in times.items() for _ in range(count))
+        return cls(text, tuple(query_words(text)), repeated)
 
 
 def knows_script(scripts: Sequence[str], text: str) -> bool:

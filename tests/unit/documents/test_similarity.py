@@ -9,7 +9,7 @@ from loci.documents.ingest.index_writer import COLLECTION
 from loci.graph import similarity as module
 from loci.graph.graphs import Graphs
 from loci.graph.similarity import BY_WORDS, TfIdf
-from loci.search.names import words_of_text
+from loci.search.words import words_of_text
 
 from .conftest import Desk
 

@@ -1,8 +1,8 @@
 """Which questions are names, and whose."""
 
-from loci.search.names import AS_ALIAS, AS_NAME, AS_WRITTEN, MARK, documents_named, name_word, words_of_text
 from loci.search.ranking import Chunk
-from loci.search.words import index_words
+from loci.search.search import AS_ALIAS, AS_NAME, AS_WRITTEN, documents_named
+from loci.search.words import MARK, index_words, name_word, words_of_text
 from tests.support.each import each
 
 

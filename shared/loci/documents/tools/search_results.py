@@ -1,36 +1,25 @@
 """The answers of the tools that search: the best passages whole and filled up, then a line of each document."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
 
 from mcp_types import CallToolResult, TextContent
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from loci.documents.api import TaggedDocument
-from loci.documents.finding import FoundDocuments
-from loci.documents.tools.result_views import (
-    Metadata,
-    PassageView,
-    SearchResult,
-    SearchResults,
-    beginning,
-    excerpt,
-    further_passage,
-    heading_of,
-    json_size,
-    lines_of,
-    result_of,
-)
+from loci.documents.api import FILLED_UP, FoundDocuments, TaggedDocument
 from loci.documents.unknown_names import EMPTY_LIBRARY
+from loci.markdown.nouns import DateSource, DocumentDate
 from loci.markdown.tags_and_dates import with_ancestors
 from loci.mcp.answer_budget import ShortenedResult
 from loci.mcp.tool import BUDGET, as_text
-from loci.search.filling import FILLED_UP, filled
-from loci.search.ranking import Chunk, Explanation, Hit, Ranking
-from loci.search.search import words_in
-from loci.search.snippet import snippet
-from loci.search.words import query_words
+from loci.search.ranking import Chunk, Explanation, Hit, Ranking, Stage
+from loci.search.scoring import words_in
+from loci.search.snippet import ELLIPSIS, snippet
 
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 ROOM = 8 * 1024
 """Bytes of an answer, whatever the limit, so that it need not be read in two."""
 ROOM_EXPLAINED = BUDGET
@@ -56,6 +45,61 @@ LONGEST_SAID = 1000
 LONGEST_REASON, LONGEST_REMARK, LONGEST_NOTE = 3000, 800, 300
 """Bytes of the reason why nothing is found, of what a language model says of the question, and of a stage's note."""
 BY_TAGS = Explanation(None, None, 1, None, None, None, None, None, None)
+FEWEST = 8
+"""Characters. Less of a text says nothing."""
+
+LONGEST_TITLE, LONGEST_HEADINGS, LONGEST_PATH = 160, 200, 400
+"""Bytes as JSON. Of longer headings and paths the end is shown; `id` names the document all the same."""
+LONGEST_CONTEXT, LONGEST_QUOTATION = 600, 1000
+"""The same of what a language model says of a passage, and quotes of it."""
+WIDEST_GAP = 3
+"""Lines from the end of a passage to the next. If there are more, something stands between them that is in neither."""
+
+Fits = Callable[[str], bool]
+"""True if there is room for this text."""
+
+
+class PassageView(BaseModel):
+    text: str
+    lines: str
+    heading: str | None = None
+
+
+class SearchResult(BaseModel):
+    id: str = Field(description="for read_node_content")
+    score: float = Field(description="0 to 1: how well it fits; the scale is the same for every query")
+    preview: str = Field(description="the document's title")
+    source: str = Field(description="what ranked it: bm25, vector, hybrid, or vector+rerank")
+    snippet: str = Field(description="the passage that fits best, word for word; in later results a line of it")
+    context: str | None = Field(default=None, description="why it fits, if a language model is configured")
+    path: str
+    heading: str | None = Field(default=None, description="the headings above the passage, if not just the title")
+    lines: str = Field(description="the lines of the passage, such as 10-20")
+    date: str | None = Field(default=None, description="YYYY-MM-DD")
+    date_from: DateSource | None = Field(default=None, description="what says the date; file: only its last change")
+    passages: list[PassageView] | None = Field(
+        default=None, description="further passages of it that fit about as well"
+    )
+    explain: Explanation | None = None
+
+
+class Metadata(BaseModel):
+    query: str
+    sonar_enabled: bool = Field(description="whether a language model read the results")
+    intent: str | None = None
+    analysis: str | None = None
+    stages: list[Stage] | None = Field(default=None, description="those that failed; all with explain")
+    reason: str | None = Field(default=None, description="why there are no results")
+    undated: int | None = Field(
+        default=None,
+        description="of a search in a time: how many of all documents have no date but that of their last change",
+    )
+    left_out: int | None = Field(default=None, description="results for which there was no room here")
+
+
+class SearchResults(BaseModel):
+    results: list[SearchResult]
+    metadata: Metadata
 
 
 def search_results(found: FoundDocuments, query: str, *, explain: bool, undated: int | None = None) -> CallToolResult:
@@ -74,7 +118,8 @@ def tagged_results(wanted: Sequence[str], found: Sequence[TaggedDocument], *, is
     documents = {one.document.id: one.document for one in found}
     reason = None if hits else EMPTY_LIBRARY if is_empty else "No document has these tags"
     metadata = Metadata(query=beginning(", ".join(wanted), LONGEST_SAID), sonar_enabled=False, reason=reason)
-    return _tool_result(FoundDocuments(Ranking("", tuple(hits), (), reason), documents), metadata, explain=False)
+    found_documents = FoundDocuments(Ranking((), tuple(hits), (), reason), documents, tuple(hits))
+    return _tool_result(found_documents, metadata, explain=False)
 
 
 def _tool_result(found: FoundDocuments, metadata: Metadata, *, explain: bool) -> CallToolResult:
@@ -84,7 +129,8 @@ def _tool_result(found: FoundDocuments, metadata: Metadata, *, explain: bool) ->
     if not rows:
         return CallToolResult(content=[*content], structured_content=structured)
     for row in rows:
-        row.passages = [further_passage(one.chunk) for one in found.further.get(row.id, ())] or None
+        own = [one.chunk for one in found.passages if one.chunk.document == row.id]
+        row.passages = [further_passage(one) for one in own[1:]] or None
     whole = SearchResults(results=rows, metadata=metadata).model_dump_json(exclude_none=not explain)
     return ShortenedResult(content=[*content], structured_content=structured, whole=whole)
 
@@ -94,18 +140,19 @@ def _shown(
 ) -> tuple[SearchResults, list[SearchResult]]:
     """As much of what was found as there is room for; and if that is not all, every row with its whole best passage."""
     hits = found.ranking.hits
-    rows = [result_of(hit, found, explain=explain) for hit in hits]
+    dates = {id: document.dated for id, document in found.documents.items()}
+    rows = [result_of(hit, dates.get(hit.chunk.document), explain=explain) for hit in hits]
     empty = SearchResults(results=[], metadata=metadata.model_copy(update={"left_out": len(rows)}))
     given = _AnswerRoom(
         (room or (ROOM_EXPLAINED if explain else ROOM))
         - FOR_POINTER
         - json_size(empty.model_dump(mode="json", exclude_none=not explain)),
-        query_words(found.ranking.query),
+        found.ranking.words,
         found.around,
         with_nulls=explain,
     )
     given.put([row.model_copy() for row in rows])
-    given.show(found.best_first())
+    given.show(found.passages)
     left_out = len(rows) - len(given.rows) or None
     is_whole = not left_out and all(hit.context is None and hit.chunk.id in given.whole for hit in hits)
     metadata = metadata.model_copy(update={"left_out": left_out})
@@ -134,7 +181,7 @@ def _tagged(found: TaggedDocument, wanted: Sequence[str]) -> Hit:
     nothing = Chunk(f"{document.id}#0", document.id, document.path, document.title, (), 0, 0, "", "", "")
     chunk = found.beginning or nothing
     share = round(len(set(wanted) & set(with_ancestors(document.tags))) / len(wanted), 4)
-    return Hit(chunk, share, "tags", snippet(chunk.text, (), PASSAGE), BY_TAGS)
+    return Hit(chunk, share, "tags", chunk.text, BY_TAGS)
 
 
 @dataclass(slots=True)
@@ -180,14 +227,15 @@ class _AnswerRoom:
             if row is not None and row.id not in begun:
                 begun.add(row.id)
                 # Only the words that it has: it takes time to look for each.
-                row.snippet = excerpt(hit.snippet, words_in(self.words, hit.chunk), LINE, json_size(row.snippet))
+                words = words_in(self.words, hit.chunk)
+                row.snippet = excerpt(self._best_part(hit), words, LINE, json_size(row.snippet))
 
     def _show_best(self, row: SearchResult, hit: Hit) -> bool:
         heading = heading_of(hit.chunk)
         room = self.left + json_size(row.snippet)
         if heading and not row.heading:
             room -= json_size({"heading": heading})
-        view = self._view(hit, room)
+        view = self._view(hit, room, is_best=True)
         if view is None:
             return False
         self.left = room - json_size(view.text)
@@ -199,7 +247,7 @@ class _AnswerRoom:
         if bare.heading == row.heading:
             bare.heading = None
         room = self.left - self._size(bare) - 1 - (0 if row.passages else NAME_OF_THE_LIST)
-        view = self._view(hit, room)
+        view = self._view(hit, room, is_best=False)
         if view is None:
             return False
         self.left = room - json_size(view.text)
@@ -207,7 +255,7 @@ class _AnswerRoom:
         row.passages = [*(row.passages or ()), view]
         return True
 
-    def _view(self, hit: Hit, room: int) -> PassageView | None:
+    def _view(self, hit: Hit, room: int, *, is_best: bool) -> PassageView | None:
         """The passage, filled up; or the part of it that fits; None if there is too little room even for that."""
         most = min(PASSAGE, room - LONGER_LINES)
 
@@ -220,7 +268,129 @@ class _AnswerRoom:
             return PassageView(text=shown.text, lines=shown.lines)
         if most < SHORTEST:
             return None
-        return PassageView(text=excerpt(hit.snippet, self.words, PASSAGE, most), lines=lines_of(hit.chunk))
+        text = self._best_part(hit) if is_best else hit.snippet
+        return PassageView(text=excerpt(text, self.words, PASSAGE, most), lines=lines_of(hit.chunk))
+
+    def _best_part(self, hit: Hit) -> str:
+        return snippet(hit.snippet, self.words, PASSAGE)
 
     def _size(self, view: BaseModel) -> int:
         return len(view.model_dump_json(exclude_none=not self.with_nulls).encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """Neighbouring passages of a document, as they stand in it."""
+
+    chunks: tuple[Chunk, ...]
+
+    @property
+    def text(self) -> str:
+        parts = [self.chunks[0].text.strip()]
+        for one, other in pairwise(self.chunks):
+            parts += ["\n" * (other.first_line - one.last_line), other.text.strip()]
+        return "".join(parts)
+
+    @property
+    def lines(self) -> str:
+        """Such as 10-20."""
+        return f"{self.chunks[0].first_line}-{self.chunks[-1].last_line}"
+
+
+def filled(chunk: Chunk, around: Mapping[str, Chunk], fits: Fits, without: Collection[str] = ()) -> Filled:
+    """The passage with as many of its neighbours as fit, from both sides in turns. The one after it comes first.
+
+    Only those under the same headings, and none of those `without` which it shall do.
+    """
+    found = Filled((chunk,))
+    sides = [1, -1]
+    while sides:
+        side = sides.pop(0)
+        longer = _longer(found, side, around, without)
+        if longer is not None and fits(longer.text):
+            found = longer
+            sides.append(side)
+    return found
+
+
+def _longer(found: Filled, side: int, around: Mapping[str, Chunk], without: Collection[str]) -> Filled | None:
+    """With the next passage on this side of it, if there is one that can be joined to it."""
+    last = found.chunks[-1 if side > 0 else 0]
+    document, _, number = last.id.rpartition("#")
+    other = around.get(f"{document}#{int(number) + side}")
+    if other is None or other.id in without or other.heading != last.heading:
+        return None
+    chunks = (*found.chunks, other) if side > 0 else (other, *found.chunks)
+    upper, lower = chunks[-2:] if side > 0 else chunks[:2]
+    return Filled(chunks) if 1 <= lower.first_line - upper.last_line <= WIDEST_GAP else None
+
+
+def result_of(hit: Hit, dated: DocumentDate | None, *, explain: bool) -> SearchResult:
+    """The result, with the whole of its best passage, or with the part of it that a language model quotes."""
+    return SearchResult(
+        id=hit.chunk.document,
+        score=hit.score,
+        preview=beginning(hit.chunk.title, LONGEST_TITLE),
+        source=hit.source,
+        snippet=hit.chunk.text.strip() if hit.context is None else beginning(hit.snippet, LONGEST_QUOTATION),
+        context=hit.context and beginning(hit.context, LONGEST_CONTEXT),
+        path=ending(hit.chunk.path, LONGEST_PATH),
+        heading=heading_of(hit.chunk),
+        lines=lines_of(hit.chunk),
+        date=dated and dated.day,
+        date_from=dated and dated.source,
+        explain=hit.why if explain else None,
+    )
+
+
+def further_passage(chunk: Chunk) -> PassageView:
+    """A further passage of a document, whole."""
+    return PassageView(text=chunk.text.strip(), lines=lines_of(chunk), heading=heading_of(chunk))
+
+
+def heading_of(chunk: Chunk) -> str | None:
+    """The headings above the passage; None if that is only the title, which is said already."""
+    return None if chunk.heading in ((), (chunk.title,)) else ending(" > ".join(chunk.heading), LONGEST_HEADINGS)
+
+
+def lines_of(chunk: Chunk) -> str:
+    return f"{chunk.first_line}-{chunk.last_line}"
+
+
+def noted_list(values: Sequence[BaseModel | str], note: str | None) -> CallToolResult:
+    """The list; the note is a second block of text."""
+    plain = [one if isinstance(one, str) else one.model_dump(mode="json") for one in values]
+    content = [TextContent(type="text", text=text) for text in (as_text(plain), note) if text]
+    return CallToolResult(content=[*content], structured_content={"result": plain})
+
+
+def json_size(value: Any) -> int:
+    """Bytes as JSON; of a text without its quotation marks."""
+    written = len(_JSON.encode(value).encode("utf-8", "replace"))
+    return written - 2 if isinstance(value, str) else written
+
+
+def beginning(text: str, most: int) -> str:
+    """At most so many bytes of the text, from its beginning."""
+    return _longest(text, most, lambda count: text[:count] + ELLIPSIS)
+
+
+def ending(text: str, most: int) -> str:
+    """At most so many bytes of the text, up to its end."""
+    return _longest(text, most, lambda count: ELLIPSIS + text[len(text) - count :])
+
+
+def excerpt(text: str, words: Collection[str], room: int, most: int) -> str:
+    """At most `room` characters and `most` bytes of the text, where most of the words are."""
+    room = min(len(text), room, len(text) * most // max(1, json_size(text)))
+    return "" if room < FEWEST else beginning(snippet(text, words, room), most)
+
+
+def _longest(text: str, most: int, cut: Callable[[int], str]) -> str:
+    if json_size(text) <= most:
+        return text
+    low, high = 0, min(len(text), most)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if json_size(cut(middle)) <= most else (low, middle - 1)
+    return cut(low)

@@ -10,8 +10,7 @@ from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.documents.filtering import Part
 from loci.documents.tools.reading_tool import reading_tool
-from loci.documents.tools.result_views import SearchResults, noted_list
-from loci.documents.tools.search_results import PASSAGE, search_results, tagged_results
+from loci.documents.tools.search_results import PASSAGE, SearchResults, noted_list, search_results, tagged_results
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.markdown.date_ranges import asked_for_newest, parse_date_range
 from loci.markdown.tags_and_dates import normal_tag

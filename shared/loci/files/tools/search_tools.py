@@ -11,7 +11,7 @@ from loci.files.tools.file_views import FetchedView, MetadataAnswer, MissingView
 from loci.files.tools.search_views import MOST_TOKENS, TOKENS, SearchAnswer, search_answer
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
-from loci.search.question import Asked
+from loci.search.words import Question
 
 if TYPE_CHECKING:
     from loci.app import App
@@ -112,7 +112,7 @@ def search_tools(app: "App") -> list[LociTool]:
     ]
 
 
-def _asked(given: QueryFields | str) -> Asked:
+def _asked(given: QueryFields | str) -> Question:
     if isinstance(given, str):
         asked = parsed(rewritten=given)
     else:

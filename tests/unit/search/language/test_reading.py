@@ -34,9 +34,6 @@ class TestTheOrder:
     def test_is_of_more_than_are_shown(self, reader: LanguageStage) -> None:
         assert (reader.depth(5), reader.depth(50)) == (READ, 50)
 
-    def test_is_of_no_more_than_are_shown_without_a_model(self) -> None:
-        assert LanguageStage(None, "", seconds=5).depth(5) == 5
-
     def test_leaves_the_scores_as_they_were(self, reader: LanguageStage, stub: StubModel) -> None:
         stub.will(judged([2, 1]))
         assert {one.score for one in reader.read(QUERY, hits(2), room=300).hits} == {0.5}

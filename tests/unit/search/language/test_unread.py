@@ -39,9 +39,6 @@ class TestWithoutAnAnswer:
         assert_unread(reader_of(openai, records, most_tokens=100).read(QUERY, hits(3), room=300), "are spent")
         assert not stub.requests
 
-    def test_for_want_of_a_model_nothing_changes(self) -> None:
-        assert_unread(LanguageStage(None, "", seconds=5).read(QUERY, hits(3), room=300), "LOCI_LANGUAGE_MODEL")
-
     def test_for_want_of_hits_nobody_is_asked(self, reader: LanguageStage, stub: StubModel) -> None:
         assert not reader.read(QUERY, [], room=300).stage.ran
         assert not stub.requests
