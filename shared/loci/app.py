@@ -199,10 +199,7 @@ class App:
         """All that an owner has, to be moved elsewhere and back."""
         from loci.transfer.api import Transfer
         from loci.transfer.documents import DeletedKind, DocumentKind
-        from loci.transfer.files import FileKind
-        from loci.transfer.kinds import ResultKind
-        from loci.transfer.runs import RunKind
-        from loci.transfer.tools import CapabilityKind, ServerKind
+        from loci.transfer.kinds import CapabilityKind, FileKind, ResultKind, RunKind, ServerKind
 
         return Transfer(
             [

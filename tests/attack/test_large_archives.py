@@ -11,7 +11,7 @@ import pytest
 
 from loci.core.identity import LOCAL
 from loci.transfer.archive import LARGEST_MANIFEST, LONGEST_LINE
-from loci.transfer.runs import LARGEST_RUN
+from loci.transfer.kinds import LARGEST_RUN
 from tests.attack.test_archives import Entries, changed, told_again
 from tests.attack.test_poisoned_archives import RUN
 from tests.support.archives import archive_of, document, opened, run

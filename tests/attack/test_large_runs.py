@@ -8,7 +8,7 @@ import pytest
 
 from loci.core.identity import LOCAL
 from loci.core.json import Json
-from loci.transfer.runs import MOST_VALUES
+from loci.transfer.kinds import MOST_VALUES
 from loci.workflows.run import Run
 from tests.attack.test_large_archives import imported
 from tests.attack.test_poisoned_archives import RUN

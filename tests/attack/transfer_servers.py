@@ -15,7 +15,7 @@ from loci.core.identity import Owner
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from loci.transfer import http_route
-from loci.transfer.runs import RunKind
+from loci.transfer.kinds import RunKind
 from tests.attack.conftest import ANN
 from tests.attack.doors import UvicornDoor, uvicorn_door
 from tests.attack.wire import Answer, Ask

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from loci.model_store.manifests import MODEL_FILE, TOKENIZER_FILE
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import MODEL_FILE, TOKENIZER_FILE, ModelsFolder
 from loci.search.words import query_words
 
 BEST = 50

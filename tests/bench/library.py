@@ -16,8 +16,7 @@ from loci.core.stores import ABSENT
 from loci.documents.document import Document
 from loci.documents.ingest.folder_ingest import FolderIngest
 from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
-from loci.model_store.manifests import FROM_INDEX, known
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import FROM_INDEX, ModelsFolder, known
 from loci.model_store.pull import pull
 from loci.search.inference import Embedder, Embedding, EmbeddingModel, QueryEmbedding
 from loci.search.ranking import TagsAndDate

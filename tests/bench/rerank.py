@@ -11,7 +11,7 @@ from typing import Any
 
 from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.reranker import OnnxReranker
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import ModelsFolder
 from tests.bench.calls import tool_call
 from tests.bench.children import serving
 from tests.bench.connection import connected

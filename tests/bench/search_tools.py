@@ -11,7 +11,7 @@ from loci.adapters.local.inference.embedder import OnnxEmbedder
 from loci.gateway.tool_embeddings import cosines, embedded_text
 from loci.gateway.tool_search import KnownTool, ToolIndex
 from loci.gateway.tool_words import fields_of
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import ModelsFolder
 from loci.search.inference import Embedder
 from loci.search.words import index_words
 from tests.bench.figures import Figure, ratio_figure, time_figure

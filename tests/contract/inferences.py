@@ -14,7 +14,7 @@ from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference, LambdaR
 from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.embedder import OnnxEmbedder
 from loci.adapters.local.inference.reranker import OnnxReranker
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import ModelsFolder
 from loci.search.inference import Embedder, Reranker
 
 if TYPE_CHECKING:

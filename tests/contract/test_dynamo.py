@@ -15,9 +15,7 @@ import pytest
 
 from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
-from loci.adapters.aws.record_batches import items_of
-from loci.adapters.aws.record_items import key_of
-from loci.adapters.aws.records import DynamoRecords
+from loci.adapters.aws.records import DynamoRecords, items_of, key_of
 from loci.core.errors import Conflict, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import ABSENT, BlobStore, RecordStore

@@ -167,7 +167,7 @@ def test_a_pipe_or_a_device_in_the_place_of_a_file_is_not_waited_for(home: Path)
     for is_pipe in (True, False):
         os.mkfifo(file) if is_pipe else file.symlink_to("/dev/zero")
         ended = connect(home, "cursor", "--yes")
-        assert (ended.returncode, "is no file" in ended.stderr) == (1, True)
+        assert (ended.returncode, "is not a file" in ended.stderr) == (1, True)
         file.unlink()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from loci.core.identity import LOCAL
 from loci.core.storage_keys import LEFT_DAYS
-from loci.model_store.manifests import MODEL_FILE
+from loci.model_store.models import MODEL_FILE
 from loci.transfer.staging import Staging
 from tests.support.damage import spoil_page
 from tests.support.each import each

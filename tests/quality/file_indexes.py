@@ -18,7 +18,7 @@ from loci.app import App
 from loci.core.identity import LOCAL
 from loci.files.finder import FileFinder
 from loci.files.search_query import COLLECTION
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import ModelsFolder
 from loci.search.document_index import DocumentIndex
 from loci.search.ranking import Chunk, TagsAndDate
 from loci.search.search import Search

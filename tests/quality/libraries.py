@@ -13,7 +13,7 @@ from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.library import Library
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import ModelsFolder
 from loci.search.search import Search
 
 

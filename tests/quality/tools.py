@@ -18,7 +18,7 @@ from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.embedder import OnnxEmbedder
 from loci.gateway.tool_embeddings import cosines, embedded_text
 from loci.gateway.tool_search import FoundTool, KnownTool, ToolIndex, nothing_fits
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import ModelsFolder
 from loci.search.inference import Embedder
 from loci.search.words import index_words, query_words
 from tests.quality.sets import gain_at_10

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import typer
 
-from loci.cli.connecting.json_text import read_json
+from loci.cli.json_edits import read_json
 from loci.cli.main import cli, main
 from tests.support.serving import clean_environment
 

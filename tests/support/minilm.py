@@ -2,8 +2,7 @@
 
 import pytest
 
-from loci.model_store.manifests import FROM_INDEX, known
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import FROM_INDEX, ModelsFolder, known
 from loci.model_store.pull import pull
 
 NOWHERE = "http://127.0.0.1:9"

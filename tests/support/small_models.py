@@ -11,8 +11,17 @@ from onnx import TensorProto, helper
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from loci.model_store.bert_onnx import Weights, bert_graph
-from loci.model_store.manifests import MODEL_FILE, TOKENIZER_FILE, Embeds, Hub, Manifest, ModelFile
-from loci.model_store.models_folder import MANIFEST_FILE, MANIFESTS, sha256_of
+from loci.model_store.models import (
+    MANIFEST_FILE,
+    MANIFESTS,
+    MODEL_FILE,
+    TOKENIZER_FILE,
+    Embeds,
+    Hub,
+    Manifest,
+    ModelFile,
+    sha256_of,
+)
 
 EMBEDDER, RERANKER = "small-embedder", "small-reranker"
 LAYERS, WIDTH, HEADS, LONGEST = 2, 32, 4, 64

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from loci.adapters.local.reserve import SIZE
+from loci.adapters.local.data_folder import RESERVE_BYTES
 from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL
@@ -119,18 +119,18 @@ async def test_deletions_work_on_a_full_disk_again_and_again(app: App, disk: Sma
     long = await answered(client, "write_document", path="notes/long.md", content=LONG)
     file = (await answered(client, "add_memory", name="a.txt", text="a file"))["result"][0]["id"]
     hashes = {one.path: one.sha256 for one in app.documents.parts.catalog.documents(LOCAL)}
-    assert reserved(app) == SIZE
+    assert reserved(app) == RESERVE_BYTES
     disk.fill()
     await answered(client, "delete_document", path="notes/long.md", expected_hash=long["hash"])
     for number in range(10):
         path = f"notes/n{number}.md"
         await answered(client, "delete_document", path=path, expected_hash=hashes[path])
-        assert reserved(app) > SIZE * 0.8
+        assert reserved(app) > RESERVE_BYTES * 0.8
     await answered(client, "delete_memory", memory_ids=[file])
     assert len(app.documents.parts.catalog.documents(LOCAL)) == len(NOTES) - 10
     disk.empty()
     await answered(client, "undo_write", path="notes/long.md")
-    assert reserved(app) == SIZE
+    assert reserved(app) == RESERVE_BYTES
     assert (disk.folder / "notes" / "long.md").read_text().strip() == LONG.strip()
 
 

@@ -13,7 +13,7 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult
 
-from loci.adapters.aws.lambda_jobs import LambdaJobs
+from loci.adapters.aws.jobs import LambdaJobs
 from loci.adapters.aws.records import DynamoRecords
 from loci.app import App
 from loci.compose import build_app

@@ -13,7 +13,7 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import ModelsFolder
 from tests.surface.results import structured
 
 pytestmark = [pytest.mark.anyio, pytest.mark.models]

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.local.converter import LAST
 from loci.adapters.local.index.index import SqliteIndex
-from loci.adapters.local.migrations import VERSION
+from loci.adapters.local.migrations import LAST, VERSION
 from loci.adapters.local.sqlite import Database
 from loci.compose import build_app
 from loci.core.errors import Misconfigured

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from loci.auth.pins import no_pin, pins_of
-from loci.cli.pin import asked_pin, check_person
+from loci.cli.credentials import asked_pin, check_person
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, here_only, open_app, printable, value
 from loci.core.errors import NotFound
 from loci.core.identity import LOCAL

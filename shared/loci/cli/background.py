@@ -14,8 +14,7 @@ from loci.cli.watch import FolderWatch
 from loci.core.errors import LociError
 from loci.core.full_disk import disk_error
 from loci.core.identity import LOCAL, Owner
-from loci.model_store.manifests import DEFAULTS, Kind, known
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import DEFAULTS, Kind, ModelsFolder, known
 from loci.model_store.pull import pull
 from loci.runtimes.local import sweep_data
 from loci.workflows.runs import ActiveOwners

@@ -10,15 +10,14 @@ from typing import Annotated, Final
 
 import typer
 
-from loci.cli.connecting.config_file import Change, connecting, read_entry, write
-from loci.cli.connecting.mcp_clients import McpClient, mcp_clients
+from loci.cli.client_config import ConfigChange, McpClient, mcp_clients, plan_change, read_entry, write
 from loci.cli.destination import EndpointOption, endpoint_url, url_or_stack
 from loci.cli.terminal import ConfigOption, JsonOption, KeyOption, printable, value
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.json import Json, JsonObject
 
 SCRIPTS: Final = ("loci", "loci-mcp")
-"""The same command: the second is for those who start the package by its name."""
+"""The names of the command. The second is the package's name, for `uvx`."""
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 PLAIN: Final = re.compile(r"[ _-]")
 EXAMPLES: Final = """Examples:
@@ -59,21 +58,21 @@ def connect(
     if client is None:
         _list(name, as_json=as_json)
         return
-    known = _known(client)
+    known = _find_client(client)
     key = key or os.environ.get("LOCI_KEY")
     entry = None if remove else _entry(known, url_or_stack(url, stack), key, data, config)
-    change = connecting(known, name, entry)
+    change = plan_change(known, name, entry)
     if change.is_none:
         done = f"{name} is not in {known.file}" if remove else f"{known.title} is connected already: {known.file}"
-        _tell(known, change, None, done, as_json=as_json)
+        _report(known, change, None, done, as_json=as_json)
         return
     _ask(known, name, entry, yes=yes, as_json=as_json)
     copy = write(change)
     done = f"{known.title} is {'no longer connected' if remove else 'connected'}. Start it again to see that."
-    _tell(known, change, copy, done, as_json=as_json)
+    _report(known, change, copy, done, as_json=as_json)
 
 
-def _known(name: str) -> McpClient:
+def _find_client(name: str) -> McpClient:
     clients = mcp_clients()
     plain = PLAIN.sub("", name.lower())
     for one in clients:
@@ -88,17 +87,17 @@ def _known(name: str) -> McpClient:
 
 def _entry(client: McpClient, url: str | None, key: str | None, data: Path | None, config: Path | None) -> JsonObject:
     if url is None:
-        return client.started(*_command(data, config))
+        return client.command_entry(*_command(data, config))
     if data is not None or config is not None:
         raise Refused("A server at a URL has its own data and settings", "Leave out --data and --config, or the URL")
     endpoint = endpoint_url(url)
     if key and not re.fullmatch(r"[\x21-\x7e]+", key.strip()):
         raise Refused("The key has characters that no key has", "Give the whole key, in --key or LOCI_KEY")
-    return client.reached(endpoint, key.strip() if key else None)
+    return client.url_entry(endpoint, key.strip() if key else None)
 
 
 def _command(data: Path | None, config: Path | None) -> tuple[str, tuple[str, ...]]:
-    """The command that starts this Loci, wherever the client is: its folder is not the one of today."""
+    """The command that starts this Loci, with absolute paths: a client starts it in another folder."""
     started = Path(sys.argv[0])
     found = str(started.absolute()) if started.stem in SCRIPTS and started.is_file() else None
     found = found or shutil.which("loci")
@@ -128,10 +127,10 @@ def _ask(client: McpClient, name: str, entry: JsonObject | None, *, yes: bool, a
     typer.confirm(f"Write this to {printable(str(client.file))}?", abort=True)
 
 
-def _tell(client: McpClient, change: Change, copy: Path | None, done: str, *, as_json: bool) -> None:
+def _report(client: McpClient, change: ConfigChange, copy: Path | None, done: str, *, as_json: bool) -> None:
     if as_json:
-        told = {"client": client.name, "file": str(change.file), "changed": not change.is_none}
-        typer.echo(json.dumps({**told, "copy": copy and str(copy)}))
+        view = {"client": client.name, "file": str(change.file), "changed": not change.is_none}
+        typer.echo(json.dumps({**view, "copy": copy and str(copy)}))
         return
     typer.echo(printable(done))
     if copy is not None:

@@ -10,25 +10,25 @@ from typing import Annotated
 
 import typer
 
-from loci.cli import capabilities, clients, files, keys, models, runner, tools
+from loci.cli import capabilities, files, models, tools
 from loci.cli.add import add
 from loci.cli.approve import approve
 from loci.cli.call import EXAMPLES, call
 from loci.cli.connect import EXAMPLES as CONNECT_EXAMPLES
 from loci.cli.connect import connect
+from loci.cli.credentials import clients, keys, pin
 from loci.cli.doctor import doctor
 from loci.cli.documents import forget, graph, search
 from loci.cli.events import events
 from loci.cli.ingest import ingest
 from loci.cli.moving import export, import_
-from loci.cli.pin import pin
 from loci.cli.reindex import reindex
 from loci.cli.serve import serve
-from loci.cli.terminal import error_view
-from loci.cli.tool_login import login, logout
+from loci.cli.terminal import ConfigOption, DataOption, error_view
 from loci.cli.watch import watch
 from loci.core.errors import LociError
 from loci.core.full_disk import disk_error
+from loci.core.settings import load_settings
 from loci.core.version import version
 
 cli = typer.Typer(
@@ -39,6 +39,7 @@ cli = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+runner = typer.Typer(help="Install the packages of the Python runner.", no_args_is_help=True, rich_markup_mode=None)
 cli.command()(serve)
 cli.command()(ingest)
 cli.command()(add)
@@ -52,8 +53,6 @@ cli.command(name="import")(import_)
 cli.command()(doctor)
 cli.command(epilog=CONNECT_EXAMPLES)(connect)
 cli.add_typer(files.cli, name="files")
-tools.cli.command()(login)
-tools.cli.command()(logout)
 tools.cli.add_typer(capabilities.cli, name="capabilities")
 cli.add_typer(tools.cli, name="tools")
 cli.command(epilog=EXAMPLES)(call)
@@ -61,9 +60,9 @@ cli.command()(approve)
 cli.command()(pin)
 cli.command()(events)
 cli.add_typer(models.cli, name="models")
-cli.add_typer(keys.cli, name="keys")
-cli.add_typer(clients.cli, name="clients")
-cli.add_typer(runner.cli, name="runner")
+cli.add_typer(keys, name="keys")
+cli.add_typer(clients, name="clients")
+cli.add_typer(runner, name="runner")
 
 
 def _print_version(wanted: bool) -> None:
@@ -79,6 +78,26 @@ def options(
     ] = False,
 ) -> None:
     """Loci: one MCP endpoint that gives an agent memory and tools."""
+
+
+@runner.callback()
+def runner_options() -> None:
+    """Install the packages of the Python runner."""
+
+
+@runner.command()
+def install(data: DataOption = None, config: ConfigOption = None) -> None:
+    """Install the packages of run_memory_code.
+
+    These are pandas, scikit-learn and others, in their own environment. If they are installed, nothing happens.
+    """
+    from loci.code.api import Code  # `--help` does not need it
+
+    folder = load_settings({"data": data}, config).runner_folder
+    if Code.install_packages(folder, typer.echo):
+        typer.echo("The packages are installed: run_memory_code works now")
+    else:
+        typer.echo(f"The runner's packages are already installed in {folder}")
 
 
 def main() -> None:

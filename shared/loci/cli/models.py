@@ -10,8 +10,7 @@ import typer
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption
 from loci.core.errors import Unavailable
 from loci.core.settings import Settings, load_settings
-from loci.model_store.manifests import DEFAULTS, KNOWN, Manifest, known
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import DEFAULTS, KNOWN, Manifest, ModelsFolder, known
 from loci.model_store.pull import pull as pull_model
 
 if TYPE_CHECKING:

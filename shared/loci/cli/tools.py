@@ -1,16 +1,16 @@
-"""`loci tools`: add, import, list, test and remove tool servers, accept their changes, and look up their calls."""
+"""`loci tools`: add, import, list, test and remove tool servers, log in at them, and look up their calls."""
 
 import json
+import sys
 import time
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from loci.cli.credentials import prove_person
 from loci.cli.destination import OwnersTools, for_owner
-from loci.cli.pin import prove_person
-from loci.cli.terminal import JsonOption, printable, value
-from loci.cli.tool_secrets import IssuerOption, MachineOption, ScopeOption, client_credentials, secret
+from loci.cli.terminal import JsonOption, owner_name, printable, value
 from loci.core.diagnosis import counted
 from loci.core.errors import LociError, Refused
 from loci.core.json import iso
@@ -29,11 +29,79 @@ cli = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-cli.command(name="secret")(secret)
 NameArgument = Annotated[str, typer.Argument(help="The server's name: the first part of its tools' names.")]
 EXAMPLES = """Examples: loci tools add memory -- npx -y @modelcontextprotocol/server-memory
 
 loci tools add notes https://mcp.example.com/mcp --header 'Authorization: Bearer ${NOTES_TOKEN}'"""
+ScopeOption = Annotated[
+    list[str] | None,
+    typer.Option("--scope", metavar="SCOPE", help="A scope to ask for. Default: the scopes that the server wants."),
+]
+IssuerOption = Annotated[
+    str | None,
+    value("With --client-id: the authorization server, if it is not the server itself.", "--issuer", "URL"),
+]
+MachineOption = Annotated[
+    str | None, value("For OAuth client credentials: the client's id. Loci asks for its secret.", "--client-id", "ID")
+]
+
+
+@cli.command()
+@for_owner
+def secret(
+    name: Annotated[
+        str | None, typer.Argument(help="Its name. The entries of servers refer to it as ${NAME}.", show_default=False)
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the secret.")] = False,
+    list_names: Annotated[bool, typer.Option("--list", help="List the names of all secrets.")] = False,
+    *,
+    opened: OwnersTools,
+) -> None:
+    """Store a secret for tool servers, such as a token. Loci asks for it, or reads it from standard input.
+
+    Loci stores it encrypted, for its owner alone, and sends it only to the servers whose entries name it.
+    """
+    if list_names == (name is not None) or (remove and list_names):
+        raise Refused("Either one secret is stored, or all are listed", "Give a name, or --list")
+    tools, owner = opened.tools, opened.owner
+    if name is None:
+        typer.echo("\n".join(tools.secrets(owner)) or f"{owner_name(owner)} has no secrets.")
+    elif remove:
+        tools.forget_secret(owner, name)
+        typer.echo(printable(f"Removed {name}."))
+    else:
+        tools.keep_secret(owner, name, _read_secret(name))
+        typer.echo(printable(f"Stored {name} for {owner_name(owner)}. Entries name it as ${{{name}}}."))
+
+
+def _read_secret(name: str) -> str:
+    """Read the secret from a hidden prompt or a pipe. As an argument, it would stay in the shell's history."""
+    if sys.stdin.isatty():
+        return str(typer.prompt(printable(name), hide_input=True))
+    return sys.stdin.read().rstrip("\r\n")
+
+
+def _client_credentials(id: str | None, scope: list[str] | None, issuer: str | None) -> dict[str, object]:
+    """The part of an entry for OAuth client credentials; empty without an id."""
+    if id is None:
+        if scope or issuer:
+            raise Refused(
+                "--scope and --issuer need --client-id", "Add --client-id, or log in with: loci tools login NAME"
+            )
+        return {}
+    secret = _prompt_secret(f"Secret of {printable(id)}")
+    if secret is None:
+        raise Refused("Client credentials need a secret", "Type it, or give it on standard input")
+    oauth = {"grant": "client_credentials", "client_id": id, "client_secret": secret}
+    more = {"scope": " ".join(scope or []), "issuer": issuer}
+    return {"oauth": oauth | {name: text for name, text in more.items() if text}}
+
+
+def _prompt_secret(question: str) -> str | None:
+    """Read a secret from a hidden prompt, or a line of standard input; None if it is empty."""
+    if sys.stdin.isatty():
+        return typer.prompt(question, default="", hide_input=True, show_default=False, err=True) or None
+    return sys.stdin.readline().strip() or None
 
 
 @cli.command(epilog=EXAMPLES)
@@ -66,8 +134,8 @@ def add(
 ) -> None:
     """Add a tool server, or change one, and ask it for its tools.
 
-    ${NAME} stands for a secret that `loci tools secret NAME` stored, or for a variable of the environment in which
-    Loci runs. Use it for tokens, so that they are not in the history of your shell.
+    ${NAME} stands for a secret that `loci tools secret NAME` stored, or for an environment variable of Loci. Use it
+    for tokens, so that they are not in the history of your shell.
     """
     entry: dict[str, object] = {"allow": allow or [], "deny": deny or [], "approve": approve or []}
     entry |= {"destructive": destructive or [], "reads": reads or []}
@@ -79,9 +147,9 @@ def add(
         entry |= {"command": server[0], "args": server[1:]}
     if env or "command" in entry:
         entry["env"] = dict(_pair(one, "=", "--env") for one in env or [])
-    entry |= client_credentials(client_id, scope, issuer)
+    entry |= _client_credentials(client_id, scope, issuer)
     opened.tools.add(opened.owner, name, entry)
-    show_asked(opened, [name], as_json=as_json)
+    _refresh_and_show(opened, [name], as_json=as_json)
 
 
 @cli.command(name="import")
@@ -89,15 +157,17 @@ def add(
 def import_servers(
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FILE]...", help="Files with mcpServers. Default: those of clients on this machine."),
+        typer.Argument(
+            metavar="[FILE]...", help="Files with mcpServers. Default: the files of the clients on this machine."
+        ),
     ] = None,
     *,
     opened: OwnersTools,
     as_json: JsonOption = False,
 ) -> None:
-    """Import the servers of other clients: Claude, Cursor, VS Code, Windsurf. Those that Loci has already stay.
+    """Import the servers of other clients: Claude, Cursor, VS Code, Windsurf. Servers that Loci already has stay.
 
-    With --stack, only those with an https address can be imported.
+    With --stack, only servers with an https address can be imported.
     """
     from loci.gateway.client_files import servers_in  # slow to load, and `--help` does not need it
 
@@ -117,7 +187,7 @@ def import_servers(
     if not added:
         typer.echo(json.dumps({"servers": []}) if as_json else "There is nothing new to import.")
         return
-    show_asked(opened, added, as_json=as_json)
+    _refresh_and_show(opened, added, as_json=as_json)
 
 
 @cli.command(name="list")
@@ -147,7 +217,7 @@ def ask_servers(
     as_json: JsonOption = False,
 ) -> None:
     """Ask servers for their tools now. The exit code is 1 if one of them fails."""
-    show_asked(opened, names or [one.name for one in opened.tools.servers(opened.owner)], as_json=as_json)
+    _refresh_and_show(opened, names or [one.name for one in opened.tools.servers(opened.owner)], as_json=as_json)
 
 
 @cli.command(name="accept")
@@ -161,9 +231,9 @@ def accept_changes(
     *,
     opened: OwnersTools,
 ) -> None:
-    """Show how a server has changed its tools since they were first seen, and accept that. It asks for your PIN.
+    """Show how a server has changed its tools since Loci first saw them, and accept the changes. It asks for your PIN.
 
-    Until then, what it says of a changed tool does not spare the tool a question to you.
+    Until you accept them, Loci asks you before it calls a changed tool, whatever the server says about the tool.
     """
     changes = [one for one in opened.tools.changes(opened.owner, name) if not tools or one.name in tools]
     for one in changes:
@@ -201,8 +271,8 @@ def show_log(
 ) -> None:
     """Show the last calls of the servers' tools.
 
-    A line has when it was called, how the call came, the tool, how it ended, how long it took, and how the caller was
-    recognised. The last 100 calls are kept, with neither arguments nor results.
+    A line shows the time, where the call came from, the tool, the outcome, the duration, and how the caller was
+    recognised. Loci keeps the last 100 calls, without their arguments and results.
     """
     calls = opened.tools.last_calls(opened.owner, limit)
     if as_json:
@@ -214,9 +284,9 @@ def show_log(
         typer.echo("No tool of a server has been called.")
 
 
-def show_asked(opened: OwnersTools, names: list[str], *, as_json: bool) -> None:
-    """Ask the servers, and show what they have."""
-    found = [_asked(opened, name) for name in names]
+def _refresh_and_show(opened: OwnersTools, names: list[str], *, as_json: bool) -> None:
+    """Ask the servers for their tools, and show the answers."""
+    found = [_refresh(opened, name) for name in names]
     opened.tools.close()
     _show(opened, found, as_json=as_json)
     if any(one.failure for one in found):
@@ -233,7 +303,7 @@ def _show(opened: OwnersTools, servers: "Sequence[Configured]", *, as_json: bool
         typer.echo(_lines(one, logins.get(one.name), warnings))
 
 
-def _asked(opened: OwnersTools, name: str) -> "Configured":
+def _refresh(opened: OwnersTools, name: str) -> "Configured":
     server = opened.tools.get(opened.owner, name)
     try:
         return opened.tools.ask(opened.owner, name)
@@ -289,3 +359,97 @@ def _view(opened: OwnersTools, server: "Configured", login: "LoginState | None")
         "failure": server.failure,
         "login": login.facts(time.time()) if login is not None and login.is_for(server.entry.url) else None,
     }
+
+
+@cli.command()
+@for_owner
+def login(
+    name: NameArgument,
+    no_browser: Annotated[
+        bool,
+        typer.Option(
+            "--no-browser",
+            help="Open no browser: print the address, and read the address that it leads to from standard input.",
+        ),
+    ] = False,
+    scope: ScopeOption = None,
+    client_id: Annotated[
+        str | None,
+        value("An app that you have registered, for example at GitHub. Loci asks for its secret.", "--client-id", "ID"),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port",
+            metavar="PORT",
+            min=1,
+            max=65535,
+            help="The port of the callback, if the app was registered with one. Default: any that is free.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    opened: OwnersTools,
+    as_json: JsonOption = False,
+) -> None:
+    """Log in to a tool server in the browser, and ask it for its tools.
+
+    Loci registers itself with the server's authorization server, stores the tokens encrypted, and renews them by
+    itself. Log in again for other rights.
+    """
+    # Slow to load, and `--help` needs none of it.
+    from loci.cli.login_callback import LoginCallback
+    from loci.gateway.ports import Consent
+
+    tools, owner = opened.tools, opened.owner
+    oauth = tools.get(owner, name).entry.oauth
+    with LoginCallback(port or (oauth.callback_port if oauth else None)) as callback:
+
+        def ask(url: str, issuer: str) -> "Mapping[str, str]":
+            callback.expect(url)
+            _show_address(url, issuer, opens=not no_browser)
+            if no_browser:
+                callback.listen_to_keyboard()
+            return callback.answer()
+
+        def secret(client_id: str) -> str | None:
+            return _prompt_secret(f"Secret of {printable(client_id)} (none: press Enter)")
+
+        asked = " ".join(scope or []) or None
+        tools.log_in(owner, name, Consent(callback.url, ask), scope=asked, client_id=client_id, secret=secret)
+    typer.echo(printable(f"Logged in at {name}."), err=True)
+    _refresh_and_show(opened, [name], as_json=as_json)
+
+
+@cli.command()
+@for_owner
+def logout(
+    name: NameArgument,
+    *,
+    opened: OwnersTools,
+    as_json: JsonOption = False,
+) -> None:
+    """Log out of a tool server, and have its tokens revoked."""
+    login = opened.tools.logins(opened.owner).get(name)
+    revoked = opened.tools.log_out(opened.owner, name)
+    opened.tools.close()
+    if as_json:
+        typer.echo(json.dumps({"name": name, "revoked": revoked}))
+        return
+    typer.echo(printable(f"Logged out of {name}."))
+    if login is not None and not revoked:
+        typer.echo(printable(f"{login.issuer} cannot revoke tokens: remove Loci there in your account's settings."))
+
+
+def _show_address(url: str, issuer: str, *, opens: bool) -> None:
+    """Print the address, and open it in a browser if there is one."""
+    if not (url.isascii() and url.isprintable()):
+        raise Refused("The address of the login is not safe to open", "Ask the operator of the server to correct it")
+    typer.echo(f"Log in at {printable(issuer)}:\n\n{url}\n", err=True)
+    if opens:
+        import webbrowser
+
+        if not webbrowser.open(url):
+            typer.echo("No browser could be opened. Open the address yourself.", err=True)
+    else:
+        typer.echo("Then paste the address that the browser was sent to here, and press Enter:", err=True)

@@ -15,8 +15,7 @@ from loci.core.diagnosis import Finding, first_names, run_check, size_shown
 from loci.core.full_disk import disk_error
 from loci.core.settings import PREFIX, Settings, Sourced, settings_by_name, unknown_variables
 from loci.core.signing import SHORTEST_SECRET
-from loci.model_store.manifests import DEFAULTS, FROM_INDEX, Kind, known
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import DEFAULTS, FROM_INDEX, Kind, ModelsFolder, known
 
 USER = re.compile(r"(?<=://)[^/@\s]+@")
 LITTLE_SPACE, TOO_LITTLE_SPACE = 500_000_000, 50_000_000

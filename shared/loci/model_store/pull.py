@@ -16,8 +16,19 @@ from typing import TYPE_CHECKING, Any
 from loci.core.atomic_write import sync
 from loci.core.errors import NotFound, Refused, Unavailable
 from loci.core.ids import random_id
-from loci.model_store.manifests import FROM_INDEX, MODEL_FILE, Hub, Manifest, ModelFile, Wheel
-from loci.model_store.models_folder import MANIFEST_FILE, MANIFESTS, InstalledModel, ModelsFolder, sha256_of
+from loci.model_store.models import (
+    FROM_INDEX,
+    MANIFEST_FILE,
+    MANIFESTS,
+    MODEL_FILE,
+    Hub,
+    InstalledModel,
+    Manifest,
+    ModelFile,
+    ModelsFolder,
+    Wheel,
+    sha256_of,
+)
 
 if TYPE_CHECKING:
     from huggingface_hub import HfFileMetadata

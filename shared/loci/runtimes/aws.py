@@ -113,8 +113,8 @@ class AwsRuntime(Providers):
 
         A process that signs nothing is the ingestion, which reads them. Others send it what is to be read.
         """
-        from loci.adapters.aws.file_jobs import QueueFileJobs
         from loci.adapters.aws.file_uploads import S3FileUploads
+        from loci.adapters.aws.jobs import QueueFileJobs
         from loci.files.parts import FileAdapters
 
         queue = self.settings.aws.ingest_queue if self._signs else None
@@ -178,7 +178,7 @@ class AwsRuntime(Providers):
         """Work that outlives its request, done by another function. Without one, a run goes on in this process."""
         if self.settings.aws.errand_function is None:
             return None
-        from loci.adapters.aws.lambda_jobs import LambdaJobs
+        from loci.adapters.aws.jobs import LambdaJobs
 
         return LambdaJobs(self.settings.aws.errand_function, "code", self.clients)
 
@@ -272,8 +272,7 @@ def app_of_stack(stack: str, *, whole: bool = False) -> App:
 
 def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     """Build what ingests a deployment's uploads."""
-    from loci.adapters.aws.file_arrivals import FileArrivals
-    from loci.adapters.aws.upload_queue import UploadQueue
+    from loci.adapters.aws.upload_queue import FileArrivals, UploadQueue
 
     settings = settings or load_settings()
     runtime = AwsRuntime(settings, signs=False, at_once=False)

@@ -36,10 +36,9 @@ class LocalRuntime(Providers):
 
     def __init__(self, settings: Settings) -> None:
         from loci.adapters.local.blobs import FolderBlobs
-        from loci.adapters.local.data_folder import load_secret, make_writable
+        from loci.adapters.local.data_folder import Reserve, load_secret, make_writable
         from loci.adapters.local.event_log import FolderEventLog
         from loci.adapters.local.records import Ages, SqliteRecords
-        from loci.adapters.local.reserve import Reserve
         from loci.adapters.local.sqlite import Database
 
         folder = settings.data
@@ -49,7 +48,7 @@ class LocalRuntime(Providers):
         self.blobs = FolderBlobs(folder / "blobs", self.keyring.seal("link"), settings.base_url, time.time, reserve)
         self.arriving = self.local_links = self.blobs
         with freeing():  # so that something can be deleted: to open the database on a full disk takes room, too
-            reserve.look()
+            reserve.before_write()
             self._database = Database(folder / DATABASE, reserve)
         self.event_log = FolderEventLog(folder / "events")
         super().__init__(settings, SqliteRecords(self._database, time.time, Ages(time.time)))
@@ -132,7 +131,7 @@ def local_inference(settings: Settings) -> "tuple[OnnxEmbedder, OnnxReranker]":
     from loci.adapters.local.inference.current_model import CurrentModel
     from loci.adapters.local.inference.embedder import OnnxEmbedder
     from loci.adapters.local.inference.reranker import OnnxReranker
-    from loci.model_store.models_folder import ModelsFolder
+    from loci.model_store.models import ModelsFolder
 
     models = ModelsFolder(settings.models_folder)
     return (
@@ -165,7 +164,7 @@ def local_executors(settings: Settings) -> "Executors":
 
 def keep_room(settings: Settings) -> None:
     """Keep room for deletions on the disk of the data folder."""
-    from loci.adapters.local.reserve import Reserve
+    from loci.adapters.local.data_folder import Reserve
 
     Reserve(settings.data).make()
 

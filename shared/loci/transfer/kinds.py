@@ -1,15 +1,41 @@
 """Which kinds of things travel, and which belong to one machine."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from loci.core.errors import LociError
+from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import Owner
-from loci.core.json import string
+from loci.core.json import Json, JsonObject, shape_fault, string
+from loci.core.stores import Record
+from loci.files.file import RULES, FileVersion, StoredFile, checked_name, file_id, version_of
+from loci.files.lake import content_key
 from loci.scratchpad.api import CAPACITY, ID, Scratchpad
-from loci.transfer.items import SAME, TAKEN, Item, Kind, Loaded, Outcome, Receiver, Unreadable
+from loci.transfer.items import (
+    DAMAGED,
+    DEEPEST,
+    SAME,
+    TAKEN,
+    Item,
+    Kind,
+    Loaded,
+    Outcome,
+    Receiver,
+    Unreadable,
+    checked_hash,
+    parsed,
+)
+
+if TYPE_CHECKING:
+    from loci.files.api import Files
+    from loci.gateway.api import Tools
+    from loci.gateway.capabilities.capability import Capability
+    from loci.gateway.capabilities.capability_store import StoredCode
+    from loci.workflows.api import Workflows
+    from loci.workflows.run import Decision, Run
+
 
 TRAVELS: Final = {
     "documents": ("document",),
@@ -81,3 +107,317 @@ class ResultKind(Kind):
 
     def _read(self, owner: Owner, id: str, _: str) -> bytes:
         return self._scratchpad.read(owner, id).text.encode("utf-8", "replace")
+
+
+UNREAD: Final = ("pending", "running")
+
+
+class FileKind(Kind):
+    """All files of an owner, version by version."""
+
+    name = "files"
+
+    def __init__(self, files: "Callable[[], Files]", largest: int) -> None:
+        self._files = files
+        self.largest = largest
+
+    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | Unreadable]:
+        lake = self._files().parts.lake
+        histories = lake.histories(owner)
+        for file in lake.files(owner):
+            kept = _kept(file, histories.get(file.id, ()))
+            chain: list[Json] = [[one.number, one.sha256] for one in kept]
+            for one in kept:
+                key = f"{file.id}/{one.number:06}"
+                if after is None or key > after:
+                    value: JsonObject = {**one.as_json(), "name": file.name, "versions": chain}
+                    item = Item(self.name, key, value, {content_key(file.id, one.sha256): ""})
+                    yield Loaded(item, partial(self._content, owner, file.id, one))
+
+    def _content(self, owner: Owner, id: str, version: FileVersion, _: str) -> bytes:
+        return self._files().parts.lake.content(owner, id, version)
+
+    def label(self, item: Item) -> str:
+        return f"{item.value['name']} v{item.value['number']}"
+
+    def check(self, item: Item) -> None:
+        name, version = string(item.value["name"]), _version(item)
+        [(blob, sha256)] = item.blobs.items()
+        is_named = item.key == f"{file_id(name)}/{version.number:06}" and checked_name(name) == name
+        is_own = blob == content_key(file_id(name), version.sha256) and sha256 == version.sha256
+        if not is_named or not is_own or _chain(item).get(version.number) != version.sha256:
+            raise ValueError("this is not a version of it")
+
+    def look(self, to: Receiver, item: Item) -> Outcome:
+        lake, version, name = self._files().parts.lake, _version(item), string(item.value["name"])
+        file = lake.known(to.owner, [file_id(name)]).get(file_id(name))
+        if file is None:
+            return TAKEN
+        here = {one.number: one.sha256 for one in _kept(file, lake.history(to.owner, file.id))}
+        chain = _chain(item)
+        both = here.keys() & chain.keys()
+        if not both or any(here[one] != chain[one] for one in both):
+            return Outcome("conflict", f"{name} is here with other contents")
+        is_unread = version.number == file.newest.number and file.newest.status in UNREAD
+        if version.number > file.newest.number or is_unread:
+            return TAKEN
+        if version.number in here:
+            return SAME
+        return Outcome("left out", "a newer version is here, and none can be put before it")
+
+    def put(self, to: Receiver, one: Loaded) -> None:
+        known, files = _version(one.item), self._files()
+        version = FileVersion(known.number, known.sha256, known.bytes, known.added_at, lineage=known.lineage)
+        file = files.restore(to.owner, string(one.item.value["name"]), one.only_blob, version)
+        if known.summary_by != RULES and file.current and file.current.number == known.number:
+            files.summarize(to.owner, file.id, known.number, known.summary, known.summary_by)
+
+
+def _kept(file: StoredFile, history: Sequence[FileVersion]) -> list[FileVersion]:
+    """All versions whose contents are kept, oldest first."""
+    own = (*history, *([file.current] if file.current else []), file.newest)
+    return [one for _, one in sorted({one.number: one for one in own}.items())]
+
+
+def _version(item: Item) -> FileVersion:
+    """The version, with checks of all that is taken over; reading its content says the rest."""
+    version = version_of(item.value)
+    for text in (version.added_at, version.summary, version.summary_by):
+        string(text)
+    if version.number < 1 or not isinstance(cast("object", version.lineage), dict | None):
+        raise ValueError(version.number)
+    return version
+
+
+def _chain(item: Item) -> dict[int, str]:
+    told = cast("list[tuple[int, str]]", item.value["versions"])
+    return {int(number): checked_hash(sha256) for number, sha256 in told}
+
+
+class CapabilityKind(Kind):
+    """Code that worked, with its record. It joins the code for the same intent that is here."""
+
+    name = "capabilities"
+    largest = 0
+
+    def __init__(self, tools: "Callable[[], Tools]") -> None:
+        self._tools = tools
+
+    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | Unreadable]:
+        capabilities = self._tools().capabilities
+        for one in capabilities.all(owner):
+            if after is None or one.id > after:
+                codes: dict[str, Json] = {
+                    identity: {"code": code.code, "needs": [*code.needs]}
+                    for identity, code in capabilities.codes(owner, one).items()
+                }
+                yield Loaded(Item(self.name, one.id, {**one.as_json(), "codes": codes}), _no_blob)
+
+    def label(self, item: Item) -> str:
+        return f"{item.key}: {item.value['intent']}"
+
+    def check(self, item: Item) -> None:
+        _capability(item)
+        _codes(item)
+
+    def look(self, to: Receiver, item: Item) -> Outcome:
+        from loci.gateway.capabilities.capability import capability_id
+        from loci.gateway.capabilities.capability_store import merged_capability
+        from loci.gateway.capabilities.normal_form import identity_of
+        from loci.gateway.capabilities.syntax import root_of
+
+        wanted, codes = _capability(item), _codes(item)
+        if wanted.id != capability_id(wanted.intent):
+            return Outcome("left out", "its id is not that of its intent")
+        for one in wanted.versions:
+            root = root_of(codes[one.identity].code) if one.identity in codes else None
+            if root is None or identity_of(root) != one.identity:
+                return Outcome("left out", "its code is another than it says")
+        known = next((one for one in self._tools().capabilities.all(to.owner) if one.id == wanted.id), None)
+        return SAME if known is not None and merged_capability(known, wanted, 0.0) == known else TAKEN
+
+    def put(self, to: Receiver, one: Loaded) -> None:
+        self._tools().capabilities.restore(to.owner, _capability(one.item), _codes(one.item))
+
+
+class ServerKind(Kind):
+    """The way to reach each tool server. Every secret in it is replaced by its name."""
+
+    name = "servers"
+    largest = 0
+
+    def __init__(self, tools: "Callable[[], Tools]") -> None:
+        self._tools = tools
+
+    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | Unreadable]:
+        for name, one in sorted(self._tools().portable(owner).items()):
+            if after is None or name > after:
+                value: JsonObject = {"entry": one.entry, "secrets": [*one.secrets]}
+                yield Loaded(Item(self.name, name, value), _no_blob)
+
+    def label(self, item: Item) -> str:
+        needs = ", ".join(cast("list[str]", item.value["secrets"]))
+        return f"{item.key} (needs {needs}: loci tools secret)" if needs else item.key
+
+    def check(self, item: Item) -> None:
+        from loci.gateway.configuration import checked_entry, checked_name
+
+        checked_entry(checked_name(item.key), item.value["entry"])
+        [string(one) for one in cast("list[Json]", item.value["secrets"])]
+
+    def look(self, to: Receiver, item: Item) -> Outcome:
+        from loci.gateway.configuration import checked_entry
+        from loci.gateway.public_address import is_outside
+
+        tools, name, entry = self._tools(), item.key, cast("Mapping[str, Any]", item.value["entry"])
+        here = tools.portable(to.owner).get(name)
+        if here is not None and here.entry != entry:
+            return Outcome("conflict", f"the tool server {name} is here with another entry")
+        if here is not None and not (here.is_restricted and to.programs):
+            return SAME
+        to_take_it = "To take it, import it on the machine itself" if to.from_afar else "To take it: --programs"
+        if entry.get("command") and not to.programs:
+            shown = " ".join([str(entry["command"]), *map(str, entry.get("args") or ())])
+            return Outcome("left out", f"it starts a program of this machine ({shown[:200]}). {to_take_it}")
+        try:
+            tools.check_place(name, entry)
+            if to.from_afar and not is_outside(checked_entry(name, entry)):
+                return Outcome("left out", f"its address is none that everybody reaches by https. {to_take_it}")
+            known = () if to.programs else tools.filled_here(to.owner, name, entry)
+        except LociError as error:
+            return Outcome("left out", error.what)
+        if known:
+            where = str(entry.get("url")).partition("?")[0]
+            return Outcome(
+                "left out", f"it would send the {', '.join(known)} of this machine to {where[:200]}. {to_take_it}"
+            )
+        return TAKEN
+
+    def put(self, to: Receiver, one: Loaded) -> None:
+        name, entry = one.item.key, one.item.value["entry"]
+        self._tools().restore(to.owner, name, entry, no_variables=not to.programs, only_public=to.from_afar)
+
+
+def _no_blob(name: str) -> bytes:
+    raise KeyError(name)
+
+
+def _capability(item: Item) -> "Capability":
+    from loci.gateway.capabilities.capability import capability_of
+
+    return capability_of(Record(item.key, item.value, ""))
+
+
+def _codes(item: Item) -> "dict[str, StoredCode]":
+    from loci.gateway.capabilities.capability_store import StoredCode
+
+    told = cast("dict[str, JsonObject]", item.value["codes"])
+    return {
+        identity: StoredCode(item.key, string(one["code"]), tuple(map(string, cast("list[Json]", one["needs"]))), 0)
+        for identity, one in told.items()
+    }
+
+
+NO_WORKFLOWS: Final = "WORKFLOWS_UNAVAILABLE"
+"""The code of the error of a deployment that runs none."""
+LARGEST_RUN: Final = 64 << 20
+MOST_VALUES: Final = 2_000_000
+"""In all results of a run together: tables of as many cells. To read so many takes 300 MB of memory at most."""
+MOST_DECISIONS: Final = 10_000
+AS_TOLD: Final = ", as an import says"
+
+
+class RunKind(Kind):
+    """Workflows that have ended."""
+
+    name = "runs"
+    largest = LARGEST_RUN
+
+    def __init__(self, workflows: "Callable[[], Workflows]") -> None:
+        self._workflows = workflows
+
+    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | Unreadable]:
+        try:
+            ended = self._workflows().ended(owner)
+        except Unavailable as error:
+            if error.code != NO_WORKFLOWS:
+                raise
+            return
+        for id, run in sorted(ended.items()):
+            if after is None or id > after:
+                yield Loaded(
+                    Item(self.name, id, {"status": run.status}, {f"runs/{id}": ""}), partial(self._read, owner, id)
+                )
+
+    def _read(self, owner: Owner, id: str, _: str) -> bytes:
+        run = self._workflows().ended_run(owner, id)
+        return written_run(run, self._workflows().values(owner, id, run))
+
+    def label(self, item: Item) -> str:
+        return item.key
+
+    def check(self, item: Item) -> None:
+        if [*item.blobs] != [f"runs/{item.key}"] or not item.key.startswith("wf_") or not item.key.isidentifier():
+            raise ValueError(item.key)
+
+    def look(self, to: Receiver, item: Item) -> Outcome:
+        try:
+            return SAME if self._workflows().is_known(to.owner, item.key) else TAKEN
+        except Unavailable as error:
+            if error.code != NO_WORKFLOWS:
+                raise
+            return Outcome("left out", error.what)
+
+    def put(self, to: Receiver, one: Loaded) -> None:
+        self._workflows().restore(to.owner, one.item.key, *read_run(one.item.key, one.only_blob))
+
+
+def written_run(run: "Run", values: JsonObject) -> bytes:
+    """The bytes of the run. Raises `Refused` if no Loci would take them."""
+    told = {"run": run.model_dump(mode="json", exclude_defaults=True), "values": values}
+    raw = json.dumps(told, ensure_ascii=False, sort_keys=True, indent=1).encode("utf-8", "replace")
+    if len(raw) > LARGEST_RUN or shape_fault(raw, MOST_VALUES, DEEPEST):
+        limits = f"more than {LARGEST_RUN >> 20} MB, {MOST_VALUES:,} values, or {DEEPEST} levels"
+        what = f"The results of this workflow have {limits}"
+        raise Refused(what, "Keep what you need of them as a file", code="TOO_LARGE")
+    return raw
+
+
+def read_run(key: str, raw: bytes) -> "tuple[Run, JsonObject]":
+    """The run of these bytes, and the values that its tasks gave. Raises `Refused` if it is not written as runs are."""
+    from pydantic import ValidationError
+
+    from loci.workflows.run import ENDED, Run
+
+    try:
+        if len(raw) > LARGEST_RUN:
+            raise ValueError(key)
+        told = cast("dict[str, Any]", parsed(raw, MOST_VALUES))
+        _check_size(told["run"])
+        run, values = Run.model_validate(told["run"]), cast("JsonObject", dict(told["values"]))
+        gone: dict[str, object] = {"caller": {}, "slot": None, "lease": None, "token": "", "checkpoint": None}
+        planned = [one.id for one in run.plan.tasks]
+        is_whole = len({*planned}) == len(planned) and run.tasks.keys() == {*planned}
+        if run.status not in ENDED or not is_whole or not values.keys() <= run.tasks.keys():
+            raise ValueError(run.status)
+    except (ValidationError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
+        limits = f"{MOST_VALUES:,} values, or {DEEPEST} levels"
+        what = f"The workflow {key} is not written as workflows are, or has more than {limits}"
+        raise Refused(what, "Export it again", code=DAMAGED) from None
+    told_by = tuple(_as_told(one) for one in run.decisions)
+    return run.model_copy(update={**gone, "decisions": told_by}), values
+
+
+def _as_told(decision: "Decision") -> "Decision":
+    """The decision, marked as told by an import: who made it may be made up."""
+    by = decision.by.removesuffix(AS_TOLD)
+    return decision.model_copy(update={"by": by and by + AS_TOLD})
+
+
+def _check_size(run: Mapping[str, Any]) -> None:
+    """Raise `ValueError` if it has more parts than a run can have: each takes far more memory than its bytes."""
+    from loci.workflows.plan import MOST_TASKS
+
+    tasks = max(len(run["plan"]["tasks"]), len(run["tasks"]))
+    if tasks > MOST_TASKS or len(run.get("decisions", ())) > MOST_DECISIONS:
+        raise ValueError(tasks)

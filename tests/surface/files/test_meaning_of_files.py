@@ -13,7 +13,7 @@ from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from loci.mcp.server import build_server
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import ModelsFolder
 from tests.attack.doors import uvicorn_door
 from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
 from tests.support.small_models import EMBEDDER, RERANKER, lay_out_embedder, lay_out_reranker

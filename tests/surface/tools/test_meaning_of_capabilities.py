@@ -9,7 +9,7 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.gateway.capabilities.api import EndedRun
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import ModelsFolder
 from tests.surface.tools.workbench import Workbench
 
 pytestmark = [pytest.mark.anyio, pytest.mark.models]

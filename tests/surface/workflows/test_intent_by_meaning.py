@@ -9,7 +9,7 @@ import pytest
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import ModelsFolder
 from tests.surface.workflows.conftest import Flow, journal_server
 from tests.surface.workflows.upstreams import add_files
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.cli.file_events import FileEvents
+from loci.cli.watch import FileEvents
 
 
 def no_watch_left(_: Sequence[str]) -> Iterator[set[str]]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from loci.cli.file_events import FileEvents
 from loci.cli.main import cli
+from loci.cli.watch import FileEvents
 
 
 class Interrupted:

@@ -21,7 +21,7 @@ from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
 from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.library import Library
 from loci.documents.upkeep import Upkeep
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import ModelsFolder
 from loci.search.ranking import Chunk, Where
 from loci.search.words import query_words
 from tests.support.recorded_records import RecordedRecords

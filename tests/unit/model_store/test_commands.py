@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from loci.cli.models import cli
 from loci.core.errors import NotFound, Unavailable
-from loci.model_store.manifests import MODEL_FILE
+from loci.model_store.models import MODEL_FILE
 from tests.support.model_hub import ModelHub, model_hub
 from tests.support.small_models import EMBEDDER, lay_out_embedder
 

@@ -12,8 +12,17 @@ import pytest
 from loci.adapters.local.inference.current_model import SECONDS_BETWEEN_LOOKS, CurrentModel
 from loci.adapters.local.inference.embedder import OnnxEmbedder
 from loci.core.errors import Unavailable
-from loci.model_store.manifests import DEFAULTS, MODEL_FILE, TOKENIZER_FILE, Embeds, Manifest
-from loci.model_store.models_folder import MANIFEST_FILE, MANIFESTS, ModelsFolder, sha256_of
+from loci.model_store.models import (
+    DEFAULTS,
+    MANIFEST_FILE,
+    MANIFESTS,
+    MODEL_FILE,
+    TOKENIZER_FILE,
+    Embeds,
+    Manifest,
+    ModelsFolder,
+    sha256_of,
+)
 from tests.support.small_models import EMBEDDER, WIDTH, lay_out_embedder, lay_out_reranker
 
 DEFAULT = DEFAULTS["embedder"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.embedder import OnnxEmbedder
 from loci.core.errors import Unavailable
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import ModelsFolder
 
 embedder = OnnxEmbedder(CurrentModel(ModelsFolder(Path(sys.argv[1])), "embedder"))
 embedder.passages(["search"])

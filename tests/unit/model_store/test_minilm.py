@@ -11,8 +11,7 @@ from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.embedder import OnnxEmbedder, pooled
 from loci.adapters.local.inference.tokenizer import ModelTokenizer
 from loci.model_store.bert_onnx import read_weights
-from loci.model_store.manifests import FROM_INDEX, MODEL_FILE, TOKENIZER_FILE, Wheel, known
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import FROM_INDEX, MODEL_FILE, TOKENIZER_FILE, ModelsFolder, Wheel, known
 from loci.model_store.pull import bring
 from tests.unit.model_store.forward import hidden_states
 

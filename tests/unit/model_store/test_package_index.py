@@ -12,8 +12,7 @@ import pytest
 from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.embedder import OnnxEmbedder
 from loci.core.errors import Unavailable
-from loci.model_store.manifests import MODEL_FILE, TOKENIZER_FILE, Embeds, Manifest, ModelFile, Wheel
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import MODEL_FILE, TOKENIZER_FILE, Embeds, Manifest, ModelFile, ModelsFolder, Wheel
 from loci.model_store.pull import pull
 from tests.support.model_hub import ModelHub, model_hub
 from tests.support.small_models import HEADS, LONGEST, WIDTH, random_weights, small_tokenizer

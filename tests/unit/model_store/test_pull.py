@@ -11,8 +11,17 @@ from pathlib import Path
 import pytest
 
 from loci.core.errors import LociError, NotFound, Refused, Unavailable
-from loci.model_store.manifests import FROM_INDEX, MODEL_FILE, TOKENIZER_FILE, Embeds, Hub, Manifest, ModelFile, known
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import (
+    FROM_INDEX,
+    MODEL_FILE,
+    TOKENIZER_FILE,
+    Embeds,
+    Hub,
+    Manifest,
+    ModelFile,
+    ModelsFolder,
+    known,
+)
 from loci.model_store.pull import PULLING, pull
 from tests.contract.stores import at_once
 from tests.support.each import each

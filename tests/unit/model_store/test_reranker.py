@@ -4,7 +4,7 @@ from pathlib import Path
 
 from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.reranker import BATCH, OnnxReranker
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import ModelsFolder
 from tests.support.each import each
 from tests.support.small_models import RERANKER, lay_out_reranker
 

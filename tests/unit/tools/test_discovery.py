@@ -13,7 +13,7 @@ from loci.gateway.configuration import Configured, Entry
 from loci.gateway.tool_embeddings import Meanings
 from loci.gateway.tool_search import Discovery
 from loci.gateway.tool_server import UpstreamTool
-from loci.model_store.models_folder import ModelsFolder
+from loci.model_store.models import ModelsFolder
 from tests.support.each import each
 
 ANN, BOB = Owner("acme", "ann"), Owner("acme", "bob")

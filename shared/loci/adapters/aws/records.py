@@ -1,24 +1,116 @@
-"""`RecordStore` in one DynamoDB table. A value that is too large for an item goes into a blob."""
+"""`RecordStore` in one DynamoDB table. An item holds the record's value, or the key of a blob with a large value."""
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from loci.adapters.aws.clients import Clients, explained
-from loci.adapters.aws.record_batches import MOST_TOGETHER, items_of
-from loci.adapters.aws.record_items import PARTITION, SORT, InBlob, RecordRow, item_of, key_of, partition_of, row_of
 from loci.adapters.batches import batches
 from loci.core.errors import Conflict, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
+from loci.core.storage_keys import TABLE_EXPIRY, TABLE_KEYS
 from loci.core.stores import ABSENT, BlobStore, Record, RecordPage, checked_key, lost_race, stored_record
 
 if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
     from types_boto3_dynamodb.type_defs import AttributeValueTypeDef as Attribute
     from types_boto3_dynamodb.type_defs import QueryInputTypeDef as Query
+
+
+PARTITION, SORT = TABLE_KEYS
+
+
+@dataclass(frozen=True, slots=True)
+class InBlob:
+    """The key of the blob with a large value. Each write has a blob of its own, so a reader never mixes two values."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRow:
+    """A record as the table holds it."""
+
+    key: str
+    version: str
+    value: str | InBlob
+    expires_at: float | None
+
+
+def partition_of(owner: Owner, kind: str) -> "Attribute":
+    return {"S": f"{owner.key}#{kind}"}
+
+
+def key_of(owner: Owner, kind: str, key: str) -> "dict[str, Attribute]":
+    return {PARTITION: partition_of(owner, kind), SORT: {"S": key}}
+
+
+def item_of(owner: Owner, kind: str, row: RecordRow) -> "dict[str, Attribute]":
+    item = key_of(owner, kind, row.key)
+    item["version"] = {"S": row.version}
+    match row.value:
+        case str(text):
+            item["value"] = {"S": text}  # not a map: DynamoDB would round numbers
+        case InBlob(key):
+            item["blob"] = {"S": key}
+    if row.expires_at is not None:
+        item["expires_at"] = {"N": repr(float(row.expires_at))}
+        # For DynamoDB's own expiry, which counts in whole seconds.
+        item[TABLE_EXPIRY] = {"N": str(math.ceil(row.expires_at))}
+    return item
+
+
+def row_of(item: "Mapping[str, Attribute]") -> RecordRow:
+    # Each attribute has its type and its text: {"S": "abc"}, {"N": "1.5"}.
+    text = {name: str(*attribute.values()) for name, attribute in item.items()}
+    return RecordRow(
+        key=text[SORT],
+        # Another program that writes to the table may leave something out: then the record is damaged.
+        version=text.get("version", ""),
+        value=InBlob(text["blob"]) if "blob" in text else text.get("value", ""),
+        expires_at=float(text["expires_at"]) if "N" in item.get("expires_at", {}) else None,
+    )
+
+
+MOST_TOGETHER = 100
+"""Keys in one request. DynamoDB refuses more, and the same key twice."""
+ATTEMPTS = 8
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+
+
+def items_of(
+    client: "DynamoDBClient",
+    table: str,
+    keys: "Sequence[dict[str, Attribute]]",
+    pause: Callable[[float], None] = time.sleep,
+) -> "Iterator[dict[str, Attribute]]":
+    """Read the items with these keys, at most `MOST_TOGETHER` different ones, in any order.
+
+    DynamoDB leaves out keys for which it has no room or time, since an answer has at most 16 MB. They are requested
+    again.
+    """
+    asked = {table: {"Keys": [*keys], "ConsistentRead": True}}
+    wait, failed = FIRST_PAUSE, 0
+    while asked:
+        answer = client.batch_get_item(RequestItems=asked)  # type: ignore[arg-type]
+        found = answer["Responses"].get(table, [])
+        yield from found
+        asked = answer.get("UnprocessedKeys") or {}
+        if found or not asked:
+            wait, failed = FIRST_PAUSE, 0
+            continue
+        failed += 1
+        if failed == ATTEMPTS:
+            raise Unavailable("DynamoDB has no capacity for more reads just now", "Try again in a moment")
+        pause(wait)
+        wait = min(2 * wait, LONGEST_PAUSE)
+
 
 LARGEST_VALUE = 350 * 1024  # an item may have 400 KB, with all its names
 MOST_ROWS = 1000  # more than fit into one answer; DynamoDB refuses very large limits
@@ -97,7 +189,7 @@ class DynamoRecords:
         key: str,
         *,
         expect_version: str | None = None,
-        durable: bool = True,  # noqa: ARG002 (every write is)
+        durable: bool = True,  # noqa: ARG002 (every write to DynamoDB is durable)
     ) -> bool:
         item_key = key_of(owner, kind, checked_key(key))
         with self._explained():
@@ -126,7 +218,7 @@ class DynamoRecords:
         return RecordPage(tuple(records), None)
 
     def _record(self, owner: Owner, kind: str, row: RecordRow | None) -> Record | None:
-        """The record of the row. If the row was replaced meanwhile, the record that is there now."""
+        """Load the record of the row. If the row was replaced meanwhile, load its current record."""
         while row is not None:
             try:
                 return stored_record(row.key, self._text(owner, row), row.version, row.expires_at)
@@ -142,7 +234,7 @@ class DynamoRecords:
         return None
 
     def _record_or_damaged(self, owner: Owner, kind: str, row: RecordRow) -> Record | None:
-        """The record among others: one lost value does not hide them."""
+        """Load one of several records. A lost value gives a damaged record, so that it does not hide the others."""
         try:
             return self._record(owner, kind, row)
         except BlobMissing:
@@ -164,7 +256,7 @@ class DynamoRecords:
         return row if row is not None and self._is_live(row) else None
 
     def _rows(self, owner: Owner, kind: str, prefix: str, after: str | None, first: int) -> Iterator[RecordRow]:
-        """The rows that have not expired, in order. The first request asks for at most `first`."""
+        """Read the rows that have not expired, in order. The first request asks for at most `first` rows."""
         values: dict[str, Attribute] = {":pk": partition_of(owner, kind)}
         query: Query = {"TableName": self._table, "ConsistentRead": True, "ExpressionAttributeValues": values}
         query["KeyConditionExpression"] = f"{PARTITION} = :pk"
@@ -186,7 +278,7 @@ class DynamoRecords:
             query.pop("Limit", None)  # some had expired: from now on take as many as fit into an answer
 
     def _put(self, owner: Owner, kind: str, row: RecordRow, expect_version: str | None) -> RecordRow | None:
-        """Write the row, and return the one that it replaced."""
+        """Write the row, and return the row that it replaced."""
         item, condition = item_of(owner, kind, row), self._expected(expect_version)
         with self._explained():
             try:
@@ -221,7 +313,7 @@ class DynamoRecords:
         return row.expires_at is None or row.expires_at > self._clock()
 
     def _item_value(self, owner: Owner, kind: str, record: Record) -> str | InBlob:
-        """The value for the item. Writes a large one to its blob, before the item is written."""
+        """The value for the item. A large value is written to its blob first."""
         text = json.dumps(record.value, separators=(",", ":"), allow_nan=False)
         if len(text) <= LARGEST_VALUE:  # this JSON is ASCII, so a character is a byte
             return text
@@ -237,7 +329,7 @@ class DynamoRecords:
                 self._blobs.remove(owner, row.value.key)
 
     def _sweep(self, owner: Owner, kind: str) -> None:
-        """Delete the blobs of expired items: DynamoDB deletes only the items. As in SQLite, each write cleans up."""
+        """Delete the blobs of expired items at each such write: DynamoDB deletes only the items."""
         with suppress(Unavailable):
             for key in self._blobs.list(owner, f"records/{kind}/"):
                 until = key.split("/")[-2]

@@ -1,25 +1,155 @@
-"""The queue of uploads: what fails comes again later and later, and what can never be ingested goes aside at once."""
+"""The queue of uploads: documents and files that were sent to the bucket, and files that wait to be read.
 
+A message that fails comes again after longer and longer pauses. A message that can never succeed is put aside at once.
+"""
+
+import hashlib
+import json
 import random
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
 
-from loci.adapters.aws.clients import Clients, explained
-from loci.adapters.aws.file_arrivals import FileArrivals
+from loci.adapters.aws.blobs import MISSING, S3Blobs
+from loci.adapters.aws.clients import Clients, code_of, explained
 from loci.core.deadline import within
-from loci.core.errors import Conflict, OutOfTime, Refused, Unavailable
+from loci.core.errors import Conflict, NotFound, OutOfTime, Refused, Unavailable
+from loci.core.identity import Owner
+from loci.core.ids import content_id
+from loci.core.storage_keys import FILES_IN, name_in, owner_and_rest
 from loci.documents.ingest.uploads import UploadIngest
+from loci.files.lake import RemoteContent
+from loci.files.parts import FileParts
+
+PIECE = 1 << 20
+REPLACED = ("PreconditionFailed", "412")
+BUCKET_RESOLUTIONS = {
+    "AccessDenied": "Allow this role to list the bucket, and to get and delete what lies in files-in/"
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """An object as it was when it was read."""
+
+    etag: str
+    sha256: str
+    bytes: int
+
+
+class FileArrivals:
+    """Brings files into the lake.
+
+    It reads the object as it is now, so notices may come twice, late, or out of order.
+    """
+
+    def __init__(self, bucket: str, blobs: S3Blobs, clients: Clients, parts: FileParts) -> None:
+        self._bucket = bucket
+        self._blobs = blobs
+        self._clients = clients
+        self._ingest = parts.ingest
+        self._summaries = parts.summaries
+        self._largest = parts.largest
+
+    def take(self, notice: str) -> bool:
+        """Do what the message says. Return False if it is not about a file. After `Unavailable`, a retry may help."""
+        match _parsed(notice):
+            case {"file": {"tenant": str(tenant), "subject": str(subject), "id": str(id)}}:
+                self._read(Owner(tenant, subject), id)
+            case {"detail": {"bucket": {"name": str(bucket)}, "object": {"key": str(key)}}} if key.startswith(
+                f"{FILES_IN}/"
+            ):
+                if bucket == self._bucket:
+                    self._arrived(key)
+            case _:
+                return False
+        return True
+
+    def _arrived(self, key: str) -> None:
+        """Store the file, read it, and then remove the object, so that after a crash all of it is done again."""
+        found = self._content(key)
+        if found is None:  # it was taken in already
+            return
+        owner, rest = owner_and_rest(FILES_IN, key)
+        name = name_in(rest.partition("/")[2])
+        if found.bytes > self._largest:
+            raise Refused(f"{name[:255]!r} has {found.bytes >> 20} MB", "Raise file_mb", code="FILE_TOO_LARGE")
+
+        def copy(target: str) -> None:
+            self._blobs.take_in(owner, target, key, found.etag)
+
+        arrival = content_id(f"{key} {found.etag}")
+        file, _ = self._ingest.accept(owner, name, RemoteContent(found.sha256, found.bytes, copy, arrival))
+        self._read(owner, file.id)
+        self._remove(key, found.etag)
+
+    def _read(self, owner: Owner, id: str) -> None:
+        """Index the words first, so that searches find the file while its vectors and its summary are made."""
+        try:
+            file = self._ingest.run(owner, id)
+            if file.newest.status in ("pending", "running"):
+                # This message stays until that call has succeeded: it may be killed.
+                raise Unavailable("Another call reads this file just now", "It comes again", code="FILE_BUSY")
+            self._ingest.embed(owner, id)
+            self._summaries.write(owner, id)
+        except NotFound:  # somebody has removed it
+            return
+
+    def _remove(self, key: str, etag: str) -> None:
+        """Remove the object, unless it was replaced: the new object has a message of its own."""
+        from botocore.exceptions import ClientError  # with boto3, at the first call
+
+        with self._explained():
+            try:
+                self._clients.s3.delete_object(Bucket=self._bucket, Key=key, IfMatch=etag)
+            except ClientError as error:
+                if code_of(error) not in (*MISSING, *REPLACED):
+                    raise
+
+    def _content(self, key: str) -> Arrived | None:
+        """Read the object piece by piece and return its size and hash; None if it is gone."""
+        from botocore.exceptions import ClientError  # with boto3, at the first call
+
+        digest, size = hashlib.sha256(), 0
+        with self._explained():
+            try:
+                answer = self._clients.s3.get_object(Bucket=self._bucket, Key=key)
+            except ClientError as error:
+                if code_of(error) in MISSING:
+                    return None
+                raise
+            with closing(answer["Body"]) as body:
+                for piece in body.iter_chunks(PIECE):
+                    digest.update(piece)
+                    size += len(piece)
+        return Arrived(answer["ETag"], digest.hexdigest(), size)
+
+    @contextmanager
+    def _explained(self) -> Generator[None]:
+        with explained("S3", f"the bucket {self._bucket}", BUCKET_RESOLUTIONS):
+            yield
+
+
+def _parsed(notice: str) -> Any:
+    try:
+        return json.loads(notice)
+    except ValueError:
+        return None
+
 
 RESERVE = 5.0
-"""Seconds of the function's time for telling the queue how it went."""
+"""Seconds of the function's time that are kept for reporting outcomes to the queue."""
 SHORTEST = 10.0
-"""Seconds that an upload needs at least: with less, it is left to the next call."""
+"""The fewest seconds that an upload needs. With less time left, the next call does it."""
 FIRST_PAUSE, LONGEST_PAUSE = 30, 600
 """Seconds until a message comes again: doubled each time. Nine pauses take an hour, and the tenth failure is the last.
 They vary by half, so that uploads which were refused together do not come again together."""
 LONGEST_REASON = 1000
-RESOLUTIONS = {"AccessDenied": "Allow this role to send to the aside queue, and to change the visibility of messages"}
+QUEUE_RESOLUTIONS = {
+    "AccessDenied": "Allow this role to send to the aside queue, and to change the visibility of messages"
+}
 
 
 class UploadQueue:
@@ -34,20 +164,21 @@ class UploadQueue:
         files: FileArrivals | None = None,
         finish: Callable[[], None] = lambda: None,
     ) -> None:
-        """`finish`: called when all are taken, as this process may stand still then."""
+        """`finish` is called after all messages, because Lambda may freeze this process then."""
         self._finish = finish
         self._at_once = at_once
         self._ingest = ingest
         self._files = files
         self._clients = clients
         self._aside = aside
-        """The address of the queue that messages are put aside in; without one, every failure comes again."""
+        """The URL of the queue for messages that were put aside. Without one, every failed message comes again."""
 
     @contextmanager
     def taking(self, notices: Mapping[str, str], seconds: Callable[[], float]) -> Generator[Callable[[str], None]]:
-        """Ingest what these messages name, some at a time, in the seconds that are left when each begins.
+        """Ingest what these messages name, several at a time. `seconds` returns the time that is left.
 
-        The block gets a function that waits for the message with this id. If it raises, the message must come again.
+        The block gets a function that waits for the message with the given id. If it raises, the message must come
+        again.
         """
         with ThreadPoolExecutor(self._at_once) as threads:
 
@@ -78,18 +209,21 @@ class UploadQueue:
             self._put_aside(self._aside, notice, error)
 
     def failed(self, id: str, receipt: str, queue: str, times: int, error: BaseException) -> None:
-        """Log the failure, and have the message come again: at once if only the time was over, else after a pause."""
+        """Log the failure and return the message to the queue: at once if only the time ran out, else after a pause."""
         self._ingest.telemetry.upload_failed(id, error)
         if self._aside is None:
             return
         pause = 0 if isinstance(error, OutOfTime) else _pause(times)
         url = f"{self._aside.rpartition('/')[0]}/{queue.rpartition(':')[2]}"
-        with suppress(Unavailable), explained("SQS", "the queue of uploads", RESOLUTIONS):  # it comes again anyway
+        with (
+            suppress(Unavailable),
+            explained("SQS", "the queue of uploads", QUEUE_RESOLUTIONS),
+        ):  # it comes again anyway
             self._clients.sqs.change_message_visibility(QueueUrl=url, ReceiptHandle=receipt, VisibilityTimeout=pause)
 
     def _put_aside(self, queue: str, notice: str, error: Refused) -> None:
         reason = f"{error.code}: {error}"[:LONGEST_REASON]
-        with explained("SQS", "the queue of uploads that were put aside", RESOLUTIONS):
+        with explained("SQS", "the queue of uploads that were put aside", QUEUE_RESOLUTIONS):
             self._clients.sqs.send_message(
                 QueueUrl=queue,
                 MessageBody=notice or "?",  # SQS takes no empty message
@@ -103,5 +237,5 @@ def _pause(times: int) -> int:
 
 
 def _printable(text: str) -> str:
-    """The text without what SQS refuses: control characters and halves of surrogate pairs."""
+    """Replace the characters that SQS refuses, control characters and lone surrogates, with spaces."""
     return "".join(one if one.isprintable() else " " for one in text)

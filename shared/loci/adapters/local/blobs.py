@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import unquote
 
-from loci.adapters.local.reserve import Reserve
+from loci.adapters.local.data_folder import Reserve
 from loci.core.atomic_write import replace_file, sync
 from loci.core.errors import NotFound, Unavailable
 from loci.core.full_disk import disk_error
@@ -50,7 +50,7 @@ class FolderBlobs:
         path = self._path(owner.key, checked_key(key))
         with _explained(self._folder):
             if self._reserve:
-                self._reserve.look()
+                self._reserve.before_write()
             _write_below(path, content, durable=durable)
 
     def remove(self, owner: Owner, key: str) -> None:

@@ -1,14 +1,18 @@
-"""The data folder: makes sure that Loci can write to it, keeps the signing secret there, and sweeps it."""
+"""The data folder: checks that it is writable, keeps the signing secret and some free disk space, and cleans up."""
 
+import fcntl
 import os
 import re
 import secrets
+import shutil
+import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from loci.core.atomic_write import remove_if_left
 from loci.core.errors import Misconfigured
-from loci.core.full_disk import disk_error
+from loci.core.full_disk import current_freeing, disk_error
 from loci.core.signing import SHORTEST_SECRET
 
 TEMPORARY = re.compile(r"\.[0-9a-f]{16}|\.[a-z0-9_]{8}|\.(?:secret|probe)-[0-9a-f]{8}|\.command-[0-9]+")
@@ -79,3 +83,64 @@ def _make(path: Path) -> None:
             scratch.replace(path)
     finally:
         scratch.unlink(missing_ok=True)
+
+
+RESERVE_FILE = "reserve"
+RESERVE_BYTES = 16 << 20
+"""The size of the database's log at its largest: there must be room to move all of the log into the database."""
+PIECE = 1 << 20
+
+
+class Reserve:
+    """A file that keeps disk space for deletions: even on a full disk, a deletion must be written down.
+
+    A deletion that needs the space truncates the file. The file grows back when the deletion ends, or before the next
+    write. All processes with the same data folder share it, and none refills it during a deletion.
+    """
+
+    def __init__(self, folder: Path, tidy: Callable[[], None] = lambda: None) -> None:
+        """`tidy` frees the disk space that the log of a deletion takes."""
+        self._file = folder / RESERVE_FILE
+        self.tidy = tidy
+
+    def make(self) -> None:
+        """Make the file if at least as much space again stays free."""
+        if not self._file.exists() and self._free() >= 2 * RESERVE_BYTES:
+            self._file.touch(mode=0o600)
+        self.before_write()
+
+    def before_write(self) -> bool:
+        """Refill the file, or release it if the write is a deletion. True if a deletion uses the reserved space."""
+        try:
+            held = self._file.stat().st_size
+        except OSError:  # nobody has made it
+            return False
+        work = current_freeing()
+        if work is None:
+            if held < RESERVE_BYTES and self._free() >= PIECE:
+                self._refill()
+            return False
+        if not work.is_short and self._free() < RESERVE_BYTES:
+            work.is_short = True
+            opened = os.open(self._file, os.O_RDWR | os.O_CLOEXEC)
+            fcntl.flock(opened, fcntl.LOCK_SH)
+            work.callback(self._refill)
+            work.callback(os.close, opened)
+            work.callback(lambda: self.tidy())
+            os.truncate(self._file, 0)
+        return work.is_short
+
+    def _refill(self) -> None:
+        """Let the file grow to its whole size, or as far as there is space."""
+        with suppress(OSError), self._file.open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for begin in range(file.seek(0, os.SEEK_END), RESERVE_BYTES, PIECE):
+                size = min(PIECE, RESERVE_BYTES - begin)
+                if sys.platform == "linux":
+                    os.posix_fallocate(file.fileno(), begin, size)
+                else:
+                    file.write(os.urandom(size))  # no zeros: some file systems compress what is written
+                    file.flush()
+
+    def _free(self) -> int:
+        return shutil.disk_usage(self._file.parent).free

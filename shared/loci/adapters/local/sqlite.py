@@ -7,9 +7,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from shutil import disk_usage
 
-from loci.adapters.local.converter import convert
-from loci.adapters.local.migrations import DOCUMENT_INDEX, FIRST, MIGRATIONS, RECORDS, VERSION
-from loci.adapters.local.reserve import Reserve
+from loci.adapters.local.data_folder import Reserve
+from loci.adapters.local.migrations import DOCUMENT_INDEX, FIRST, MIGRATIONS, RECORDS, VERSION, convert
 from loci.core.background import FairQueues
 from loci.core.diagnosis import size_shown
 from loci.core.errors import Damaged, LociError, Misconfigured, Unavailable
@@ -83,7 +82,7 @@ class Database:
         with self._writers.turn("write", WAIT) as is_first, self.read() as connection:
             if not is_first:
                 raise Unavailable("The local database did not answer (others keep writing)", "Try again")
-            is_short = self._reserve is not None and self._reserve.look()
+            is_short = self._reserve is not None and self._reserve.before_write()
             connection.move_log(of_itself=not is_short)
             if is_short:  # as it is, the log would take what was kept for this
                 self._empty_log()

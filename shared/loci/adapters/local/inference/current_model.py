@@ -11,8 +11,16 @@ from pathlib import Path
 from loci.adapters.local.inference.model_session import ModelSession
 from loci.adapters.local.inference.tokenizer import ModelTokenizer
 from loci.core.errors import Unavailable
-from loci.model_store.manifests import DEFAULTS, MODEL_FILE, TOKENIZER_FILE, Kind, Manifest
-from loci.model_store.models_folder import MANIFEST_FILE, InstalledModel, ModelsFolder
+from loci.model_store.models import (
+    DEFAULTS,
+    MANIFEST_FILE,
+    MODEL_FILE,
+    TOKENIZER_FILE,
+    InstalledModel,
+    Kind,
+    Manifest,
+    ModelsFolder,
+)
 
 SECONDS_BETWEEN_LOOKS = 1.0
 # Not installed everywhere: the layer of the functions on AWS has neither.

@@ -11,7 +11,7 @@ from loci.adapters.local.inference.native_calls import NATIVE_CALLS
 from loci.adapters.local.inference.tokenizer import Encoded, by_length
 from loci.core.background import cores
 from loci.core.errors import Unavailable
-from loci.model_store.manifests import Embeds, Manifest
+from loci.model_store.models import Embeds, Manifest
 from loci.search.inference import Embedding, EmbeddingModel, QueryEmbedding, Scale, estimated_tokens
 from loci.search.late_interaction import averages, matches
 

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loci.cli.connecting.json_text import entry_in, read_json, with_entry, without_entry
+from loci.cli.json_edits import entry_in, read_json, with_entry, without_entry
 from loci.core.errors import Refused
 from loci.core.json import JsonObject
 from tests.support.each import each

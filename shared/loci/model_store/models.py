@@ -1,15 +1,22 @@
-"""The manifests of models: where their files come from, how Loci uses them; and the models that Loci knows by name."""
+"""Models: the manifests of those that Loci knows by name, and the folder with the installed ones."""
 
+import hashlib
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
 
 from loci.core.errors import NotFound
 
 MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
+MANIFEST_FILE = "manifest.json"
+CHUNK = 1 << 20
 
 Kind = Literal["embedder", "reranker"]
+State = Literal["here", "missing", "damaged"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +102,7 @@ class Manifest:
         return replace(self, files=files)
 
 
+MANIFESTS = TypeAdapter(Manifest)
 FROM_INDEX = "all-MiniLM-L6-v2"
 """The one model that comes from the package index, without a model hub."""
 
@@ -197,3 +205,89 @@ def known(name: str) -> Manifest:
     near = get_close_matches(name.lower(), by_name, n=1, cutoff=0.5)
     names = [by_name[one].name for one in near] or [manifest.name for manifest in KNOWN]
     raise NotFound(f"Loci knows no model {name!r}", f"Take {' or '.join(names)}", code="MODEL_UNKNOWN")
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledModel:
+    """A model with the folder that holds its files."""
+
+    manifest: Manifest
+    folder: Path
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+
+class ModelsFolder:
+    """A folder of models: each in a sub-folder of its name, which a pull puts there whole."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def installed(self, name: str) -> InstalledModel | None:
+        """The model, if it is there and its files have the right sizes. Reads one small file."""
+        model = self.recorded(name)
+        return model if model is not None and _has_right_sizes(model) else None
+
+    def recorded(self, name: str) -> InstalledModel | None:
+        """The model as its pull recorded it. It may be damaged."""
+        folder = self.folder / name
+        try:
+            manifest = MANIFESTS.validate_json((folder / MANIFEST_FILE).read_bytes())
+        except (OSError, ValidationError):
+            return None
+        return InstalledModel(manifest, folder) if manifest.name == name else None
+
+    def state(self, name: str) -> State:
+        if self.installed(name):
+            return "here"
+        return "damaged" if (self.folder / name).exists() else "missing"
+
+    def check(self, name: str) -> list[str]:
+        """Read every byte of the model's files, and return what is wrong with them."""
+        model = self.recorded(name)
+        if model is None:
+            return [f"{MANIFEST_FILE} is missing or cannot be read"]
+        return [fault for file in model.manifest.files if (fault := _fault(model, file.name))]
+
+    def names(self) -> list[str]:
+        """The names of all sub-folders that may hold a model, sorted."""
+        try:
+            return sorted(entry.name for entry in self.folder.iterdir() if not entry.name.startswith("."))
+        except OSError:
+            return []
+
+    def in_use(self, kind: Kind, wanted: str | None = None) -> InstalledModel | None:
+        """The configured model, else the default, else any installed one of that kind.
+
+        If the configured model is missing, no other replaces it: every document would be embedded twice.
+        """
+        for name in [wanted] if wanted else [DEFAULTS[kind], *self.names()]:
+            model = self.installed(name)
+            if model and model.manifest.kind == kind:
+                return model
+        return None
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of the file."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _has_right_sizes(model: InstalledModel) -> bool:
+    try:
+        return all(model.path(file.name).stat().st_size == file.size for file in model.manifest.files)
+    except OSError:
+        return False
+
+
+def _fault(model: InstalledModel, name: str) -> str | None:
+    try:
+        found = sha256_of(model.path(name))
+    except OSError as error:
+        return f"{name} cannot be read ({error.strerror})"
+    return None if found == model.manifest.file(name).sha256 else f"{name} is not what was pulled"

@@ -1,0 +1,229 @@
+"""`loci keys`, `loci clients` and `loci pin`: who may reach Loci, and the PIN with which a person approves."""
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loci.auth.pins import Pins, check_new, no_pin, pin_hash, pins_of
+from loci.cli.destination import StackOption, app_at
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, named_owner, open_app, owner_name, printable, value
+from loci.core.errors import Refused
+from loci.core.json import iso
+from loci.core.settings import INSIDE
+
+if TYPE_CHECKING:
+    from loci.auth.grants import Grant, Grants
+
+
+LONGEST_NAME = 100
+
+keys = typer.Typer(
+    help="Create, list and revoke API keys. A client with a key acts as the owner of that key.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@keys.command("create")
+def create_key(
+    name: Annotated[str, typer.Argument(help="A name that tells you what the key is for, such as laptop.")] = "default",
+    tenant: Annotated[str | None, value("The tenant of the key's owner. Needs --subject.")] = None,
+    subject: Annotated[
+        str | None, value("The subject of the key's owner. Default: you, the person who uses this machine.")
+    ] = None,
+    person: Annotated[
+        bool,
+        typer.Option(
+            "--person",
+            help="For yourself, to sign in to the pages: it may approve what only a person may. Give it to no client.",
+        ),
+    ] = False,
+    stack: StackOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Create a key. Loci shows it only once."""
+    owner = named_owner(tenant, subject)
+    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+        raise Refused(f"A key's name has 1 to {LONGEST_NAME} printable characters", "Choose another name")
+    if person:
+        prove_person(stack, data, config)
+    key, text = app_at(stack, data, config, "The keys").api_keys.create(owner, name, is_person=person)
+    if as_json:
+        typer.echo(json.dumps({**asdict(key), "key": text}))
+    elif person:
+        typer.echo(f"{text}\n\nLoci shows this key only once. Sign in to the pages with it, and give it to no client.")
+    else:
+        typer.echo(f"{text}\n\nLoci shows this key only once. Clients send it as: Authorization: Bearer {text}")
+
+
+@keys.command("list")
+def list_keys(
+    stack: StackOption = None, data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
+) -> None:
+    """List the keys. Loci does not store the keys themselves, only their hashes."""
+    found = app_at(stack, data, config, "The keys").api_keys.list()
+    if as_json:
+        typer.echo(json.dumps([asdict(key) for key in found]))
+        return
+    for key in found:
+        state = f"revoked {key.revoked}" if key.revoked else "valid"
+        name = f"{key.name} (a person's)" if key.is_person else key.name
+        typer.echo(f"{key.id}  {key.created}  {state:<28}  {owner_name(key.owner):<24}  {name}")
+    if not found:
+        typer.echo("There are no keys. Create one with: loci keys create NAME")
+
+
+@keys.command("revoke")
+def revoke_key(
+    id: Annotated[str, typer.Argument(help="The key's id, as `loci keys list` shows it.")],
+    stack: StackOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Revoke a key. Loci refuses it from the next request on."""
+    key = app_at(stack, data, config, "The keys").api_keys.revoke(id)
+    typer.echo(json.dumps(asdict(key)) if as_json else f"Revoked {key.id} ({key.name}).")
+
+
+clients = typer.Typer(
+    help="List and end the connections of clients that a person has allowed on Loci's own page, without a key.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@clients.command("list")
+def list_clients(
+    stack: StackOption = None, data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
+) -> None:
+    """List the connections: which client, where it lives, in whose name, and what it may do."""
+    grants = _open_grants(stack, data, config).list()
+    if as_json:
+        typer.echo(json.dumps([_view(one) for one in grants]))
+        return
+    for one in grants:
+        typer.echo(
+            f"{one.id}  {one.created}  {owner_name(one.owner):<24}  {printable(one.client_name)} ({one.place})"
+            f"  {' '.join(one.scopes)}"
+        )
+    if not grants:
+        typer.echo("No client is connected.")
+
+
+@clients.command("revoke")
+def revoke_client(
+    id: Annotated[str, typer.Argument(help="The connection's id, as `loci clients list` shows it.")],
+    stack: StackOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """End a connection. Loci refuses its tokens from the next request on, and asks before it connects again."""
+    grant = _open_grants(stack, data, config).revoke(id)
+    if as_json:
+        typer.echo(json.dumps(_view(grant)))
+    else:
+        typer.echo(f"Ended the connection {grant.id} of {printable(grant.client_name)} ({grant.place}).")
+
+
+def _open_grants(stack: str | None, data: Path | None, config: Path | None) -> "Grants":
+    from loci.auth.grants import grants_of  # slow to load, and `--help` does not need it
+
+    return grants_of(app_at(stack, data, config, "The clients"))
+
+
+def _view(grant: "Grant") -> dict[str, object]:
+    return {
+        "id": grant.id,
+        "client": grant.client,
+        "client_name": grant.client_name,
+        "place": grant.place,
+        "owner": {"tenant": grant.owner.tenant, "subject": grant.owner.subject},
+        "key": grant.by.key,
+        "issuer": grant.by.issuer,
+        "scopes": list(grant.scopes),
+        "resource": grant.resource,
+        "created": grant.created,
+        "renewed": iso(grant.renewed),
+    }
+
+
+def pin(
+    print_hash: Annotated[
+        bool, typer.Option("--print", help="Store nothing: print the hash, for LOCI_PIN_HASH of a server elsewhere.")
+    ] = False,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Set your PIN, or change it: with it you approve what only a person may, on the pages and with loci approve.
+
+    No client and no tool server should know it. Loci stores a slow hash. To change a PIN takes the old one.
+    """
+    check_person()
+    if print_hash:
+        typer.echo(pin_hash(_new()))
+        return
+    pins = _pins(data, config)
+    old = asked_pin("Old PIN") if pins.is_set else None
+    if old is not None:
+        pins.check(old)
+    pins.set(_new(), old)
+    typer.echo("Your PIN is set.")
+
+
+def _pins(data: Path | None, config: Path | None) -> Pins:
+    app = open_app(data, config)
+    return pins_of(app.settings, app.records)
+
+
+def check_person() -> None:
+    """Raise `Refused` in a program that a tool server started: no person is there."""
+    if INSIDE in os.environ:
+        what = "A tool server of Loci started this command, and only a person may use it"
+        raise Refused(what, "Run it in a terminal of your own", code="NOT_A_PERSON")
+
+
+def prove_person(stack: str | None, data: Path | None, config: Path | None, *, needs_pin: bool = False) -> None:
+    """Have a person at a terminal, and their PIN if they have one, before something is given that only they may have.
+
+    `needs_pin`: they must have one. Who may reach a deployment's stack has its account.
+    """
+    check_person()
+    if stack is not None:
+        return
+    pins = _pins(data, config)
+    if pins.is_set:
+        pins.check(asked_pin())
+    elif needs_pin:
+        raise no_pin()
+    else:
+        check_terminal()
+
+
+def check_terminal() -> None:
+    """Raise `Refused` where nobody can type."""
+    if not sys.stdin.isatty():
+        what = "This command wants a person at a terminal, and has none"
+        raise Refused(what, "Run it in a terminal of your own, or use the page /ui/runs", code="NO_TERMINAL")
+
+
+def asked_pin(prompt: str = "PIN") -> str:
+    """The PIN that somebody types at the terminal."""
+    check_terminal()
+    return typer.prompt(prompt, hide_input=True, err=True)
+
+
+def _new() -> str:
+    new = asked_pin("New PIN (at least 6 characters)")
+    check_new(new)
+    if asked_pin("The same again") != new:
+        raise Refused("The two are not the same", "Try again", code="BAD_PIN")
+    return new
