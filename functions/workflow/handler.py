@@ -3,7 +3,7 @@
 from typing import Any
 
 from loci.compose import build_app
-from loci.workflows.machine_steps import MachineSteps
+from loci.workflows.state_machine import MachineSteps
 
 app = build_app()
 steps = MachineSteps(app.workflows.parts)

@@ -21,7 +21,7 @@ from loci.core.settings import load_settings
 from loci.events import api as streams_module
 from loci.events import route as stream_module
 from loci.events.api import Events
-from loci.events.event import Event, Place, Read
+from loci.events.event import Event, EventBatch, EventPosition
 from loci.mcp.http import connection as connection_module
 from loci.mcp.http.application import asgi
 from tests.attack.conftest import ANN, BOB
@@ -150,7 +150,7 @@ def test_who_reads_everything_again_and_again_keeps_nobody_waiting(
 
         return read
 
-    monkeypatch.setattr(Events, "begin", held(Events.begin))
+    monkeypatch.setattr(Events, "start_position", held(Events.start_position))
     monkeypatch.setattr(FolderEventLog, "after", held(FolderEventLog.after))
     with ThreadPoolExecutor(12) as people:
         reads = [people.submit(opened, door, anns, "?last=1000&kinds=workflow") for _ in range(12)]
@@ -171,7 +171,7 @@ def test_who_reads_slowly_learns_nothing_after_the_key_was_revoked(
     monkeypatch.setattr(stream_module, "BEAT_SECONDS", 0.2)
     real, was_read = FolderEventLog.after, list[int]()
 
-    def after(log: FolderEventLog, owner: Owner, place: Place) -> Read:
+    def after(log: FolderEventLog, owner: Owner, place: EventPosition) -> EventBatch:
         found = real(log, owner, place)
         was_read.append(len(found.events))
         return found

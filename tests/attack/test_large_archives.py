@@ -172,7 +172,7 @@ def test_it_takes_little_memory_to_refuse_it(empty: Path, least: float, tmp_path
         assert (code, why in said) == (1, True), (name, said)
         assert used - least < ROOM_MB, name
         with closing(opened(data)) as app:
-            assert (app.documents.newest(LOCAL), app.workflows.watching.all(LOCAL)) == ([], []), name
+            assert (app.documents.newest(LOCAL), app.workflows.views.all(LOCAL)) == ([], []), name
 
 
 def test_long_lines_are_not_held_together(least: float, tmp_path: Path) -> None:

@@ -162,4 +162,4 @@ def test_the_good_ones_come_in(tmp_path: Path) -> None:
         assert taken(app, item("capabilities", capability_id(INTENT), capability(), {}))
         assert taken(app, run("wf_abc", json.dumps(RUN).encode()))
         assert [one.id for one in app.tools.capabilities.all(LOCAL)] == [capability_id(INTENT)]
-        assert [one["id"] for one in app.workflows.watching.all(LOCAL)] == ["wf_abc"]
+        assert [one["id"] for one in app.workflows.views.all(LOCAL)] == ["wf_abc"]

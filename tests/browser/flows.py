@@ -46,14 +46,14 @@ class Flows:
 
     def begin(self, *tasks: dict[str, Any], by_layer: bool = False) -> str:
         """Begin a workflow, and return its id. Nobody waits for what comes of it."""
-        watching = self.flow.app.workflows.watching
-        before = {str(one["id"]) for one in watching.all(LOCAL)}
+        views = self.flow.app.workflows.views
+        before = {str(one["id"]) for one in views.all(LOCAL)}
 
         def start() -> None:
             self.flow.app.workflows.start(LOCAL_CALLER, {"tasks": [*tasks]}, by_layer=by_layer)
 
         threading.Thread(target=start).start()
-        [id] = until(lambda: {str(one["id"]) for one in watching.all(LOCAL)} - before, PATIENCE)
+        [id] = until(lambda: {str(one["id"]) for one in views.all(LOCAL)} - before, PATIENCE)
         return id
 
     def waits(self, *tasks: dict[str, Any]) -> str:
@@ -64,7 +64,7 @@ class Flows:
 
     def run(self, id: str) -> dict[str, Any]:
         """The run as it is."""
-        return self.flow.app.workflows.watching.run(LOCAL, id)
+        return self.flow.app.workflows.views.run(LOCAL, id)
 
     def decide(self, id: str, note: str | None = None) -> None:
         """Approve what the run waits for, elsewhere than on a page."""

@@ -43,7 +43,7 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Generator[Flows]:
 
 @pytest.mark.parametrize("page", [*PLACES, "run"])
 def test_tab_reaches_all_that_can_be_used_and_shows_where_it_is(browser: Browser, at: Flows, page: str) -> None:
-    [asked] = at.flow.app.workflows.watching.questions(LOCAL)
+    [asked] = at.flow.app.workflows.views.questions(LOCAL)
     browser.go(f"{at.url}/runs/{asked['workflow_id']}" if page == "run" else f"{at.url}/{page}")
     if page == "tools":  # the others come when the first ones are painted
         browser.until("document.querySelectorAll('#learned li').length === 50")

@@ -34,7 +34,7 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Generator[Flows]:
 
 
 def address(at: Flows, page: str) -> str:
-    [asked] = at.flow.app.workflows.watching.questions(LOCAL)
+    [asked] = at.flow.app.workflows.views.questions(LOCAL)
     return f"{at.url}/runs/{asked['workflow_id']}" if page == "run" else f"{at.url}/{page}"
 
 

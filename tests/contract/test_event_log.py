@@ -15,7 +15,7 @@ from loci.core.identity import Owner
 from loci.core.storage_keys import EVENTS
 from loci.core.stores import RecordStore
 from loci.events.api import Events
-from loci.events.event import START, Event, EventLog, Place
+from loci.events.event import START, Event, EventLog, EventPosition
 from tests.contract.stores import ANN, BOB, Clock, at_once
 from tests.support.polling import until
 
@@ -44,7 +44,7 @@ def called(name: str, kind: str = "call") -> Event:
     return Event(kind, 1.0, {"tool": name})
 
 
-def read_all(log: EventLog, owner: Owner = ANN, after: Place = START) -> tuple[list[str], Place, bool]:
+def read_all(log: EventLog, owner: Owner = ANN, after: EventPosition = START) -> tuple[list[str], EventPosition, bool]:
     """The tools of all events behind this place, the last place, and if any are said to be missing."""
     place, names, has_gap = after, list[str](), False
     while True:
@@ -56,7 +56,7 @@ def read_all(log: EventLog, owner: Owner = ANN, after: Place = START) -> tuple[l
             return names, place, has_gap
 
 
-def seen(log: EventLog, count: int) -> list[tuple[Place, Event]]:
+def seen(log: EventLog, count: int) -> list[tuple[EventPosition, Event]]:
     """The first events, as soon as so many can be read."""
     return until(lambda: found if len(found := [*log.after(ANN, START).events]) >= count else None)
 
@@ -67,7 +67,7 @@ def test_each_event_is_read_once_behind_any_place(log: EventLog) -> None:
     names = [str(event.fields["tool"]) for _, event in seen(log, 3)]
     assert names == ["a", "b", "c"]
     for at, (place, _) in enumerate(log.after(ANN, START).events):
-        assert Place.of(place.id) == place
+        assert EventPosition.parse(place.id) == place
         assert read_all(log, after=place)[0] == names[at + 1 :]
         assert not log.after(ANN, place).has_gap
 
@@ -100,7 +100,7 @@ def test_many_processes_write_and_readers_miss_and_double_nothing(opened: Open, 
             assert not read.has_gap
             names += [str(event.fields["tool"]) for _, event in read.events]
             # Every second reader comes back with the id alone, as after a connection that broke.
-            place = read.place if number == 0 else Place.of(read.place.id) or read.place
+            place = read.place if number == 0 else EventPosition.parse(read.place.id) or read.place
         found[number] = names + [str(event.fields["tool"]) for _, event in reader.after(ANN, place).events]
 
     def write(number: int) -> None:
@@ -126,7 +126,7 @@ def test_many_processes_write_and_readers_miss_and_double_nothing(opened: Open, 
 def test_a_place_of_another_log_is_a_gap_and_what_there_is_comes(log: EventLog) -> None:
     log.append(ANN, [called("a")])
     seen(log, 1)
-    for place in (Place(1, 0), Place(987654, 3), Place(10**16 - 1, 0)):
+    for place in (EventPosition(1, 0), EventPosition(987654, 3), EventPosition(10**16 - 1, 0)):
         names, end, has_gap = read_all(log, after=place)
         assert (names, has_gap) == (["a"], True)
         assert read_all(log, after=end)[::2] == ([], False)
@@ -139,10 +139,10 @@ def test_the_last_events_of_some_kinds_are_found(log: EventLog) -> None:
     events = Events(log)
     both = {"call", "workflow"}
     for count, kinds, first in ((1, both, "e"), (3, both, "c"), (9, both, "a"), (2, {"workflow"}, "b")):
-        read = log.after(ANN, events.begin(ANN, count, kinds))
+        read = log.after(ANN, events.start_position(ANN, count, kinds))
         assert not read.has_gap
         assert str(read.events[0][1].fields["tool"]) == first
-    assert read_all(log, after=events.begin(ANN, 5, {"server"}))[0] == []
+    assert read_all(log, after=events.start_position(ANN, 5, {"server"}))[0] == []
 
 
 def test_a_file_that_is_full_is_followed_by_another_and_the_oldest_goes(

@@ -15,7 +15,7 @@ from loci.core.stores import RecordStore
 from loci.gateway import logins
 from loci.gateway.configuration import OAuthEntry
 from loci.gateway.logins import LOGIN, Logins
-from loci.gateway.ports import ToolServerError, Wanted
+from loci.gateway.ports import LoginRequest, ToolServerError
 from loci.gateway.tool_server import Endpoint
 from tests.contract.stores import ANN, Clock, at_once
 from tests.support.authorization_server import Protected, protected
@@ -31,8 +31,8 @@ def server() -> Iterator[Protected]:
 
 
 @pytest.fixture
-def wanted(server: Protected) -> Wanted:
-    return Wanted("far", server.url, Endpoint(server.url), OAuthEntry())
+def wanted(server: Protected) -> LoginRequest:
+    return LoginRequest("far", server.url, Endpoint(server.url), OAuthEntry())
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def another(records: RecordStore, clock: Clock) -> Callable[[], Logins]:
 
 
 @pytest.fixture
-def process(clock: Clock, wanted: Wanted, another: Callable[[], Logins]) -> Logins:
+def process(clock: Clock, wanted: LoginRequest, another: Callable[[], Logins]) -> Logins:
     """One of several, in which Ann has logged in. Her token has ended since."""
     made = another()
     made.log_in(ANN, wanted, CONSENT, None, None, lambda _: None)
@@ -51,7 +51,7 @@ def process(clock: Clock, wanted: Wanted, another: Callable[[], Logins]) -> Logi
     return made
 
 
-def token(process: Logins, wanted: Wanted) -> str:
+def token(process: Logins, wanted: LoginRequest) -> str:
     bearer = process.bearer(ANN, wanted)
     assert bearer is not None
     return bearer.token
@@ -70,7 +70,7 @@ async def slowly(server: Protected, request: Request) -> Response:
 
 
 def test_a_refresh_token_is_used_once_by_all_processes(
-    server: Protected, process: Logins, another: Callable[[], Logins], wanted: Wanted
+    server: Protected, process: Logins, another: Callable[[], Logins], wanted: LoginRequest
 ) -> None:
     processes = process, another()
     server.instead["/token"] = lambda request: slowly(server, request)
@@ -80,7 +80,7 @@ def test_a_refresh_token_is_used_once_by_all_processes(
 
 
 def test_a_refused_token_is_renewed_once_by_all_connections(
-    server: Protected, process: Logins, another: Callable[[], Logins], wanted: Wanted
+    server: Protected, process: Logins, another: Callable[[], Logins], wanted: LoginRequest
 ) -> None:
     processes = process, another()
     bearers = [one.bearer(ANN, wanted) for one in processes]
@@ -101,7 +101,7 @@ def test_a_refused_token_is_renewed_once_by_all_connections(
 
 
 def test_a_process_that_died_while_it_renewed_holds_up_the_others_for_a_while(
-    records: RecordStore, clock: Clock, process: Logins, wanted: Wanted, monkeypatch: pytest.MonkeyPatch
+    records: RecordStore, clock: Clock, process: Logins, wanted: LoginRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logins, "WAIT_SECONDS", 0.2)
     record = records.get(ANN, LOGIN, "far")
@@ -114,7 +114,7 @@ def test_a_process_that_died_while_it_renewed_holds_up_the_others_for_a_while(
 
 
 def test_who_logs_out_meanwhile_stays_logged_out(
-    records: RecordStore, server: Protected, process: Logins, wanted: Wanted
+    records: RecordStore, server: Protected, process: Logins, wanted: LoginRequest
 ) -> None:
     def leave(request: Request) -> Any:
         records.remove(ANN, LOGIN, "far")

@@ -224,7 +224,7 @@ def test_a_finished_workflow_comes_along_without_what_ran_it(data: Path, there: 
 def _plan(workflow: dict[str, Any]) -> dict[str, Any]:
     from loci.workflows.plan import Plan
 
-    return Plan.of(workflow).model_dump(mode="json")
+    return Plan.parse(workflow).model_dump(mode="json")
 
 
 def test_what_was_learned_comes_along_and_joins_what_is_known(data: Path, there: Path, archive: Path) -> None:

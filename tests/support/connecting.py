@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import loci.runtimes.aws
-from loci.gateway.configuration import Entry
-from loci.gateway.connect_function import Answering
+from loci.gateway.configuration import ServerEntry
+from loci.gateway.connect_function import ServerConnector
 from tests.support.functions import loaded
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.moto_aws import BUCKET, CONNECT, KEY, TABLE
@@ -21,7 +21,7 @@ class Connecting:
     """Lambda's API, and the function behind it."""
 
     api: InvokeApi
-    answering: Answering
+    answering: ServerConnector
 
 
 @contextmanager
@@ -46,5 +46,5 @@ def connecting(*, only_public: bool, api: InvokeApi | None = None) -> Generator[
         function.answering.close()
 
 
-def _anywhere(name: str, entry: Entry) -> None:
+def _anywhere(name: str, entry: ServerEntry) -> None:
     """As if every address were public."""

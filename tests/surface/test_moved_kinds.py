@@ -28,7 +28,7 @@ def laptop(tmp_path: Path) -> Generator[App]:
         app.tools.capabilities.learn(LOCAL, EndedRun("return 1 + 2;", "add two numbers", (), (), True))
         app.tools.finish_learning()
         app.tools.add(LOCAL, "remote", {"url": "https://example.com/mcp", "headers": {"X-Key": "tok-in-header-1"}})
-        plan = Plan.of({"tasks": [{"id": "a", "type": "code_execution", "code": "return 1"}]})
+        plan = Plan.parse({"tasks": [{"id": "a", "type": "code_execution", "code": "return 1"}]})
         done = {"tasks": {"a": {"status": "success", "value": {"n": 1}}}, "status": "complete", "began": 1.0}
         made = Run.model_validate({"plan": plan.model_dump(mode="json"), "token": "", "caller": {}, **done})
         app.workflows.parts.runs.add(LOCAL, RUN, made)

@@ -325,9 +325,9 @@ def test_a_workflow_calls_only_what_its_client_may_call(served: Served) -> None:
 
     assert INSUFFICIENT in said()
     assert INSUFFICIENT not in said("documents:read")
-    watching = served.app.workflows.watching
-    newest = str(watching.all(ANN)[0]["id"])
-    assert watching.run(ANN, newest)["asked_by"] == (
+    views = served.app.workflows.views
+    newest = str(views.all(ANN)[0]["id"])
+    assert views.run(ANN, newest)["asked_by"] == (
         "the client “A client”, which you let in (documents:read, workflows:write)"
     )
 

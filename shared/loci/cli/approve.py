@@ -48,7 +48,7 @@ def approve(
             _watch(app, as_json=as_json)
             return
         if id is None:
-            _list(app.workflows.watching.questions(LOCAL), as_json=as_json)
+            _list(app.workflows.views.questions(LOCAL), as_json=as_json)
             return
         answer = _answer(app, id, reject=reject, feedback=feedback, yes=yes or as_json)
         typer.echo(json.dumps(answer) if as_json else printable(f"{id} {status_said(str(answer['status']))}"))
@@ -58,7 +58,7 @@ def approve(
 
 def _answer(app: "App", id: str, *, reject: bool, feedback: str | None, yes: bool) -> JsonObject:
     workflows = app.workflows
-    asked = next((one for one in workflows.watching.questions(LOCAL) if one["workflow_id"] == id), None)
+    asked = next((one for one in workflows.views.questions(LOCAL) if one["workflow_id"] == id), None)
     if asked is None:
         raise NotFound(f"{printable(id)} waits for no answer", "List what waits: loci approve")
     if not reject and not yes:
@@ -93,7 +93,7 @@ def _watch(app: "App", *, as_json: bool) -> None:
     known: set[object] = set()
 
     def show() -> None:
-        for one in app.workflows.watching.questions(LOCAL):
+        for one in app.workflows.views.questions(LOCAL):
             if one["checkpoint_id"] not in known:
                 lines = [json.dumps(one)] if as_json else [printable(seen(line)) for line in _told(one)]
                 ring = "\a" if has_begun and sys.stdout.isatty() else ""

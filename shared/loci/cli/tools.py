@@ -18,7 +18,7 @@ from loci.core.json import iso
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from loci.gateway.configuration import Configured
+    from loci.gateway.configuration import ConfiguredServer
     from loci.gateway.logins import LoginState
 
 SHOWN_TOOLS = 8
@@ -293,7 +293,7 @@ def _refresh_and_show(opened: OwnersTools, names: list[str], *, as_json: bool) -
         raise typer.Exit(1)
 
 
-def _show(opened: OwnersTools, servers: "Sequence[Configured]", *, as_json: bool) -> None:
+def _show(opened: OwnersTools, servers: "Sequence[ConfiguredServer]", *, as_json: bool) -> None:
     logins = opened.tools.logins(opened.owner)
     if as_json:
         typer.echo(json.dumps({"servers": [_view(opened, one, logins.get(one.name)) for one in servers]}))
@@ -303,7 +303,7 @@ def _show(opened: OwnersTools, servers: "Sequence[Configured]", *, as_json: bool
         typer.echo(_lines(one, logins.get(one.name), warnings))
 
 
-def _refresh(opened: OwnersTools, name: str) -> "Configured":
+def _refresh(opened: OwnersTools, name: str) -> "ConfiguredServer":
     server = opened.tools.get(opened.owner, name)
     try:
         return opened.tools.ask(opened.owner, name)
@@ -318,15 +318,15 @@ def _pair(text: str, sign: str, option: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _lines(server: "Configured", login: "LoginState | None", warnings: "Mapping[str, str]") -> str:
-    from loci.gateway.configuration import shown
+def _lines(server: "ConfiguredServer", login: "LoginState | None", warnings: "Mapping[str, str]") -> str:
+    from loci.gateway.configuration import shown_entry
 
     names = ", ".join(one.name for one in server.tools[:SHOWN_TOOLS])
     more = ", …" if len(server.tools) > SHOWN_TOOLS else ""
     known = "not asked yet" if server.is_new else f"{counted(len(server.tools), 'tool')}: {names}{more}"
-    lines = [f"{server.name}  {shown(server.entry)}", f"  {server.failure or known}"]
+    lines = [f"{server.name}  {shown_entry(server.entry)}", f"  {server.failure or known}"]
     if login is not None and login.is_for(server.entry.url):
-        lines.append(f"  {login.told(server.name, time.time())}")
+        lines.append(f"  {login.describe(server.name, time.time())}")
     told = [f"  Take care of {one.name}: {warnings[one.id]}" for one in server.tools if one.id in warnings]
     lines += [*told[:SHOWN_TOOLS], *([f"  … and of {len(told) - SHOWN_TOOLS} more"] if told[SHOWN_TOOLS:] else [])]
     if any(one.seen for one in server.tools):
@@ -334,17 +334,17 @@ def _lines(server: "Configured", login: "LoginState | None", warnings: "Mapping[
     return "\n".join(map(printable, lines))
 
 
-def _view(opened: OwnersTools, server: "Configured", login: "LoginState | None") -> dict[str, object]:
-    from loci.gateway.configuration import shown
-    from loci.gateway.tool_list import told_time
+def _view(opened: OwnersTools, server: "ConfiguredServer", login: "LoginState | None") -> dict[str, object]:
+    from loci.gateway.configuration import shown_entry
+    from loci.gateway.tool_list import listed_time
     from loci.search.language_stage import remark
 
     gateway, known = opened.tools.parts.gateway, opened.tools.known(opened.owner)
     names, warnings = gateway.names(known, [one.id for one in server.tools]), gateway.warnings(known)
-    to_approve = {id for id, one in gateway.standing(known, with_own=False).items() if one.approval}
+    to_approve = {id for id, one in gateway.policies(known, with_own=False).items() if one.approval}
     return {
         "name": server.name,
-        "server": shown(server.entry),
+        "server": shown_entry(server.entry),
         "tools": [
             {
                 "name": one.id,
@@ -355,7 +355,7 @@ def _view(opened: OwnersTools, server: "Configured", login: "LoginState | None")
             }
             for one in server.tools
         ],
-        "listed": told_time(server),
+        "listed": listed_time(server),
         "failure": server.failure,
         "login": login.facts(time.time()) if login is not None and login.is_for(server.entry.url) else None,
     }

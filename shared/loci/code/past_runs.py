@@ -36,7 +36,7 @@ class PastRuns:
         offers: JsonObject = {"tools_offered": tools} if tools else {}
         found = None
         with suppress(LociError):  # the run goes on without
-            found = self._tools().capabilities.fitting(caller.owner, intent[:LONGEST_INTENT])
+            found = self._tools().capabilities.best_match(caller.owner, intent[:LONGEST_INTENT])
         if found is not None:
             offers["capability"] = {
                 "id": found.capability.id,

@@ -18,7 +18,7 @@ from loci.core.events import EVENT_KINDS, EventKind
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.secrets_in_text import fit_to_show
-from loci.events.event import MISSED, START, Event, EventLog, Place, Read, argument_sizes
+from loci.events.event import MISSED, START, Event, EventBatch, EventLog, EventPosition, argument_sizes
 
 if TYPE_CHECKING:
     from loci.events.notices import Notices
@@ -58,7 +58,7 @@ class Streams:
         self._open: dict[Owner, set[Waker]] = {}
 
     @contextmanager
-    def opened(self, owner: Owner) -> Generator[Waker]:
+    def open(self, owner: Owner) -> Generator[Waker]:
         """A stream of the owner's, until the end of the block. Raises `Unavailable` if there are too many."""
         waker = Waker()
         with self._turn:
@@ -152,7 +152,7 @@ class Events:
             events = [replace(one, fields=fit_to_show(one.fields)) for one in self._waiting.pop(owner, [])]
             lost = self._left_out.pop(owner, 0)
         try:
-            self.log.append(owner, [*events, missed(self._clock(), lost)] if lost else events)
+            self.log.append(owner, [*events, missed_event(self._clock(), lost)] if lost else events)
         except LociError:
             with self._turn:
                 self._left_out[owner] = self._left_out.get(owner, 0) + lost + len(events)
@@ -167,12 +167,12 @@ class Events:
         self.streams.end()
         self.finish()
 
-    def begin(self, owner: Owner, last: int, kinds: Collection[str]) -> Place:
+    def start_position(self, owner: Owner, last: int, kinds: Collection[str]) -> EventPosition:
         """The place of a reader who wants the `last` so many events of these kinds, and what comes."""
         place = START
         if last <= 0:
             return self.log.end(owner)
-        begins = deque[Place](maxlen=min(last, MOST_SHOWN))
+        begins = deque[EventPosition](maxlen=min(last, MOST_SHOWN))
         is_more = True
         while is_more:
             read = self.log.after(owner, place)
@@ -185,12 +185,12 @@ class Events:
 
     def follow(
         self, owner: Owner, kinds: Collection[str], last: int, pause: Callable[[], object]
-    ) -> Generator[tuple[Place | None, Event]]:
+    ) -> Generator[tuple[EventPosition | None, Event]]:
         """The last so many events of these kinds, and all that come. `pause` is called when there are none for now."""
-        place = self.begin(owner, last, kinds)
+        place = self.start_position(owner, last, kinds)
         while True:
             read = self.log.after(owner, place)
-            yield from shown(read, kinds, self._clock())
+            yield from visible_events(read, kinds, self._clock())
             place = read.place
             if not read.is_more:
                 pause()
@@ -203,13 +203,13 @@ def _finish(writing: Background, notices: "Notices | None", seconds: float) -> N
         notices.finish(max(0.0, until - time.monotonic()))
 
 
-def shown(read: Read, kinds: Collection[str], now: float) -> list[tuple[Place | None, Event]]:
+def visible_events(read: EventBatch, kinds: Collection[str], now: float) -> list[tuple[EventPosition | None, Event]]:
     """The events of these kinds, behind a word about a gap. That has no place."""
-    gap = [(None, missed(now, None))] if read.has_gap else []
+    gap = [(None, missed_event(now, None))] if read.has_gap else []
     return [*gap, *((place, event) for place, event in read.events if event.kind in {*kinds, MISSED})]
 
 
-def missed(now: float, count: int | None) -> Event:
+def missed_event(now: float, count: int | None) -> Event:
     """The event that tells that so many events are missing. None: nobody knows how many."""
     return Event(MISSED, now, {"count": count})
 

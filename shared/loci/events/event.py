@@ -37,7 +37,7 @@ class Event:
         return {"kind": self.kind, "at": self.at, "fields": self.fields}
 
     @staticmethod
-    def of(stored: object) -> "Event | None":
+    def from_stored(stored: object) -> "Event | None":
         """The event that a log has kept; None if it is none."""
         match stored:
             case {"kind": str(kind), "at": float() | int() as at, "fields": dict()}:
@@ -52,7 +52,7 @@ def iso_time(at: float) -> str:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class EventPosition:
     """A place in the log: up to it, a reader has read. Two numbers that only the log understands."""
 
     part: int
@@ -64,22 +64,22 @@ class Place:
         return f"{self.part}.{self.at}"
 
     @staticmethod
-    def of(id: str) -> "Place | None":
+    def parse(id: str) -> "EventPosition | None":
         """The place with this id; None if it is no id of an event."""
         found = _ID.fullmatch(id)
-        return Place(int(found[1]), int(found[2])) if found else None
+        return EventPosition(int(found[1]), int(found[2])) if found else None
 
 
-START: Final = Place(0, 0)
+START: Final = EventPosition(0, 0)
 """Before everything that is kept."""
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class EventBatch:
     """The next events of a log, each with its place."""
 
-    events: Sequence[tuple[Place, Event]]
-    place: Place
+    events: Sequence[tuple[EventPosition, Event]]
+    place: EventPosition
     """Where to go on."""
     has_gap: bool = False
     """True: before them, events are missing that the log does not keep any more, or it is another log."""
@@ -93,11 +93,11 @@ class EventLog(Protocol):
         """Write the events. A log may leave out calls that nobody follows."""
         ...
 
-    def end(self, owner: Owner) -> Place:
+    def end(self, owner: Owner) -> EventPosition:
         """The place where a reader begins who wants only what comes."""
         ...
 
-    def after(self, owner: Owner, place: Place) -> Read:
+    def after(self, owner: Owner, place: EventPosition) -> EventBatch:
         """Return the next events behind the place, or behind a gap if the place is not kept any more."""
         ...
 

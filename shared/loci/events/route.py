@@ -14,8 +14,8 @@ from starlette.types import Receive, Scope, Send
 
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Caller, Owner
-from loci.events.api import TOO_MANY, Events, Waker, parsed_kinds, shown
-from loci.events.event import Event, Place, Read
+from loci.events.api import TOO_MANY, Events, Waker, parsed_kinds, visible_events
+from loci.events.event import Event, EventBatch, EventPosition
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.refusal import Refusal, check_single, closing, problem_of
 from loci.mcp.threads import FOLLOWED, on_thread, on_thread_of
@@ -39,19 +39,19 @@ HEADERS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EventRequest:
     """The wishes of a reader."""
 
     owner: Owner
     kinds: frozenset[str]
-    after: Place | None
+    after: EventPosition | None
     last: int
     is_brief: bool
     """True: end as soon as there was an event, or after some seconds. The next request goes on."""
 
 
-async def texts(
-    events: Events, asked: Asked, place: Place, waker: Waker, is_allowed: Callable[[], Awaitable[bool]]
+async def event_stream(
+    events: Events, asked: EventRequest, place: EventPosition, waker: Waker, is_allowed: Callable[[], Awaitable[bool]]
 ) -> AsyncGenerator[str]:
     """The parts of the answer from this place on, each of whole events."""
     # Before older events no id is known yet: with one, a reader who comes back would miss them.
@@ -72,9 +72,9 @@ async def texts(
         try:
             read = await on_thread_of(FOLLOWED, events.log.after, asked.owner, place)
         except LociError:  # the store fails just now: the next look may succeed
-            read = Read((), place)
+            read = EventBatch((), place)
         place = read.place
-        if found := shown(read, asked.kinds, time.time()):
+        if found := visible_events(read, asked.kinds, time.time()):
             yield "".join(as_text(at, event) for at, event in found)
             told_place = found[-1][0] or told_place
         now = time.monotonic()
@@ -86,13 +86,13 @@ async def texts(
         yield f"id: {place.id}\n\n"
 
 
-def as_text(place: Place | None, event: Event) -> str:
+def as_text(place: EventPosition | None, event: Event) -> str:
     """The event on the wire. JSON in ASCII has no line break, so nothing in it can begin another field."""
     id = "" if place is None else f"id: {place.id}\n"
     return f"{id}event: {event.kind}\ndata: {json.dumps(event.as_json(), separators=(',', ':'))}\n\n"
 
 
-class Visitors(Protocol):
+class CallerFinder(Protocol):
     """Tells who asks: by a credential in the request, or by the cookie of a browser that signed in."""
 
     async def caller(self, request: Request) -> tuple[Caller, bool]: ...
@@ -101,7 +101,7 @@ class Visitors(Protocol):
 class EventsRoute:
     """An ASGI application."""
 
-    def __init__(self, app: "App", visitors: Visitors, *, is_open: bool) -> None:
+    def __init__(self, app: "App", visitors: CallerFinder, *, is_open: bool) -> None:
         self._app = app
         self._visitors = visitors
         self._addresses = Addresses(app.settings, is_open=is_open)
@@ -133,12 +133,12 @@ class EventsRoute:
         if request.method != "GET":
             raise Refusal(405, "Events are read with GET", headers={"Allow": "GET"})
         caller, _ = await self._visitors.caller(request)
-        asked, events = _asked(request, caller), await on_thread(lambda: self._app.events)
-        waker = opened.enter_context(events.streams.opened(caller.owner))
+        asked, events = _parsed_request(request, caller), await on_thread(lambda: self._app.events)
+        waker = opened.enter_context(events.streams.open(caller.owner))
         place = asked.after
         if place is None:
-            place = await on_thread_of(FOLLOWED, events.begin, asked.owner, asked.last, asked.kinds)
-        parts = texts(events, asked, place, waker, lambda: self._is_still(request, caller))
+            place = await on_thread_of(FOLLOWED, events.start_position, asked.owner, asked.last, asked.kinds)
+        parts = event_stream(events, asked, place, waker, lambda: self._is_still(request, caller))
         return StreamingResponse(self._told(parts, caller), headers=HEADERS, media_type="text/event-stream")
 
     async def _told(self, parts: AsyncGenerator[str], caller: Caller) -> AsyncGenerator[str]:
@@ -170,17 +170,17 @@ class EventsRoute:
         return JSONResponse(problem.body, problem.status, problem.headers)
 
 
-def _asked(request: Request, caller: Caller) -> Asked:
+def _parsed_request(request: Request, caller: Caller) -> EventRequest:
     """Read the wishes of a request. Raises `Refused` if they cannot be met."""
     query = request.query_params
     after = request.headers.get("last-event-id") or query.get("after") or None
-    place = None if after is None else Place.of(after)
+    place = None if after is None else EventPosition.parse(after)
     if after is not None and place is None:
         raise Refused(f"{after[:40]!r} is no id of an event", "Leave it out to begin now", code="BAD_EVENT_ID")
     last = query.get("last", "0")
     if not (last.isascii() and last.isdecimal() and len(last) < 6):
         raise Refused("`last` is no number of events", "Give one, such as last=20", code="BAD_COUNT")
-    return Asked(
+    return EventRequest(
         caller.owner,
         parsed_kinds(query.get("kinds")),
         place,

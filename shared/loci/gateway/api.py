@@ -10,12 +10,12 @@ from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
 from loci.gateway.call_history import MOST, LoggedCall
 from loci.gateway.capabilities.api import Capabilities
-from loci.gateway.configuration import Configured, checked_entry
-from loci.gateway.gateway import media_beside, value_of
+from loci.gateway.configuration import ConfiguredServer, checked_entry
+from loci.gateway.gateway import extra_media, value_of
 from loci.gateway.logins import LoginState, Secret
 from loci.gateway.parts import ToolParts
-from loci.gateway.policy import Standing
-from loci.gateway.ports import Consent, OwnTool, Progress
+from loci.gateway.policy import ToolPolicy
+from loci.gateway.ports import BuiltInTool, Consent, Progress
 from loci.gateway.server_config import PortableEntry, portable
 from loci.gateway.tool_changes import ToolChange, change_of
 from loci.gateway.tool_search import FoundTools, KnownTool
@@ -30,10 +30,10 @@ PATIENCE = 2.0
 class Overview:
     """All that an owner can call, and what is known of it."""
 
-    servers: Sequence[Configured]
-    own: Sequence[OwnTool]
+    servers: Sequence[ConfiguredServer]
+    own: Sequence[BuiltInTool]
     """Loci's own tools."""
-    standing: Mapping[str, Standing]
+    policies: Mapping[str, ToolPolicy]
     """By the tool's id."""
     names: Mapping[str, str]
     """The name to call each tool by, by its id."""
@@ -49,17 +49,17 @@ class Tools:
     def __init__(self, parts: ToolParts) -> None:
         self.parts = parts
         self.gateway = parts.gateway
-        self.capabilities = Capabilities(parts.shelf, parts.matching, parts.learning)
+        self.capabilities = Capabilities(parts.capability_store, parts.capability_search, parts.learning)
 
-    def servers(self, owner: Owner) -> list[Configured]:
+    def servers(self, owner: Owner) -> list[ConfiguredServer]:
         """The configured servers with the tools that they listed last."""
         return self.parts.tool_list.all(owner)
 
-    def known(self, owner: Owner) -> list[Configured]:
+    def known(self, owner: Owner) -> list[ConfiguredServer]:
         """The same, of which none is asked anew."""
         return self.parts.tool_list.known(owner)
 
-    def add(self, owner: Owner, name: str, entry: object) -> Configured:
+    def add(self, owner: Owner, name: str, entry: object) -> ConfiguredServer:
         """Configure a server by an entry of `mcpServers`, or configure it anew."""
         return self.parts.tool_list.put(owner, name, entry)
 
@@ -69,11 +69,11 @@ class Tools:
 
     def check_place(self, name: str, entry: object) -> None:
         """Raise `Refused` if Loci connects to no server like this one."""
-        self.parts.reaching.check_place(name, checked_entry(name, entry))
+        self.parts.resolver.check_place(name, checked_entry(name, entry))
 
     def filled_here(self, owner: Owner, name: str, entry: object) -> list[str]:
         """The names in the entry whose values are set here: a server like this one would get them."""
-        return self.parts.reaching.filled_here(owner, checked_entry(name, entry))
+        return self.parts.resolver.filled_here(owner, checked_entry(name, entry))
 
     def restore(
         self,
@@ -95,11 +95,11 @@ class Tools:
         self.parts.tool_list.remove(owner, name)
         self.parts.logins.forget(owner, name)
 
-    def get(self, owner: Owner, name: str) -> Configured:
+    def get(self, owner: Owner, name: str) -> ConfiguredServer:
         """The server with this name. Raises `NotFound` if there is none."""
         return self.parts.tool_list.get(owner, name)
 
-    def ask(self, owner: Owner, name: str) -> Configured:
+    def ask(self, owner: Owner, name: str) -> ConfiguredServer:
         """Ask a server for its tools now. Raises `LociError` if it fails."""
         return self.parts.tool_list.ask(owner, name)
 
@@ -136,7 +136,7 @@ class Tools:
         server = self.get(owner, name)
         if server.entry.has_authorization:
             raise Refused(f"{name} has an Authorization header of its own", "Configure it without that, then log in")
-        wanted = self.parts.reaching.wanted_login(owner, server)
+        wanted = self.parts.resolver.login_request(owner, server)
         state = self.parts.logins.log_in(owner, wanted, consent, scope, client_id, secret)
         self.parts.servers.close(owner, name)
         return state
@@ -173,8 +173,8 @@ class Tools:
         code and workflows may call.
         """
         servers, gateway = self.servers(owner), self.gateway
-        standing = gateway.standing(servers, with_own=for_code)
-        found = self.parts.discovery.find(
+        policies = gateway.policies(servers, with_own=for_code)
+        found = self.parts.tool_search.find(
             owner,
             query,
             servers,
@@ -182,10 +182,10 @@ class Tools:
             limit=limit,
             related=related,
             context=context,
-            leave_out=frozenset(id for id, one in standing.items() if one.denied),
+            leave_out=frozenset(id for id, one in policies.items() if one.denied),
         )
         names = gateway.names(servers, [one.tool.id for one in found.tools])
-        to_approve = frozenset(id for id, one in standing.items() if one.approval)
+        to_approve = frozenset(id for id, one in policies.items() if one.approval)
         return replace(found, to_approve=to_approve, names=names, warnings=gateway.warnings(servers))
 
     def call(
@@ -230,22 +230,23 @@ class Tools:
         arguments: JsonObject,
         *,
         approved: bool = False,
+        asking: HowAsked = "wait",
         seconds: float | None = None,
         cancelled: Cancellation | None = None,
     ) -> tuple[Json, list[JsonObject]]:
         """The plain value, and the images, sounds and files, as content blocks, that it does not have."""
         called = self.gateway.call(
-            caller, door, tool, arguments, approved=approved, seconds=seconds, cancelled=cancelled
+            caller, door, tool, arguments, approved=approved, asking=asking, seconds=seconds, cancelled=cancelled
         )
-        return value_of(*called), media_beside(called[1])
+        return value_of(*called), extra_media(called[1])
 
     def overview(self, owner: Owner) -> Overview:
         """The servers and all tools with what the policy says about them. No server is waited for."""
         servers, gateway = self.servers(owner), self.gateway
         own = gateway.own()
-        standing = gateway.standing(servers)
-        names, marks = gateway.names(servers, standing), gateway.warnings(servers)
-        return Overview(servers, own, standing, names, self.logins(owner), marks)
+        policies = gateway.policies(servers)
+        names, marks = gateway.names(servers, policies), gateway.warnings(servers)
+        return Overview(servers, own, policies, names, self.logins(owner), marks)
 
     def changes(self, owner: Owner, name: str) -> list[ToolChange]:
         """The changes of a server's tools since they were first seen, or accepted."""
@@ -262,7 +263,7 @@ class Tools:
     def count(self, called: Called) -> None:
         """Note that a call has ended, later and on another thread."""
         if called.counted_as is not None:
-            self.parts.usage.called(called.caller.owner, called.counted_as, worked=called.outcome == "ok")
+            self.parts.usage.record(called.caller.owner, called.counted_as, worked=called.outcome == "ok")
         if called.is_upstream:
             self.parts.call_log.add(called)
 

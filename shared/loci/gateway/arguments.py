@@ -63,7 +63,7 @@ class _Budget:
 _BUDGET: ContextVar[_Budget] = ContextVar("budget")
 
 
-class Fault(Protocol):
+class SchemaFault(Protocol):
     """An error of jsonschema, which has no types."""
 
     message: str
@@ -84,15 +84,15 @@ def check_arguments(tool: str, schema: JsonObject, arguments: JsonObject, is_ope
     validator = _validator(json.dumps(schema))
     if validator is None:
         return
-    faults: list[Fault] = []
+    faults: list[SchemaFault] = []
     with suppress(Unresolvable, RecursionError, ArithmeticError, ValueError, _UnjudgedError):
         _Budget.begin(SECONDS)
-        found: Iterable[Fault] = validator.iter_errors(arguments)
+        found: Iterable[SchemaFault] = validator.iter_errors(arguments)
         sure = found if is_open is None else (one for one in found if not _is_open(one, arguments, is_open))
         faults.extend(islice(sure, MOST_FAULTS))
     if faults:
         told = "; ".join(f"{_short(_path(one))}: {_short(one.message)}" for one in faults)
-        needed = _named(schema.get("required"))
+        needed = _required_names(schema.get("required"))
         raise Refused(
             f"The arguments do not fit {tool}: {told}",
             f"Correct them and call again; required are {needed}",
@@ -178,11 +178,11 @@ def _kind(of_schema: Any) -> Any:
     return kind
 
 
-def _passed(*_: object) -> Iterator[Fault]:
+def _passed(*_: object) -> Iterator[SchemaFault]:
     yield from ()
 
 
-def _is_open(fault: Fault, arguments: Json, is_open: IsOpen) -> bool:
+def _is_open(fault: SchemaFault, arguments: Json, is_open: IsOpen) -> bool:
     """True if the fault may be none when all is known."""
     value = arguments
     for step in fault.absolute_path:
@@ -192,7 +192,7 @@ def _is_open(fault: Fault, arguments: Json, is_open: IsOpen) -> bool:
     return fault.validator not in BY_NAMES and is_open(fault.instance)
 
 
-def _path(fault: Fault) -> str:
+def _path(fault: SchemaFault) -> str:
     parts = [f"[{one}]" if isinstance(one, int) else f".{one}" for one in fault.absolute_path]
     return "arguments" + "".join(parts)
 
@@ -201,7 +201,7 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST else text[:LONGEST] + "…"
 
 
-def _named(needed: Json) -> str:
+def _required_names(needed: Json) -> str:
     names = needed if isinstance(needed, list) else []
     more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
     return json.dumps([str(one)[:LONGEST_NAME] for one in names[:MOST_NAMED]]) + more

@@ -99,7 +99,7 @@ class Usage:
         self._later = later
         self._clock = clock
 
-    def called(self, owner: Owner, tool: str, *, worked: bool) -> None:
+    def record(self, owner: Owner, tool: str, *, worked: bool) -> None:
         """Note that the tool was called."""
         self._later.do(partial(self._record, owner, tool, worked, self._clock()))
 

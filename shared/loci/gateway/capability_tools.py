@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from loci.app import App
 
 
-class VersionView(BaseModel):
+class CapabilityVersionView(BaseModel):
     id: str
     success_rate: float
     reuse_count: int
@@ -29,7 +29,7 @@ class CapabilityView(BaseModel):
     code: str
     needs: list[str] | None = Field(default=None, description="keys that `context` must have", exclude_if=is_unset)
     unproven: bool | None = Field(default=None, description="true: it failed too often", exclude_if=is_unset)
-    other_versions: list[VersionView] | None = Field(
+    other_versions: list[CapabilityVersionView] | None = Field(
         default=None, description="other code for this; search for the id", exclude_if=is_unset
     )
     why: str | None = Field(default=None, exclude_if=is_unset)
@@ -104,7 +104,7 @@ def capability_view(found: FoundCapability) -> CapabilityView:
         needs=[*found.stored.needs] or None,
         unproven=None if shown.is_proven else True,
         other_versions=[
-            VersionView(
+            CapabilityVersionView(
                 id=f"{capability.id}.{one.number}",
                 success_rate=round(one.success_rate, 3),
                 reuse_count=one.reuse_count,

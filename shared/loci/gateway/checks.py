@@ -31,7 +31,7 @@ def check_owner(tools: Tools, owner: Owner) -> list[Finding]:
     for one in servers:
         login = logins.get(one.name)
         if login is not None and login.is_for(one.entry.url) and login.needs_person(now):
-            bad.append(Finding(NAME, "warning", f"The login to {one.name} has ended", login.told(one.name, now)))
+            bad.append(Finding(NAME, "warning", f"The login to {one.name} has ended", login.describe(one.name, now)))
         elif one.failure is not None:
             bad.append(Finding(NAME, "warning", one.failure, f"Ask it again with: loci tools test {one.name}"))
         elif changed := sum(tool.seen is not None for tool in one.tools):

@@ -56,7 +56,7 @@ def _oauth_or_none(value: object) -> object:
     return cast("object", value) if isinstance(value, dict | OAuthEntry) else None
 
 
-class Entry(BaseModel):
+class ServerEntry(BaseModel):
     """One server of `mcpServers`. `${NAME}` stands for a variable, `${NAME:-text}` for one with a default.
 
     Cursor and VS Code write `${env:NAME}`.
@@ -101,11 +101,11 @@ class Entry(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Configured:
+class ConfiguredServer:
     """A server, as its owner configured it."""
 
     name: str
-    entry: Entry
+    entry: ServerEntry
     tools: tuple[UpstreamTool, ...] = ()
     """As it listed them last."""
     listed_at: float | None = None
@@ -132,10 +132,10 @@ def checked_name(name: str) -> str:
     return name
 
 
-def checked_entry(name: str, value: object) -> Entry:
+def checked_entry(name: str, value: object) -> ServerEntry:
     """The entry behind this JSON. Raises `Refused` if it names no server, or one of a kind that Loci does not know."""
     try:
-        entry = Entry.model_validate(value)
+        entry = ServerEntry.model_validate(value)
     except ValidationError as error:
         fault = error.errors()[0]
         where = ".".join(str(part) for part in fault["loc"]) or "the entry"
@@ -149,7 +149,7 @@ def checked_entry(name: str, value: object) -> Entry:
     return entry
 
 
-def _check_oauth(name: str, entry: Entry, oauth: OAuthEntry) -> None:
+def _check_oauth(name: str, entry: ServerEntry, oauth: OAuthEntry) -> None:
     if entry.url is None:
         raise not_configured(name, "oauth is for servers with a url", "Leave it out")
     if entry.has_authorization:
@@ -177,7 +177,7 @@ def imported_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_")[:40] or "server"
 
 
-def shown(entry: Entry) -> str:
+def shown_entry(entry: ServerEntry) -> str:
     """The entry in one line, without the values of variables and headers: they may be secret."""
     if entry.url is not None:
         return shown_url(entry.url)

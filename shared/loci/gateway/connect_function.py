@@ -32,7 +32,7 @@ ERRORS: Mapping[str, type[LociError]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ServerRequest:
     """Asks for the tools of a server, which are kept, or for a call of one. Only names and arguments travel.
 
     How the server is reached is read where that is done.
@@ -65,11 +65,11 @@ class ReadPublic:
         return {"url": self.url}
 
 
-def ask_from_json(value: Mapping[str, Any]) -> Ask | ReadPublic:
+def ask_from_json(value: Mapping[str, Any]) -> ServerRequest | ReadPublic:
     if "url" in value:
         return ReadPublic(value["url"])
     fields = dict(value)
-    return Ask(Owner(**fields.pop("owner")), **fields)
+    return ServerRequest(Owner(**fields.pop("owner")), **fields)
 
 
 def error_to_json(error: LociError) -> JsonObject:
@@ -83,7 +83,7 @@ def raise_from_json(error: Mapping[str, Any]) -> NoReturn:
     raise ERRORS[error["kind"]](error["what"], error["resolution"], code=error["code"], details=error["details"])
 
 
-class Answering:
+class ServerConnector:
     """Reads how a server is reached, and asks it. Every error that a caller can act on is an answer."""
 
     def __init__(
@@ -124,7 +124,7 @@ class Answering:
             self._list.servers.close()
         self._apart = apart
 
-    def _asked(self, ask: Ask | ReadPublic) -> JsonObject:
+    def _asked(self, ask: ServerRequest | ReadPublic) -> JsonObject:
         if isinstance(ask, ReadPublic):
             return {"text": self._read_public(ask.url).decode("utf-8", "replace")}
         if ask.tool is None:
@@ -138,6 +138,6 @@ def _clocks_apart() -> float:
     return time.time() - time.monotonic()
 
 
-def _too_large(ask: Ask | ReadPublic) -> ToolServerError:
+def _too_large(ask: ServerRequest | ReadPublic) -> ToolServerError:
     what = f"The answer of the tool server {ask.server} has more than the 6 MB that Lambda passes on"
-    return ToolServerError(what, "The call was made. Ask for less at once")
+    return ToolServerError(what, "The call was made. ServerRequest for less at once")

@@ -19,9 +19,9 @@ from loci.core.json import Json, JsonObject, content_of, media_in, read_whole
 from loci.core.scopes import check_scopes, scope_of
 from loci.core.telemetry import Outcome
 from loci.gateway.arguments import IsOpen, check_arguments
-from loci.gateway.configuration import Configured, Entry
-from loci.gateway.policy import NO_PATTERNS, AnyTool, Policy, Standing, approval_needed, is_safe, matches, reads
-from loci.gateway.ports import OwnTool, OwnTools, Progress
+from loci.gateway.configuration import ConfiguredServer, ServerEntry
+from loci.gateway.policy import NO_PATTERNS, AnyTool, ApprovalNeeded, Policy, ToolPolicy, is_safe, matches, reads
+from loci.gateway.ports import BuiltInTool, BuiltInTools, Progress
 from loci.gateway.tool_changes import version_of, warnings
 from loci.gateway.tool_list import ToolList, tools_of
 from loci.gateway.tool_server import UpstreamTool
@@ -31,7 +31,7 @@ NEAREST = 3
 LONGEST_ERROR = 2000
 LONGEST_SPELLING = 400
 """No tool has a longer name; without a limit, callers would fill the cache of `wire_spelling` with theirs."""
-CALLED_BY_CLIENTS = Standing("Only a client calls it: it runs code, or calls tools itself", None)
+CALLED_BY_CLIENTS = ToolPolicy("Only a client calls it: it runs code, or calls tools itself", None)
 
 
 @lru_cache(10_000)
@@ -44,7 +44,7 @@ def wire_spelling(id: str) -> str:
 
 
 @dataclass(slots=True)
-class UnderWay:
+class CallProgress:
     """A call that is known better and better until it ends."""
 
     tool: str = UNKNOWN
@@ -70,7 +70,7 @@ class Gateway:
     def __init__(
         self,
         tool_list: ToolList,
-        own: OwnTools,
+        own: BuiltInTools,
         policy: Policy,
         calls: Calls,
         waiting: WaitingCalls,
@@ -100,7 +100,7 @@ class Gateway:
 
         Raises `LociError` if nothing was called, or if the tool gave no result.
         """
-        with self._told(caller, door, arguments) as under_way:
+        with self._reporting(caller, door, arguments) as under_way:
             own = self._own.find(_plain(spelling))
             if own is not None:
                 under_way.tool = own.wire_name
@@ -108,7 +108,7 @@ class Gateway:
                 if not approved and (reason := self._policy.approval_needed(own)):
                     own.check_names(arguments)
                     check_arguments(own.id, own.input_schema, arguments)
-                    self._ask(AskedCall(caller, door, own.id, arguments, reason), asking, cancelled)
+                    self._require_approval(AskedCall(caller, door, own.id, arguments, reason), asking, cancelled)
                 under_way.counted_as = own.id if own.is_step else None
                 under_way.result = own.call(caller, arguments, progress)
                 return own, under_way.result
@@ -118,7 +118,9 @@ class Gateway:
             self._policy.check(tool, server.entry)
             check_arguments(tool.id, tool.input_schema, arguments)
             if not approved and (reason := self._policy.approval_needed(tool, server.entry)):
-                self._ask(AskedCall(caller, door, tool.id, arguments, reason, version_of(tool)), asking, cancelled)
+                self._require_approval(
+                    AskedCall(caller, door, tool.id, arguments, reason, version_of(tool)), asking, cancelled
+                )
             under_way.counted_as = tool.id
             under_way.result = self._list.servers.call(
                 caller.owner,
@@ -154,19 +156,15 @@ class Gateway:
         """The tool, as its server described it. Raises `LociError` if there is none."""
         return self._tool(owner, spelling)[0]
 
-    def approval_needed(self, owner: Owner, spelling: str) -> str | None:
-        """Why a person must approve each call of the tool; None if nobody has to. Raises `NotFound`."""
-        return self._policy.approval_needed(*self._tool(owner, spelling))
-
-    def standing(self, servers: Sequence[Configured], *, with_own: bool = True) -> dict[str, Standing]:
+    def policies(self, servers: Sequence[ConfiguredServer], *, with_own: bool = True) -> dict[str, ToolPolicy]:
         """The policy for each of their tools and of Loci's own, by its id."""
         own = self._own.all() if with_own else ()
         return {
-            **{one.id: CALLED_BY_CLIENTS if one.only_for_clients else self._policy.standing(one) for one in own},
-            **{tool.id: self._policy.standing(tool, one.entry) for one, tool in tools_of(servers)},
+            **{one.id: CALLED_BY_CLIENTS if one.only_for_clients else self._policy.for_tool(one) for one in own},
+            **{tool.id: self._policy.for_tool(tool, one.entry) for one, tool in tools_of(servers)},
         }
 
-    def warnings(self, servers: Sequence[Configured]) -> dict[str, str]:
+    def warnings(self, servers: Sequence[ConfiguredServer]) -> dict[str, str]:
         """The words of caution about those of their tools that need them, by id."""
         return warnings((tool for _, tool in tools_of(servers)), (one.id for one in self._own.all()))
 
@@ -180,7 +178,7 @@ class Gateway:
         }
         return {name: found[id] for id, name in self.names(servers, found).items()}
 
-    def names(self, servers: Sequence[Configured], ids: Iterable[str]) -> dict[str, str]:
+    def names(self, servers: Sequence[ConfiguredServer], ids: Iterable[str]) -> dict[str, str]:
         """The name to call each of these tools by: its wire spelling, or its id if another tool is spelled so, too."""
         spelled = Counter(wire_spelling(tool.id) for _, tool in tools_of(servers))
 
@@ -192,17 +190,17 @@ class Gateway:
 
         return {id: name(id) for id in ids}
 
-    def own(self) -> Sequence[OwnTool]:
+    def own(self) -> Sequence[BuiltInTool]:
         """Loci's own tools."""
         return self._own.all()
 
-    def find(self, owner: Owner, spelling: str) -> tuple[Configured, UpstreamTool] | None:
+    def find(self, owner: Owner, spelling: str) -> tuple[ConfiguredServer, UpstreamTool] | None:
         """The upstream tool with this id, or this wire spelling. Raises `Refused` if several have that.
 
         Else a server could give a tool a name that takes over the calls of another server's tool.
         """
         wanted = _plain(spelling)
-        named = self._list.held(owner, wanted.partition(":")[0])
+        named = self._list.find(owner, wanted.partition(":")[0])
         exact = (one for one in tools_of([named] if named else []) if one[1].id == wanted)
         if (found := next(exact, None)) is not None:
             return found
@@ -220,7 +218,7 @@ class Gateway:
             )
         return fitting[0] if fitting else None
 
-    def known(self, owner: Owner, spelling: str) -> tuple[Configured, UpstreamTool]:
+    def known(self, owner: Owner, spelling: str) -> tuple[ConfiguredServer, UpstreamTool]:
         """The upstream tool behind the name. Raises `NotFound` with the nearest names, or with why there are none.
 
         A server that nobody asked yet is asked now.
@@ -251,7 +249,7 @@ class Gateway:
             code="TOOL_NOT_FOUND",
         )
 
-    def _tool(self, owner: Owner, spelling: str) -> tuple[AnyTool, Entry]:
+    def _tool(self, owner: Owner, spelling: str) -> tuple[AnyTool, ServerEntry]:
         """The tool behind the name, and the entry of its server. Raises `LociError` if there is none."""
         own = self._own.find(_plain(spelling))
         if own is not None:
@@ -259,13 +257,13 @@ class Gateway:
         server, tool = self.known(owner, spelling)
         return tool, server.entry
 
-    def _ask(self, call: AskedCall, asking: HowAsked, cancelled: Cancellation | None) -> None:
+    def _require_approval(self, call: AskedCall, asking: HowAsked, cancelled: Cancellation | None) -> None:
         """Have a person approve the call."""
         if asking == "here":
-            raise approval_needed(call.tool, call.reason)
+            raise ApprovalNeeded(call.tool, call.reason)
         self._waiting.pass_approved(call, cancelled, waits=asking == "wait")
 
-    def _check_own(self, tool: OwnTool) -> None:
+    def _check_own(self, tool: BuiltInTool) -> None:
         """Raise `Refused` if code and workflows may not call this tool of Loci."""
         if tool.only_for_clients:
             raise Refused(
@@ -276,9 +274,9 @@ class Gateway:
         self._policy.check(tool)
 
     @contextmanager
-    def _told(self, caller: Caller, door: Door, arguments: JsonObject) -> Generator[UnderWay]:
+    def _reporting(self, caller: Caller, door: Door, arguments: JsonObject) -> Generator[CallProgress]:
         """Tell how the call ended, whichever way it did."""
-        started, under_way = time.perf_counter(), UnderWay()
+        started, under_way = time.perf_counter(), CallProgress()
         outcome: Outcome = "bug"
         code = ""
         try:
@@ -340,7 +338,7 @@ def value_of(tool: AnyTool, result: JsonObject) -> Json:
         return text
 
 
-def media_beside(result: JsonObject) -> list[JsonObject]:
+def extra_media(result: JsonObject) -> list[JsonObject]:
     """The images, sounds and files that the plain value of the result does not have, because it is the structure."""
     structured = result.get("structuredContent")
     if structured is None:

@@ -18,7 +18,7 @@ from loci.core.ids import content_id
 from loci.core.json import JsonObject, iso
 from loci.core.stores import ABSENT, Record, RecordStore, SecretBox, Unreadable, every, read_or_none, readable
 from loci.gateway.configuration import Grant, shown_url
-from loci.gateway.ports import Access, AuthorizationServers, Consent, LoginFailed, ToolServerError, Wanted
+from loci.gateway.ports import Access, AuthorizationServers, Consent, LoginFailed, LoginRequest, ToolServerError
 
 LOGIN = "tool_login"
 """The kind of records. The key is the server's name."""
@@ -73,7 +73,7 @@ class LoginState:
         """True if it is a login for the server that has this URL in its entry."""
         return written is not None and shown_url(written) == shown_url(self.written)
 
-    def told(self, name: str, now: float) -> str:
+    def describe(self, name: str, now: float) -> str:
         """How it is with the login, for people."""
         if self.needs_person(now):
             return f"login needed: loci tools login {name}"
@@ -184,12 +184,12 @@ class Logins:
         """The state of each login, by the names of servers. None of it is secret, and no secret is opened."""
         return dict(readable(every(self._records, owner, LOGIN), lambda one: (one.key, _state(one))))
 
-    def bearer(self, owner: Owner, wanted: Wanted) -> LoginBearer | None:
+    def bearer(self, owner: Owner, wanted: LoginRequest) -> LoginBearer | None:
         """The token with which this server is called, renewed if it ends soon; None if there is no login to it."""
         name = wanted.name
         if wanted.oauth.grant != "client_credentials":
             state = read_or_none(self._records.get(owner, LOGIN, name), _state)
-            if state is None or state.of != wanted.of or state.grant != "authorization_code":
+            if state is None or state.of != wanted.url_hash or state.grant != "authorization_code":
                 return None
         fresh = partial(self._fresh, owner, wanted)
         login = fresh()
@@ -204,7 +204,7 @@ class Logins:
     def log_in(
         self,
         owner: Owner,
-        wanted: Wanted,
+        wanted: LoginRequest,
         consent: Consent,
         scope: str | None,
         client_id: str | None,
@@ -214,13 +214,13 @@ class Logins:
         if wanted.oauth.grant == "client_credentials":
             raise Refused(f"{wanted.name} is used with client credentials", "Test it with: loci tools test")
         before = self._get(owner, wanted.name)
-        known = before if before and before.state.of == wanted.of else None
+        known = before if before and before.state.of == wanted.url_hash else None
         if scope and known and known.state.scope:  # who asks for more keeps what was granted
             scope = " ".join(dict.fromkeys([*known.state.scope.split(), *scope.split()]))
         client = _client_by_hand(wanted, known, client_id, secret)
         given = self._servers.log_in(wanted, client, scope or wanted.oauth.scope, consent)
         by_hand = client is not None and client["client_id"] == given.client.get("client_id")
-        state = LoginState(secrets.token_hex(8), wanted.written, wanted.of, wanted.oauth.grant, by_hand=by_hand)
+        state = LoginState(secrets.token_hex(8), wanted.written, wanted.url_hash, wanted.oauth.grant, by_hand=by_hand)
         return self._put(owner, wanted.name, Login(state, given).renewed(given, self._clock())).state
 
     def end(self, owner: Owner, name: str) -> bool:
@@ -239,7 +239,7 @@ class Logins:
         """Forget the login, if there is one."""
         self._records.remove(owner, LOGIN, name)
 
-    def _fresh(self, owner: Owner, wanted: Wanted, refused: str | None = None) -> Login:
+    def _fresh(self, owner: Owner, wanted: LoginRequest, refused: str | None = None) -> Login:
         """The login with a token that is good for a while. `refused`: a token that the server does not accept.
 
         Many servers give a new refresh token each time, and end the login if somebody uses the old one again. So who
@@ -255,7 +255,7 @@ class Logins:
             token, state = login.access.token, login.state
             is_refused = not token or token == refused
             if state.needs_person(now) or (is_refused and not state.renews):
-                raise _ended(name, state)
+                raise _login_ended(name, state)
             if not is_refused and not state.is_due(now):
                 return login
             if login.leased_until > now:
@@ -271,7 +271,7 @@ class Logins:
                 continue  # somebody else renews it, or it is gone
             return self._renewed(owner, wanted, leased, is_refused=is_refused)
 
-    def _renewed(self, owner: Owner, wanted: Wanted, login: Login, *, is_refused: bool) -> Login:
+    def _renewed(self, owner: Owner, wanted: LoginRequest, login: Login, *, is_refused: bool) -> Login:
         """The login with other tokens. Its record, with the lease, is written over in any case."""
         name, after = wanted.name, login
         try:
@@ -284,7 +284,7 @@ class Logins:
             of_machine = login.state.grant == "client_credentials"
             if not of_machine and error.error in ENDED:
                 after = login.ended()
-                raise _ended(name, after.state) from None
+                raise _login_ended(name, after.state) from None
             if is_refused or login.state.is_over(self._clock()):
                 resolution = "Try again in a moment"
                 if of_machine:
@@ -296,7 +296,7 @@ class Logins:
                 self._put(owner, name, after, over=login.version)
         return after
 
-    def _of_machine(self, owner: Owner, wanted: Wanted) -> Login:
+    def _of_machine(self, owner: Owner, wanted: LoginRequest) -> Login:
         """The login of a client with a secret, for which no person is asked. A new one has no token yet."""
         oauth = wanted.oauth
         id = content_id(f"{wanted.endpoint.url}\n{oauth.model_dump_json(exclude={'client_secret'})}")
@@ -305,7 +305,9 @@ class Logins:
             if found and found.state.id == id and found.access.client.get("client_secret") == oauth.client_secret:
                 return found
             client: JsonObject = {"client_id": oauth.client_id, "client_secret": oauth.client_secret}
-            new = Login(LoginState(id, wanted.written, wanted.of, oauth.grant, renews=True), Access(client=client))
+            new = Login(
+                LoginState(id, wanted.written, wanted.url_hash, oauth.grant, renews=True), Access(client=client)
+            )
             with suppress(Conflict):  # another process has done the same
                 return self._put(owner, wanted.name, new, over=found.version if found else ABSENT)
 
@@ -339,7 +341,7 @@ def _state(record: Record) -> LoginState:
     return LoginState(**cast("dict[str, Any]", record.value["state"]))
 
 
-def _ended(name: str, state: LoginState) -> ToolServerError:
+def _login_ended(name: str, state: LoginState) -> ToolServerError:
     """The error of a login whose token is not accepted, and that cannot be renewed."""
     return ToolServerError(f"The login to {name} has ended", _advice(name, state))
 
@@ -351,7 +353,7 @@ def _advice(name: str, state: LoginState, scopes: Sequence[str] = ()) -> str:
     return " ".join((f"Log in with: loci tools login {name}", *(f"--scope {one}" for one in scopes)))
 
 
-def _client_by_hand(wanted: Wanted, known: Login | None, named: str | None, secret: Secret) -> JsonObject | None:
+def _client_by_hand(wanted: LoginRequest, known: Login | None, named: str | None, secret: Secret) -> JsonObject | None:
     """The client that a person has registered, if there is one: named now, in the entry, or at the last login.
 
     One whose id is the address of what describes it shares no secret with anybody.

@@ -11,16 +11,16 @@ from loci.core.settings import Settings
 from loci.core.stores import RecordStore, SecretBox
 from loci.gateway.call_history import CallLog, Usage
 from loci.gateway.capabilities.api import Learning
-from loci.gateway.capabilities.capability_store import Shelf
-from loci.gateway.capabilities.matching import Matching
+from loci.gateway.capabilities.capability_store import CapabilityStore
+from loci.gateway.capabilities.matching import CapabilitySearch
 from loci.gateway.gateway import Gateway
 from loci.gateway.logins import Logins
 from loci.gateway.policy import Policy
-from loci.gateway.ports import AskLater, AuthorizationServers, Changed, OwnTools, ToolServers
-from loci.gateway.server_config import Reaching, Secrets
-from loci.gateway.tool_embeddings import Meanings
+from loci.gateway.ports import AskLater, AuthorizationServers, BuiltInTools, Changed, ToolServers
+from loci.gateway.server_config import Secrets, ServerResolver
+from loci.gateway.tool_embeddings import ToolEmbeddings
 from loci.gateway.tool_list import ToolList
-from loci.gateway.tool_search import Discovery
+from loci.gateway.tool_search import ToolSearch
 from loci.gateway.waiting_calls import ApprovalLinks, WaitingCalls
 from loci.search.inference import Embedder
 
@@ -33,7 +33,7 @@ class ToolAdapters:
     """The ports on one runtime."""
 
     box: SecretBox
-    servers: Callable[[Changed, Reaching], ToolServers]
+    servers: Callable[[Changed, ServerResolver], ToolServers]
     """Makes what reaches the servers, and tells whoever is given here that a server's tools changed."""
     authorization_servers: AuthorizationServers
     variable: Callable[[str], str | None]
@@ -53,29 +53,31 @@ class ToolParts:
         records: RecordStore,
         embedder: Callable[[], Embedder],
         adapters: ToolAdapters,
-        own: OwnTools,
+        own: BuiltInTools,
         calls: Calls,
         links: ApprovalLinks,
         tell: Tell = untold,
     ) -> None:
         self.tool_list = reached_servers(records, adapters, tell)
-        self.servers, self.reaching = self.tool_list.servers, self.tool_list.reaching
-        self.secrets, self.logins = self.reaching.secrets, self.reaching.logins
+        self.servers, self.resolver = self.tool_list.servers, self.tool_list.resolver
+        self.secrets, self.logins = self.resolver.secrets, self.resolver.logins
         self.later = Background(GATHER_SECONDS)
         self.usage = Usage(records, self.later, time.time)
         self.call_log = CallLog(records, self.later, time.time)
         self.waiting = WaitingCalls(records, self.call_log, links, time.time, settings.approval_seconds, tell)
         policy = Policy(read_only=settings.tools_read_only, approval=settings.tools_approval)
         self.gateway = Gateway(self.tool_list, own, policy, calls, self.waiting)
-        self.discovery = Discovery(self.usage, Meanings(records, embedder))
-        self.shelf = Shelf(records, time.time)
-        self.matching = Matching(self.shelf, Meanings(records, embedder, "capability_vectors"), self.usage)
-        self.learning = Learning(self.shelf, self.matching.prepare, self.later)
+        self.tool_search = ToolSearch(self.usage, ToolEmbeddings(records, embedder))
+        self.capability_store = CapabilityStore(records, time.time)
+        self.capability_search = CapabilitySearch(
+            self.capability_store, ToolEmbeddings(records, embedder, "capability_vectors"), self.usage
+        )
+        self.learning = Learning(self.capability_store, self.capability_search.prepare, self.later)
 
 
 def reached_servers(records: RecordStore, adapters: ToolAdapters, tell: Tell = untold) -> ToolList:
     """Put together what reaches the servers: all that a process needs that does nothing else."""
     secrets = Secrets(records, adapters.box)
     logins = Logins(records, adapters.box, adapters.authorization_servers, time.time)
-    reaching = Reaching(secrets, adapters.variable, logins, only_public=adapters.only_public)
-    return ToolList(records, adapters.servers, reaching, time.time, ask_later=adapters.ask_later, tell=tell)
+    resolver = ServerResolver(secrets, adapters.variable, logins, only_public=adapters.only_public)
+    return ToolList(records, adapters.servers, resolver, time.time, ask_later=adapters.ask_later, tell=tell)

@@ -7,18 +7,18 @@ from typing import Literal
 
 from loci.core.errors import Refused
 from loci.core.json import JsonObject
-from loci.gateway.configuration import Entry
-from loci.gateway.ports import OwnTool
+from loci.gateway.configuration import ServerEntry
+from loci.gateway.ports import BuiltInTool
 from loci.gateway.tool_server import UpstreamTool
 
 Approval = Literal["chosen", "destructive", "writes", "all"]
-AnyTool = UpstreamTool | OwnTool
-NO_PATTERNS = Entry.model_validate({})
+AnyTool = UpstreamTool | BuiltInTool
+NO_PATTERNS = ServerEntry.model_validate({})
 """For Loci's own tools."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ToolPolicy:
     """The policy for one tool."""
 
     denied: str | None
@@ -34,12 +34,12 @@ class Policy:
     read_only: bool = False
     approval: Approval = "chosen"
 
-    def check(self, tool: AnyTool, entry: Entry = NO_PATTERNS) -> None:
+    def check(self, tool: AnyTool, entry: ServerEntry = NO_PATTERNS) -> None:
         """Raise `Refused` if the operator does not allow calls of this tool."""
         if denied := self.denied(tool, entry):
             raise Refused(denied, "Use another tool, or ask the operator", code="TOOL_DENIED")
 
-    def denied(self, tool: AnyTool, entry: Entry = NO_PATTERNS) -> str | None:
+    def denied(self, tool: AnyTool, entry: ServerEntry = NO_PATTERNS) -> str | None:
         """Why this tool may not be called; None if it may."""
         if _fits(tool, entry.deny):
             why = "the operator denies it"
@@ -52,11 +52,11 @@ class Policy:
             return None
         return f"{tool.id} may not be called: {why}"
 
-    def standing(self, tool: AnyTool, entry: Entry = NO_PATTERNS) -> Standing:
+    def for_tool(self, tool: AnyTool, entry: ServerEntry = NO_PATTERNS) -> ToolPolicy:
         """Both in words."""
-        return Standing(self.denied(tool, entry), self.approval_needed(tool, entry))
+        return ToolPolicy(self.denied(tool, entry), self.approval_needed(tool, entry))
 
-    def approval_needed(self, tool: AnyTool, entry: Entry = NO_PATTERNS) -> str | None:
+    def approval_needed(self, tool: AnyTool, entry: ServerEntry = NO_PATTERNS) -> str | None:
         """Why a person must approve each call of this tool; None if nobody has to."""
         reason, changed = self._reason(tool, entry), _changed(tool)
         if reason and changed:
@@ -64,7 +64,7 @@ class Policy:
         goes_by_hints = self.read_only or self.approval in ("destructive", "writes")
         return reason or (changed if goes_by_hints and not _word(tool) else None)
 
-    def _reason(self, tool: AnyTool, entry: Entry) -> str | None:
+    def _reason(self, tool: AnyTool, entry: ServerEntry) -> str | None:
         if _fits(tool, entry.approve):
             return "the operator wants that a person approves each call of it"
         if self.approval == "all":
@@ -79,10 +79,14 @@ class Policy:
         return None
 
 
-def approval_needed(tool: str, reason: str) -> Refused:
+class ApprovalNeeded(Refused):
     """The refusal of a call that a person must approve."""
-    what = f"A person must approve this call of {tool}: {reason}"
-    return Refused(what, "Ask them to approve it", code="APPROVAL_NEEDED")
+
+    default_code = "APPROVAL_NEEDED"
+
+    def __init__(self, tool: str, reason: str) -> None:
+        super().__init__(f"A person must approve this call of {tool}: {reason}", "Ask them to approve it")
+        self.reason = reason
 
 
 def matches(tool: UpstreamTool, patterns: Sequence[str]) -> bool:
@@ -100,7 +104,7 @@ def hints(tool: AnyTool) -> JsonObject:
     return tool.hints if isinstance(tool, UpstreamTool) else tool.annotations
 
 
-def word_of(tool: UpstreamTool, entry: Entry) -> Literal["reads", "destructive"] | None:
+def word_of(tool: UpstreamTool, entry: ServerEntry) -> Literal["reads", "destructive"] | None:
     """The operator's word about the tool, if they gave one."""
     if _fits(tool, entry.destructive):
         return "destructive"
@@ -108,9 +112,8 @@ def word_of(tool: UpstreamTool, entry: Entry) -> Literal["reads", "destructive"]
 
 
 def _fits(tool: AnyTool, patterns: Sequence[str]) -> bool:
-    """Patterns name the tool with its server or without."""
-    names = (tool.id, tool.id.partition(":")[2])
-    return any(fnmatchcase(name, one) for one in patterns for name in names)
+    """True if a pattern names the tool, with its server or without."""
+    return any(fnmatchcase(name, one) for one in patterns for name in (tool.id, tool.id.partition(":")[2]))
 
 
 def reads(tool: AnyTool) -> bool:

@@ -9,10 +9,10 @@ from loci.core.cancellation import Cancellation
 from loci.core.errors import Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
-from loci.gateway.configuration import Configured, OAuthEntry
+from loci.gateway.configuration import ConfiguredServer, OAuthEntry
 from loci.gateway.tool_server import Endpoint, ToolServer, UpstreamTool
 
-S_contra = TypeVar("S_contra", ToolServer, Configured, contravariant=True)
+S_contra = TypeVar("S_contra", ToolServer, ConfiguredServer, contravariant=True)
 Progress = Callable[[float, float | None, str | None], None]
 """Told how far a call is: done, of how much, and a text."""
 Changed = Callable[[Owner, str], None]
@@ -37,7 +37,7 @@ class LoginFailed(ToolServerError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LoginRequest:
     """The login that a server's entry asks for, with everything filled in."""
 
     name: str
@@ -47,7 +47,7 @@ class Wanted:
     oauth: OAuthEntry
 
     @property
-    def of(self) -> str:
+    def url_hash(self) -> str:
         """Stands for the URL, which may be secret."""
         return hashlib.sha256(self.endpoint.url.encode()).hexdigest()
 
@@ -87,7 +87,9 @@ class AuthorizationServers(Protocol):
     Every method may be called from any thread, and raises `LoginFailed`.
     """
 
-    def log_in(self, wanted: Wanted, client: JsonObject | None, scope: str | None, consent: Consent | None) -> Access:
+    def log_in(
+        self, wanted: LoginRequest, client: JsonObject | None, scope: str | None, consent: Consent | None
+    ) -> Access:
         """Find out who gives out the server's tokens, and get some. The secret goes only to whom the owner trusts.
 
         `client`: who Loci is there (RFC 7591); None: it registers itself. `scope`: what to ask for, instead of what the
@@ -142,11 +144,11 @@ class Servers(Protocol[S_contra]):
 
 ServerConnections = Servers[ToolServer]
 """Connections of this process. Each is opened at its first use, and again after it broke. Owners share none."""
-ToolServers = Servers[Configured]
+ToolServers = Servers[ConfiguredServer]
 """Servers as they are configured. What fills in their secrets may be another process."""
 
 
-class OwnTool(Protocol):
+class BuiltInTool(Protocol):
     """One of Loci's own tools."""
 
     @property
@@ -188,11 +190,11 @@ class OwnTool(Protocol):
         ...
 
 
-class OwnTools(Protocol):
+class BuiltInTools(Protocol):
     """Loci's own tools, for those who call them without a request. One is loaded when it is found."""
 
-    def all(self) -> Sequence[OwnTool]: ...
+    def all(self) -> Sequence[BuiltInTool]: ...
 
-    def find(self, spelling: str) -> OwnTool | None:
+    def find(self, spelling: str) -> BuiltInTool | None:
         """The tool behind any spelling of its name; None if there is no such tool."""
         ...

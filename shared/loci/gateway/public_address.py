@@ -3,7 +3,7 @@
 import ipaddress
 from urllib.parse import urlsplit
 
-from loci.gateway.configuration import VARIABLE, Entry, not_configured
+from loci.gateway.configuration import VARIABLE, ServerEntry, not_configured
 
 NEVER = tuple(
     ipaddress.ip_network(network)
@@ -27,7 +27,7 @@ def is_public(text: str) -> bool:
     return address.is_global and address in GLOBAL_IPV6 and not any(address in network for network in TUNNELS)
 
 
-def is_outside(entry: Entry) -> bool:
+def is_outside(entry: ServerEntry) -> bool:
     """True if the entry itself says that it leads to https at a name, or at a public address."""
     url = entry.url or ""
     if not url.lower().startswith("https://") or VARIABLE.search(url):
@@ -39,7 +39,7 @@ def is_outside(entry: Entry) -> bool:
         return "." in host and not host.rpartition(".")[2].isdecimal()
 
 
-def check_public(name: str, entry: Entry) -> None:
+def check_public(name: str, entry: ServerEntry) -> None:
     """Raise `Refused` if the entry itself shows that it leads to no public server. Names are checked at connecting."""
     if entry.url is None:
         raise not_configured(name, "Loci starts no programs on AWS, where one function serves all owners", ELSEWHERE)

@@ -18,9 +18,9 @@ from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.secrets_in_text import ALWAYS, OFTEN, known_secrets, secret_kind, secrets_in, words_of
 from loci.core.stores import RecordStore, SecretBox, every
-from loci.gateway.configuration import SEALED, VARIABLE, Configured, Entry, OAuthEntry, not_configured
+from loci.gateway.configuration import SEALED, VARIABLE, ConfiguredServer, OAuthEntry, ServerEntry, not_configured
 from loci.gateway.logins import Logins
-from loci.gateway.ports import Progress, ServerConnections, ToolServerError, Wanted
+from loci.gateway.ports import LoginRequest, Progress, ServerConnections, ToolServerError
 from loci.gateway.public_address import check_public
 from loci.gateway.tool_server import Endpoint, Program, ToolServer, UpstreamTool
 
@@ -46,7 +46,7 @@ def only_names(text: str) -> bool:
     return bool(names) and rest in ("", "Bearer") and not any(one["default"] for one in names)
 
 
-def safe_entry(entry: Entry, value: Other, part: Other) -> Entry:
+def safe_entry(entry: ServerEntry, value: Other, part: Other) -> ServerEntry:
     """The entry with other texts: `value` for whole values, `part` for what may be secret in arguments and the URL."""
     oauth = entry.oauth
     if oauth is not None and oauth.client_secret is not None:
@@ -169,7 +169,7 @@ class PortableEntry:
     """True: it came with an import, and nobody at this machine has vouched for it."""
 
 
-def portable(server: str, entry: Entry) -> PortableEntry:
+def portable(server: str, entry: ServerEntry) -> PortableEntry:
     """The entry without secrets. Values of headers and variables never leave, unless they only name others."""
 
     def named(name: str, _: str) -> str:
@@ -225,14 +225,14 @@ class Secrets:
 
 
 @dataclass(slots=True)
-class _Given:
+class _FilledIn:
     """Secrets of the owner that were filled in, and variables of this machine by their names."""
 
     secrets: list[str] = field(default_factory=list[str])
     variables: dict[str, str] = field(default_factory=dict[str, str])
 
 
-class Reaching:
+class ServerResolver:
     """Fills in entries. The values come from nowhere but the owner's secrets and the variables that Loci may show."""
 
     def __init__(
@@ -249,11 +249,11 @@ class Reaching:
         self.logins = logins
         self._only_public = only_public
 
-    def closed(self, owner: Owner, entry: Entry) -> Entry:
+    def closed(self, owner: Owner, entry: ServerEntry) -> ServerEntry:
         """The entry as it is stored: what may be secret in it is closed, unless it only names others."""
         return closed_entry(entry, partial(self.secrets.box.close, owner))
 
-    def check(self, owner: Owner, name: str, entry: Entry) -> None:
+    def check(self, owner: Owner, name: str, entry: ServerEntry) -> None:
         """Raise `Refused` if the entry names a variable or a secret that is not set. Opens no secret."""
         self.check_place(name, entry)
         known = frozenset(self.secrets.names(owner))
@@ -262,27 +262,27 @@ class Reaching:
             if not (needed in known or found["default"] is not None or self._variable_for(entry, needed) is not None):
                 raise self._missing(name, entry, needed)
 
-    def filled_here(self, owner: Owner, entry: Entry) -> list[str]:
+    def filled_here(self, owner: Owner, entry: ServerEntry) -> list[str]:
         """The names in the entry that a secret of the owner or a variable has. Opens no secret."""
         known = frozenset(self.secrets.names(owner))
         names = sorted({one["name"] for one in _variables(entry)})
         return [one for one in names if one in known or self._variable(one) is not None]
 
-    def check_place(self, name: str, entry: Entry) -> None:
+    def check_place(self, name: str, entry: ServerEntry) -> None:
         """Raise `Refused` if Loci connects to no server at this place."""
         if self._only_public:
             check_public(name, entry)
 
-    def server(self, owner: Owner, configured: Configured) -> ToolServer:
+    def server(self, owner: Owner, configured: ConfiguredServer) -> ToolServer:
         """The server, with everything filled in. Raises `LociError` if something is missing."""
         name, entry = configured.name, configured.entry
         if entry.url is not None:
-            wanted = self.wanted_login(owner, configured)
+            wanted = self.login_request(owner, configured)
             reach: Program | Endpoint = wanted.endpoint
             if not entry.has_authorization and (bearer := self.logins.bearer(owner, wanted)) is not None:
                 reach = replace(wanted.endpoint, bearer=bearer)
         else:
-            given = _Given()
+            given = _FilledIn()
             filled = self._filling(owner, configured, given)
             folder, arguments = filled(entry.cwd) if entry.cwd else None, tuple(map(filled, entry.args))
             values = {one: filled(text) for one, text in entry.env.items()}
@@ -290,9 +290,9 @@ class Reaching:
             reach = Program(filled(entry.command or ""), arguments, values, folder, secrets)
         return ToolServer(name, reach, entry.seconds, entry.at_once)
 
-    def wanted_login(self, owner: Owner, configured: Configured) -> Wanted:
+    def login_request(self, owner: Owner, configured: ConfiguredServer) -> LoginRequest:
         """The login that the entry asks for, with everything filled in. Raises `LociError` if something is missing."""
-        name, entry, given = configured.name, configured.entry, _Given()
+        name, entry, given = configured.name, configured.entry, _FilledIn()
         filled = self._filling(owner, configured, given)
         if entry.url is None:
             raise Refused(f"{name} is a program: it has no login of Loci's", "Give it what it needs as a variable")
@@ -303,9 +303,9 @@ class Reaching:
         certain = [*given.secrets, oauth.client_secret or ""]
         secrets = given_secrets({**given.variables, **headers}, url=url, certain=certain)
         endpoint = Endpoint(url, headers, only_public=entry.only_public, secrets=secrets)
-        return Wanted(name, entry.url, endpoint, oauth)
+        return LoginRequest(name, entry.url, endpoint, oauth)
 
-    def _filling(self, owner: Owner, server: Configured, given: _Given) -> Callable[[str], str]:
+    def _filling(self, owner: Owner, server: ConfiguredServer, given: _FilledIn) -> Callable[[str], str]:
         """The function that fills in a text of this server's entry, and notes what it fills in."""
 
         def value(found: re.Match[str]) -> str:
@@ -327,24 +327,24 @@ class Reaching:
 
         return filled
 
-    def _variable_for(self, entry: Entry, name: str) -> str | None:
+    def _variable_for(self, entry: ServerEntry, name: str) -> str | None:
         return None if entry.no_variables else self._variable(name)
 
-    def _missing(self, name: str, entry: Entry, needed: str) -> Refused:
+    def _missing(self, name: str, entry: ServerEntry, needed: str) -> Refused:
         is_kept_back = entry.no_variables and self._variable(needed) is not None
         why = ", and gets no variable of this machine, because it came with an import" if is_kept_back else ""
         return not_configured(name, f"it needs {needed}{why}", f"Store it with: loci tools secret {needed}")
 
 
-class ReachedServers:
+class RedactedServers:
     """`ToolServers` over connections of this process. No secret that a server was given comes back from it."""
 
-    def __init__(self, connections: ServerConnections, reaching: Reaching) -> None:
+    def __init__(self, connections: ServerConnections, resolver: ServerResolver) -> None:
         self._connections = connections
-        self._reaching = reaching
+        self._resolver = resolver
 
-    def tools(self, owner: Owner, server: Configured) -> Sequence[UpstreamTool]:
-        reached = self._reaching.server(owner, server)
+    def tools(self, owner: Owner, server: ConfiguredServer) -> Sequence[UpstreamTool]:
+        reached = self._resolver.server(owner, server)
         with _redacted(reached):
             found = self._connections.tools(owner, reached)
         words = reached.redaction().value([[one.title, one.description] for one in found])
@@ -360,7 +360,7 @@ class ReachedServers:
     def call(
         self,
         owner: Owner,
-        server: Configured,
+        server: ConfiguredServer,
         tool: str,
         arguments: JsonObject,
         *,
@@ -370,7 +370,7 @@ class ReachedServers:
     ) -> JsonObject:
         limit = time_for(server.entry.seconds if seconds is None else seconds)
         until = time.monotonic() + limit
-        reached = self._reaching.server(owner, server)
+        reached = self._resolver.server(owner, server)
         left = until - time.monotonic()
         if left <= 0:  # a renewal of the login goes on to its end; the caller may have gone
             what = f"It took more than {limit:.3g} s to get the login and the secrets for {server.name}"
@@ -396,7 +396,7 @@ class ReachedServers:
         self._connections.close(owner, name, for_good=for_good)
 
 
-def closed_entry(entry: Entry, close: Callable[[str], str]) -> Entry:
+def closed_entry(entry: ServerEntry, close: Callable[[str], str]) -> ServerEntry:
     """The entry with everything closed that may be secret and does not only name others."""
 
     def closed(_: str, text: str) -> str:
@@ -417,7 +417,7 @@ def _redacted(server: ToolServer) -> Generator[None]:
         raise server.redaction().error(error) from None
 
 
-def _variables(entry: Entry) -> Iterator[re.Match[str]]:
+def _variables(entry: ServerEntry) -> Iterator[re.Match[str]]:
     """All places in the entry that are to be filled in."""
     texts = [entry.command, *entry.args, entry.cwd, entry.url, *entry.env.values(), *entry.headers.values()]
     texts += _texts(entry.oauth).values()

@@ -24,7 +24,7 @@ ROOM = 500
 """Vectors that are kept besides twice those of the tools that are there."""
 
 
-class Meanings:
+class ToolEmbeddings:
     """Knows how near a request is to each tool, as far as the tools are embedded."""
 
     def __init__(self, records: RecordStore, embedder: Callable[[], Embedder], kind: str = VECTORS) -> None:
@@ -36,7 +36,7 @@ class Meanings:
         self._held: dict[Owner, tuple[str, dict[str, bytes]]] = {}
         """By owner: the model, and the vectors by the hashes of their texts."""
 
-    def of(self, owner: Owner, query: str, tools: Sequence[KnownTool]) -> dict[str, float]:
+    def similarities(self, owner: Owner, query: str, tools: Sequence[KnownTool]) -> dict[str, float]:
         """The cosine of the request to each tool that is embedded, by its id; empty without a model."""
         embedder = self._embedder()
         model = embedder.model()

@@ -13,10 +13,10 @@ from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject, iso
 from loci.core.stores import Record, RecordStore, every, read_or_none, update
-from loci.gateway.configuration import NAME, Configured, Entry, checked_entry, checked_name
+from loci.gateway.configuration import NAME, ConfiguredServer, ServerEntry, checked_entry, checked_name
 from loci.gateway.policy import word_of
 from loci.gateway.ports import AskLater, Changed, ToolServers
-from loci.gateway.server_config import Reaching
+from loci.gateway.server_config import ServerResolver
 from loci.gateway.tool_changes import remembered, restored, stored, version_of
 from loci.gateway.tool_server import SeenTool, UpstreamTool
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
@@ -38,8 +38,8 @@ class ToolList:
     def __init__(
         self,
         records: RecordStore,
-        servers: Callable[[Changed, Reaching], ToolServers],
-        reaching: Reaching,
+        servers: Callable[[Changed, ServerResolver], ToolServers],
+        resolver: ServerResolver,
         clock: Callable[[], float] = time.time,
         *,
         ask_later: AskLater | None = None,
@@ -47,8 +47,8 @@ class ToolList:
     ) -> None:
         """`servers` makes what reaches them. `ask_later`: has another process ask; None: a thread of this one."""
         self._records = records
-        self.servers = servers(self.changed, reaching)
-        self.reaching = reaching
+        self.servers = servers(self.changed, resolver)
+        self.resolver = resolver
         self._clock = clock
         self._elsewhere = ask_later
         self._tell = tell if ask_later is None else untold  # the other process does it
@@ -57,24 +57,24 @@ class ToolList:
         self._asking: set[tuple[Owner, str]] = set()
         self._changed: set[tuple[Owner, str]] = set()
         """Those that said so while they were being asked: what they answer may be older."""
-        self._parsed: dict[tuple[str, str], Configured] = {}
+        self._parsed: dict[tuple[str, str], ConfiguredServer] = {}
         """The servers read last, by the versions of their records: each call reads them, and they rarely change."""
 
-    def put(self, owner: Owner, name: str, value: object) -> Configured:
+    def put(self, owner: Owner, name: str, value: object) -> ConfiguredServer:
         """Configure a server, or configure it anew. Its tools are not asked for yet."""
         entry = checked_entry(checked_name(name), value)
-        self.reaching.check(owner, name, entry)
+        self.resolver.check(owner, name, entry)
         return self._put(owner, name, entry)
 
     def restore(self, owner: Owner, name: str, value: object, *, no_variables: bool, only_public: bool) -> None:
         """Configure a server as an archive has it. Its secrets may be missing yet: the first use says which."""
         entry = checked_entry(checked_name(name), value)
-        self.reaching.check_place(name, entry)
+        self.resolver.check_place(name, entry)
         self._put(owner, name, entry.model_copy(update={"no_variables": no_variables, "only_public": only_public}))
 
-    def _put(self, owner: Owner, name: str, entry: Entry) -> Configured:
+    def _put(self, owner: Owner, name: str, entry: ServerEntry) -> ConfiguredServer:
         """Write the entry, and forget its list, but not how its tools were seen."""
-        entry = self.reaching.closed(owner, entry)
+        entry = self.resolver.closed(owner, entry)
         self._records.put(owner, SERVER, name, entry.as_json())
 
         def forgotten(held: Record | None) -> JsonObject | None:
@@ -82,7 +82,7 @@ class ToolList:
             return {"tools": [], "seen": stored(known)} if known or held else None
 
         update(self._records, owner, LISTED, name, forgotten, durable=False)
-        return Configured(name, entry)
+        return ConfiguredServer(name, entry)
 
     def accept(self, owner: Owner, name: str, versions: Mapping[str, str]) -> None:
         """Accept these tools as a person was shown them, each in that version.
@@ -108,9 +108,9 @@ class ToolList:
         self._records.remove(owner, LISTED, name)
         self.servers.close(owner, name)
 
-    def get(self, owner: Owner, name: str) -> Configured:
+    def get(self, owner: Owner, name: str) -> ConfiguredServer:
         """The server with this name. Raises `NotFound` if there is none."""
-        found = self.held(owner, name)
+        found = self.find(owner, name)
         if found is None:
             known = ", ".join(one.name for one in self.known(owner))
             raise NotFound(
@@ -120,12 +120,12 @@ class ToolList:
             )
         return found
 
-    def held(self, owner: Owner, name: str) -> Configured | None:
+    def find(self, owner: Owner, name: str) -> ConfiguredServer | None:
         """The server with this name; None if there is none."""
         server = self._records.get(owner, SERVER, name) if NAME.fullmatch(name) else None
         return None if server is None else self._read(server, self._records.get(owner, LISTED, name))
 
-    def all(self, owner: Owner) -> list[Configured]:
+    def all(self, owner: Owner) -> list[ConfiguredServer]:
         """All servers with their tools, by their names. Lists that are old are asked for again, meanwhile."""
         found = self.known(owner)
         for one in found:
@@ -133,18 +133,18 @@ class ToolList:
                 self.ask_later(owner, one.name)
         return found
 
-    def _is_due(self, server: Configured) -> bool:
+    def _is_due(self, server: ConfiguredServer) -> bool:
         if server.failure is not None:
             return server.failed_at is None or self._clock() - server.failed_at > AGAIN
         return server.listed_at is None or self._clock() - server.listed_at > FRESH
 
-    def known(self, owner: Owner) -> list[Configured]:
+    def known(self, owner: Owner) -> list[ConfiguredServer]:
         """All servers with the tools that they listed last. Nobody is asked."""
         listed = {one.key: one for one in every(self._records, owner, LISTED)}
         servers = [self._read(one, listed.get(one.key)) for one in every(self._records, owner, SERVER)]
         return [one for one in servers if one is not None]
 
-    def ask(self, owner: Owner, name: str) -> Configured:
+    def ask(self, owner: Owner, name: str) -> ConfiguredServer:
         """Ask the server for its tools now. Raises `LociError` if it fails; the tools that it had stay known."""
         began, server = self._clock(), self.get(owner, name)
         try:
@@ -213,7 +213,7 @@ class ToolList:
     def _keep(
         self,
         owner: Owner,
-        server: Configured,
+        server: ConfiguredServer,
         began: float,
         tools: Sequence[UpstreamTool] | None,
         failure: str | None = None,
@@ -239,7 +239,7 @@ class ToolList:
 
         return update(self._records, owner, LISTED, server.name, outcome, durable=False) is not None
 
-    def _read(self, server: Record, listed: Record | None) -> Configured | None:
+    def _read(self, server: Record, listed: Record | None) -> ConfiguredServer | None:
         """The server of these records; None if its own is not readable. No two records have the same version."""
         versions = (server.version, listed.version if listed else "")
         known = self._parsed.get(versions)
@@ -254,11 +254,11 @@ class ToolList:
         return known
 
     @staticmethod
-    def _configured(record: Record) -> Configured:
-        return Configured(record.key, Entry.model_validate(record.value))
+    def _configured(record: Record) -> ConfiguredServer:
+        return ConfiguredServer(record.key, ServerEntry.model_validate(record.value))
 
-    def _with_tools(self, server: Configured, record: Record | None) -> Configured:
-        def read(record: Record) -> Configured:
+    def _with_tools(self, server: ConfiguredServer, record: Record | None) -> ConfiguredServer:
+        def read(record: Record) -> ConfiguredServer:
             at, failure = cast("float | None", record.value["at"]), cast("str | None", record.value["failure"])
             failed_at = cast("float | None", record.value.get("failed_at"))
             listed, kept = _listed(record)
@@ -280,21 +280,21 @@ def _listed(record: Record | None) -> tuple[Sequence[UpstreamTool], dict[str, Se
     return read_or_none(record, read) or ((), {} if record is None else {"": SeenTool("")})
 
 
-def _changed(server: Configured) -> set[str]:
+def _changed(server: ConfiguredServer) -> set[str]:
     return {one.name for one in server.tools if one.seen is not None}
 
 
-def _state(entry: Entry) -> str:
+def _state(entry: ServerEntry) -> str:
     """Changes with each change of how the server is reached: its tools may be others then."""
     return content_id(entry.model_dump_json(exclude={"destructive", "reads"}))
 
 
-def told_time(server: Configured) -> str:
+def listed_time(server: ConfiguredServer) -> str:
     """When the server listed its tools last, for people."""
     return "never" if server.listed_at is None else iso(server.listed_at)
 
 
-def tools_of(servers: Sequence[Configured]) -> Iterator[tuple[Configured, UpstreamTool]]:
+def tools_of(servers: Sequence[ConfiguredServer]) -> Iterator[tuple[ConfiguredServer, UpstreamTool]]:
     """Each tool with its server."""
     for server in servers:
         for tool in server.tools:

@@ -8,8 +8,8 @@ from typing import Final
 
 from loci.core.identity import Owner
 from loci.gateway.call_history import Usage
-from loci.gateway.configuration import Configured
-from loci.gateway.tool_embeddings import Meanings
+from loci.gateway.configuration import ConfiguredServer
+from loci.gateway.tool_embeddings import ToolEmbeddings
 from loci.gateway.tool_list import tools_of
 from loci.gateway.tool_words import KnownTool, asked_words, fields_of, plain_name, spellings
 
@@ -194,19 +194,19 @@ class FoundTools:
     """By their ids, the names to call them by: ones that every client accepts, unless other tools have them, too."""
 
 
-class Discovery:
+class ToolSearch:
     """Keeps the index of the tools that were searched last: they change seldom."""
 
-    def __init__(self, usage: Usage, meanings: Meanings) -> None:
+    def __init__(self, usage: Usage, embeddings: ToolEmbeddings) -> None:
         self._usage = usage
-        self._meanings = meanings
+        self._embeddings = embeddings
         self._last: tuple[tuple[KnownTool, ...], ToolIndex] | None = None
 
     def find(
         self,
         owner: Owner,
         query: str,
-        servers: Sequence[Configured],
+        servers: Sequence[ConfiguredServer],
         own: Sequence[KnownTool],
         *,
         limit: int,
@@ -224,7 +224,7 @@ class Discovery:
         self._last = known, index
         after = self._usage.related(owner, context) if context else {}
         boost = {one: MOST_BOOST * sure for one, sure in after.items()}
-        near = self._meanings.of(owner, query, known)
+        near = self._embeddings.similarities(owner, query, known)
         # They stay in the index: it is made anew whenever its tools change.
         ranked = index.find(query, limit + len(leave_out), near, boost)
         found = [one for one in ranked if one.tool.id not in leave_out][:limit]

@@ -98,16 +98,18 @@ class UpstreamTool:
     """As it was before its server changed it; None if it is as it was."""
     word: Literal["reads", "destructive"] | None = None
     """The operator's word about it."""
+    id: str = field(init=False, repr=False, compare=False)
+    """Its id, such as `github:create_issue`."""
 
-    @property
-    def id(self) -> str:
-        """Its id, such as `github:create_issue`."""
-        return f"{self.server}:{self.name}"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", f"{self.server}:{self.name}")
 
     @property
     def said(self) -> JsonObject:
         """The server's own part, as it is stored and sent."""
-        return cast("JsonObject", {name: one for name, one in asdict(self).items() if name not in ("seen", "word")})
+        return cast(
+            "JsonObject", {name: one for name, one in asdict(self).items() if name not in ("seen", "word", "id")}
+        )
 
     @property
     def safe(self) -> str:

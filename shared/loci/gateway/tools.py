@@ -39,7 +39,7 @@ def is_unset(value: object) -> bool:
     return value is None or value is False
 
 
-class FoundView(BaseModel):
+class FoundToolView(BaseModel):
     name: str = Field(description="server:tool")
     tool_id: str = Field(description="the name to call it by")
     score: float
@@ -52,7 +52,7 @@ class FoundView(BaseModel):
 
 
 class FoundAnswer(BaseModel):
-    tools: list[FoundView]
+    tools: list[FoundToolView]
     message: str | None = Field(
         default=None,
         description="why there are none, or which servers are missing",
@@ -114,7 +114,7 @@ def tool_tools(app: "App") -> list[LociTool]:
 def _answer(found: FoundTools, *, with_schemas: bool) -> FoundAnswer:
     return FoundAnswer(
         tools=[
-            FoundView(
+            FoundToolView(
                 name=one.tool.id,
                 tool_id=found.names[one.tool.id],
                 score=round(one.score, 3),

@@ -44,7 +44,7 @@ BEFORE: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class LinkedCheckpoint:
     """The checkpoint behind a link."""
 
     workflow_id: str
@@ -61,7 +61,7 @@ class ApprovalLinks:
         self._lacks_pin = lacks_pin
         self._has_terminal = has_terminal
 
-    def to(self, owner: Owner, workflow_id: str, checkpoint_id: str) -> str:
+    def url(self, owner: Owner, workflow_id: str, checkpoint_id: str) -> str:
         """The link to a checkpoint."""
         token = self._seal.close({"owner": owner.key, "workflow": workflow_id, "checkpoint": checkpoint_id})
         return f"{self._base_url}/{PAGE}{token}"
@@ -76,12 +76,12 @@ class ApprovalLinks:
             return f"{told}. They need a PIN for that, and have none yet: loci pin sets it"
         return told
 
-    def opened(self, owner: Owner, token: str) -> Linked:
+    def checkpoint(self, owner: Owner, token: str) -> LinkedCheckpoint:
         """The checkpoint behind the link. Raises `NotFound` if Loci did not make it, or made it for somebody else."""
         claims = self._seal.open(token)
         if claims is None or claims.get("owner") != owner.key:
             raise NotFound("This link leads to nothing of yours", "Sign in as whoever started the workflow")
-        return Linked(string(claims["workflow"]), string(claims["checkpoint"]))
+        return LinkedCheckpoint(string(claims["workflow"]), string(claims["checkpoint"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +134,13 @@ class WaitingCalls:
         Raises `Refused` if they reject it, or have not answered in time: the same call goes through after the answer.
         """
         owner = call.caller.owner
-        record = self._asked(call)
+        record = self._question_for(call)
         may_wait = waits and self._places.acquire(blocking=False)
         try:
             until = time.monotonic() + (_patience() if may_wait else 0.0)
             while record is not None:
                 answer = cast("dict[str, Any] | None", record.value.get("answer"))
-                if answer is not None and self._is_taken(owner, record):
+                if answer is not None and self._use_up(owner, record):
                     if answer["approved"]:
                         return
                     note = f": {answer['note']}" if answer["note"] else ""
@@ -154,7 +154,7 @@ class WaitingCalls:
                 else:
                     time.sleep(LOOK_SECONDS)
                 # Another call has used the answer up: a person is asked about this one.
-                record = self._records.get(owner, KIND, call.id) or self._asked(call)
+                record = self._records.get(owner, KIND, call.id) or self._question_for(call)
         finally:
             if may_wait:
                 self._places.release()
@@ -194,15 +194,15 @@ class WaitingCalls:
                 "This question was answered at this moment", "Look at it again", code="CHECKPOINT_CLOSED"
             ) from None
         what = "approve" if approved else "reject"
-        self._tell(owner, "approval", {"state": "answered", **_told(record), "decision": what, "way": way})
+        self._tell(owner, "approval", {"state": "answered", **_event_fields(record), "decision": what, "way": way})
 
-    def _asked(self, call: AskedCall) -> Record | None:
+    def _question_for(self, call: AskedCall) -> Record | None:
         """The question about the call: the one that is there, or a new one."""
         owner = call.caller.owner
         if (known := self._records.get(owner, KIND, call.id)) is not None:
             if known.value.get("version", "") == call.version:
                 return known
-            self._is_taken(owner, known)  # they were asked about the tool as it was before
+            self._use_up(owner, known)  # they were asked about the tool as it was before
         try:
             shown = json.dumps(call.arguments, indent=2, allow_nan=False)  # as the page has them, with all escapes
         except ValueError:
@@ -235,11 +235,11 @@ class WaitingCalls:
                 owner, KIND, call.id, value, expect_version=ABSENT, expires_at=now + self._wait_seconds
             )
         except Conflict:  # the same call, at this moment
-            return self._asked(call)
-        self._tell(owner, "approval", {"state": "asked", **_told(record)})
+            return self._question_for(call)
+        self._tell(owner, "approval", {"state": "asked", **_event_fields(record)})
         return record
 
-    def _is_taken(self, owner: Owner, record: Record) -> bool:
+    def _use_up(self, owner: Owner, record: Record) -> bool:
         """Use the answer up. False if another call has."""
         try:
             self._records.remove(owner, KIND, record.key, expect_version=record.version)
@@ -252,7 +252,7 @@ class WaitingCalls:
         details: JsonObject = {"approval_id": call.id}
         url: str | None = None
         if record is not None and call.caller.over_http:
-            url = self._links.to(call.caller.owner, call.id, str(record.value.get("question")))
+            url = self._links.url(call.caller.owner, call.id, str(record.value.get("question")))
             details |= {"approval_url": url}
         asked = self._links.advice(call.caller.owner, call.id, url)
         advice = f"{asked}. Then make the same call with the same arguments again: it goes through once"
@@ -287,7 +287,7 @@ def _question(record: Record) -> JsonObject:
     }
 
 
-def _told(record: Record) -> JsonObject:
+def _event_fields(record: Record) -> JsonObject:
     """The question, as events tell it."""
     value = record.value
     return {

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from loci.documents.ingest.uploads import UploadIngest
     from loci.files.parts import FileAdapters
     from loci.files.ports import FileReader
-    from loci.gateway.connect_function import Answering
+    from loci.gateway.connect_function import ServerConnector
     from loci.gateway.parts import ToolAdapters
     from loci.gateway.ports import Changed, ToolServers
-    from loci.gateway.server_config import Reaching
+    from loci.gateway.server_config import ServerResolver
     from loci.search.document_index import DocumentIndex, SearchAdapters
     from loci.workflows.parts import WorkflowAdapters
 
@@ -201,14 +201,16 @@ class AwsRuntime(Providers):
     def connections(self, *, only_public: bool) -> "ToolAdapters":
         """Tool servers, as that function itself reaches them."""
         from loci.adapters.tool_servers.connections import Connections
-        from loci.gateway.server_config import ReachedServers
+        from loci.gateway.server_config import RedactedServers
 
-        def servers(changed: "Changed", reaching: "Reaching") -> "ToolServers":
-            return ReachedServers(Connections(changed, only_public=only_public), reaching)
+        def servers(changed: "Changed", reaching: "ServerResolver") -> "ToolServers":
+            return RedactedServers(Connections(changed, only_public=only_public), reaching)
 
         return self._tools(servers, only_public=only_public)
 
-    def _tools(self, servers: "Callable[[Changed, Reaching], ToolServers]", *, only_public: bool) -> "ToolAdapters":
+    def _tools(
+        self, servers: "Callable[[Changed, ServerResolver], ToolServers]", *, only_public: bool
+    ) -> "ToolAdapters":
         from loci.adapters.aws.kms_box import KmsBox
         from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
         from loci.gateway.parts import ToolAdapters
@@ -294,17 +296,17 @@ def upload_ingest(app: App, clients: Clients | None = None) -> "UploadIngest":
     return UploadIngest(uploads, app.documents.parts.library, app.telemetry, app.tell)
 
 
-def build_answering(settings: Settings | None = None, *, only_public: bool = True) -> "Answering":
+def build_answering(settings: Settings | None = None, *, only_public: bool = True) -> "ServerConnector":
     """Build what reaches the tool servers of a deployment's owners."""
     from loci.events.api import Events
-    from loci.gateway.connect_function import Answering
+    from loci.gateway.connect_function import ServerConnector
     from loci.gateway.parts import reached_servers
     from loci.runtimes.local import read_public
 
     runtime = AwsRuntime(settings or load_settings(), signs=False)
     events = Events(runtime.event_log)
     tool_list = reached_servers(runtime.records, runtime.connections(only_public=only_public), events.tell)
-    return Answering(tool_list, read_public, events.finish)
+    return ServerConnector(tool_list, read_public, events.finish)
 
 
 def _check_runs(settings: Settings) -> None:

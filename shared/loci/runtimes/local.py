@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from loci.files.ports import FileReader
     from loci.gateway.parts import ToolAdapters
     from loci.gateway.ports import Changed, ToolServers
-    from loci.gateway.server_config import Reaching
+    from loci.gateway.server_config import ServerResolver
     from loci.search.document_index import SearchAdapters
     from loci.workflows.parts import WorkflowAdapters
 
@@ -100,10 +100,10 @@ class LocalRuntime(Providers):
         from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
         from loci.adapters.tool_servers.connections import Connections
         from loci.gateway.parts import ToolAdapters
-        from loci.gateway.server_config import ReachedServers
+        from loci.gateway.server_config import RedactedServers
 
-        def servers(changed: "Changed", reaching: "Reaching") -> "ToolServers":
-            return ReachedServers(Connections(changed), reaching)
+        def servers(changed: "Changed", reaching: "ServerResolver") -> "ToolServers":
+            return RedactedServers(Connections(changed), reaching)
 
         box, token_givers = KeyringBox(self.keyring), HttpAuthorizationServers(only_public=False)
         return ToolAdapters(box, servers, token_givers, os.environ.get)

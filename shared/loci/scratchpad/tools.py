@@ -22,7 +22,7 @@ LISTED = 8
 MOST_LISTED = 1000
 
 
-class Piece(BaseModel):
+class ResultPart(BaseModel):
     """A kept result, or a part of it."""
 
     result: str = Field(description="the text, from the offset on")
@@ -58,7 +58,7 @@ def scratchpad_tools(scratchpad: Scratchpad) -> list[LociTool]:
         caller: Caller,
         offset: Annotated[int, Field(ge=0, description="the first character to return")] = 0,
         limit: Annotated[int | None, Field(ge=1, description="the most characters to return; all by default")] = None,
-    ) -> Annotated[CallToolResult, Piece]:
+    ) -> Annotated[CallToolResult, ResultPart]:
         """Read the full content of a result that was too large for its answer.
 
         Use it when an answer ended with `Results cached. Use scratchpad_read('…') for full output`, or gave a
@@ -67,7 +67,7 @@ def scratchpad_tools(scratchpad: Scratchpad) -> list[LociTool]:
         if caller.proof == "grant":  # all others may read everything of their own
             check_scopes(caller, scratchpad.scopes(caller.owner, id), "This result")
         piece = _sendable(scratchpad.read(caller.owner, id, offset, limit))
-        view = Piece(result=piece.text, offset=piece.offset, total=piece.total, next_offset=piece.next_offset)
+        view = ResultPart(result=piece.text, offset=piece.offset, total=piece.total, next_offset=piece.next_offset)
         content = [TextContent(type="text", text=piece.text)]
         if piece.next_offset is not None and limit is None:
             more = f"Cut at {piece.next_offset} of {piece.total} characters. Use offset={piece.next_offset} to read on"

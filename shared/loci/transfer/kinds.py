@@ -362,7 +362,7 @@ class RunKind(Kind):
 
     def look(self, to: Receiver, item: Item) -> Outcome:
         try:
-            return SAME if self._workflows().is_known(to.owner, item.key) else TAKEN
+            return SAME if self._workflows().exists(to.owner, item.key) else TAKEN
         except Unavailable as error:
             if error.code != NO_WORKFLOWS:
                 raise

@@ -26,7 +26,7 @@ from loci.web.page import OWN, SIGN_IN, HtmlPage, filled
 from loci.web.visit import FIELD, Visit
 from loci.web.visitors import APPROVE, Visitors
 from loci.workflows.run import WITH_PIN, Answerer, status_said
-from loci.workflows.watching import CODE
+from loci.workflows.run_views import CODE
 
 if TYPE_CHECKING:
     from loci.gateway.api import Tools
@@ -230,18 +230,18 @@ class QuestionRoutes:
 
     def waiting(self, owner: Owner) -> tuple[Iterable[JsonObject], int]:
         """The questions as rows of a list, the oldest first, and how many there are."""
-        asked = self._app.workflows.watching.questions(owner)
+        asked = self._app.workflows.views.questions(owner)
         return (self.row(owner, one) for one in asked), len(asked)
 
     def row(self, owner: Owner, question: JsonObject) -> JsonObject:
         """A question as a row of a list, with the address of its page below `/ui`."""
-        link = self._app.workflows.parts.links.to(owner, str(question["workflow_id"]), str(question["checkpoint_id"]))
+        link = self._app.workflows.parts.links.url(owner, str(question["workflow_id"]), str(question["checkpoint_id"]))
         told = {name: seen(one) if isinstance(one := question[name], str) else one for name in IN_ROW}
         return {**told, "id": question["checkpoint_id"], "what": what_of(question), "link": link.rpartition("/ui/")[2]}
 
     def _page(self, visit: Visit, problem: str = "") -> HtmlPage:
         owner, token = visit.caller.owner, visit.request.query_params.get("link", "")
-        linked, run = self._app.workflows.linked(owner, token)
+        linked, run = self._app.workflows.linked_checkpoint(owner, token)
         asked = cast("JsonObject | None", run["checkpoint"])
         if asked is None or asked["checkpoint_id"] != linked.checkpoint_id:
             return over_page(linked.workflow_id, run["status"])
@@ -264,7 +264,7 @@ class QuestionRoutes:
     async def _decided(self, request: Request) -> Response:
         visit = await self._visitors.visit(request)
         token = request.query_params.get("link", "")
-        await on_thread(self._app.workflows.linked, visit.caller.owner, token)
+        await on_thread(self._app.workflows.linked_checkpoint, visit.caller.owner, token)
         given = {name: values[0] for name, values in (await visit.posted(token)).items()}
         if given.get("answer") not in ("approve", "reject"):
             raise Refusal(400, "This form says neither approve nor reject")
@@ -275,7 +275,7 @@ class QuestionRoutes:
 
     def _answered(self, visit: Visit, token: str, given: dict[str, str]) -> HtmlPage:
         owner, caller, approved = visit.caller.owner, visit.caller, given["answer"] == "approve"
-        linked, _ = self._app.workflows.linked(owner, token)
+        linked, _ = self._app.workflows.linked_checkpoint(owner, token)
         try:
             decided = self._app.workflows.decide(
                 owner,
@@ -289,7 +289,9 @@ class QuestionRoutes:
         except Refused as refused:
             if refused.code == "CHECKPOINT_CLOSED":
                 return over_page(
-                    linked.workflow_id, self._app.workflows.linked(owner, token)[1]["status"], status_code=400
+                    linked.workflow_id,
+                    self._app.workflows.linked_checkpoint(owner, token)[1]["status"],
+                    status_code=400,
                 )
             if refused.code == APPROVAL_NEEDED:
                 return self._page(visit, str(self._persons.lacking(caller) or refused))

@@ -53,7 +53,7 @@ class RunRoutes:
         ]
 
     def _runs(self, owner: Owner) -> tuple[Iterable[JsonObject], int]:
-        runs = self._app.workflows.watching.all(owner)
+        runs = self._app.workflows.views.all(owner)
         return runs, len(runs)
 
     def _list_page(self, visit: Visit) -> HtmlPage:
@@ -68,7 +68,7 @@ class RunRoutes:
         return shell_page(ONE, visit, live(self._run(visit.caller.owner, id)), title=f"Run {id}", depth=1)
 
     def _run(self, owner: Owner, id: str) -> JsonObject:
-        run = self._app.workflows.watching.run(owner, id)
+        run = self._app.workflows.views.run(owner, id)
         asked = cast("JsonObject | None", run["checkpoint"])
         return {**run, "checkpoint": self._questions.row(owner, asked) if asked else None}
 
@@ -77,7 +77,7 @@ class RunRoutes:
 
     def _task(self, owner: Owner, request: Request) -> JsonObject:
         most = LONGEST_WHOLE if "whole" in request.query_params else LONGEST_SHOWN
-        told = self._app.workflows.watching.task(owner, request.path_params["id"], request.path_params["task"])
+        told = self._app.workflows.views.task(owner, request.path_params["id"], request.path_params["task"])
         return {
             **told,
             "code": told["code"] and seen(str(told["code"])),

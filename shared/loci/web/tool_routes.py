@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from loci.gateway.api import Overview
     from loci.gateway.capabilities.capability import Capability, Version
     from loci.gateway.capabilities.matching import FoundCapability
-    from loci.gateway.configuration import Configured
+    from loci.gateway.configuration import ConfiguredServer
     from loci.gateway.policy import AnyTool
 
 
@@ -153,19 +153,19 @@ class ToolRoutes:
         return {"deleted": self._app.tools.capabilities.delete(visit.caller.owner, visit.request.path_params["id"]).id}
 
 
-def _server(seen: "Overview", server: "Configured") -> JsonObject:
-    from loci.gateway.configuration import shown
+def _server(seen: "Overview", server: "ConfiguredServer") -> JsonObject:
+    from loci.gateway.configuration import shown_entry
 
     entry, login = server.entry, seen.logins.get(server.name)
     of_it = login if login is not None and login.is_for(entry.url) else None
     return {
         "name": server.name,
-        "server": shown(entry),
+        "server": shown_entry(entry),
         "failure": server.failure and server.failure[:LONGEST_FAILURE],
         "failed": None if server.failed_at is None else iso(server.failed_at),
         "listed": None if server.listed_at is None else iso(server.listed_at),
         "is_new": server.is_new,
-        "login": of_it and of_it.told(server.name, time.time()),
+        "login": of_it and of_it.describe(server.name, time.time()),
         "allow": [*entry.allow[:MOST_PATTERNS]],
         "deny": [*entry.deny[:MOST_PATTERNS]],
         "approve": [*entry.approve[:MOST_PATTERNS]],
@@ -174,25 +174,25 @@ def _server(seen: "Overview", server: "Configured") -> JsonObject:
 
 
 def _counts(seen: "Overview", tools: "Sequence[AnyTool]") -> JsonObject:
-    standing = [seen.standing[one.id] for one in tools if one.id in seen.standing]
+    policies = [seen.policies[one.id] for one in tools if one.id in seen.policies]
     return {
         "tools": len(tools),
-        "denied": sum(one.denied is not None for one in standing),
-        "to_approve": sum(one.approval is not None and one.denied is None for one in standing),
+        "denied": sum(one.denied is not None for one in policies),
+        "to_approve": sum(one.approval is not None and one.denied is None for one in policies),
         "warned": sum(one.id in seen.warnings for one in tools),
     }
 
 
 def _row(seen: "Overview", tool: "AnyTool") -> JsonObject:
-    standing = seen.standing.get(tool.id)
+    policies = seen.policies.get(tool.id)
     line = " ".join(tool.description.split())
     return {
         "id": tool.id,
         "call": seen.names.get(tool.id, tool.id),
         "title": tool.title,
         "line": line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…",
-        "denied": standing and standing.denied,
-        "approval": standing and standing.approval,
+        "denied": policies and policies.denied,
+        "approval": policies and policies.approval,
         "warning": seen.warnings.get(tool.id),
     }
 

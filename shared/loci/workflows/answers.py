@@ -26,7 +26,7 @@ TOOL: Final = "pml_execute_dag"
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _LargeField:
     """A field of an answer that may be large."""
 
     of: JsonObject
@@ -37,7 +37,7 @@ class _Part:
     """True: its beginning is a text, too."""
 
 
-class Answers:
+class RunAnswers:
     """Makes the answers."""
 
     def __init__(self, runs: Runs, scratchpad: Scratchpad, clock: Callable[[], float], links: ApprovalLinks) -> None:
@@ -46,10 +46,10 @@ class Answers:
         self._scratchpad = scratchpad
         self._clock = clock
 
-    def of(self, owner: Owner, id: str, run: Run) -> JsonObject:
+    def render(self, owner: Owner, id: str, run: Run) -> JsonObject:
         """How far the run is: what it gave, or what it waits for."""
         values: JsonObject = {one: without_media(value) for one, value in self.known(owner, id, run, run.tasks).items()}
-        parts = [_Part(values, task, f"{task} of {id}") for task in values]
+        parts = [_LargeField(values, task, f"{task} of {id}") for task in values]
         if run.checkpoint is not None and run.checkpoint.kind == "layer":
             return self._layer(owner, id, run, values)
         status: str = run.status
@@ -120,7 +120,7 @@ class Answers:
         """The address at which the person can answer. None if they came by a pipe: there may be no server."""
         if run.checkpoint is None or run.caller.get("over_http") is False:
             return None
-        return self._links.to(owner, id, run.checkpoint.id)
+        return self._links.url(owner, id, run.checkpoint.id)
 
     def advice(self, owner: Owner, id: str, run: Run) -> str:
         """A sentence that says how a person answers."""
@@ -156,10 +156,10 @@ class Answers:
         if run.checkpoint is not None and run.checkpoint.only_human:
             answer["next_action"] = f"Only a person may let it go on. {self.advice(owner, id, run)}"
             answer |= {"approval_url": link} if (link := self.link(owner, id, run)) else {}
-        parts = [_Part(one, "result", f"{one['taskId']} of {id}") for one in ended if "result" in one]
+        parts = [_LargeField(one, "result", f"{one['taskId']} of {id}") for one in ended if "result" in one]
         for one in following:
             arguments = cast("JsonObject", one["arguments"])
-            parts += [_Part(arguments, name, f"{name} for {one['id']} of {id}") for name in arguments]
+            parts += [_LargeField(arguments, name, f"{name} for {one['id']} of {id}") for name in arguments]
         return self._fitted(owner, answer, [*parts, *self._errors(id, ended)], ROOM)
 
     def known(self, owner: Owner, id: str, run: Run, tasks: Iterable[str]) -> JsonObject:
@@ -173,12 +173,12 @@ class Answers:
         except NotFound as error:  # it must not hide the others
             return {error.code: str(error)}
 
-    def _errors(self, id: str, tasks: Iterable[JsonObject]) -> Iterator[_Part]:
+    def _errors(self, id: str, tasks: Iterable[JsonObject]) -> Iterator[_LargeField]:
         for one in tasks:
             if "error" in one:
-                yield _Part(one, "error", f"the error of {one['taskId']} of {id}", is_text=True)
+                yield _LargeField(one, "error", f"the error of {one['taskId']} of {id}", is_text=True)
 
-    def _fitted(self, owner: Owner, answer: JsonObject, parts: Sequence[_Part], room: int) -> JsonObject:
+    def _fitted(self, owner: Owner, answer: JsonObject, parts: Sequence[_LargeField], room: int) -> JsonObject:
         """The answer in its room. Of a part that is larger than its share it has the beginning."""
         sizes = [size_of(one.of[one.name]) for one in parts]
         fixed = size_of(answer) - sum(sizes)
@@ -189,7 +189,7 @@ class Answers:
                 one.of[one.name] = self._beginning(owner, one, most, kept)
         return answer
 
-    def _beginning(self, owner: Owner, part: _Part, room: int, ids: list[str]) -> Json:
+    def _beginning(self, owner: Owner, part: _LargeField, room: int, ids: list[str]) -> Json:
         """The part's beginning, and where the whole of it is kept. `ids`: of what is kept for the same answer."""
         value = part.of[part.name]
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -12,7 +12,7 @@ from loci.core.ids import random_id
 from loci.core.json import JsonObject
 from loci.core.scopes import INSUFFICIENT
 from loci.gateway.gateway import CheckedCall
-from loci.gateway.waiting_calls import MARK, Linked
+from loci.gateway.waiting_calls import MARK, LinkedCheckpoint
 from loci.workflows.parts import WorkflowParts
 from loci.workflows.plan import Plan, Task
 from loci.workflows.run import (
@@ -31,8 +31,8 @@ from loci.workflows.run import (
     open_checkpoint,
     stopped,
 )
+from loci.workflows.run_views import RunViews
 from loci.workflows.runs import ALIVE
-from loci.workflows.watching import Watching
 
 ANSWERING: Final = 2.0
 """Seconds that remain of a request when its call stops waiting."""
@@ -44,11 +44,11 @@ BEGINNING_SECONDS: Final = 30.0
 MOST_FAULTS: Final = 5
 LONGEST_TITLE: Final = 200
 
-Told = Callable[[int, int, str], None]
+OnProgress = Callable[[int, int, str], None]
 """Told how far a run is: tasks that have ended, of how many, and a text."""
 
 
-def nobody(done: int, of: int, text: str) -> None:
+def no_progress(done: int, of: int, text: str) -> None:
     """Nobody wants to know."""
 
 
@@ -57,7 +57,7 @@ class Workflows:
 
     def __init__(self, parts: WorkflowParts) -> None:
         self.parts = parts
-        self.watching = Watching(parts, self._taken_up)
+        self.views = RunViews(parts, self._taken_up)
 
     def wait_for_ends(self) -> None:
         """Have calls wait for the ends of their runs, however long: this process ends with the call."""
@@ -70,13 +70,13 @@ class Workflows:
         *,
         by_layer: bool = False,
         title: str = "",
-        told: Told = nobody,
+        on_progress: OnProgress = no_progress,
         why: str = BY_PLAN,
     ) -> JsonObject:
         """Run a plan. Nothing of it runs unless all of it can. `why`: tasks that it marks wait for an approval."""
-        plan = Plan.of(workflow)
+        plan = Plan.parse(workflow)
         checked = self._checked(caller.owner, plan.tasks)
-        plan = plan.calling({id: one.id for id, one in checked.items()})
+        plan = plan.with_tools({id: one.id for id, one in checked.items()})
         id = f"wf_{random_id(20)}"
         owner, now = caller.owner, self.parts.clock()
         gated, by_person = gates(plan.tasks, checked, self.parts.who_approves, why)
@@ -101,9 +101,9 @@ class Workflows:
             self.parts.runs.change(owner, id, lambda run: aborted(run, now))
             self.parts.active.end(owner, run)
             raise
-        return self._settled(owner, id, told)
+        return self._settled(owner, id, run, on_progress)
 
-    def pursue(
+    def run_intent(
         self,
         caller: Caller,
         intent: str,
@@ -111,11 +111,11 @@ class Workflows:
         *,
         by_layer: bool = False,
         title: str = "",
-        told: Told = nobody,
+        on_progress: OnProgress = no_progress,
     ) -> JsonObject:
         """Run a plan that Loci makes for the intent; tell the plan alone if it is not complete or not sure."""
-        start = partial(self.start, caller, by_layer=by_layer, title=title, told=told, why=BY_LOCI)
-        return self.parts.pursuit.pursue(caller, intent, context, start)
+        start = partial(self.start, caller, by_layer=by_layer, title=title, on_progress=on_progress, why=BY_LOCI)
+        return self.parts.intents.run(caller, intent, context, start)
 
     def replan(self, caller: Caller, id: str, requirement: str, context: JsonObject) -> JsonObject:
         """Add to a run that has not ended what a requirement asks for. What it has done stays done."""
@@ -124,9 +124,11 @@ class Workflows:
         if not caller.covers(Caller.from_json(owner, began) if began else LOCAL_CALLER):
             what = f"The workflow {id} may do more than this connection, so it cannot add to it"
             raise Refused(what, "Begin another workflow, with pml_execute_dag", code=INSUFFICIENT)
-        return self.parts.pursuit.replan(owner, id, requirement, context)
+        return self.parts.intents.replan(owner, id, requirement, context)
 
-    def proceed(self, caller: Caller, id: str, reason: str | None = None, told: Told = nobody) -> JsonObject:
+    def proceed(
+        self, caller: Caller, id: str, reason: str | None = None, on_progress: OnProgress = no_progress
+    ) -> JsonObject:
         """Go on with a run that waits after a layer. For another one, wait for its end."""
         owner, by = caller.owner, Answerer(asked_by(caller.as_json()), "agent", is_person=False)
         seen: list[Checkpoint | None] = []
@@ -139,9 +141,9 @@ class Workflows:
                 raise self._only_a_person(owner, id, run)
             return continued(run, self.parts.clock(), reason, by)
 
-        self.parts.runs.change(owner, id, gone_on)
+        run, _ = self.parts.runs.change(owner, id, gone_on)
         self.parts.engine.start(owner, id)
-        return self._settled(owner, id, told)
+        return self._settled(owner, id, run, on_progress)
 
     def decide(
         self,
@@ -153,7 +155,7 @@ class Workflows:
         by: Answerer,
         feedback: str | None = None,
         wait: bool = True,
-        told: Told = nobody,
+        on_progress: OnProgress = no_progress,
     ) -> JsonObject:
         """Answer the question of a run, or of a call that waits. The second answer is refused. `wait`: for what comes
         of it.
@@ -177,30 +179,30 @@ class Workflows:
             self.parts.active.end(owner, run)
         else:
             self.parts.engine.start(owner, id)
-        return self._settled(owner, id, told) if wait else self.parts.answers.of(owner, id, run)
+        return self._settled(owner, id, run, on_progress) if wait else self.parts.answers.render(owner, id, run)
 
     def abort(self, owner: Owner, id: str, reason: str) -> JsonObject:
         """Stop a run: nothing new starts, and what runs is given up."""
         run, _ = self.parts.runs.change(owner, id, lambda run: stopped(run, self.parts.clock(), reason))
         self.parts.engine.cancel(owner, id)
         self.parts.active.end(owner, run)
-        return self.parts.answers.of(owner, id, run)
+        return self.parts.answers.render(owner, id, run)
 
     def status(self, owner: Owner, id: str) -> JsonObject:
         """How far a run is. One that nothing moves on any more is taken up, if this process goes on after the call."""
         run = self.parts.runs.get(owner, id)
-        answer = self.parts.answers.of(owner, id, run)
+        answer = self.parts.answers.render(owner, id, run)
         if not self._taken_up(owner, id, run):
             answer["next_action"] = "Its server has ended. It goes on when one runs (loci serve), or with pml_continue"
         return answer
 
-    def linked(self, owner: Owner, token: str) -> tuple[Linked, JsonObject]:
+    def linked_checkpoint(self, owner: Owner, token: str) -> tuple[LinkedCheckpoint, JsonObject]:
         """The checkpoint behind a link, and its run, or its call, as people watch it. Raises `NotFound`."""
-        linked = self.parts.links.opened(owner, token)
+        linked = self.parts.links.checkpoint(owner, token)
         if linked.workflow_id.startswith(MARK):
             question = self.parts.calls().question(owner, linked.workflow_id)
             return linked, {"checkpoint": question, "status": "answered"}
-        return linked, self.watching.run(owner, linked.workflow_id)
+        return linked, self.views.run(owner, linked.workflow_id)
 
     def ended(self, owner: Owner) -> dict[str, Run]:
         """The runs that have ended and are kept, by their ids. What belongs to their running is left out."""
@@ -213,7 +215,7 @@ class Workflows:
             raise NotFound(f"The workflow {id[:80]!r} has not ended", "Export again", code="WORKFLOW_NOT_FOUND")
         return _kept(run)
 
-    def is_known(self, owner: Owner, id: str) -> bool:
+    def exists(self, owner: Owner, id: str) -> bool:
         """True if there is such a run."""
         return bool(self.parts.runs.states(owner, [id]))
 
@@ -262,7 +264,7 @@ class Workflows:
         calls = self.parts.calls()
         asked = calls.question(owner, id)
         if approved and asked and not by.is_person:
-            link = self.parts.links.to(owner, id, question)
+            link = self.parts.links.url(owner, id, question)
             raise Refused(
                 f"Only a person may approve this call of {asked['tool']}",
                 self.parts.links.advice(owner, id, link),
@@ -290,20 +292,22 @@ class Workflows:
         has_begun = run.lease is not None or self.parts.clock() - quiet_since > BEGINNING_SECONDS
         return has_begun and self.parts.slices.is_left(run.status, run.lease)
 
-    def _settled(self, owner: Owner, id: str, told: Told) -> JsonObject:
+    def _settled(self, owner: Owner, id: str, run: Run, on_progress: OnProgress) -> JsonObject:
         """The answer of a run, as soon as it ends or waits for a decision; else, after a while, that it goes on."""
         left = time_left()
         patience = self.parts.patience if left is None else max(0.0, min(self.parts.patience, left - ANSWERING))
         until = time.monotonic() + patience
         while True:
-            run = self.parts.runs.get(owner, id)
             left = until - time.monotonic()
             if run.status != "running" or left <= 0:
                 if run.status in ENDED:
                     self.parts.active.end(owner, run)
-                return self.parts.answers.of(owner, id, run)
-            told(len(run.tasks) - len(run.unsettled()), len(run.tasks), f"{id} runs {', '.join(run.running()[:5])}")
+                return self.parts.answers.render(owner, id, run)
+            on_progress(
+                len(run.tasks) - len(run.unsettled()), len(run.tasks), f"{id} runs {', '.join(run.running()[:5])}"
+            )
             self.parts.engine.wait(owner, id, min(LOOK_SECONDS, left))
+            run = self.parts.runs.get(owner, id)
 
 
 def _kept(run: Run) -> Run:

@@ -13,11 +13,12 @@ from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
 from loci.core.scopes import check_scopes, scope_of
 from loci.gateway.gateway import CheckedCall
+from loci.gateway.policy import ApprovalNeeded
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.workflows.plan import Task
 from loci.workflows.references import has_reference, resolved
 from loci.workflows.run import Run, TaskState
-from loci.workflows.runs import Given, Runs, WithMedia
+from loci.workflows.runs import ResultWithMedia, Runs, TaskResult
 
 if TYPE_CHECKING:
     from loci.code.api import Code
@@ -57,7 +58,7 @@ class Steps:
         cancelled: Cancellation,
         *,
         approved: bool,
-    ) -> Given:
+    ) -> TaskResult:
         """Do what the task says, and return what it gave. Raises `LociError` if it fails, or is given up.
 
         `approved`: its checkpoint was answered so. Without that, a call that needs it by now is refused.
@@ -66,14 +67,21 @@ class Steps:
             check_scopes(caller, [scope_of("tools", writes=True)], "Code")
             answer = self._code().run_typescript(caller, _request(task, arguments, results), cancelled)
             return answer["result"]
-        tools = self._tools()
-        if not approved and (reason := tools.gateway.approval_needed(caller.owner, task.tool)):
-            what = f"Since the workflow began, a person must approve this call of {task.tool}: {reason}"
-            raise Refused(what, "Run it in another workflow, which asks them", code="APPROVAL_NEEDED")
-        value, media = tools.value_and_media(
-            caller, "workflow", task.tool, arguments, approved=True, seconds=task.seconds, cancelled=cancelled
-        )
-        return WithMedia(value, tuple(media)) if media else value
+        try:
+            value, media = self._tools().value_and_media(
+                caller,
+                "workflow",
+                task.tool,
+                arguments,
+                approved=approved,
+                asking="here",
+                seconds=task.seconds,
+                cancelled=cancelled,
+            )
+        except ApprovalNeeded as needed:
+            what = f"Since the workflow began, a person must approve this call of {task.tool}: {needed.reason}"
+            raise Refused(what, "Run it in another workflow, which asks them", code="APPROVAL_NEEDED") from None
+        return ResultWithMedia(value, tuple(media)) if media else value
 
 
 def _request(task: Task, arguments: JsonObject, results: JsonObject) -> "TypeScriptRequest":
@@ -99,7 +107,7 @@ PAUSES: Final = (0.2, 0.5, 1.0, 2.0, 4.0)
 
 
 @dataclass(slots=True)
-class _Try:
+class _Attempt:
     """One try of a task that runs here."""
 
     number: int
@@ -109,17 +117,17 @@ class _Try:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _Outcome:
     """The outcome of a try of a task: its end, or the reason why it failed."""
 
     id: str
     number: int
     ms: float
     end: TaskState | None
-    failure: LociError
+    failure: LociError | None
 
 
-class Tries:
+class Attempts:
     """Starts tries of tasks, and tells how they end."""
 
     def __init__(self, runs: Runs, steps: Steps, owner: Owner, id: str) -> None:
@@ -127,8 +135,8 @@ class Tries:
         self._steps = steps
         self._owner = owner
         self._id = id
-        self._given = SimpleQueue[_Given]()
-        self._tries = dict[str, _Try]()
+        self._given = SimpleQueue[_Outcome]()
+        self._tries = dict[str, _Attempt]()
         self._again = dict[str, float]()
         """When tasks are tried again."""
 
@@ -152,13 +160,13 @@ class Tries:
     def start(self, run: Run, task: Task) -> None:
         """Start the task."""
         self._again.pop(task.id, None)
-        one = _Try(run.tasks[task.id].tries, time.monotonic() + task.seconds + MARGIN_SECONDS)
+        one = _Attempt(run.tasks[task.id].tries, time.monotonic() + task.seconds + MARGIN_SECONDS)
         self._tries[task.id] = one
         DAEMON_THREADS.start(partial(self._do, run, task, one))
 
     def wait(self, run: Run, until: float, is_over: Callable[[], bool]) -> list[tuple[str, TaskState]]:
         """Wait until there is something to do, at most until then, and return the ends of tasks that came."""
-        given: list[_Given] = []
+        given: list[_Outcome] = []
         while True:
             soonest = min([*(one.until for one in self._tries.values()), *self._again.values(), until])
             try:
@@ -173,11 +181,11 @@ class Tries:
             if given or now >= soonest or is_over():
                 return [*self._ends(run, given), *self._overdue(run, now)]
 
-    def _do(self, run: Run, task: Task, one: _Try) -> None:
+    def _do(self, run: Run, task: Task, one: _Attempt) -> None:
         """One try of a task, on a thread of its own."""
         began = time.perf_counter()
         end: TaskState | None = None
-        failure = LociError("Loci failed on this task", "Read its log", code="INTERNAL_ERROR")
+        failure: LociError | None = None
         ms = 0.0
         try:
             results = self._runs.results(self._owner, self._id, run, task)
@@ -197,9 +205,9 @@ class Tries:
         except LociError as error:
             failure = error
         finally:
-            self._given.put(_Given(task.id, one.number, ms or (time.perf_counter() - began) * 1000, end, failure))
+            self._given.put(_Outcome(task.id, one.number, ms or (time.perf_counter() - began) * 1000, end, failure))
 
-    def _kept(self, task: Task, done: TaskState, given: Given, cancelled: Cancellation) -> TaskState:
+    def _kept(self, task: Task, done: TaskState, given: TaskResult, cancelled: Cancellation) -> TaskState:
         """Keep what the task gave. While the store fails it is tried again, as long as the task has time."""
         failures = 0
         while True:
@@ -215,13 +223,13 @@ class Tries:
                         code=error.code,
                     ) from None
 
-    def _is_last(self, run: Run, given: Sequence[_Given]) -> bool:
+    def _is_last(self, run: Run, given: Sequence[_Outcome]) -> bool:
         """True if no task waits for what these gave, while others still run."""
         return len(self._tries) > len(given) and not any(
             one.id in task.after for one in given for task in run.plan.tasks
         )
 
-    def _ends(self, run: Run, given: Iterable[_Given]) -> Iterator[tuple[str, TaskState]]:
+    def _ends(self, run: Run, given: Iterable[_Outcome]) -> Iterator[tuple[str, TaskState]]:
         for one in given:
             running = self._tries.get(one.id)
             if running is None or running.number != one.number:
@@ -237,11 +245,12 @@ class Tries:
                 seconds = run.plan[id].seconds
                 what = f"It took more than {seconds:g} s, and may still have done something"
                 late = LociError(what, "Raise its timeout, or ask for less", code="TASK_TIMEOUT")
-                yield self._failed(run, _Given(id, one.number, seconds * 1000, None, late))
+                yield self._failed(run, _Outcome(id, one.number, seconds * 1000, None, late))
 
-    def _failed(self, run: Run, given: _Given) -> tuple[str, TaskState]:
+    def _failed(self, run: Run, given: _Outcome) -> tuple[str, TaskState]:
         """The end of a try that failed. It is tried again if the plan wants that and it is safe."""
-        state, task, failure = run.tasks[given.id], run.plan[given.id], given.failure
+        state, task = run.tasks[given.id], run.plan[given.id]
+        failure = given.failure or LociError("Loci failed on this task", "Read its log", code="INTERNAL_ERROR")
         if given.id in run.safe and given.number <= task.retry:
             self._again[given.id] = time.monotonic() + PAUSES[min(given.number, len(PAUSES)) - 1]
             return given.id, state.again(f"{failure.code}: {failure}")

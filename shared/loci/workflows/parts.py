@@ -12,9 +12,9 @@ from loci.core.settings import Settings
 from loci.core.stores import RecordStore, Slots
 from loci.gateway.waiting_calls import ApprovalLinks
 from loci.scratchpad.api import Scratchpad
-from loci.workflows.answers import Answers
+from loci.workflows.answers import RunAnswers
 from loci.workflows.attempts import Steps
-from loci.workflows.planning import Planning, Pursuit
+from loci.workflows.planning import IntentRunner, PlanMaker
 from loci.workflows.proposal import Proposals
 from loci.workflows.run import WhoApproves
 from loci.workflows.runs import ASIDE, SLOT, ActiveOwners, ActiveRuns, Runs
@@ -73,9 +73,9 @@ class WorkflowParts:
         slots = Slots(records, SLOT, MOST_ACTIVE, _too_many, durable=False)
         aside = Slots(records, ASIDE, MOST_WAITING, _too_many, durable=False)
         self.active = ActiveRuns(slots, aside, ActiveOwners(records, time.time), self.runs, time.time)
-        self.answers = Answers(self.runs, scratchpad, time.time, links)
-        planning = Planning(partial(OwnersToolbox, tools), Proposals(model, settings.language_model_seconds))
-        self.pursuit = Pursuit(planning, self.runs, self.steps, self.engine, time.time, self.who_approves)
+        self.answers = RunAnswers(self.runs, scratchpad, time.time, links)
+        planning = PlanMaker(partial(OwnersToolbox, tools), Proposals(model, settings.language_model_seconds))
+        self.intents = IntentRunner(planning, self.runs, self.steps, self.engine, time.time, self.who_approves)
         self.calls = lambda: tools().parts.waiting
         """Those that wait for a person."""
 

@@ -56,7 +56,7 @@ class CodeLimits(BaseModel):
     memory_mb: Number = Field(512, ge=64, le=2048, validation_alias=AliasChoices("memoryLimit", "memory_mb"))
 
 
-class _Remembering(BaseModel):
+class _CachedModel(BaseModel):
     """A model whose cached properties a changed copy works out anew."""
 
     model_config = ConfigDict(frozen=True)
@@ -68,7 +68,7 @@ class _Remembering(BaseModel):
         return copy
 
 
-class Task(_Remembering):
+class Task(_CachedModel):
     """A step of a plan: a call of a tool, or code."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -100,7 +100,7 @@ class Task(_Remembering):
         return (self.timeout or self.limits.timeout) / 1000
 
 
-class Plan(_Remembering):
+class Plan(_CachedModel):
     """Tasks that fit together. Each is checked against the others, not yet against its tool."""
 
     model_config = ConfigDict(frozen=True)
@@ -108,7 +108,7 @@ class Plan(_Remembering):
     tasks: tuple[Task, ...]
 
     @classmethod
-    def of(cls, workflow: JsonObject) -> Self:
+    def parse(cls, workflow: JsonObject) -> Self:
         """The plan that a caller wrote. Raises `Refused`, with everything that is wrong with it."""
         unknown = [name for name in workflow if name != "tasks"]
         if unknown:
@@ -118,22 +118,23 @@ class Plan(_Remembering):
             raise _invalid(["workflow.tasks: it must be a list of at least one task"])
         if len(tasks) > MOST_TASKS:
             raise _invalid([f"workflow.tasks: {len(tasks)} tasks; the most is {MOST_TASKS}"])
-        return cls.joined([_task(one, at) for at, one in enumerate(tasks)])
+        return cls.from_tasks([_task(one, at) for at, one in enumerate(tasks)])
 
     @classmethod
-    def joined(cls, tasks: Sequence[Task]) -> Self:
+    def from_tasks(cls, tasks: Sequence[Task]) -> Self:
         """A plan of these tasks. Raises `Refused` if they do not fit together."""
         faults = [*_faults(tasks)]
         if faults:
             raise _invalid(faults)
         return cls(tasks=tuple(tasks))
 
-    def calling(self, tools: Mapping[str, str]) -> Self:
+    def with_tools(self, tools: Mapping[str, str]) -> Self:
         """The plan with the id of each task's tool, by the task's: people are asked about that, not about a spelling
         in which a model can say what it likes."""
-        return self.model_copy(
-            update={"tasks": tuple(one.model_copy(update={"tool": tools[one.id]}) for one in self.tasks)}
+        tasks = (
+            one if one.tool == tools[one.id] else one.model_copy(update={"tool": tools[one.id]}) for one in self.tasks
         )
+        return self.model_copy(update={"tasks": tuple(tasks)})
 
     def __getitem__(self, id: str) -> Task:
         return self._by_id[id]
@@ -157,7 +158,7 @@ def _task(value: Json, at: int) -> Task:
     except ValidationError as error:
         name = value.get("id") if isinstance(value, dict) else None
         where = f"task {name!r}" if isinstance(name, str) else f"workflow.tasks[{at}]"
-        raise _invalid(f"{where}: {_told(dict(fault))}" for fault in error.errors()[:5]) from None
+        raise _invalid(f"{where}: {_fault_text(dict(fault))}" for fault in error.errors()[:5]) from None
     if task.kind == "mcp_tool" and not task.tool:
         raise _invalid([f"task {task.id!r}: it names no tool, such as filesystem:read_file"])
     if task.kind == "code_execution" and not (task.code or "").strip():
@@ -169,7 +170,7 @@ def _task(value: Json, at: int) -> Task:
     return task
 
 
-def _told(fault: Mapping[str, Any]) -> str:
+def _fault_text(fault: Mapping[str, Any]) -> str:
     path = ".".join(str(one) for one in cast("tuple[object, ...]", fault["loc"]))
     told = _PLAIN.get(fault["type"], str(fault["msg"]))
     return f"{path}: {told}" if path else told

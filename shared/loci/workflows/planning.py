@@ -23,7 +23,7 @@ from loci.workflows.toolbox import Toolbox
 RUN_IT = "pml_execute_dag(workflow=…)"
 
 
-class Planning:
+class PlanMaker:
     """Makes plans. Nothing of them runs here."""
 
     def __init__(self, toolbox: Callable[[Owner], Toolbox], proposals: Proposals) -> None:
@@ -125,7 +125,7 @@ def merged(
     gated, by_person = gates(tasks, checked, who, BY_LOCI)
     names = _names(run, tasks)
     added = [_placed(run, _renamed(one, names), set(names.values())) for one in tasks]
-    plan = Plan.joined([*run.plan.tasks, *added])
+    plan = Plan.from_tasks([*run.plan.tasks, *added])
     safe = [names[one.id] for one in tasks if checked[one.id].is_safe]
     return (
         run.model_copy(
@@ -196,17 +196,17 @@ Start = Callable[[JsonObject], JsonObject]
 
 
 @dataclass(frozen=True, slots=True)
-class Pursuit:
+class IntentRunner:
     """The way from an intent to the tasks of a run."""
 
-    planning: Planning
+    planning: PlanMaker
     runs: Runs
     steps: Steps
     engine: WorkflowEngine
     clock: Callable[[], float]
     who_approves: WhoApproves
 
-    def pursue(self, caller: Caller, intent: str, context: JsonObject, start: Start) -> JsonObject:
+    def run(self, caller: Caller, intent: str, context: JsonObject, start: Start) -> JsonObject:
         """Plan for the intent, and start the plan if nothing is missing and it is likely right; else only tell it."""
         draft = self.planning.draft(caller.owner, intent, context)
         if not draft.is_ready:
@@ -223,13 +223,13 @@ class Pursuit:
         check_replan(run)
         draft = self.planning.draft(owner, requirement, context, run)
         if not draft.is_ready:
-            return _told(id, run, [], planned(draft))
+            return _replan_answer(id, run, [], planned(draft))
         tasks = [Task.model_validate(one) for one in draft.gated_tasks()]
         check = self.steps.checker(owner)
         try:
             checked = {one.id: check(one) for one in tasks}
         except LociError as fault:
-            return _told(id, run, [], planned(draft, fault))
+            return _replan_answer(id, run, [], planned(draft, fault))
         added = list[Task]()
 
         def changed(run: Run) -> Run:
@@ -240,10 +240,10 @@ class Pursuit:
         run, _ = self.runs.change(owner, id, changed)
         if run.status == "running":
             self.engine.start(owner, id)
-        return _told(id, run, added, {"confidence": draft.confidence, "why": {**draft.why}})
+        return _replan_answer(id, run, added, {"confidence": draft.confidence, "why": {**draft.why}})
 
 
-def _told(id: str, run: Run, added: list[Task], more: JsonObject) -> JsonObject:
+def _replan_answer(id: str, run: Run, added: list[Task], more: JsonObject) -> JsonObject:
     """The answer about a replan: the added tasks, and how the run goes on."""
     diff: list[Json] = [
         {

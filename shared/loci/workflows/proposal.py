@@ -163,7 +163,7 @@ def _draft(
             made.why[id] += f"; nobody gave {', '.join(repr(text[:80]) for text in invented[:3])}"
     known: list[Json] = [{"id": one.id, "tool": one.tool or "code"} for one in before]
     if made.tasks:
-        Plan.of({"tasks": [*known, *made.tasks]})
+        Plan.parse({"tasks": [*known, *made.tasks]})
     return made
 
 

@@ -195,7 +195,7 @@ class Run(BaseModel):
             if id in self.safe and state.tries < MOST_TRIES:
                 changed[id] = state.again(f"{INTERRUPTED}: Loci was stopped")
             else:
-                changed[id] = _cut(state, now, INTERRUPTED, "Loci was stopped while it ran")
+                changed[id] = _ended_unsure(state, now, INTERRUPTED, "Loci was stopped while it ran")
         return self.with_tasks(changed)
 
     def failed(self, now: float, code: str = "INTERNAL_ERROR", why: str = "Loci failed") -> Self:
@@ -203,7 +203,7 @@ class Run(BaseModel):
         changed = dict[str, TaskState]()
         for id, state in self.tasks.items():
             if state.status == "running":
-                changed[id] = _cut(state, now, code, f"{why} while it ran")
+                changed[id] = _ended_unsure(state, now, code, f"{why} while it ran")
             elif state.status == "waiting":
                 update = {"status": "skipped", "code": code, "error": f"{why}: read its log"}
                 changed[id] = state.model_copy(update=update)
@@ -294,7 +294,7 @@ def weighs(before: Run, after: Run) -> bool:
     return any("running" in (before.tasks[id].status, after.tasks[id].status) for id in changed if id not in after.safe)
 
 
-def _cut(state: TaskState, now: float, code: str, why: str) -> TaskState:
+def _ended_unsure(state: TaskState, now: float, code: str, why: str) -> TaskState:
     told = f"{why}: it may have run, wholly or in part"
     ms = max(0.0, now - state.began) * 1000
     return state.model_copy(update={"status": "error", "code": code, "error": told, "ms": ms})

@@ -34,7 +34,7 @@ DEEPEST: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class WithMedia:
+class ResultWithMedia:
     """What a task gave: a value, and images, sounds and files that are not in it."""
 
     value: Json
@@ -42,7 +42,7 @@ class WithMedia:
     """Content blocks of the protocol."""
 
 
-Given = Json | WithMedia
+TaskResult = Json | ResultWithMedia
 
 
 class Runs:
@@ -68,7 +68,7 @@ class Runs:
         self._records.put(
             owner, RUN, id, stored(run), expect_version=ABSENT, expires_at=self._until(run), durable=False
         )
-        self._told(owner, id, None, run)
+        self._publish(owner, id, None, run)
 
     def restore(self, owner: Owner, id: str, run: Run, values: Mapping[str, Json]) -> None:
         """Keep a run that ended elsewhere, with what its tasks gave."""
@@ -95,8 +95,8 @@ class Runs:
                 )
             raise NotFound(
                 f"There is no workflow {id[:80]!r}",
-                f"Check the id. It may have expired: a paused one waits {_told(self._paused_seconds)} after a layer,"
-                f" and {_told(self._approval_seconds)} for an approval",
+                f"Check the id. It may have expired: a paused one waits {_duration(self._paused_seconds)} after a"
+                f" layer, and {_duration(self._approval_seconds)} for an approval",
                 code="WORKFLOW_NOT_FOUND",
             )
         return run, record.version
@@ -149,13 +149,13 @@ class Runs:
             except Conflict:
                 known = None
                 continue
-            self._told(owner, id, run, new)
+            self._publish(owner, id, run, new)
             return new, record.version
 
-    def keep(self, owner: Owner, id: str, task: str, state: TaskState, given: Given) -> TaskState:
+    def keep(self, owner: Owner, id: str, task: str, state: TaskState, given: TaskResult) -> TaskState:
         """Keep what a task gave; return its state with the value, or with the mark that it is in its own record."""
-        media = [*given.media] if isinstance(given, WithMedia) else []
-        value, size = storable(given.value if isinstance(given, WithMedia) else given)
+        media = [*given.media] if isinstance(given, ResultWithMedia) else []
+        value, size = storable(given.value if isinstance(given, ResultWithMedia) else given)
         if size <= SMALL and not media:
             return state.model_copy(update={"value": value})
         until = self._clock() + ALIVE
@@ -195,7 +195,7 @@ class Runs:
             return ALIVE
         return self._paused_seconds if run.checkpoint.kind == "layer" else self._approval_seconds
 
-    def _told(self, owner: Owner, id: str, before: Run | None, after: Run) -> None:
+    def _publish(self, owner: Owner, id: str, before: Run | None, after: Run) -> None:
         for kind, fields in transitions(id, before, after):
             self._tell(owner, kind, fields)
 
@@ -203,7 +203,7 @@ class Runs:
         return self._clock() + self.seconds_kept(run)
 
 
-def _told(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     return f"{seconds / 3600:g} h" if seconds >= 3600 else f"{seconds / 60:g} min"
 
 

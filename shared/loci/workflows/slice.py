@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final, Literal, Protocol
 
@@ -10,7 +10,7 @@ from loci.core.errors import LociError, Misconfigured, NotFound, Refused, Unavai
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.json import Json
-from loci.workflows.attempts import PAUSES, Steps, Tries
+from loci.workflows.attempts import PAUSES, Attempts, Steps
 from loci.workflows.plan import Task
 from loci.workflows.references import previewed, resolved
 from loci.workflows.run import Checkpoint, Lease, Run, TaskState
@@ -104,7 +104,7 @@ class _Slice:
         self._news_at = time.monotonic() + NEWS_SECONDS
         self._holds = False
         """True: the run was this slice's to move on when it was written last."""
-        self._tries = Tries(self._runs, self._steps, owner, id)
+        self._tries = Attempts(self._runs, self._steps, owner, id)
 
     def go_on(self, until: float | None, stop: threading.Event) -> SliceEnd:
         try:
@@ -187,20 +187,22 @@ class _Slice:
                 run, unbegun = run.interrupted(now).without_stranded(), []
             else:
                 return run
-            if not (running := run.running()):
+            if not (running := run.running()) and run.gated:
                 run = self._without_unfit(run)
             started.extend(run.plan[id] for id in unbegun)
-            for task in run.ready() if may_start else []:
+            ready = run.ready()
+            for task in ready if may_start else []:
                 if len(running) + len(started) - len(unbegun) >= AT_ONCE:
                     break
                 if not run.needs_approval(task.id) and self._tries.is_due(task.id):
                     started.append(task)
             run = run.started([one.id for one in started[len(unbegun) :]], now)
-            if run.running() or (may_start and self._waits_to_try_again(run)) or (not may_start and run.unsettled()):
+            waits = self._waits_to_try_again(run, ready) if may_start else bool(run.unsettled())
+            if run.running() or waits:
                 if run is before and before.lease and before.lease.until - now > LEASE_SECONDS - BEAT_SECONDS:
                     return run
                 return run.model_copy(update={"lease": Lease(holder=self._holder, until=now + LEASE_SECONDS)})
-            return self._ended_or_paused(run, now)
+            return self._ended_or_paused(run, ready, now)
 
         self._change(next_state)
         self._holds = self._is_mine(self._known[0])
@@ -209,14 +211,14 @@ class _Slice:
     def _change(self, changed: Callable[[Run], Run]) -> None:
         self._known = self._runs.change(self._owner, self._id, changed, self._known)
 
-    def _waits_to_try_again(self, run: Run) -> bool:
-        return any(self._tries.comes_again(one.id) and not run.needs_approval(one.id) for one in run.ready())
+    def _waits_to_try_again(self, run: Run, ready: Iterable[Task]) -> bool:
+        return any(self._tries.comes_again(one.id) and not run.needs_approval(one.id) for one in ready)
 
-    def _ended_or_paused(self, run: Run, now: float) -> Run:
+    def _ended_or_paused(self, run: Run, ready: Iterable[Task], now: float) -> Run:
         """The run with nothing left that could start by itself."""
         if run.is_settled():
             return run.model_copy(update={"status": run.end_status(), "ended": now, "lease": None, "checkpoint": None})
-        gated = next((one for one in run.ready() if run.needs_approval(one.id)), None)
+        gated = next((one for one in ready if run.needs_approval(one.id)), None)
         if gated is None:
             checkpoint = Checkpoint(id=f"cp_{random_id(12)}", kind="layer", only_human=run.only_people, since=now)
         else:

@@ -77,9 +77,11 @@ def workflow_tools(app: "App") -> list[LociTool]:
         by_layer = per_layer_validation or settings.get("per_layer_validation", False)
         if intent is not None:
             context = settings.get("context", {})
-            run = app.workflows.pursue(caller, intent, context, by_layer=by_layer, title=title or intent, told=report)
+            run = app.workflows.run_intent(
+                caller, intent, context, by_layer=by_layer, title=title or intent, on_progress=report
+            )
             return _answer(app, caller, run)
-        run = app.workflows.start(caller, workflow or {}, by_layer=by_layer, title=title, told=report)
+        run = app.workflows.start(caller, workflow or {}, by_layer=by_layer, title=title, on_progress=report)
         return _answer(app, caller, run)
 
     def continue_run(
@@ -132,7 +134,7 @@ def workflow_tools(app: "App") -> list[LociTool]:
                 approved=approved,
                 by=by,
                 feedback=feedback,
-                told=report,
+                on_progress=report,
             ),
         )
 

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from loci.adapters.tool_servers import small_requests
 from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
 from loci.gateway.configuration import OAuthEntry
-from loci.gateway.ports import Access, Consent, LoginFailed, Wanted
+from loci.gateway.ports import Access, Consent, LoginFailed, LoginRequest
 from loci.gateway.tool_server import Endpoint
 from tests.support.authorization_server import METADATA, RESOURCE, Answer, Protected, protected
 from tests.support.each import each
@@ -29,8 +29,8 @@ def server() -> Iterator[Protected]:
         yield made
 
 
-def wanted(server: Protected, issuer: str | None = None) -> Wanted:
-    return Wanted("far", server.url, Endpoint(server.url), OAuthEntry(issuer=issuer))
+def wanted(server: Protected, issuer: str | None = None) -> LoginRequest:
+    return LoginRequest("far", server.url, Endpoint(server.url), OAuthEntry(issuer=issuer))
 
 
 def log_in(server: Protected, scope: str | None = None, consent: Consent = CONSENT) -> Access:

@@ -22,22 +22,22 @@ def clock() -> Clock:
 def test_the_pause_grows_with_the_failures_in_a_row(clock: Clock, failures: int, pause: float) -> None:
     circuit = Circuit(clock)
     for _ in range(failures):
-        circuit.failed()
+        circuit.record_failure()
     assert circuit.pause() == pause
 
 
 def test_an_answer_ends_the_pause(clock: Clock) -> None:
     circuit = Circuit(clock)
     for _ in range(5):
-        circuit.failed()
-    circuit.answered()
+        circuit.record_failure()
+    circuit.record_success()
     assert circuit.pause() == 0
 
 
 def test_a_pause_ends_with_time(clock: Clock) -> None:
     circuit = Circuit(clock)
     for _ in range(4):
-        circuit.failed()
+        circuit.record_failure()
     clock.now += 10
     assert circuit.pause() == 5
     clock.now += 5

@@ -12,7 +12,7 @@ from loci.core.deadline import within
 from loci.core.errors import LociError, Misconfigured, NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import Unreadable
-from loci.gateway.configuration import Configured, Entry
+from loci.gateway.configuration import ConfiguredServer, ServerEntry
 from loci.gateway.connect_function import error_to_json
 from loci.gateway.ports import ToolServerError
 from loci.sandbox.lambda_host.function_answer import packed_answer
@@ -22,7 +22,7 @@ from tests.support.invoke_api import LARGEST, InvokeApi, invoke_api
 from tests.support.moto_aws import CONNECT
 
 pytestmark = pytest.mark.aws
-NOTES = Configured("notes", Entry.model_validate({"url": "https://notes.example/mcp"}))
+NOTES = ConfiguredServer("notes", ServerEntry.model_validate({"url": "https://notes.example/mcp"}))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import loci.workflows.api
-import loci.workflows.machine_steps
+import loci.workflows.state_machine
 from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL, LOCAL_CALLER
@@ -230,7 +230,7 @@ async def test_a_pause_that_nobody_ends_ends_the_execution(
         return handler(event, context)
 
     asked: list[str] = []
-    monkeypatch.setattr(loci.workflows.machine_steps, "AFTER_EXPIRY", 1 - 7 * 86_400)
+    monkeypatch.setattr(loci.workflows.state_machine, "AFTER_EXPIRY", 1 - 7 * 86_400)
     on_machine.function = expiring
     started = workflows.start(LOCAL_CALLER, {"tasks": [gated("a", value=1)]})
     id = str(started["workflow_id"])

@@ -134,7 +134,8 @@ async def test_a_search_says_which_tools_need_approval(careful: App) -> None:
 def test_a_setting_decides_by_what_tools_say_of_themselves(tmp_path: Path, setting: str, refused: list[str]) -> None:
     with shop_app(tmp_path / setting, tools_approval=setting) as app:
         tools = ("shop:break_plate", "shop:stack_plates", "shop:add_numbers")
-        assert [one for one in tools if app.tools.gateway.approval_needed(LOCAL, one)] == refused
+        policies = app.tools.gateway.policies(app.tools.servers(LOCAL))
+        assert [one for one in tools if policies[one].approval] == refused
 
 
 def test_an_approved_call_is_made(careful: App) -> None:

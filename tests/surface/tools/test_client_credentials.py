@@ -127,5 +127,5 @@ def test_other_clients_spellings_are_read(app: App) -> None:
     app.tools.add(LOCAL, "other", {"url": url, "auth": "oauth"})
     read = [one.entry.oauth.model_dump(exclude_defaults=True) for one in app.tools.known(LOCAL) if one.entry.oauth]
     assert read == [{"client_id": "x", "callback_port": 8080}, {"client_id": "${env:CAT_APP:-x}", "scope": "a b"}]
-    cursor = app.tools.parts.reaching.wanted_login(LOCAL, app.tools.get(LOCAL, "cursor"))
+    cursor = app.tools.parts.resolver.login_request(LOCAL, app.tools.get(LOCAL, "cursor"))
     assert cursor.oauth.client_id == "x"

@@ -11,7 +11,7 @@ from loci.core.errors import Refused
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
 from loci.core.stores import Unreadable, every
-from loci.gateway.configuration import shown
+from loci.gateway.configuration import shown_entry
 from loci.gateway.server_config import CLOSED, SECRET
 from loci.gateway.tool_list import SERVER
 from loci.gateway.tool_server import Endpoint, Program
@@ -42,7 +42,7 @@ def check_sealed(app: App, folder: Path) -> None:
     """No file holds what the two entries have that is secret, and both are filled in as they were given."""
     content = files(folder)
     assert [text for text in ("given-", "given%2D", RANDOM) if text.encode() in content] == []
-    program, endpoint = (app.tools.parts.reaching.server(LOCAL, one).reach for one in app.tools.known(LOCAL))
+    program, endpoint = (app.tools.parts.resolver.server(LOCAL, one).reach for one in app.tools.known(LOCAL))
     assert isinstance(program, Program)
     assert isinstance(endpoint, Endpoint)
     assert (list(program.args), program.env["OTHER"], endpoint.url) == (PROGRAM["args"], "given-5", ENDPOINT["url"])
@@ -54,7 +54,7 @@ def test_no_file_holds_a_secret_of_an_entry(app: App, tmp_path: Path) -> None:
     app.tools.add(LOCAL, "files", PROGRAM)
     app.tools.add(LOCAL, "notes", ENDPOINT)
     check_sealed(app, tmp_path)
-    program, endpoint = (shown(one.entry) for one in app.tools.known(LOCAL))
+    program, endpoint = (shown_entry(one.entry) for one in app.tools.known(LOCAL))
     assert program.endswith("-v --api-key=*** --token *** postgresql://***@host/db *** --port=80")
     assert endpoint == "https://***@example.com/***/mcp"
     assert [one.secrets for one in app.tools.portable(LOCAL).values()] == [

@@ -135,7 +135,7 @@ async def test_what_is_rejected_has_no_effect_and_what_does_not_wait_for_it_is_d
 async def test_what_the_plan_leaves_to_the_agent_the_agent_approves(flow: Flow) -> None:
     asked = await flow.run(task("t1", "deploy", value=1) | {"approve": "agent"}, title="Bring version 2 out")
     assert asked["checkpoint"]["only_human"] is False
-    questions = flow.app.workflows.watching.questions(LOCAL)
+    questions = flow.app.workflows.views.questions(LOCAL)
     [question] = [one for one in questions if one["workflow_id"] == asked["workflow_id"]]
     assert (question["title"], question["before"]) == ("Bring version 2 out", [])
     answer = await approve(flow, asked)

@@ -12,10 +12,10 @@ from loci.core.cancellation import Cancellation
 from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL, LOCAL_CALLER, Caller
 from loci.core.json import Json, JsonObject
-from loci.workflows.attempts import Tries
+from loci.workflows.attempts import Attempts
 from loci.workflows.plan import Task
 from loci.workflows.run import Run
-from loci.workflows.runs import Given
+from loci.workflows.runs import TaskResult
 from tests.support.deno import needs_deno
 from tests.support.each import each
 from tests.support.polling import until
@@ -128,7 +128,7 @@ async def test_a_task_that_takes_too_long_is_told_and_stopped(flow: Flow) -> Non
 class Steps:
     """Tasks that do what a test says."""
 
-    def __init__(self, flow: Flow, does: Callable[[int, Cancellation], Given]) -> None:
+    def __init__(self, flow: Flow, does: Callable[[int, Cancellation], TaskResult]) -> None:
         self.real = flow.app.workflows.parts.steps
         self.does = does
         self.tries = 0
@@ -147,7 +147,7 @@ class Steps:
         cancelled: Cancellation,
         *,
         approved: bool,
-    ) -> Given:
+    ) -> TaskResult:
         if task.id != "t1":
             return self.real.run(caller, task, arguments, results, cancelled, approved=approved)
         self.tries += 1
@@ -158,9 +158,9 @@ async def test_the_late_end_of_a_try_that_was_given_up_does_not_hide_the_next_on
     flow: Flow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     second, taken = threading.Event(), threading.Event()
-    ends = vars(Tries)["_ends"]
+    ends = vars(Attempts)["_ends"]
 
-    def takes(tries: Tries, run: Run, given: Iterable[Any]) -> list[Any]:
+    def takes(tries: Attempts, run: Run, given: Iterable[Any]) -> list[Any]:
         came = [*given]
         found = [*ends(tries, run, came)]
         if any(one.number == 1 for one in came):
@@ -178,7 +178,7 @@ async def test_the_late_end_of_a_try_that_was_given_up_does_not_hide_the_next_on
         return "second"
 
     monkeypatch.setattr("loci.workflows.attempts.MARGIN_SECONDS", 0.0)
-    monkeypatch.setattr("loci.workflows.attempts.Tries._ends", takes)
+    monkeypatch.setattr("loci.workflows.attempts.Attempts._ends", takes)
     Steps(flow, does)
     answer = await flow.run({**task("t1", "echo", value=1), "timeout": 500, "retry": 1})
     assert (answer["status"], answer["results"]) == ("complete", {"t1": "second"})
@@ -201,7 +201,7 @@ async def test_a_bug_in_what_moves_a_workflow_on_is_told(
     def fails(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("loci.workflows.attempts.Tries.start", fails)
+    monkeypatch.setattr("loci.workflows.attempts.Attempts.start", fails)
     answer = await flow.run(task("t1", "echo", value=1), task("t2", "note", "t1", value=2))
     assert answer["status"] == "error"
     assert "INTERNAL_ERROR" in of(answer, "t1")["error"]

@@ -31,7 +31,7 @@ async def test_the_101st_workflow_under_way_is_refused_and_runs_nothing(flow: Fl
     assert told.startswith("TOO_MANY_WORKFLOWS: 100 workflows of yours are active, which is the most.")
     assert "pml_abort" in told
     assert flow.begun() == []
-    [asked] = flow.app.workflows.watching.questions(LOCAL)
+    [asked] = flow.app.workflows.views.questions(LOCAL)
     assert asked["workflow_id"] == first["workflow_id"], "it can still be answered"
     await flow.answer("pml_abort", workflow_id=first["workflow_id"], reason="it is over")
     assert (await flow.failed("pml_execute_dag", workflow={"tasks": [GATED]})).startswith("TOO_MANY_WORKFLOWS")

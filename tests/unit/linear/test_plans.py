@@ -25,6 +25,6 @@ def test_a_plan_that_names_very_much_is_checked_at_once(plan: str) -> None:
     def check(text: str) -> None:
         task = {"id": "a", "tool": "x:y", **PLANS[plan](text.split(","))}
         with suppress(Refused):
-            Plan.of({"tasks": [task, {"id": "b", "tool": "x:y"}]})
+            Plan.parse({"tasks": [task, {"id": "b", "tool": "x:y"}]})
 
     assert faulty_growth(check, lambda size: ",".join(f"x{at}" for at in range(size // 7)), most=32_000) is None

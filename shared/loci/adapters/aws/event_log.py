@@ -9,7 +9,7 @@ from typing import Final
 from loci.core.identity import Owner
 from loci.core.storage_keys import EVENTS
 from loci.core.stores import Record, RecordStore
-from loci.events.event import START, Event, Place, Read
+from loci.events.event import START, Event, EventBatch, EventPosition
 
 KEPT_SECONDS: Final = 3600.0
 SETTLED_SECONDS: Final = 2.0
@@ -49,30 +49,30 @@ class RecordEventLog:
             if one.kind != "call" or self._is_followed(owner):
                 self._records.put(owner, EVENTS, self._new_key(), one.stored(), expires_at=until, durable=False)
 
-    def end(self, owner: Owner) -> Place:
+    def end(self, owner: Owner) -> EventPosition:
         self._follow(owner)
         return self._at(0)
 
-    def after(self, owner: Owner, place: Place) -> Read:
+    def after(self, owner: Owner, place: EventPosition) -> EventBatch:
         self._follow(owner)
         settled = self._at(-SETTLED_SECONDS)
         has_gap = place.part != START.part and not self._at(-KEPT_SECONDS) <= place <= self._at(AHEAD_SECONDS)
         page = self._records.list(owner, EVENTS, limit=AT_ONCE, after=_key(START if has_gap else place))
         read = [(_place(one), one) for one in page.records]
-        events = [(at, event) for at, one in read if at < settled and (event := Event.of(one.value))]
+        events = [(at, event) for at, one in read if at < settled and (event := Event.from_stored(one.value))]
         if page.next is not None and read[-1][0] < settled:
-            return Read(events, read[-1][0], has_gap, is_more=True)
-        return Read(events, settled if has_gap else max(place, settled), has_gap)
+            return EventBatch(events, read[-1][0], has_gap, is_more=True)
+        return EventBatch(events, settled if has_gap else max(place, settled), has_gap)
 
-    def _at(self, seconds: float) -> Place:
+    def _at(self, seconds: float) -> EventPosition:
         """The place of an event that happens this many seconds from now."""
-        return Place(int((self._clock() + seconds) * 1e6), 0)
+        return EventPosition(int((self._clock() + seconds) * 1e6), 0)
 
     def _new_key(self) -> str:
         """A key behind all that this process has written."""
         with self._turn:
             self._last = max(self._last + 1, self._at(0).part)
-            return _key(Place(self._last, secrets.randbelow(RANDOM)))
+            return _key(EventPosition(self._last, secrets.randbelow(RANDOM)))
 
     def _follow(self, owner: Owner) -> None:
         """Have all processes write the owner's calls."""
@@ -95,10 +95,10 @@ class RecordEventLog:
         self._known[owner] = is_followed, self._clock() + (RENEWED_SECONDS if is_followed else LOOKED_SECONDS)
 
 
-def _key(place: Place) -> str:
+def _key(place: EventPosition) -> str:
     return f"{place.part:016}.{place.at:06}"
 
 
-def _place(record: Record) -> Place:
+def _place(record: Record) -> EventPosition:
     part, _, at = record.key.partition(".")
-    return Place(int(part), int(at))
+    return EventPosition(int(part), int(at))

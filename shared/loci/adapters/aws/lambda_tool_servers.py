@@ -14,8 +14,8 @@ from loci.core.deadline import time_for, time_left
 from loci.core.errors import Misconfigured, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.gateway.configuration import Configured
-from loci.gateway.connect_function import Ask, ReadPublic, raise_from_json
+from loci.gateway.configuration import ConfiguredServer
+from loci.gateway.connect_function import ReadPublic, ServerRequest, raise_from_json
 from loci.gateway.ports import Progress, ToolServerError
 from loci.gateway.tool_server import UpstreamTool
 from loci.sandbox.lambda_host.function_answer import MOST_PARTS_OF_TOOLS, unpacked_answer
@@ -43,14 +43,14 @@ class LambdaToolServers:
         self._clock = clock
         self._asked: dict[tuple[Owner, str], float] = {}
 
-    def tools(self, owner: Owner, server: Configured) -> Sequence[UpstreamTool]:
-        answer = self._answer(Ask(owner, server.name))
+    def tools(self, owner: Owner, server: ConfiguredServer) -> Sequence[UpstreamTool]:
+        answer = self._answer(ServerRequest(owner, server.name))
         return [UpstreamTool(**one) for one in answer["tools"]]
 
     def call(
         self,
         owner: Owner,
-        server: Configured,
+        server: ConfiguredServer,
         tool: str,
         arguments: JsonObject,
         *,
@@ -59,7 +59,7 @@ class LambdaToolServers:
         cancelled: Cancellation | None = None,
     ) -> JsonObject:
         limit = time_for(server.entry.seconds if seconds is None else seconds, of_rest=SHARE)
-        return self._answer(Ask(owner, server.name, tool, arguments, limit), cancelled)["result"]
+        return self._answer(ServerRequest(owner, server.name, tool, arguments, limit), cancelled)["result"]
 
     def read_public(self, url: str) -> bytes:
         """The content at a public https address."""
@@ -72,21 +72,23 @@ class LambdaToolServers:
         if len(self._asked) >= MOST_REMEMBERED:
             self._asked.clear()
         self._asked[owner, name] = self._clock() + AGAIN_SECONDS
-        function, payload = self._named(), json.dumps(Ask(owner, name).to_json())
+        function, payload = self._named(), json.dumps(ServerRequest(owner, name).to_json())
         with explained("Lambda", f"the function {function}", RESOLUTIONS):
             self._clients.lambda_.invoke(FunctionName=function, InvocationType="Event", Payload=payload.encode())
 
     def close(self, owner: Owner | None = None, name: str | None = None, *, for_good: bool = False) -> None:
         """Do nothing: connections without calls end by themselves, as does one to a server that changed."""
 
-    def _answer(self, ask: Ask | ReadPublic, cancelled: Cancellation | None = None) -> dict[str, Any]:
+    def _answer(self, ask: ServerRequest | ReadPublic, cancelled: Cancellation | None = None) -> dict[str, Any]:
         payload = json.dumps(ask.to_json()).encode()
         answer = self._in_time(ask, payload, cancelled)
         if "error" in answer:
             raise_from_json(answer["error"])
         return answer
 
-    def _in_time(self, ask: Ask | ReadPublic, payload: bytes, cancelled: Cancellation | None) -> dict[str, Any]:
+    def _in_time(
+        self, ask: ServerRequest | ReadPublic, payload: bytes, cancelled: Cancellation | None
+    ) -> dict[str, Any]:
         """Invoke the function, on a thread if the request has a deadline: a client's own timeout is always the same.
 
         A call that is given up goes on there, for as long as it may; nobody waits for it here.
@@ -104,7 +106,7 @@ class LambdaToolServers:
             call.cancel()
             raise _late(ask, left) from None
 
-    def _invoke(self, ask: Ask | ReadPublic, function: str, payload: bytes) -> dict[str, Any]:
+    def _invoke(self, ask: ServerRequest | ReadPublic, function: str, payload: bytes) -> dict[str, Any]:
         with explained("Lambda", f"the function {function}", RESOLUTIONS):
             answer = invoked(self._clients, function, payload)
             body = answer["Payload"].read()
@@ -151,7 +153,7 @@ def _first(call: "Future[dict[str, Any]]", seconds: float | None, cancelled: Can
     return call.result()
 
 
-def _unwanted(ask: Ask | ReadPublic) -> ToolServerError:
+def _unwanted(ask: ServerRequest | ReadPublic) -> ToolServerError:
     return ToolServerError(
         f"The call of the tool server {ask.server} was given up",
         "Look first if the call has done something, then try again",
@@ -159,7 +161,7 @@ def _unwanted(ask: Ask | ReadPublic) -> ToolServerError:
     )
 
 
-def _late(ask: Ask | ReadPublic, seconds: float | None = None) -> ToolServerError:
+def _late(ask: ServerRequest | ReadPublic, seconds: float | None = None) -> ToolServerError:
     told = "its time" if seconds is None else f"{seconds:.3g} s"
     return ToolServerError(
         f"The tool server {ask.server} gave no answer in {told}",

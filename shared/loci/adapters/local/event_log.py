@@ -14,7 +14,7 @@ from loci.core.atomic_write import PRIVATE, open_lock
 from loci.core.errors import Unavailable
 from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
-from loci.events.event import START, Event, Place, Read
+from loci.events.event import START, Event, EventBatch, EventPosition
 
 FILE_BYTES: Final = 2 << 20
 """A file that is larger is the last one but one: the one before it is removed."""
@@ -45,34 +45,34 @@ class FolderEventLog:
             for old in parts[:-2]:
                 _file(folder, old).unlink(missing_ok=True)
 
-    def end(self, owner: Owner) -> Place:
+    def end(self, owner: Owner) -> EventPosition:
         folder = self._folder / owner.key
         parts = _parts(folder)
-        return Place(parts[-1], _size(folder, parts[-1])) if parts else START
+        return EventPosition(parts[-1], _size(folder, parts[-1])) if parts else START
 
-    def after(self, owner: Owner, place: Place) -> Read:
+    def after(self, owner: Owner, place: EventPosition) -> EventBatch:
         folder = self._folder / owner.key
         parts = _parts(folder)
         is_kept = place.part in parts and place.at <= _size(folder, place.part)
         has_gap = not is_kept and place.part != START.part
         if not is_kept:
-            place = Place(parts[0], 0) if parts else START
+            place = EventPosition(parts[0], 0) if parts else START
         if not parts:
-            return Read((), START, has_gap)
-        events, at = list[tuple[Place, Event]](), place.at
+            return EventBatch((), START, has_gap)
+        events, at = list[tuple[EventPosition, Event]](), place.at
         try:
             with _file(folder, place.part).open("rb") as file:
                 file.seek(at)
                 while len(events) < AT_ONCE and (line := file.readline()).endswith(b"\n"):
                     at += len(line)
                     if event := _event(line):
-                        events.append((Place(place.part, at), event))
+                        events.append((EventPosition(place.part, at), event))
         except FileNotFoundError:  # it has just been removed
-            return Read((), place, has_gap, is_more=True)
+            return EventBatch((), place, has_gap, is_more=True)
         if len(events) == AT_ONCE or place.part == parts[-1]:
-            return Read(events, Place(place.part, at), has_gap, is_more=len(events) == AT_ONCE)
+            return EventBatch(events, EventPosition(place.part, at), has_gap, is_more=len(events) == AT_ONCE)
         following = next(one for one in parts if one > place.part)
-        return Read(events, Place(following, 0), has_gap, is_more=True)
+        return EventBatch(events, EventPosition(following, 0), has_gap, is_more=True)
 
     @contextmanager
     def _locked(self, owner: Owner) -> Generator[Path]:
@@ -110,6 +110,6 @@ def _size(folder: Path, part: int) -> int:
 
 def _event(line: bytes) -> Event | None:
     try:
-        return Event.of(json.loads(line))
+        return Event.from_stored(json.loads(line))
     except ValueError:
         return None

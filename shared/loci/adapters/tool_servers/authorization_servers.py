@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from loci.core.deadline import time_for
 from loci.core.errors import LociError
 from loci.core.json import JsonObject
-from loci.gateway.ports import Access, Consent, LoginFailed, Wanted
+from loci.gateway.ports import Access, Consent, LoginFailed, LoginRequest
 from loci.sandbox.supervisor.daemon_threads import in_thread
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ class HttpAuthorizationServers:
     def __init__(self, *, only_public: bool) -> None:
         self._only_public = only_public
 
-    def log_in(self, wanted: Wanted, client: JsonObject | None, scope: str | None, consent: Consent | None) -> Access:
+    def log_in(
+        self, wanted: LoginRequest, client: JsonObject | None, scope: str | None, consent: Consent | None
+    ) -> Access:
         from loci.adapters.tool_servers.oauth_flow import LoginFlow  # takes 0.5 s to load
 
         seconds = time_for(SECONDS) if consent is None else PERSON_SECONDS

@@ -12,7 +12,7 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 
-from loci.adapters.tool_servers.diagnostics import LARGEST_ANSWER, Heard
+from loci.adapters.tool_servers.diagnostics import LARGEST_ANSWER, ServerActivity
 from loci.core.json import read_whole
 from loci.core.settings import INSIDE
 from loci.gateway.tool_server import Program
@@ -141,29 +141,31 @@ def environment(own: Mapping[str, str]) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def stdio_transport(program: Program, heard: Heard) -> AsyncGenerator[tuple["Output", "Input"]]:
+async def stdio_transport(
+    program: Program, activity: ServerActivity
+) -> AsyncGenerator[tuple["ProgramOutput", "ProgramInput"]]:
     """Start the program, and end it with the connection."""
-    child = heard.child = await ChildProcess.start(program)
+    child = activity.child = await ChildProcess.start(program)
     try:
-        yield Output(child, heard), Input(child)
+        yield ProgramOutput(child, activity), ProgramInput(child)
     finally:
         with anyio.CancelScope(shield=True):
             await child.end()
 
 
-class Output(ObjectReceiveStream[SessionMessage | Exception]):
+class ProgramOutput(ObjectReceiveStream[SessionMessage | Exception]):
     """The messages of the program. Lines that are no messages are passed over."""
 
-    def __init__(self, child: ChildProcess, heard: Heard) -> None:
+    def __init__(self, child: ChildProcess, activity: ServerActivity) -> None:
         self._child = child
-        self._heard = heard
+        self._activity = activity
 
     async def receive(self) -> SessionMessage:
         while line := await self._line():
             try:
                 return SessionMessage(_message(line))
             except ValueError:
-                if not self._heard.message():
+                if not self._activity.message():
                     break
         raise anyio.EndOfStream
 
@@ -174,7 +176,7 @@ class Output(ObjectReceiveStream[SessionMessage | Exception]):
         try:
             line = await self._child.output.readline()
         except ValueError:
-            self._heard.trouble(f"it sent a message of more than {LARGEST_ANSWER // 1_000_000} MB")
+            self._activity.trouble(f"it sent a message of more than {LARGEST_ANSWER // 1_000_000} MB")
             return b""
         if not line:
             await self._child.await_end(END_SECONDS)
@@ -191,7 +193,7 @@ def _message(line: bytes) -> JSONRPCMessage:
         return jsonrpc_message_adapter.validate_json(json.dumps(read_whole(line.decode())), by_name=False)
 
 
-class Input(ObjectSendStream[SessionMessage]):
+class ProgramInput(ObjectSendStream[SessionMessage]):
     """Sends the client's messages to the program."""
 
     def __init__(self, child: ChildProcess) -> None:

@@ -19,7 +19,14 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from loci.adapters.tool_servers.child_process import stdio_transport
-from loci.adapters.tool_servers.diagnostics import ASKING, Asking, Heard, failed, not_ready, quoted
+from loci.adapters.tool_servers.diagnostics import (
+    PENDING_REQUEST,
+    PendingRequest,
+    ServerActivity,
+    quoted,
+    server_failed,
+    start_advice,
+)
 from loci.adapters.tool_servers.http_client import http_transport
 from loci.gateway.ports import ToolServerError
 from loci.gateway.tool_server import Program, ToolServer
@@ -35,7 +42,7 @@ OPEN_SECONDS = 60.0
 SUBSCRIBED_SECONDS = 2.0
 
 
-class Connection:
+class UpstreamConnection:
     """Opened when made. Ends when the server ends it, when nobody has used it for a while, or by `close`."""
 
     def __init__(
@@ -53,7 +60,7 @@ class Connection:
         self._idle_seconds = idle_seconds
         self._changed = changed
         self._broke = broke
-        self._heard = Heard()
+        self._activity = ServerActivity()
         self._users = 0
         self._used = time.monotonic()
         self._is_doubtful = False
@@ -73,26 +80,26 @@ class Connection:
 
     @property
     def heard_at(self) -> float:
-        return self._heard.at
+        return self._activity.at
 
     async def opened(self) -> Client:
         """Wait until it is open. Raises `ToolServerError` if that fails."""
         return await asyncio.shield(self._opened)
 
-    async def ask(self, question: Callable[[Client], Awaitable[T]], asking: Asking) -> T:
+    async def ask(self, question: Callable[[Client], Awaitable[T]], pending: PendingRequest) -> T:
         """Ask the server. Raises `ToolServerError` if it gives no answer, `MCPError` if it answers with an error."""
         self._users += 1
         try:
             return await question(await self.opened())
         except MCPError:
-            if asking.trouble is not None:
-                raise asking.trouble from None
+            if pending.trouble is not None:
+                raise pending.trouble from None
             if self._end.is_set():
                 raise self._ended() from None
             raise
         except ValidationError as error:
             said = quoted(_fault(error), self._server.redaction())
-            raise failed(self._server, f"its answer breaks the protocol: {said}") from None
+            raise server_failed(self._server, f"its answer breaks the protocol: {said}") from None
         finally:
             self._users -= 1
             self._used = time.monotonic()
@@ -113,13 +120,13 @@ class Connection:
     async def _live(self) -> None:
         for name in ("mcp.client", "httpx2", "httpcore2"):  # they log what servers say, addresses and headers
             logging.getLogger(name).setLevel(logging.CRITICAL)
-        asking = Asking(OPEN_SECONDS)
-        ASKING.set(asking)
+        pending = PendingRequest(OPEN_SECONDS)
+        PENDING_REQUEST.set(pending)
         said, late, trouble = "", "", None
         try:
             with self._opening:
                 async with Client(self._transport(), message_handler=self._listen) as client:
-                    ASKING.set(None)
+                    PENDING_REQUEST.set(None)
                     async with subscribed(client, self._changed):
                         self._opening.deadline = math.inf
                         self._used = time.monotonic()  # who waited for it has yet to ask
@@ -128,7 +135,7 @@ class Connection:
             if self._opening.cancelled_caught:
                 late = f"it was not ready after {OPEN_SECONDS:.0f} s"
         except (MCPError, OSError, ValueError, RuntimeError, ExceptionGroup) as error:
-            said, trouble = quoted(_reason(error), self._server.redaction()), asking.trouble
+            said, trouble = quoted(_reason(error), self._server.redaction()), pending.trouble
         finally:
             self._end.set()
             error = trouble or self._ended(said, late)
@@ -152,14 +159,14 @@ class Connection:
     async def _transport(self) -> AsyncGenerator["TransportStreams"]:
         reach = self._server.reach
         if isinstance(reach, Program):
-            async with stdio_transport(reach, self._heard) as (output, input):
-                yield Incoming(output, self._heard, self._end.set), input
+            async with stdio_transport(reach, self._activity) as (output, input):
+                yield Incoming(output, self._activity, self._end.set), input
         else:
             async with http_transport(self._server, reach, self._doubt, only_public=self._only_public) as (
                 incoming,
                 outgoing,
             ):
-                yield Incoming(incoming, self._heard, self._end.set), outgoing
+                yield Incoming(incoming, self._activity, self._end.set), outgoing
 
     async def _listen(self, message: object) -> None:
         if isinstance(message, ToolListChangedNotification):
@@ -172,20 +179,20 @@ class Connection:
 
     def _ended(self, said: str = "", late: str = "") -> ToolServerError:
         if self._wanted_end:
-            return failed(self._server, "the connection was closed")
-        why = self._heard.end(self._server.redaction(), late) or said
-        resolution = not_ready(self._server, OPEN_SECONDS) if late else None
-        return failed(self._server, why or "it ended the connection", resolution)
+            return server_failed(self._server, "the connection was closed")
+        why = self._activity.end(self._server.redaction(), late) or said
+        resolution = start_advice(self._server, OPEN_SECONDS) if late else None
+        return server_failed(self._server, why or "it ended the connection", resolution)
 
 
 class Incoming(ObjectReceiveStream["SessionMessage | Exception"]):
     """A stream of the official client that ends if the server floods it, and tells of its end."""
 
     def __init__(
-        self, stream: "ReadStream[SessionMessage | Exception]", heard: Heard, ended: Callable[[], None]
+        self, stream: "ReadStream[SessionMessage | Exception]", activity: ServerActivity, ended: Callable[[], None]
     ) -> None:
         self._stream = stream
-        self._heard = heard
+        self._activity = activity
         self._ended = ended
 
     @property
@@ -198,7 +205,7 @@ class Incoming(ObjectReceiveStream["SessionMessage | Exception"]):
         except (anyio.EndOfStream, anyio.ClosedResourceError):
             self._ended()
             raise
-        if not self._heard.message():
+        if not self._activity.message():
             self._ended()
             raise anyio.EndOfStream
         return message

@@ -11,7 +11,7 @@ from importlib import import_module
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from loci.adapters.tool_servers.diagnostics import Asking, failed, late, unwanted
+from loci.adapters.tool_servers.diagnostics import PendingRequest, cancelled_call, server_failed, timed_out
 from loci.core.cancellation import Cancellation
 from loci.core.deadline import time_for, time_to_end
 from loci.core.identity import Owner
@@ -132,7 +132,7 @@ class Connections:
 
     def tools(self, owner: Owner, server: ToolServer) -> Sequence[UpstreamTool]:
         seconds = min(server.seconds, LIST_SECONDS)
-        return self._run(server, seconds, lambda asking: self._upstream(owner, server).tools(asking))
+        return self._run(server, seconds, lambda pending: self._upstream(owner, server).tools(pending))
 
     def call(
         self,
@@ -146,11 +146,11 @@ class Connections:
         cancelled: Cancellation | None = None,
     ) -> JsonObject:
         notes: Notes | None = None if progress is None else SimpleQueue()
-        told = None if progress is None or notes is None else _noted(progress, notes)
+        told = None if progress is None or notes is None else _queued_progress(progress, notes)
         return self._run(
             server,
             server.seconds if seconds is None else seconds,
-            lambda asking: self._upstream(owner, server).call(asking, tool, arguments, told),
+            lambda pending: self._upstream(owner, server).call(pending, tool, arguments, told),
             notes,
             cancelled,
         )
@@ -173,7 +173,7 @@ class Connections:
         known = self._upstreams.get(key)
         if known is not None and known.server == server:
             return known
-        from loci.adapters.tool_servers.connection import Connection
+        from loci.adapters.tool_servers.connection import UpstreamConnection
         from loci.adapters.tool_servers.upstream import Upstream
 
         if known is not None:
@@ -181,8 +181,8 @@ class Connections:
             self._ending.add(ending)
             ending.add_done_callback(self._ending.discard)
 
-        def connect(server: ToolServer, **told: Any) -> Connection:
-            return Connection(server, only_public=self._only_public, idle_seconds=self._idle_seconds, **told)
+        def connect(server: ToolServer, **told: Any) -> UpstreamConnection:
+            return UpstreamConnection(server, only_public=self._only_public, idle_seconds=self._idle_seconds, **told)
 
         if len(self._upstreams) >= MOST_UPSTREAMS:
             self._upstreams = {key: one for key, one in self._upstreams.items() if one.is_in_use}
@@ -193,32 +193,32 @@ class Connections:
         self,
         server: ToolServer,
         seconds: float,
-        work: Callable[[Asking], Coroutine[Any, Any, T]],
+        work: Callable[[PendingRequest], Coroutine[Any, Any, T]],
         notes: Notes | None = None,
         cancelled: Cancellation | None = None,
     ) -> T:
         if self._only_public and not (
             isinstance(server.reach, Endpoint) and server.reach.url.lower().startswith("https://")
         ):
-            raise failed(server, "only servers with an https address are allowed here", "Correct its address")
+            raise server_failed(server, "only servers with an https address are allowed here", "Correct its address")
         if not self._loop.is_running:
             import_module(CLIENT)  # takes 0.5 s, in which the loop would serve nobody
             atexit.register(self.close)  # so that programs end when Loci does
         limit = time_for(seconds)
-        asking = Asking(limit)
+        pending = PendingRequest(limit)
 
         async def ask() -> T:
-            return await work(asking)
+            return await work(pending)
 
         try:
             return self._loop.run(ask(), limit + MARGIN_SECONDS, notes, cancelled)
         except TimeoutError:
             if cancelled is not None and cancelled():
-                raise unwanted(server, asking) from None
-            raise late(server, asking) from None
+                raise cancelled_call(server, pending) from None
+            raise timed_out(server, pending) from None
 
 
-def _noted(progress: Progress, notes: Notes) -> "ProgressFnT":
+def _queued_progress(progress: Progress, notes: Notes) -> "ProgressFnT":
     """Progress is told in the thread that waits, so that it holds up no other call."""
     told = progress
 

@@ -20,7 +20,7 @@ MOST_QUOTED = 5
 
 
 @dataclass(slots=True)
-class Asking:
+class PendingRequest:
     """Shared by the caller's thread, the connection and, through the context, the transport."""
 
     seconds: float
@@ -35,7 +35,7 @@ class Asking:
     def __post_init__(self) -> None:
         self.until = time.monotonic() + self.seconds
 
-    def now_asked(self) -> None:
+    def mark_sent(self) -> None:
         self.stage, self.asked_at = "asked", time.monotonic()
 
     @property
@@ -43,11 +43,11 @@ class Asking:
         return max(0.0, self.until - time.monotonic())
 
 
-ASKING: ContextVar[Asking | None] = ContextVar("asking", default=None)
+PENDING_REQUEST: ContextVar[PendingRequest | None] = ContextVar("pending", default=None)
 """The client sends each request in the context of who asked."""
 
 
-def failed(server: ToolServer, what: str, resolution: str | None = None) -> ToolServerError:
+def server_failed(server: ToolServer, what: str, resolution: str | None = None) -> ToolServerError:
     """The server, or the way to it, failed."""
     return ToolServerError(f"The tool server {server.name} failed: {what}", resolution or AGAIN)
 
@@ -59,13 +59,13 @@ def after_sending(error: ToolServerError) -> ToolServerError:
     return ToolServerError(error.what, CHECK, code=error.code, details=error.details)
 
 
-def asks_back(server: ToolServer, answer: JsonObject) -> ToolServerError:
+def input_required(server: ToolServer, answer: JsonObject) -> ToolServerError:
     """Its result says what else it wants to know (`input_required`, since 2026-07-28)."""
     wanted = answer.get("inputRequests")
     requests = list(cast("dict[str, Any]", wanted).values()) if isinstance(wanted, dict) else []
     said = ", ".join(_question(one, server.redaction()) for one in requests[:MOST_QUOTED]) or "it does not say what"
     what = f"it asks for what nobody can give here: {said}"
-    return failed(server, what, "Call it again with all that it needs in the arguments, or use another tool")
+    return server_failed(server, what, "Call it again with all that it needs in the arguments, or use another tool")
 
 
 def _question(request: object, redaction: Redaction) -> str:
@@ -77,7 +77,7 @@ def _question(request: object, redaction: Redaction) -> str:
     return f"{known} {quoted(said, redaction)}" if isinstance(said, str) and said else str(known)
 
 
-def resting(server: ToolServer, failures: int, seconds: float, last: str) -> ToolServerError:
+def circuit_open(server: ToolServer, failures: int, seconds: float, last: str) -> ToolServerError:
     """The error of a server that failed too often, and so is left alone for a while."""
     return ToolServerError(
         f"{last}. It has failed {failures} times in a row, and nothing was asked this time",
@@ -86,14 +86,14 @@ def resting(server: ToolServer, failures: int, seconds: float, last: str) -> Too
     )
 
 
-def unwanted(server: ToolServer, asking: Asking) -> ToolServerError:
+def cancelled_call(server: ToolServer, pending: PendingRequest) -> ToolServerError:
     """Nobody waits any more."""
-    told = "It was told that nobody waits any more" if asking.stage == "asked" else "Nothing was asked"
+    told = "It was told that nobody waits any more" if pending.stage == "asked" else "Nothing was asked"
     what = f"The call of the tool server {server.name} was given up. {told}"
-    return ToolServerError(what, CHECK if asking.stage == "asked" else AGAIN, code="GIVEN_UP")
+    return ToolServerError(what, CHECK if pending.stage == "asked" else AGAIN, code="GIVEN_UP")
 
 
-def not_ready(server: ToolServer, seconds: float) -> str:
+def start_advice(server: ToolServer, seconds: float) -> str:
     """Advice for a server that did not start, or could not be reached."""
     look = f"`loci tools test {server.name}` tries it"
     if isinstance(server.reach, Program):
@@ -109,10 +109,10 @@ def _slow_start(server: ToolServer) -> str:
     return f"Try again, or raise `seconds` in the entry of {server.name}; `loci tools test {server.name}` shows more"
 
 
-def late(server: ToolServer, asking: Asking) -> ToolServerError:
+def timed_out(server: ToolServer, pending: PendingRequest) -> ToolServerError:
     """The time is over."""
-    seconds = max(0.1, round(asking.seconds, 1))  # a little of it goes before it is asked
-    match asking.stage:
+    seconds = max(0.1, round(pending.seconds, 1))  # a little of it goes before it is asked
+    match pending.stage:
         case "connecting":
             what, resolution = f"is not connected after {seconds:g} s", f"Nothing was asked. {_slow_start(server)}"
         case "waiting":
@@ -120,7 +120,7 @@ def late(server: ToolServer, asking: Asking) -> ToolServerError:
             resolution = "The call was not made. Try again in a moment"
         case "asked":
             what = f"gave no answer in {seconds:g} s. It was told that nobody waits any more"
-            first = "Look first if the call has done something, then try" if asking.is_call else "Try"
+            first = "Look first if the call has done something, then try" if pending.is_call else "Try"
             resolution = f"{first} again with more time"
     return ToolServerError(f"The tool server {server.name} {what}", resolution)
 
@@ -132,7 +132,7 @@ BURST, A_SECOND = 10_000, 500
 LONGEST_QUOTE, LONGEST_READ = 300, 10_000
 
 
-class Heard:
+class ServerActivity:
     """Filled by the transport; read when something has gone wrong."""
 
     def __init__(self) -> None:

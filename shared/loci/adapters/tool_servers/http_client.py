@@ -10,7 +10,13 @@ import httpx2
 from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth
 from mcp.client.streamable_http import streamable_http_client
 
-from loci.adapters.tool_servers.diagnostics import ASKING, LARGEST_ANSWER, Asking, failed, quoted
+from loci.adapters.tool_servers.diagnostics import (
+    LARGEST_ANSWER,
+    PENDING_REQUEST,
+    PendingRequest,
+    quoted,
+    server_failed,
+)
 from loci.adapters.tool_servers.public_addresses import PublicAddresses
 from loci.core.errors import LociError
 from loci.gateway.tool_server import Endpoint, ToolServer
@@ -68,8 +74,8 @@ class HttpClient(httpx2.AsyncClient):
         self._doubtful = doubtful
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        asking = ASKING.get()
-        seconds = SECONDS if asking is None else asking.seconds_left + GRACE_SECONDS
+        pending = PENDING_REQUEST.get()
+        seconds = SECONDS if pending is None else pending.seconds_left + GRACE_SECONDS
         if request.method == "DELETE":
             seconds = GOODBYE_SECONDS
         try:
@@ -115,12 +121,12 @@ class HttpClient(httpx2.AsyncClient):
             return self._failed(request, what, CHECK_ADDRESS, status)
         if isinstance(response.stream, httpx2.AsyncByteStream):
             most = None if kind.startswith("text/event-stream") else LARGEST_ANSWER
-            response.stream = _BoundedStream(self._server, response.stream, ASKING.get(), most)
+            response.stream = _BoundedStream(self._server, response.stream, PENDING_REQUEST.get(), most)
         return response
 
     def _failed(self, request: httpx2.Request, what: str, resolution: str, status: int = 503) -> httpx2.Response:
-        if (asking := ASKING.get()) is not None:
-            asking.trouble = failed(self._server, what, resolution)
+        if (pending := PENDING_REQUEST.get()) is not None:
+            pending.trouble = server_failed(self._server, what, resolution)
         return httpx2.Response(status, request=request)
 
 
@@ -171,18 +177,20 @@ class _BoundedStream(httpx2.AsyncByteStream):
     """An answer that ends when it gets too large, or when nobody waits for it any more."""
 
     def __init__(
-        self, server: ToolServer, stream: httpx2.AsyncByteStream, asking: Asking | None, most: int | None
+        self, server: ToolServer, stream: httpx2.AsyncByteStream, pending: PendingRequest | None, most: int | None
     ) -> None:
         self._server = server
         self._stream = stream
-        self._asking = asking
+        self._pending = pending
         self._most = most
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size, parts = 0, aiter(self._stream)
         while True:
             try:
-                async with asyncio.timeout(None if self._asking is None else self._asking.seconds_left + GRACE_SECONDS):
+                async with asyncio.timeout(
+                    None if self._pending is None else self._pending.seconds_left + GRACE_SECONDS
+                ):
                     part = await anext(parts)
             except StopAsyncIteration:
                 return
@@ -198,8 +206,8 @@ class _BoundedStream(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
     def _broken(self, what: str, resolution: str) -> httpx2.StreamError:
-        if self._asking is not None:
-            self._asking.trouble = failed(self._server, what, resolution)
+        if self._pending is not None:
+            self._pending.trouble = server_failed(self._server, what, resolution)
         return httpx2.StreamError(what)
 
 

@@ -27,7 +27,7 @@ from loci.core.json import JsonObject
 from loci.core.redaction import NO_SECRETS, redaction_of
 from loci.core.version import version
 from loci.gateway.configuration import not_configured
-from loci.gateway.ports import Access, Consent, LoginFailed, Wanted
+from loci.gateway.ports import Access, Consent, LoginFailed, LoginRequest
 
 PLAIN_URL: Final = re.compile(r"https?://[A-Za-z0-9._~:/?\[\]!&*+,;=%-]+")
 """An address without credentials, and without characters that a terminal or a shell would act on."""
@@ -154,7 +154,9 @@ class OAuthFlow(OAuthClientProvider):
 class LoginFlow(OAuthFlow):
     """A new login."""
 
-    def __init__(self, http: SmallRequests, wanted: Wanted, client: JsonObject | None, consent: Consent | None) -> None:
+    def __init__(
+        self, http: SmallRequests, wanted: LoginRequest, client: JsonObject | None, consent: Consent | None
+    ) -> None:
         """`consent` of a person; None: the client's secret suffices."""
         # RFC 8707 wants no query in the name of a server: there may be a key in it.
         name = wanted.endpoint.url.partition("#")[0].partition("?")[0]

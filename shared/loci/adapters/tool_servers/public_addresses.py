@@ -30,7 +30,7 @@ class PublicAddresses(httpx2.AsyncBaseTransport):
         addresses = await _addresses(host.strip("[]"), request.url.port or 443, request)
         for number, address in enumerate(addresses):
             try:
-                return await self._transport.handle_async_request(_to(address, host, request))
+                return await self._transport.handle_async_request(_request_to(address, host, request))
             except (httpx2.ConnectError, httpx2.ConnectTimeout):  # nothing was sent
                 if number == len(addresses) - 1:
                     raise
@@ -43,7 +43,7 @@ class PublicAddresses(httpx2.AsyncBaseTransport):
 async def _addresses(host: str, port: int, request: httpx2.Request) -> list[str]:
     """The addresses of the name, IPv4 first: Lambda has no IPv6. Raises `NotPublic` if one of them is not public."""
     try:
-        found = await asyncio.wrap_future(_asked(host, port))
+        found = await asyncio.wrap_future(_resolve(host, port))
     except (OSError, UnicodeError):
         raise httpx2.ConnectError("its name cannot be resolved", request=request) from None
     addresses = list(dict.fromkeys(str(one[4][0]) for one in sorted(found, key=lambda one: one[0] != socket.AF_INET)))
@@ -52,7 +52,7 @@ async def _addresses(host: str, port: int, request: httpx2.Request) -> list[str]
     return addresses
 
 
-def _asked(host: str, port: int) -> Future[list[tuple[Any, ...]]]:
+def _resolve(host: str, port: int) -> Future[list[tuple[Any, ...]]]:
     """Ask the resolver, in a thread that no loop waits for at its end: it cannot be stopped."""
     said: Future[list[tuple[Any, ...]]] = Future()
     said.set_running_or_notify_cancel()
@@ -67,7 +67,7 @@ def _asked(host: str, port: int) -> Future[list[tuple[Any, ...]]]:
     return said
 
 
-def _to(address: str, host: str, request: httpx2.Request) -> httpx2.Request:
+def _request_to(address: str, host: str, request: httpx2.Request) -> httpx2.Request:
     """The same request, to the address. The certificate is checked against the name."""
     return httpx2.Request(
         request.method,

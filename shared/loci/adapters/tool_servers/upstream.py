@@ -19,16 +19,16 @@ from mcp_types import (
 )
 from pydantic import BaseModel, ConfigDict
 
-from loci.adapters.tool_servers.connection import Connection
+from loci.adapters.tool_servers.connection import UpstreamConnection
 from loci.adapters.tool_servers.diagnostics import (
-    ASKING,
-    Asking,
+    PENDING_REQUEST,
+    PendingRequest,
     after_sending,
-    asks_back,
-    failed,
-    late,
+    circuit_open,
+    input_required,
     quoted,
-    resting,
+    server_failed,
+    timed_out,
 )
 from loci.core.json import JsonObject
 from loci.gateway.ports import ToolServerError
@@ -63,11 +63,11 @@ class Circuit:
         """The seconds until the next try; none if it may be now."""
         return max(0.0, self._next - self._now())
 
-    def failed(self) -> None:
+    def record_failure(self) -> None:
         self.failures += 1
         self._next = self._now() + PAUSES[min(self.failures, len(PAUSES) - 1)]
 
-    def answered(self) -> None:
+    def record_success(self) -> None:
         self.failures, self._next = 0, 0.0
 
 
@@ -80,11 +80,13 @@ class RawResult(BaseModel):
 class Upstream:
     """Keeps one connection. All of it runs in the loop of `LoopThread`."""
 
-    def __init__(self, server: ToolServer, connect: Callable[..., Connection], changed: Callable[[], None]) -> None:
+    def __init__(
+        self, server: ToolServer, connect: Callable[..., UpstreamConnection], changed: Callable[[], None]
+    ) -> None:
         self.server = server
         self._connect = connect
         self._changed = changed
-        self._connections: list[Connection] = []
+        self._connections: list[UpstreamConnection] = []
         """The last one is in use, the others are ending."""
         self._circuit = Circuit()
         self._last_error = ""
@@ -96,30 +98,30 @@ class Upstream:
         """True if it has a connection, or rests after failures."""
         return self._circuit.pause() > 0 or not all(one.has_ended for one in self._connections)
 
-    async def tools(self, asking: Asking) -> list[UpstreamTool]:
+    async def tools(self, pending: PendingRequest) -> list[UpstreamTool]:
         with self._quoting():
-            found = await all_tools(lambda question: self._ask(question, asking))
+            found = await all_tools(lambda question: self._ask(question, pending))
         return [upstream_tool(self.server.name, tool) for tool in found]
 
     async def call(
-        self, asking: Asking, tool: str, arguments: JsonObject, progress: "ProgressFnT | None"
+        self, pending: PendingRequest, tool: str, arguments: JsonObject, progress: "ProgressFnT | None"
     ) -> JsonObject:
         request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=arguments))
-        asking.is_call, asking.stage = True, "waiting"
+        pending.is_call, pending.stage = True, "waiting"
         async with self._turns:
-            asking.stage = "connecting"
+            pending.stage = "connecting"
             try:
                 # Not the client's `call_tool`: it makes errors of results that do not match their schema.
                 with self._quoting():
                     result = await self._ask(
                         lambda client: client.session.send_request(request, RawResult, progress_callback=progress),
-                        asking,
+                        pending,
                     )
             except ToolServerError as error:
-                raise (after_sending(error) if asking.asked_at else error) from None
+                raise (after_sending(error) if pending.asked_at else error) from None
         answer: JsonObject = dict(result.model_extra or {})
         if answer.get("resultType") == "input_required":
-            raise asks_back(self.server, answer)
+            raise input_required(self.server, answer)
         return answer
 
     async def close(self) -> None:
@@ -133,28 +135,28 @@ class Upstream:
             said = quoted(error.error.message, self.server.redaction()) or f"error {error.error.code}"
             is_ours = error.error.code in (INVALID_PARAMS, METHOD_NOT_FOUND)
             resolution = "Check the name of the tool and its arguments" if is_ours else None
-            raise failed(self.server, said, resolution) from None
+            raise server_failed(self.server, said, resolution) from None
 
-    async def _ask(self, question: Callable[[Client], Awaitable[T]], asking: Asking) -> T:
-        ASKING.set(asking)
+    async def _ask(self, question: Callable[[Client], Awaitable[T]], pending: PendingRequest) -> T:
+        PENDING_REQUEST.set(pending)
         connection = await self._connected()
         await connection.opened()
-        asking.now_asked()
+        pending.mark_sent()
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
         def expire() -> None:
-            self._unanswered(connection, asking)
+            self._unanswered(connection, pending)
             if task is not None:
                 task.cancel()  # the client tells the server
 
-        expiry = loop.call_later(asking.seconds_left, expire)
+        expiry = loop.call_later(pending.seconds_left, expire)
         try:
-            answer = await connection.ask(question, asking)
+            answer = await connection.ask(question, pending)
         except MCPError:  # in the server's own words: it is alive
             self._answered()
             raise
         except ToolServerError as error:
-            if asking.trouble is not None:
+            if pending.trouble is not None:
                 self._failed(error)
             raise
         finally:
@@ -162,11 +164,11 @@ class Upstream:
         self._answered()
         return answer
 
-    async def _connected(self) -> Connection:
+    async def _connected(self) -> UpstreamConnection:
         while True:
             pause = self._circuit.pause()
             if pause > LONGEST_PAUSE:
-                raise resting(self.server, self._circuit.failures, pause, self._last_error)
+                raise circuit_open(self.server, self._circuit.failures, pause, self._last_error)
             if pause == 0:
                 break
             await asyncio.sleep(pause)
@@ -182,19 +184,19 @@ class Upstream:
 
     def _answered(self) -> None:
         self._silences = 0
-        self._circuit.answered()
+        self._circuit.record_success()
 
     def _failed(self, error: ToolServerError) -> None:
         self._last_error = error.what
-        self._circuit.failed()
+        self._circuit.record_failure()
 
-    def _unanswered(self, connection: Connection, asking: Asking) -> None:
-        if connection.heard_at > asking.asked_at:
+    def _unanswered(self, connection: UpstreamConnection, pending: PendingRequest) -> None:
+        if connection.heard_at > pending.asked_at:
             return
         self._silences += 1
         if self._silences >= MOST_SILENCES and connection.is_usable:
             self._silences = 0
-            self._failed(late(self.server, asking))
+            self._failed(timed_out(self.server, pending))
             connection.end()
 
 

@@ -10,9 +10,9 @@ from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.secrets_in_text import has_known_format
 from loci.gateway.capabilities.capability import Capability
-from loci.gateway.capabilities.capability_store import Ran, Shelf, StoredCode, stored_intent
+from loci.gateway.capabilities.capability_store import CapabilityStore, FinishedRun, StoredCode, stored_intent
 from loci.gateway.capabilities.learned_code import LARGEST_CODE, learned_code
-from loci.gateway.capabilities.matching import FoundCapabilities, FoundCapability, Matched, Matching
+from loci.gateway.capabilities.matching import CapabilityMatch, CapabilitySearch, FoundCapabilities, FoundCapability
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +31,22 @@ class EndedRun:
 class Learning:
     """Turns ended runs into capabilities, one by one."""
 
-    def __init__(self, shelf: Shelf, prepare: Callable[[Owner], None], later: Background) -> None:
-        self._shelf = shelf
+    def __init__(self, store: CapabilityStore, prepare: Callable[[Owner], None], later: Background) -> None:
+        self._store = store
         self._prepare = prepare
         self._later = later
 
     def ended(self, owner: Owner, run: EndedRun) -> None:
         """Note that the run ended."""
         if len(run.code) <= LARGEST_CODE:
-            self._later.do(partial(self._learn, owner, run, self._shelf.clock()))
+            self._later.do(partial(self._learn, owner, run, self._store.clock()))
 
     def _learn(self, owner: Owner, run: EndedRun, at: float) -> None:
         learned = learned_code(run.code, run.context)
         if learned is None:
             return
         tools = tuple(one for one in dict.fromkeys(run.tools) if not has_known_format(one))
-        noted = self._shelf.note(owner, Ran(learned, stored_intent(run.intent), tools, run.worked, at))
+        noted = self._store.note(owner, FinishedRun(learned, stored_intent(run.intent), tools, run.worked, at))
         if noted is not None and _is_new(noted, at):
             with suppress(LociError):  # the next search makes its vector
                 self._prepare(owner)
@@ -59,8 +59,8 @@ def _is_new(noted: Capability, at: float) -> bool:
 class Capabilities:
     """Every owner's capabilities."""
 
-    def __init__(self, shelf: Shelf, matching: Matching, learning: Learning) -> None:
-        self._shelf = shelf
+    def __init__(self, store: CapabilityStore, matching: CapabilitySearch, learning: Learning) -> None:
+        self._store = store
         self._matching = matching
         self._learning = learning
 
@@ -70,7 +70,7 @@ class Capabilities:
 
     def all(self, owner: Owner) -> list[Capability]:
         """All capabilities."""
-        return self._shelf.all(owner)
+        return self._store.all(owner)
 
     def find(self, owner: Owner, intent: str, *, suggestions: bool = False) -> FoundCapabilities:
         """The capabilities that fit an intent, or the one with this id. With `suggestions`, also related ones."""
@@ -80,18 +80,18 @@ class Capabilities:
         """The capability with this id, or that version of it. Raises `NotFound` if there is none."""
         return self._matching.by_id(owner, id)
 
-    def fitting(self, owner: Owner, intent: str) -> Matched | None:
+    def best_match(self, owner: Owner, intent: str) -> CapabilityMatch | None:
         """The proven capability that fits the intent well. None if none does."""
-        return self._matching.fits_well(owner, intent)
+        return self._matching.best_match(owner, intent)
 
     def codes(self, owner: Owner, capability: Capability) -> dict[str, StoredCode]:
         """The codes of all its versions, by their identities."""
-        return self._shelf.codes(owner, [one.identity for one in capability.versions])
+        return self._store.codes(owner, [one.identity for one in capability.versions])
 
     def restore(self, owner: Owner, capability: Capability, codes: Mapping[str, StoredCode]) -> None:
         """Take a capability in as an archive has it: it joins the one for the same intent."""
-        self._shelf.restore(owner, capability, codes)
+        self._store.restore(owner, capability, codes)
 
     def delete(self, owner: Owner, id: str) -> Capability:
         """Forget a capability with all its versions. Raises `NotFound` if there is none."""
-        return self._shelf.remove(owner, id)
+        return self._store.remove(owner, id)

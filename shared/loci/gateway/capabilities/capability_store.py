@@ -48,7 +48,7 @@ class StoredCode:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class FinishedRun:
     """A run that ended, of code that can be learned."""
 
     learned: LearnedCode
@@ -60,7 +60,7 @@ class Ran:
     at: float
 
 
-class Shelf:
+class CapabilityStore:
     """Keeps capabilities."""
 
     def __init__(self, records: RecordStore, clock: Callable[[], float]) -> None:
@@ -98,7 +98,7 @@ class Shelf:
         for _ in range(ATTEMPTS):
             held = self._records.get(owner, CAPABILITY, capability.id)
             known = read_or_none(held, capability_of)
-            merged = merged_capability(known, capability, self.clock())
+            merged = merge_capabilities(known, capability, self.clock())
             if merged == known:
                 return
             for one in merged.versions:
@@ -118,21 +118,21 @@ class Shelf:
                 return
         raise lost_race(CAPABILITY)
 
-    def note(self, owner: Owner, ran: Ran) -> Capability | None:
+    def note(self, owner: Owner, ran: FinishedRun) -> Capability | None:
         """Count the run, and learn its code if it is new and worked. Return the capability that it belongs to."""
         for _ in range(ATTEMPTS):
             with suppress(Conflict):
                 return self._noted(owner, ran)
         return None
 
-    def _noted(self, owner: Owner, ran: Ran) -> Capability | None:
+    def _noted(self, owner: Owner, ran: FinishedRun) -> Capability | None:
         record = self._records.get(owner, CODE, ran.learned.identity)
         stored = read_or_none(record, _stored_code)
         if stored is not None and stored.capability:
             held = self._records.get(owner, CAPABILITY, stored.capability)
             known = read_or_none(held, capability_of)
             if held is not None and known is not None and _has(known, ran.learned.identity):
-                changed = _counted(known, ran)
+                changed = _with_run(known, ran)
                 self._records.put(owner, CAPABILITY, known.id, changed.as_json(), expect_version=held.version)
                 return changed
         if not ran.intent:
@@ -144,7 +144,7 @@ class Shelf:
             return None
         return self._learned(owner, ran, record, failures)
 
-    def _learned(self, owner: Owner, ran: Ran, record: Record | None, failures: int) -> Capability:
+    def _learned(self, owner: Owner, ran: FinishedRun, record: Record | None, failures: int) -> Capability:
         id = capability_id(ran.intent)
         held = self._records.get(owner, CAPABILITY, id)
         known = read_or_none(held, capability_of)
@@ -153,7 +153,7 @@ class Shelf:
             held is not None and known is not None and _has(known, ran.learned.identity)
         ):  # the record of its code was lost
             self._write_code(owner, ran.learned.identity, record, code)
-            again = _counted(known, ran)
+            again = _with_run(known, ran)
             self._records.put(owner, CAPABILITY, id, again.as_json(), expect_version=held.version)
             return again
         number = known.versions_made + 1 if known is not None else 1
@@ -189,7 +189,7 @@ class Shelf:
             self._records.remove(owner, CODE, one.identity)
 
 
-def _counted(known: Capability, ran: Ran) -> Capability:
+def _with_run(known: Capability, ran: FinishedRun) -> Capability:
     """The capability after one more run of a code of it."""
 
     def after(one: Version) -> Version:
@@ -208,7 +208,7 @@ def _counted(known: Capability, ran: Ran) -> Capability:
     return replace(known, versions=tuple(after(one) for one in known.versions), other_intents=others)
 
 
-def merged_capability(known: Capability | None, other: Capability, now: float) -> Capability:
+def merge_capabilities(known: Capability | None, other: Capability, now: float) -> Capability:
     """Both in one. Versions that only `other` has get the next numbers; merging twice changes nothing."""
     if known is None:
         return other

@@ -8,8 +8,8 @@ from typing import Final
 from loci.core.identity import Owner
 from loci.gateway.call_history import Usage
 from loci.gateway.capabilities.capability import HOPELESS, Capability, Version, intent_words
-from loci.gateway.capabilities.capability_store import ID, Shelf, StoredCode, no_capability
-from loci.gateway.tool_embeddings import Meanings
+from loci.gateway.capabilities.capability_store import ID, CapabilityStore, StoredCode, no_capability
+from loci.gateway.tool_embeddings import ToolEmbeddings
 from loci.gateway.tool_words import KnownTool, asked_words
 from loci.search.words import index_words, query_words
 
@@ -62,26 +62,26 @@ class FoundCapabilities:
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class CapabilityMatch:
     """How well a capability fits an intent."""
 
     capability: Capability
     match: float
 
 
-class Matching:
+class CapabilitySearch:
     """Searches capabilities by the words and the meaning of their intents, and by their tools."""
 
-    def __init__(self, shelf: Shelf, meanings: Meanings, usage: Usage) -> None:
-        self._shelf = shelf
-        self._meanings = meanings
+    def __init__(self, store: CapabilityStore, embeddings: ToolEmbeddings, usage: Usage) -> None:
+        self._store = store
+        self._embeddings = embeddings
         self._usage = usage
 
     def find(self, owner: Owner, intent: str, *, suggestions: bool) -> FoundCapabilities:
         """The capabilities that fit; an id instead of an intent finds that one, or that version of it."""
         if ID.fullmatch(intent.strip()):
             return FoundCapabilities((self.by_id(owner, intent),), (), 1)
-        known = self._shelf.all(owner)
+        known = self._store.all(owner)
         shown = self.matches(owner, intent, known)
         # Proven ones first; beyond that the better match, then the surer code.
         shown.sort(key=lambda one: (not one.capability.best.is_proven, -round(one.match, 3), *_order(one.capability)))
@@ -101,41 +101,41 @@ class Matching:
         ]
         return FoundCapabilities(tuple(found), tuple(more), len(known))
 
-    def fits_well(self, owner: Owner, intent: str) -> Matched | None:
+    def best_match(self, owner: Owner, intent: str) -> CapabilityMatch | None:
         """The proven capability that fits best, if it fits well."""
-        known = [one for one in self._shelf.all(owner) if one.best.is_proven]
+        known = [one for one in self._store.all(owner) if one.best.is_proven]
         found = [one for one in self.matches(owner, intent, known) if one.match >= FITS_WELL]
         return min(found, key=lambda one: (-round(one.match, 3), *_order(one.capability)), default=None)
 
     def prepare(self, owner: Owner) -> None:
         """Embed the intents that have no vector yet."""
-        self._meanings.make(owner, [*map(_as_tool, self._shelf.all(owner)), *OFF_TOPIC])
+        self._embeddings.make(owner, [*map(_as_tool, self._store.all(owner)), *OFF_TOPIC])
 
-    def matches(self, owner: Owner, intent: str, known: Sequence[Capability]) -> list[Matched]:
+    def matches(self, owner: Owner, intent: str, known: Sequence[Capability]) -> list[CapabilityMatch]:
         """How well each capability fits that does at all and is not hopeless. The score depends on no other."""
         some = {one.id: one for one in known if one.best.success_rate >= HOPELESS}
         if not some:
             return []
         tools = {id: _as_tool(one) for id, one in some.items()}
-        near = _beyond_chance(self._meanings.of(owner, intent, [*tools.values(), *OFF_TOPIC]))
-        found = [Matched(one, _score(intent, one, near.get(tools[id].id, 0.0))) for id, one in some.items()]
+        near = _beyond_chance(self._embeddings.similarities(owner, intent, [*tools.values(), *OFF_TOPIC]))
+        found = [CapabilityMatch(one, _score(intent, one, near.get(tools[id].id, 0.0))) for id, one in some.items()]
         return [one for one in found if one.match >= LEAST_MATCH]
 
     def by_id(self, owner: Owner, id: str) -> FoundCapability:
         """The capability with this id, or that version of it. Raises `NotFound` if there is none."""
-        found = self._shelf.get(owner, id)
+        found = self._store.get(owner, id)
         number = id.strip().partition(".")[2]
         version = found.best
         if number:
             version = next((one for one in found.versions if str(one.number) == number), None)
-        stored = None if version is None else self._shelf.codes(owner, [version.identity]).get(version.identity)
+        stored = None if version is None else self._store.codes(owner, [version.identity]).get(version.identity)
         if version is None or stored is None:
             raise no_capability(id)
         return FoundCapability(found, version, stored, SAME_INTENT)
 
     def _codes(self, owner: Owner, known: Sequence[Capability]) -> dict[str, StoredCode]:
         """By capability: the code that is offered. A damaged record hides its own capability only."""
-        codes = self._shelf.codes(owner, [one.best.identity for one in known])
+        codes = self._store.codes(owner, [one.best.identity for one in known])
         return {one.id: codes[one.best.identity] for one in known if one.best.identity in codes}
 
     def _related(

@@ -20,7 +20,7 @@ CODE: Final = "code_execution"
 MOST_TOOLS: Final = 4
 
 
-class Watching:
+class RunViews:
     """Reads runs. It changes none, but has one that nothing moves on any more taken up."""
 
     def __init__(self, parts: "WorkflowParts", take_up: Callable[[Owner, str, Run], object]) -> None:
