@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from loci.events.notices import Notices
 
 MOST_OPEN: Final = 32
-"""Streams of an owner."""
+"""The most open streams of an owner."""
 MOST_IN_ALL: Final = 500
 TOO_MANY: Final = "TOO_MANY_STREAMS"
 
@@ -49,7 +49,7 @@ class Waker:
 
 
 class Streams:
-    """Knows the streams of each owner."""
+    """The open streams of each owner, woken when the log grows, and ended when the server stops."""
 
     def __init__(self) -> None:
         self.is_over = False
@@ -96,7 +96,7 @@ PATIENCE: Final = 2.0
 NOTICE_PATIENCE: Final = 3.0
 """Seconds from then on in which the last notices are sent."""
 MOST_SHOWN: Final = 1000
-"""Of those that have happened before."""
+"""The most past events that a reader gets."""
 MOST_WAITING: Final = 2000
 """Events of an owner that are not written yet."""
 GATHERING: Final = 0.03
@@ -107,7 +107,7 @@ class Events:
     """The events of each owner: written, kept, followed."""
 
     def __init__(self, log: EventLog, clock: Callable[[], float] = time.time, notices: "Notices | None" = None) -> None:
-        """`notices`: told of each event, for people who follow none."""
+        """`notices`: get each event, for people who follow no stream."""
         self.notices = notices
         self.log = log
         self.streams = Streams()
@@ -115,13 +115,13 @@ class Events:
         self._turn = threading.Lock()
         self._waiting: dict[Owner, list[Event]] = {}
         self._left_out: dict[Owner, int] = {}
-        """How many events could not be written. The next one that is written brings word of them."""
+        """The number of events that could not be written. The next written event is preceded by that number."""
         self._writing = Background(GATHERING)
         # A command may end without a word to its parts.
         weakref.finalize(self, _finish, self._writing, notices, PATIENCE)
 
     def tell(self, owner: Owner, kind: EventKind, fields: JsonObject) -> None:
-        """Tell what has happened. Waits for nothing."""
+        """Report an event, without waiting."""
         if self.notices is not None:
             self.notices.tell(owner, kind, fields)
         with self._turn:
@@ -133,7 +133,7 @@ class Events:
         self._writing.do(partial(self._write, owner), owner)
 
     def called(self, called: Called) -> None:
-        """Tell of a call."""
+        """Report a call as an event."""
         fields: JsonObject = {
             "tool": called.tool,
             "door": called.door,
@@ -147,7 +147,7 @@ class Events:
         self.tell(called.caller.owner, "call", fields)
 
     def _write(self, owner: Owner) -> None:
-        """Write what waits, and tell the owner's streams of it."""
+        """Write the waiting events, and wake the owner's streams."""
         with self._turn:
             events = [replace(one, fields=fit_to_show(one.fields)) for one in self._waiting.pop(owner, [])]
             lost = self._left_out.pop(owner, 0)
@@ -168,7 +168,7 @@ class Events:
         self.finish()
 
     def start_position(self, owner: Owner, last: int, kinds: Collection[str]) -> EventPosition:
-        """The place of a reader who wants the `last` so many events of these kinds, and what comes."""
+        """The position of a reader who wants the `last` events of these kinds, and all that follow."""
         place = START
         if last <= 0:
             return self.log.end(owner)
@@ -186,7 +186,7 @@ class Events:
     def follow(
         self, owner: Owner, kinds: Collection[str], last: int, pause: Callable[[], object]
     ) -> Generator[tuple[EventPosition | None, Event]]:
-        """The last so many events of these kinds, and all that come. `pause` is called when there are none for now."""
+        """The `last` events of these kinds, and all that follow. `pause` is called while there are no new ones."""
         place = self.start_position(owner, last, kinds)
         while True:
             read = self.log.after(owner, place)
@@ -204,13 +204,13 @@ def _finish(writing: Background, notices: "Notices | None", seconds: float) -> N
 
 
 def visible_events(read: EventBatch, kinds: Collection[str], now: float) -> list[tuple[EventPosition | None, Event]]:
-    """The events of these kinds, behind a word about a gap. That has no place."""
+    """The events of these kinds with their positions, after an event without a position if there is a gap."""
     gap = [(None, missed_event(now, None))] if read.has_gap else []
     return [*gap, *((place, event) for place, event in read.events if event.kind in {*kinds, MISSED})]
 
 
 def missed_event(now: float, count: int | None) -> Event:
-    """The event that tells that so many events are missing. None: nobody knows how many."""
+    """The event that says how many events are missing. `count`: None if unknown."""
     return Event(MISSED, now, {"count": count})
 
 

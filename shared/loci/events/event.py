@@ -1,4 +1,4 @@
-"""An event, its place in the log of its owner, and the log itself."""
+"""An event, its position in the log of its owner, and the port of the log."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from loci.core.json import Json, JsonObject
 from loci.core.secrets_in_text import STARS, has_secret
 
 MISSED: Final = "missed"
-"""The kind of the event that says that others are missing. No filter leaves it out."""
+"""The kind of the event that says that events are missing. No filter leaves it out."""
 _ID: Final = re.compile(r"(\d{1,16})\.(\d{1,9})", re.ASCII)
 MOST: Final = 20
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,31}", re.ASCII)
@@ -38,7 +38,7 @@ class Event:
 
     @staticmethod
     def from_stored(stored: object) -> "Event | None":
-        """The event that a log has kept; None if it is none."""
+        """The event that a log has kept; None if the value is no event."""
         match stored:
             case {"kind": str(kind), "at": float() | int() as at, "fields": dict()}:
                 return Event(kind, float(at), cast("dict[str, Any]", stored)["fields"])
@@ -53,7 +53,7 @@ def iso_time(at: float) -> str:
 
 @dataclass(frozen=True, slots=True, order=True)
 class EventPosition:
-    """A place in the log: up to it, a reader has read. Two numbers that only the log understands."""
+    """The position of a reader in the log: two numbers that only the log understands."""
 
     part: int
     at: int
@@ -65,13 +65,13 @@ class EventPosition:
 
     @staticmethod
     def parse(id: str) -> "EventPosition | None":
-        """The place with this id; None if it is no id of an event."""
+        """The position with this id; None if it is no id of an event."""
         found = _ID.fullmatch(id)
         return EventPosition(int(found[1]), int(found[2])) if found else None
 
 
 START: Final = EventPosition(0, 0)
-"""Before everything that is kept."""
+"""The position before all kept events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,9 @@ class EventBatch:
 
     events: Sequence[tuple[EventPosition, Event]]
     place: EventPosition
-    """Where to go on."""
+    """The position to continue from."""
     has_gap: bool = False
-    """True: before them, events are missing that the log does not keep any more, or it is another log."""
+    """True: events before them are missing, because the log does not keep them any more or is another log."""
     is_more: bool = False
 
 
@@ -98,12 +98,12 @@ class EventLog(Protocol):
         ...
 
     def after(self, owner: Owner, place: EventPosition) -> EventBatch:
-        """Return the next events behind the place, or behind a gap if the place is not kept any more."""
+        """Return the next events after the position, or after a gap if the position is not kept any more."""
         ...
 
 
 def argument_sizes(arguments: Mapping[str, object]) -> JsonObject:
-    """The size of each argument by its name. That of a secret is blank, and so is a name that may be a text."""
+    """The sizes of arguments by name. Sizes of secrets are blanked, and so are names that may be texts."""
     shown: dict[str, Json] = {}
     for name, value in arguments.items():
         if len(shown) >= MOST:

@@ -27,11 +27,11 @@ LONGEST_TITLE: Final = 100
 PAGE: Final = "/ui/runs"
 _ODD: Final = re.compile(r"[^A-Za-z0-9_:-]")
 PAUSES: Final = (2.0, 10.0, 60.0, 240.0)
-"""Seconds between the tries."""
+"""Seconds between the attempts."""
 LONGEST_PAUSE: Final = 900.0
-"""Even if a recipient asks for more."""
+"""The most seconds between two attempts, even if a recipient asks for more."""
 MOST_WAITING: Final = 100
-"""Notices for one recipient."""
+"""The most notices that wait for one recipient."""
 NAME: Final = "notify"
 SENT: Final = "notice_sent"
 """The kind of the records that say how the last notice to a recipient ended."""
@@ -43,7 +43,7 @@ NO_TIME: Final = "it was not there in time, and this process ends or stands stil
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One such question. What others chose in it (the title, names) is theirs, in one short line each."""
+    """A question to a person. Texts that others chose (the title, names) are one short line each."""
 
     id: str
     """The same at each try, so that a receiver knows it again."""
@@ -57,7 +57,7 @@ class Notice:
     owner: str
     """Empty: the person at this machine."""
     page: str | None
-    """None: no process has said yet at which address the pages are."""
+    """The address of the pages; None if no process has reported it yet."""
 
     @property
     def what(self) -> str:
@@ -152,7 +152,7 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class Undelivered:
-    """One try has failed."""
+    """A failed attempt to deliver."""
 
     why: str
     """A sentence without the recipient's address."""
@@ -184,7 +184,7 @@ class Messenger(Protocol):
 
 
 class Notices:
-    """Sends them, and remembers for each recipient how the last one ended."""
+    """Sends notices, and keeps for each recipient the outcome of the last one."""
 
     def __init__(
         self,
@@ -213,7 +213,7 @@ class Notices:
         self._spreading.do(self._note_pages)
 
     def finish(self, seconds: float) -> None:
-        """Wait for what is under way: a second try comes at once, and is the last one. Say what has not ended."""
+        """Wait for notices under way: a second attempt follows at once, and is the last. Report the others."""
         until = time.monotonic() + seconds
         self._ending.set()
         if not self._spreading.finish(seconds):
@@ -225,7 +225,7 @@ class Notices:
         self._ending.clear()
 
     def findings(self) -> list[Finding]:
-        """How the last notice to each recipient ended, for `loci doctor`."""
+        """The outcome of the last notice to each recipient, for `loci doctor`."""
         messengers = [one for one, _ in self._queues.get()]
         ends = self._records.get_all(SYSTEM, SENT, [one.key for one in messengers])
         found: list[Finding] = []

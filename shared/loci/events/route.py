@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from loci.app import App
 
 RETRY_MS: Final = 1000
-"""After which a client asks again."""
+"""Milliseconds after which a client asks again."""
 LOOK_SECONDS: Final = 1.0
-"""Between two looks if another process has told something."""
+"""Seconds between two checks for events of other processes."""
 BEAT_SECONDS: Final = 15.0
-"""Between two signs of life, and two looks if the credential is still good."""
+"""Seconds between two signs of life, and two checks of the credential."""
 BRIEF_SECONDS: Final = 5.0
-"""Of an answer that must end."""
+"""Seconds after which an answer that must end does so."""
 HEADERS: Final = {
     "Cache-Control": "no-store",
     "X-Accel-Buffering": "no",  # nginx would keep events until it has many
@@ -40,7 +40,7 @@ HEADERS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class EventRequest:
-    """The wishes of a reader."""
+    """The parameters of a request for events."""
 
     owner: Owner
     kinds: frozenset[str]
@@ -93,7 +93,7 @@ def as_text(place: EventPosition | None, event: Event) -> str:
 
 
 class CallerFinder(Protocol):
-    """Tells who asks: by a credential in the request, or by the cookie of a browser that signed in."""
+    """Finds the caller of a request: by a credential, or by the cookie of a browser that signed in."""
 
     async def caller(self, request: Request) -> tuple[Caller, bool]: ...
 
@@ -171,7 +171,7 @@ class EventsRoute:
 
 
 def _parsed_request(request: Request, caller: Caller) -> EventRequest:
-    """Read the wishes of a request. Raises `Refused` if they cannot be met."""
+    """Read the parameters of a request. Raises `Refused` if one is wrong."""
     query = request.query_params
     after = request.headers.get("last-event-id") or query.get("after") or None
     place = None if after is None else EventPosition.parse(after)

@@ -1,4 +1,4 @@
-"""Tools: the one door. MCP tools, commands and pages call it, its `gateway` and its `capabilities`, and no others."""
+"""Tools: the one door. MCP tools, commands and pages call it, its `gateway` and its `capabilities` only."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,23 +28,23 @@ PATIENCE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All that an owner can call, and what is known of it."""
+    """All tools that an owner can call, and what is known about them."""
 
     servers: Sequence[ConfiguredServer]
     own: Sequence[BuiltInTool]
     """Loci's own tools."""
     policies: Mapping[str, ToolPolicy]
-    """By the tool's id."""
+    """The policy for each tool, by its id."""
     names: Mapping[str, str]
     """The name to call each tool by, by its id."""
     logins: Mapping[str, LoginState]
-    """By the server's name."""
+    """The logins, by the names of their servers."""
     warnings: Mapping[str, str]
-    """By the tool's id, for those that need one."""
+    """The words of caution about tools that need them, by the id of the tool."""
 
 
 class Tools:
-    """Every owner's tool servers, and the calls of their tools."""
+    """The tool servers of all owners, and the calls of their tools."""
 
     def __init__(self, parts: ToolParts) -> None:
         self.parts = parts
@@ -56,23 +56,23 @@ class Tools:
         return self.parts.tool_list.all(owner)
 
     def known(self, owner: Owner) -> list[ConfiguredServer]:
-        """The same, of which none is asked anew."""
+        """The configured servers with the tools that are known. No server is asked for its list."""
         return self.parts.tool_list.known(owner)
 
     def add(self, owner: Owner, name: str, entry: object) -> ConfiguredServer:
-        """Configure a server by an entry of `mcpServers`, or configure it anew."""
+        """Configure a server with an entry of `mcpServers`, or replace its entry."""
         return self.parts.tool_list.put(owner, name, entry)
 
     def portable(self, owner: Owner) -> dict[str, PortableEntry]:
-        """The entries of the servers without any secret, as they can be taken elsewhere."""
+        """The entries of the servers without any secret, for use on another Loci."""
         return {one.name: portable(one.name, one.entry) for one in self.known(owner)}
 
     def check_place(self, name: str, entry: object) -> None:
-        """Raise `Refused` if Loci connects to no server like this one."""
+        """Raise `Refused` if Loci does not connect to servers at this address."""
         self.parts.resolver.check_place(name, checked_entry(name, entry))
 
     def filled_here(self, owner: Owner, name: str, entry: object) -> list[str]:
-        """The names in the entry whose values are set here: a server like this one would get them."""
+        """The names in the entry whose values are set here, so that such a server would get them."""
         return self.parts.resolver.filled_here(owner, checked_entry(name, entry))
 
     def restore(
@@ -84,9 +84,9 @@ class Tools:
         no_variables: bool,
         only_public: bool,
     ) -> None:
-        """Configure a server as an archive has it: the secrets that it names may come later.
+        """Configure a server from an archive. The secrets that it names may be set later.
 
-        `no_variables`, `only_public`: as in its `Entry`, whatever the archive says.
+        `no_variables`, `only_public`: override the values in the archive; see `ServerEntry`.
         """
         self.parts.tool_list.restore(owner, name, entry, no_variables=no_variables, only_public=only_public)
 
@@ -96,7 +96,7 @@ class Tools:
         self.parts.logins.forget(owner, name)
 
     def get(self, owner: Owner, name: str) -> ConfiguredServer:
-        """The server with this name. Raises `NotFound` if there is none."""
+        """The server with this name. Raises `NotFound` if no server has it."""
         return self.parts.tool_list.get(owner, name)
 
     def ask(self, owner: Owner, name: str) -> ConfiguredServer:
@@ -104,7 +104,7 @@ class Tools:
         return self.parts.tool_list.ask(owner, name)
 
     def keep_secret(self, owner: Owner, name: str, text: str) -> None:
-        """Keep a secret for servers whose entries name it, instead of the one that it has."""
+        """Store a secret for servers whose entries name it, or replace it."""
         self.parts.secrets.put(owner, name, text)
 
     def secrets(self, owner: Owner) -> list[str]:
@@ -112,11 +112,11 @@ class Tools:
         return self.parts.secrets.names(owner)
 
     def forget_secret(self, owner: Owner, name: str) -> None:
-        """Forget a secret. Raises `NotFound` if there is none of this name."""
+        """Forget a secret. Raises `NotFound` if no secret has this name."""
         self.parts.secrets.remove(owner, name)
 
     def logins(self, owner: Owner) -> dict[str, LoginState]:
-        """The logins by the names of their servers. None of it is secret."""
+        """The logins by the names of their servers, without secrets."""
         return self.parts.logins.states(owner)
 
     def log_in(
@@ -129,7 +129,7 @@ class Tools:
         client_id: str | None = None,
         secret: Secret = lambda _: None,
     ) -> LoginState:
-        """Log in at a server with a person's consent. Connections without the login end.
+        """Log in at a server with a person's consent. Connections that were opened without the login end.
 
         `client_id`: a client that the person has registered there; `secret` asks them for its secret.
         """
@@ -142,7 +142,7 @@ class Tools:
         return state
 
     def log_out(self, owner: Owner, name: str) -> bool:
-        """Forget the login at a server, and have its tokens revoked. False: who gave them cannot do that."""
+        """Forget the login at a server, and have its tokens revoked. False: the issuer cannot revoke tokens."""
         try:
             return self.parts.logins.end(owner, name)
         finally:
@@ -167,10 +167,10 @@ class Tools:
         context: Sequence[str] = (),
         for_code: bool = False,
     ) -> FoundTools:
-        """The tools that fit the query, among those of all servers and Loci's own, and that may be called.
+        """The tools that fit the query and may be called, of all servers and of Loci itself.
 
-        `related`: also those that are used after them. `context`: what was used already. `for_code`: only tools that
-        code and workflows may call.
+        `related`: also the tools that are used after them. `context`: the tools used before. `for_code`: only tools
+        that code and workflows may call.
         """
         servers, gateway = self.servers(owner), self.gateway
         policies = gateway.policies(servers, with_own=for_code)
@@ -241,7 +241,7 @@ class Tools:
         return value_of(*called), extra_media(called[1])
 
     def overview(self, owner: Owner) -> Overview:
-        """The servers and all tools with what the policy says about them. No server is waited for."""
+        """The servers and all tools with the policy for each. This waits for no server."""
         servers, gateway = self.servers(owner), self.gateway
         own = gateway.own()
         policies = gateway.policies(servers)
@@ -272,10 +272,10 @@ class Tools:
         return self.parts.call_log.last(owner, limit)
 
     def finish_learning(self) -> None:
-        """Wait until all runs so far are learned from: the process may end."""
+        """Wait until all ended runs have been learned from, before the process ends."""
         self.parts.later.finish()
 
     def close(self) -> None:
-        """End all connections: the server stops. What ended just before is counted and learned from, if it is quick."""
+        """End all connections: the server stops. Recent calls are counted and learned from, if that is quick."""
         self.parts.later.finish(PATIENCE)
         self.parts.tool_list.close()

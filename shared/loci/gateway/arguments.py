@@ -20,15 +20,15 @@ NOT_OURS = (
     *("pattern", "patternProperties", "propertyNames"),
     *("not", "if", "contains", "disallow", "unevaluatedItems", "unevaluatedProperties"),
 )
-"""The server must check these: somebody else's regular expressions may take for ever, and the other keywords negate
-schemas, which are not whole without those."""
+"""Keywords that only the server checks: foreign regular expressions may take forever, and the other keywords negate
+schemas, which are incomplete without the patterns."""
 MOST_SCHEMAS = 256
 SECONDS, SCHEMA_SECONDS = 0.02, 0.5
 """Processor time for the arguments of a call, and once for a schema: all calls share the interpreter."""
 FREE_STEPS = 100
 """Steps before the time counts: a pause of the garbage collector ends no small check."""
 MOST_LEVELS = 100
-"""Of a schema and its references. Deeper, `rpds` may panic, which is no `Exception`."""
+"""The most levels of a schema and its references. Deeper, `rpds` may panic, which is no `Exception`."""
 
 
 IsOpen = Callable[[Json], bool]
@@ -44,7 +44,7 @@ class _UnjudgedError(Exception):
 
 @dataclass(slots=True)
 class _Budget:
-    """The most that a check may take."""
+    """The limits of one check: its time and its levels."""
 
     until: float
     levels: int = MOST_LEVELS
@@ -102,7 +102,7 @@ def check_arguments(tool: str, schema: JsonObject, arguments: JsonObject, is_ope
 
 @lru_cache(MOST_SCHEMAS)
 def _validator(text: str) -> Any:
-    """The validator for this schema; None if it is no schema."""
+    """The validator for this schema; None if the schema is invalid."""
     import jsonschema.validators as known  # takes 0.1 s; only calls of upstream tools need it
     from referencing import Registry
     from referencing.exceptions import Unresolvable
@@ -130,7 +130,7 @@ def _draft(schema: Any, otherwise: Any) -> Any:
 
 @lru_cache
 def _kind(of_schema: Any) -> Any:
-    """This draft of JSON Schema, without what may take for ever. Each step asks for the time."""
+    """A validator of this draft of JSON Schema, without keywords that may take forever. Each step checks the time."""
     import attrs
     import jsonschema.validators as known
     from jsonschema import ValidationError
@@ -138,7 +138,7 @@ def _kind(of_schema: Any) -> Any:
     validators, checks = cast("Any", known), of_schema.VALIDATORS
 
     def unique(_: Any, wanted: Json, instance: Json, __: Json) -> Iterator[Any]:
-        """In linear time; jsonschema compares each object with all others."""
+        """Check `uniqueItems` in linear time; jsonschema compares each object with all others."""
         seen = set[str]()
         for one in instance if wanted is True and isinstance(instance, list) else ():
             _BUDGET.get().check()
@@ -183,7 +183,7 @@ def _passed(*_: object) -> Iterator[SchemaFault]:
 
 
 def _is_open(fault: SchemaFault, arguments: Json, is_open: IsOpen) -> bool:
-    """True if the fault may be none when all is known."""
+    """True if the fault may disappear once all values are known."""
     value = arguments
     for step in fault.absolute_path:
         value = value[step] if isinstance(value, dict | list) else None  # type: ignore[index]

@@ -15,27 +15,27 @@ from loci.core.json import JsonObject
 from loci.core.stores import Record, RecordStore, read_or_none, update
 
 LOG = "tool_calls"
-"""The kind of the record: one an owner."""
+"""The kind of the record; each owner has one."""
 MOST: Final = 100
-"""Calls that are kept. All are in one record, which is written anew a few times a second at most."""
+"""The number of calls that are kept, in one record that is written a few times a second at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedCall:
-    """One call of a tool of a tool server."""
+    """A call of a tool of a tool server."""
 
     at: float
     tool: str
     door: str
     who: str
-    """How the caller was recognised: `local`, by a `key` or by a `token`."""
+    """The proof by which the caller was recognised: `local`, `key` or `token`."""
     outcome: str
     """`ok`, or the code of the error."""
     ms: float
 
 
 class CallLog:
-    """Written on a thread of its own, all calls of a moment at once."""
+    """The log of calls. A background thread writes all calls of a moment at once."""
 
     def __init__(self, records: RecordStore, later: Background, clock: Callable[[], float] = time.time) -> None:
         self._records = records
@@ -53,7 +53,7 @@ class CallLog:
         self._later.do(partial(self._write, called.caller.owner), (LOG, called.caller.owner))
 
     def last(self, owner: Owner, limit: int = MOST) -> list[LoggedCall]:
-        """The last calls, the newest first: those of other processes, too."""
+        """The last calls of all processes, the newest first."""
         self._write(owner)
         calls = read_or_none(self._records.get(owner, LOG, "last"), _calls) or []
         return calls[::-1][:limit]
@@ -76,9 +76,9 @@ def _calls(record: Record) -> list[LoggedCall]:
 
 
 TRAIL, FOLLOWERS = "tool_trail", "tool_followers"
-"""The kinds of records: the tools that an owner used last, and by tool, those that followed it."""
+"""The kinds of records: the tools that an owner used last, and for each tool the tools that followed it."""
 MEMORY: Final = 3
-"""How many calls back a tool is still said to be followed by this one."""
+"""The number of earlier calls that count as followed by a call."""
 PAUSE: Final = 600.0
 """Seconds after which a call has nothing to do with the one before it."""
 AGAIN: Final = 60.0
@@ -92,7 +92,7 @@ HALF_SURE: Final = 3.0
 
 
 class Usage:
-    """Counts calls later: no call waits for that."""
+    """Counts which tools follow which, in the background: no call waits for it."""
 
     def __init__(self, records: RecordStore, later: Background, clock: Callable[[], float] = time.time) -> None:
         self._records = records
@@ -124,7 +124,7 @@ class Usage:
             self._records.put(owner, TRAIL, "last", value, durable=False)
 
     def _count(self, owner: Owner, tool: str, follower: str, more: float | None, at: float) -> None:
-        """Add to the count; None: the follower failed."""
+        """Add to the count of a follower. `more`: None if the follower failed."""
 
         def counted(record: Record | None) -> JsonObject | None:
             counts = read_or_none(record, _counts) or {}

@@ -1,4 +1,4 @@
-"""`loci doctor`: the tool servers, as they listed their tools last, and the logins at them. Nobody is asked."""
+"""Checks of `loci doctor`: the tool servers as they listed their tools last, and the logins. No server is asked."""
 
 import time
 from typing import TYPE_CHECKING

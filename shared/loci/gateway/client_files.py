@@ -10,7 +10,7 @@ from loci.gateway.configuration import LARGEST_FILE, entries_in, imported_name
 
 
 def servers_in(files: Sequence[str] | None) -> Iterator[tuple[str, object, str]]:
-    """Each server of these files, or of those that clients have: name, entry, file. The first of a name counts."""
+    """The servers in these files, or in the files of known clients: name, entry, file. The first of a name counts."""
     seen: set[str] = set()
     for path in (
         [Path(one).expanduser() for one in files] if files else [one for one in client_files() if one.is_file()]
@@ -30,7 +30,7 @@ def servers_in(files: Sequence[str] | None) -> Iterator[tuple[str, object, str]]
 
 
 def client_files() -> list[Path]:
-    """The files of Claude Desktop, Claude Code, Cursor, Windsurf and VS Code: those here, and those of this person."""
+    """The files of Claude Desktop, Claude Code, Cursor, Windsurf and VS Code: in this folder, and of this person."""
     here = Path.cwd()
     return [here / ".mcp.json", here / ".cursor" / "mcp.json", here / ".vscode" / "mcp.json", *own_files().values()]
 

@@ -1,4 +1,4 @@
-"""How tool servers are configured: entries of `mcpServers`, as the files of other clients have them."""
+"""The configuration of tool servers: entries of `mcpServers`, as the files of other clients have them."""
 
 import json
 import re
@@ -57,7 +57,7 @@ def _oauth_or_none(value: object) -> object:
 
 
 class ServerEntry(BaseModel):
-    """One server of `mcpServers`. `${NAME}` stands for a variable, `${NAME:-text}` for one with a default.
+    """A server of `mcpServers`. `${NAME}` stands for a variable, `${NAME:-text}` for a variable with a default.
 
     Cursor and VS Code write `${env:NAME}`.
     """
@@ -82,9 +82,9 @@ class ServerEntry(BaseModel):
     approve: list[str] = []
     """Patterns of the tools whose calls a person must approve."""
     destructive: list[str] = []
-    """Patterns of the tools that may destroy something, whatever the server says of them."""
+    """Patterns of the tools that may destroy something, whatever the server says about them."""
     reads: list[str] = []
-    """Patterns of the others that change nothing, whatever the server says of them."""
+    """Patterns of other tools that change nothing, whatever the server says about them."""
     no_variables: bool = False
     """True: no variable of the environment is filled in, only secrets. It came with an import."""
     only_public: bool = False
@@ -107,7 +107,7 @@ class ConfiguredServer:
     name: str
     entry: ServerEntry
     tools: tuple[UpstreamTool, ...] = ()
-    """As it listed them last."""
+    """The tools that the server listed last."""
     listed_at: float | None = None
     failure: str | None = None
     """Why it could not list them the last time."""
@@ -115,7 +115,7 @@ class ConfiguredServer:
 
     @property
     def is_new(self) -> bool:
-        """True if nobody has asked the server yet."""
+        """True if the server was never asked for its tools."""
         return self.listed_at is None and self.failure is None
 
 
@@ -133,7 +133,7 @@ def checked_name(name: str) -> str:
 
 
 def checked_entry(name: str, value: object) -> ServerEntry:
-    """The entry behind this JSON. Raises `Refused` if it names no server, or one of a kind that Loci does not know."""
+    """Parse the entry. Raises `Refused` if it names no server, or a kind of server that Loci does not know."""
     try:
         entry = ServerEntry.model_validate(value)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Asks of a tool server, as they travel to the process that reaches the servers of all owners, and its answers."""
+"""Requests to tool servers, as they travel to the process that reaches the servers of all owners, and its answers."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from loci.gateway.tool_list import ToolList
 
 SPARE_SECONDS = 1.0
-"""Of the time that this process has, to answer in."""
+"""Seconds of the process' time that are reserved for the answer."""
 STOOD_STILL_SECONDS = 5.0
-"""How long an idle connection is used again."""
+"""Seconds for which an idle connection is used again."""
 ERRORS: Mapping[str, type[LociError]] = {
     kind.__name__: kind
     for kind in (
@@ -33,7 +33,7 @@ ERRORS: Mapping[str, type[LociError]] = {
 
 @dataclass(frozen=True, slots=True)
 class ServerRequest:
-    """Asks for the tools of a server, which are kept, or for a call of one. Only names and arguments travel.
+    """A request for the tools of a server, which are stored, or for a call of a tool. Only names and arguments travel.
 
     How the server is reached is read where that is done.
     """
@@ -41,7 +41,7 @@ class ServerRequest:
     owner: Owner
     server: str
     tool: str | None = None
-    """None: all its tools are asked for."""
+    """The tool to call; None: list all tools of the server."""
     arguments: JsonObject = field(default_factory=dict[str, Json])
     seconds: float = 0.0
 
@@ -52,7 +52,7 @@ class ServerRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReadPublic:
-    """Asks for what is at a public https address. It is no tool server, and nobody's."""
+    """A request for the content of a public https address, which is no tool server and has no owner."""
 
     url: str
 
@@ -84,7 +84,7 @@ def raise_from_json(error: Mapping[str, Any]) -> NoReturn:
 
 
 class ServerConnector:
-    """Reads how a server is reached, and asks it. Every error that a caller can act on is an answer."""
+    """Reads the entry of a server, and connects to it. Every error that a caller can act on is an answer."""
 
     def __init__(
         self,

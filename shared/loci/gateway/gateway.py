@@ -1,4 +1,4 @@
-"""The one way to every tool: its name, the policy, its arguments, the call, and a word to those who keep count."""
+"""The one way to every tool: its name, the policy, its arguments, the call, and the report of how it ended."""
 
 import json
 import re
@@ -45,7 +45,7 @@ def wire_spelling(id: str) -> str:
 
 @dataclass(slots=True)
 class CallProgress:
-    """A call that is known better and better until it ends."""
+    """The facts about a call, filled in while it runs."""
 
     tool: str = UNKNOWN
     is_upstream: bool = False
@@ -61,7 +61,7 @@ class CheckedCall:
     is_safe: bool
     """True: a repetition changes nothing more."""
     approval: str | None
-    """Why a person must approve it; None if nobody has to."""
+    """The reason why a person must approve it; None if no approval is needed."""
 
 
 class Gateway:
@@ -95,8 +95,8 @@ class Gateway:
         cancelled: Cancellation | None = None,
     ) -> tuple[AnyTool, JsonObject]:
         """Call the tool; return it, and its result as the protocol has it. `approved`: a person approved this call.
-        `asking`: how a person is asked who must approve it.
-        `cancelled`: nobody waits any more; a server is told then, one of Loci's own tools goes on.
+        `asking`: the way in which a person is asked for an approval.
+        `cancelled`: the caller has gone. A server is told; one of Loci's own tools goes on.
 
         Raises `LociError` if nothing was called, or if the tool gave no result.
         """
@@ -134,7 +134,7 @@ class Gateway:
             return tool, under_way.result
 
     def checker(self, owner: Owner, is_open: IsOpen) -> Callable[[str, JsonObject], CheckedCall]:
-        """Tells what a plan has to know of a call that it makes later. Raises `LociError` if it cannot be made.
+        """A function that checks a call that a plan makes later. It raises `LociError` if the call cannot be made.
 
         `is_open`: true for an argument that stands for something that is known later. Each tool is read once.
         """
@@ -153,7 +153,7 @@ class Gateway:
         return checked
 
     def described(self, owner: Owner, spelling: str) -> AnyTool:
-        """The tool, as its server described it. Raises `LociError` if there is none."""
+        """The tool, as its server described it. Raises `LociError` if no tool has this name."""
         return self._tool(owner, spelling)[0]
 
     def policies(self, servers: Sequence[ConfiguredServer], *, with_own: bool = True) -> dict[str, ToolPolicy]:
@@ -165,7 +165,7 @@ class Gateway:
         }
 
     def warnings(self, servers: Sequence[ConfiguredServer]) -> dict[str, str]:
-        """The words of caution about those of their tools that need them, by id."""
+        """The words of caution about tools of these servers that need them, by id."""
         return warnings((tool for _, tool in tools_of(servers)), (one.id for one in self._own.all()))
 
     def chosen(self, owner: Owner, patterns: Sequence[str]) -> dict[str, UpstreamTool]:
@@ -219,9 +219,9 @@ class Gateway:
         return fitting[0] if fitting else None
 
     def known(self, owner: Owner, spelling: str) -> tuple[ConfiguredServer, UpstreamTool]:
-        """The upstream tool behind the name. Raises `NotFound` with the nearest names, or with why there are none.
+        """The upstream tool behind the name. Raises `NotFound` with the nearest names, or with the server's failure.
 
-        A server that nobody asked yet is asked now.
+        A server that was never asked for its tools is asked now.
         """
         spelling = spelling[:LONGEST_SPELLING]
         found = self.find(owner, spelling)
@@ -250,7 +250,7 @@ class Gateway:
         )
 
     def _tool(self, owner: Owner, spelling: str) -> tuple[AnyTool, ServerEntry]:
-        """The tool behind the name, and the entry of its server. Raises `LociError` if there is none."""
+        """The tool behind the name, and the entry of its server. Raises `LociError` if no tool has this name."""
         own = self._own.find(_plain(spelling))
         if own is not None:
             return own, NO_PATTERNS
@@ -275,7 +275,7 @@ class Gateway:
 
     @contextmanager
     def _reporting(self, caller: Caller, door: Door, arguments: JsonObject) -> Generator[CallProgress]:
-        """Tell how the call ended, whichever way it did."""
+        """Report how the call ended, also if it failed."""
         started, under_way = time.perf_counter(), CallProgress()
         outcome: Outcome = "bug"
         code = ""
@@ -348,7 +348,7 @@ def extra_media(result: JsonObject) -> list[JsonObject]:
 
 
 def _unwrapped(tool: AnyTool, structured: Json) -> Json:
-    """Without the `result` that the server's SDK put above a bare value: structured content must be an object."""
+    """Remove the `result` that the server's SDK puts above a bare value: structured content must be an object."""
     fields = (tool.output_schema or {}).get("properties")
     if isinstance(structured, dict) and structured.keys() == {"result"}:
         return structured["result"] if isinstance(fields, dict) and fields.keys() == {"result"} else structured

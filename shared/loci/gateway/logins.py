@@ -1,4 +1,4 @@
-"""Each owner's logins at tool servers: made with a person's consent or a client's secret, used, renewed, forgotten."""
+"""The logins of owners at tool servers: made with a person's consent or a client's secret, used, renewed, forgotten."""
 
 import json
 import secrets
@@ -23,21 +23,21 @@ from loci.gateway.ports import Access, AuthorizationServers, Consent, LoginFaile
 LOGIN = "tool_login"
 """The kind of records. The key is the server's name."""
 RENEW_SECONDS = 60.0
-"""Before its end, a token is renewed: or before the last fifth of its time, if that is shorter."""
+"""Seconds before its end in which a token is renewed; at most the last fifth of its time."""
 LEASE_SECONDS = 45.0
 """A renewal takes less. If its process dies, another may renew after that."""
 WAIT_SECONDS, LOOK_SECONDS = 20.0, 0.05
 ENDED = ("invalid_grant", "bad_refresh_token", "invalid_client", "unauthorized_client")
 """The answers that end a login: its refresh token, or the client that was registered for it, is no longer known."""
 MOST_KNOWN = 12
-"""Tokens of a login that are looked for in what its server says."""
+"""The number of tokens of a login that are redacted in answers of its server."""
 Secret = Callable[[str], str | None]
 """Asks the person for the secret of the client with this id; None: it has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoginState:
-    """The state of a login. None of it is secret."""
+    """The state of a login, without secrets."""
 
     id: str
     """Changes with each login."""
@@ -47,7 +47,7 @@ class LoginState:
     """Stands for the URL with everything filled in, which may be secret."""
     grant: Grant
     issuer: str = ""
-    """Who gave out the tokens; empty if there were none yet."""
+    """The issuer of the tokens; empty if no token was issued yet."""
     scope: str | None = None
     ends_at: float | None = None
     renew_at: float | None = None
@@ -74,7 +74,7 @@ class LoginState:
         return written is not None and shown_url(written) == shown_url(self.written)
 
     def describe(self, name: str, now: float) -> str:
-        """How it is with the login, for people."""
+        """The state of the login in words, for people."""
         if self.needs_person(now):
             return f"login needed: loci tools login {name}"
         if not self.issuer:
@@ -104,10 +104,10 @@ class Login:
     access: Access
     version: str = ""
     leased_until: float = 0.0
-    """Somebody renews it until then."""
+    """The time until which another process may be renewing the login."""
 
     def renewed(self, given: Access, now: float) -> "Login":
-        """With other tokens."""
+        """The login with other tokens."""
         ends_at = None if given.seconds is None else now + given.seconds
         before = min(RENEW_SECONDS, (given.seconds or 0) / 5)
         state = replace(
@@ -122,7 +122,7 @@ class Login:
         return replace(self, state=state, access=given)
 
     def ended(self) -> "Login":
-        """Without tokens: they are of no use any more."""
+        """The login without its tokens, which are of no use any more."""
         state = replace(self.state, has_ended=True, renews=False)
         return replace(self, state=state, access=replace(self.access, token="", refresh=None))
 
@@ -137,7 +137,7 @@ class LoginBearer:
 
     @property
     def token(self) -> str:
-        """As it is now: it is read at each request."""
+        """The current token, read at each request."""
         return self._login.access.token
 
     @property
@@ -152,7 +152,7 @@ class LoginBearer:
         self._known = dict.fromkeys([str(one) for one in given if one][-MOST_KNOWN:])
 
     def renew(self, refused: str) -> None:
-        """The server refuses this token: get another. Raises `LociError` if there is none to be had."""
+        """Get another token, because the server refuses this one. Raises `LociError` if that fails."""
         login = self._fresh(refused)
         if login.state.id != self._login.state.id:  # another account must not use this connection
             raise ToolServerError(f"There is another login to {self._name} now", "Try again: nothing was done")
@@ -181,7 +181,7 @@ class Logins:
         self._bearers: WeakValueDictionary[tuple[Owner, str, str], LoginBearer] = WeakValueDictionary()
 
     def states(self, owner: Owner) -> dict[str, LoginState]:
-        """The state of each login, by the names of servers. None of it is secret, and no secret is opened."""
+        """The state of each login, by the names of servers. No secret is decrypted for it."""
         return dict(readable(every(self._records, owner, LOGIN), lambda one: (one.key, _state(one))))
 
     def bearer(self, owner: Owner, wanted: LoginRequest) -> LoginBearer | None:
@@ -210,7 +210,7 @@ class Logins:
         client_id: str | None,
         secret: Secret,
     ) -> LoginState:
-        """Find out who gives out the server's tokens, have the person consent, and keep the tokens."""
+        """Find the issuer of the server's tokens, ask the person for consent, and store the tokens."""
         if wanted.oauth.grant == "client_credentials":
             raise Refused(f"{wanted.name} is used with client credentials", "Test it with: loci tools test")
         before = self._get(owner, wanted.name)
@@ -240,7 +240,7 @@ class Logins:
         self._records.remove(owner, LOGIN, name)
 
     def _fresh(self, owner: Owner, wanted: LoginRequest, refused: str | None = None) -> Login:
-        """The login with a token that is good for a while. `refused`: a token that the server does not accept.
+        """The login with a token that is good for a while. `refused`: a token that the server rejects.
 
         Many servers give a new refresh token each time, and end the login if somebody uses the old one again. So who
         renews writes first that it does, over the version of the record that it has read. The others wait for the
@@ -327,7 +327,7 @@ class Logins:
     def _put(
         self, owner: Owner, name: str, login: Login, *, over: str | None = None, leased_until: float = 0.0
     ) -> Login:
-        """Write it: over that version of the record only, if one is given. Raises `Conflict` if that is not there."""
+        """Write the login, over the given version of the record only. Raises `Conflict` if the record has changed."""
         value: JsonObject = {
             "state": cast("JsonObject", asdict(login.state)),
             "leased_until": leased_until,

@@ -25,7 +25,7 @@ from loci.gateway.waiting_calls import ApprovalLinks, WaitingCalls
 from loci.search.inference import Embedder
 
 GATHER_SECONDS = 0.25
-"""What is noted meanwhile is written together, and calls are answered first."""
+"""Seconds in which notes gather, to be written together. Calls are answered first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class ToolAdapters:
 
     box: SecretBox
     servers: Callable[[Changed, ServerResolver], ToolServers]
-    """Makes what reaches the servers, and tells whoever is given here that a server's tools changed."""
+    """Makes the connections to the servers. Its first argument is called when the tools of a server change."""
     authorization_servers: AuthorizationServers
     variable: Callable[[str], str | None]
     """The variables that entries may name."""
     ask_later: AskLater | None = None
-    """None: this process asks, on a thread."""
+    """Asks servers for their tools in another process; None: this process asks, on a thread."""
     only_public: bool = False
     """No programs, and no private addresses."""
 

@@ -1,4 +1,4 @@
-"""Which tools may be called, and which only if a person approves the call."""
+"""The policy: the tools that may be called, and the calls that a person must approve."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from loci.gateway.tool_server import UpstreamTool
 Approval = Literal["chosen", "destructive", "writes", "all"]
 AnyTool = UpstreamTool | BuiltInTool
 NO_PATTERNS = ServerEntry.model_validate({})
-"""For Loci's own tools."""
+"""The entry that stands for Loci's own tools, which no patterns concern."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,9 @@ class ToolPolicy:
     """The policy for one tool."""
 
     denied: str | None
-    """Why it may not be called; None if it may."""
+    """The reason why it may not be called; None if it may."""
     approval: str | None
-    """Why a person must approve each call; None if nobody has to."""
+    """The reason why a person must approve each call; None if no approval is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Policy:
             raise Refused(denied, "Use another tool, or ask the operator", code="TOOL_DENIED")
 
     def denied(self, tool: AnyTool, entry: ServerEntry = NO_PATTERNS) -> str | None:
-        """Why this tool may not be called; None if it may."""
+        """The reason why this tool may not be called; None if it may."""
         if _fits(tool, entry.deny):
             why = "the operator denies it"
         elif entry.allow and not _fits(tool, entry.allow):
@@ -53,11 +53,11 @@ class Policy:
         return f"{tool.id} may not be called: {why}"
 
     def for_tool(self, tool: AnyTool, entry: ServerEntry = NO_PATTERNS) -> ToolPolicy:
-        """Both in words."""
+        """The policy for this tool, with the reasons in words."""
         return ToolPolicy(self.denied(tool, entry), self.approval_needed(tool, entry))
 
     def approval_needed(self, tool: AnyTool, entry: ServerEntry = NO_PATTERNS) -> str | None:
-        """Why a person must approve each call of this tool; None if nobody has to."""
+        """The reason why a person must approve each call of this tool; None if no approval is needed."""
         reason, changed = self._reason(tool, entry), _changed(tool)
         if reason and changed:
             return f"{reason}; {changed}"

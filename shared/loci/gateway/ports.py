@@ -1,4 +1,4 @@
-"""The ports of the gateway: upstream tool servers, who gives out tokens for them, and Loci's own tools."""
+"""The ports of the gateway: upstream tool servers, the issuers of tokens for them, and Loci's own tools."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -14,15 +14,15 @@ from loci.gateway.tool_server import Endpoint, ToolServer, UpstreamTool
 
 S_contra = TypeVar("S_contra", ToolServer, ConfiguredServer, contravariant=True)
 Progress = Callable[[float, float | None, str | None], None]
-"""Told how far a call is: done, of how much, and a text."""
+"""Called with the progress of a call: done, total, and a text."""
 Changed = Callable[[Owner, str], None]
-"""Told when a server says that its list of tools changed: whose it is, and its name."""
+"""Called with the owner and the name of a server that says that its list of tools changed."""
 AskLater = Callable[[Owner, str], None]
-"""Has a server asked for its tools meanwhile, by another process: whose it is, and its name."""
+"""Has another process ask a server for its tools: called with its owner and its name."""
 
 
 class ToolServerError(Unavailable):
-    """A tool server failed. What it said is quoted, as data."""
+    """The failure of a tool server. Its own words are quoted, as data."""
 
     default_code = "MCP_SERVER_ERROR"
 
@@ -42,13 +42,13 @@ class LoginRequest:
 
     name: str
     written: str
-    """Its URL as the entry has it."""
+    """The URL of the server as the entry has it."""
     endpoint: Endpoint
     oauth: OAuthEntry
 
     @property
     def url_hash(self) -> str:
-        """Stands for the URL, which may be secret."""
+        """A hash that stands for the URL, which may be secret."""
         return hashlib.sha256(self.endpoint.url.encode()).hexdigest()
 
 
@@ -67,7 +67,7 @@ class Access:
     """Access to a tool server: the parts as the official client's models have them."""
 
     server: JsonObject = field(default_factory=dict[str, Json])
-    """Who gives out the tokens, as it describes itself (RFC 8414). Not secret."""
+    """The issuer of the tokens, as it describes itself (RFC 8414). Not secret."""
     client: JsonObject = field(default_factory=dict[str, Json], repr=False)
     """Loci, as it is registered there (RFC 7591)."""
     resource: str = field(default="", repr=False)
@@ -75,14 +75,14 @@ class Access:
     token: str = field(default="", repr=False)
     refresh: str | None = field(default=None, repr=False)
     seconds: float | None = None
-    """How long the token is good; None: nobody knows."""
+    """Seconds for which the token is good; None if unknown."""
     scope: str | None = None
     only_public: bool = False
     """True: it is renewed by https at public addresses only, as the tool server is called."""
 
 
 class AuthorizationServers(Protocol):
-    """Requests to those who give out tokens. Each is bounded in time and size, and follows no redirect.
+    """Requests to issuers of tokens. Each is bounded in time and size, and follows no redirect.
 
     Every method may be called from any thread, and raises `LoginFailed`.
     """
@@ -143,22 +143,22 @@ class Servers(Protocol[S_contra]):
 
 
 ServerConnections = Servers[ToolServer]
-"""Connections of this process. Each is opened at its first use, and again after it broke. Owners share none."""
+"""Connections of this process. Each is opened at its first use, and again after it broke. Owners never share one."""
 ToolServers = Servers[ConfiguredServer]
-"""Servers as they are configured. What fills in their secrets may be another process."""
+"""Servers as they are configured. Another process may fill in their secrets."""
 
 
 class BuiltInTool(Protocol):
-    """One of Loci's own tools."""
+    """A tool of Loci itself."""
 
     @property
     def id(self) -> str:
-        """Such as `loci:search_documents`."""
+        """The id of the tool, such as `loci:search_documents`."""
         ...
 
     @property
     def wire_name(self) -> str:
-        """As it is listed."""
+        """The name under which the tool is listed."""
         ...
 
     @property
@@ -178,11 +178,11 @@ class BuiltInTool(Protocol):
 
     @property
     def is_step(self) -> bool:
-        """True if it says something about which tools are used together."""
+        """True if its use counts for the question which tools are used together."""
         ...
 
     def check_names(self, arguments: JsonObject) -> None:
-        """Raise `Refused` if it has no argument of one of these names."""
+        """Raise `Refused` if one of these names is no argument of the tool."""
         ...
 
     def call(self, caller: Caller, arguments: JsonObject, progress: Progress | None) -> JsonObject:
@@ -191,7 +191,7 @@ class BuiltInTool(Protocol):
 
 
 class BuiltInTools(Protocol):
-    """Loci's own tools, for those who call them without a request. One is loaded when it is found."""
+    """Loci's own tools, for callers without a request. A tool is loaded when it is found."""
 
     def all(self) -> Sequence[BuiltInTool]: ...
 

@@ -14,7 +14,7 @@ NEVER = tuple(
 )
 GLOBAL_IPV6 = ipaddress.ip_network("2000::/3")
 TUNNELS = tuple(ipaddress.ip_network(network) for network in ("2001::/23", "2002::/16", "3fff::/20"))
-"""Teredo and other special uses, 6to4, documentation: such an address may mean a private one."""
+"""Networks for special uses, such as Teredo, 6to4 and documentation: such an address may mean a private one."""
 ELSEWHERE = "Run it where it has a public https address and add that, or add it to a Loci on your own machine"
 
 

@@ -1,4 +1,4 @@
-"""How a configured server is reached: the secrets in its entry, and the values that fill the entry in."""
+"""The way to a configured server: the secrets in its entry, and the values that fill the entry in."""
 
 import base64
 import json
@@ -35,7 +35,7 @@ SECRET_WORDS: Final = ALWAYS | OFTEN | {"key", "keys", "login", "otp", "pass", "
 NOT_SECRET: Final = frozenset({"enabled", "file", "header", "host", "length", "mode", "name", "path", "type", "url"})
 """The last words of names such as `KEY_FILE`."""
 OF_THIS_PLACE: Final = {"no_variables": False, "only_public": False}
-"""The settings that are not exported: each place decides for itself whom it trusts."""
+"""The settings that are not exported: each installation decides for itself which servers it trusts."""
 NOT_IN_A_NAME: Final = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -68,7 +68,7 @@ def safe_values(values: Mapping[str, str], other: Other) -> dict[str, str]:
 
 
 def safe_arguments(arguments: Sequence[str], other: Other) -> list[str]:
-    """The arguments, with another text for those that look like secrets, or follow the name of one."""
+    """The arguments, with another text for each that looks like a secret, or follows the name of a secret."""
     kept: list[str] = []
     before = ""
     for number, one in enumerate(arguments, 1):
@@ -109,9 +109,9 @@ def _may_be_secret(name: str, text: str) -> bool:
 def given_secrets(
     values: Mapping[str, str], arguments: Sequence[str] = (), url: str = "", certain: Iterable[str] = ()
 ) -> frozenset[str]:
-    """The secrets among what a server is given, and the parts of them that it may repeat alone.
+    """The secrets that a server is given, and the parts of them that it may repeat alone.
 
-    `values`: variables and headers. `certain`: what is secret whatever it looks like.
+    `values`: variables and headers. `certain`: texts that are secret whatever they look like.
     """
     named = [*values.items(), *zip(("", *arguments), arguments, strict=False)]
     named += [(found["flag"], found["value"]) for one in arguments if (found := FLAG.fullmatch(one))]
@@ -164,9 +164,9 @@ class PortableEntry:
 
     entry: JsonObject
     secrets: tuple[str, ...]
-    """The names of the secrets that it needs where it is taken."""
+    """The names of the secrets that must be set where it is imported."""
     is_restricted: bool
-    """True: it came with an import, and nobody at this machine has vouched for it."""
+    """True: it came with an import, and no person at this machine has vouched for it."""
 
 
 def portable(server: str, entry: ServerEntry) -> PortableEntry:
@@ -193,14 +193,14 @@ LONGEST_SECRET = 16 * 1024
 
 
 class Secrets:
-    """Each owner's secrets for tool servers, kept closed: `${NAME}` in an entry stands for one."""
+    """The secrets of owners for tool servers, kept encrypted: `${NAME}` in an entry stands for a secret."""
 
     def __init__(self, records: RecordStore, box: SecretBox) -> None:
         self._records = records
         self.box = box
 
     def put(self, owner: Owner, name: str, text: str) -> None:
-        """Keep the secret under this name, instead of the one that it has."""
+        """Store the secret under this name, or replace it."""
         if not SECRET_NAME.fullmatch(name):
             raise Refused(f"{name[:80]!r} is no name for a secret", "Use letters, digits and _", code="BAD_NAME")
         if not text or len(text) > LONGEST_SECRET:
@@ -208,7 +208,7 @@ class Secrets:
         self._records.put(owner, SECRET, name, {"closed": self.box.close(owner, text)})
 
     def get(self, owner: Owner, name: str) -> str | None:
-        """The secret; None if there is none of this name."""
+        """The secret; None if no secret has this name."""
         record = self._records.get(owner, SECRET, name)
         return self.box.open(owner, str(record.value["closed"])) if record else None
 
@@ -217,7 +217,7 @@ class Secrets:
         return [one.key for one in every(self._records, owner, SECRET)]
 
     def remove(self, owner: Owner, name: str) -> None:
-        """Forget the secret. Raises `NotFound` if there is none of this name."""
+        """Forget the secret. Raises `NotFound` if no secret has this name."""
         if self._records.get(owner, SECRET, name) is None:
             known = ", ".join(self.names(owner))
             raise NotFound(f"There is no secret {name[:80]!r}", f"There are {known}" if known else "There are none")
@@ -233,7 +233,7 @@ class _FilledIn:
 
 
 class ServerResolver:
-    """Fills in entries. The values come from nowhere but the owner's secrets and the variables that Loci may show."""
+    """Fills in entries. The values come only from the owner's secrets and the variables that Loci may show."""
 
     def __init__(
         self,
@@ -250,7 +250,7 @@ class ServerResolver:
         self._only_public = only_public
 
     def closed(self, owner: Owner, entry: ServerEntry) -> ServerEntry:
-        """The entry as it is stored: what may be secret in it is closed, unless it only names others."""
+        """The entry as it is stored: texts that may be secret are encrypted, unless they only name others."""
         return closed_entry(entry, partial(self.secrets.box.close, owner))
 
     def check(self, owner: Owner, name: str, entry: ServerEntry) -> None:

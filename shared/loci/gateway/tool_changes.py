@@ -1,4 +1,4 @@
-"""Changes that a server makes to its tools after they were first seen, and names that look like those of others."""
+"""Changes that a server makes to its tools after they were first seen, and tools with confusingly similar names."""
 
 import json
 import re
@@ -33,13 +33,13 @@ class ToolChange:
 
     name: str
     version: str
-    """Of the tool as it is now: what is accepted."""
+    """The version of the tool as it is now, which a person accepts."""
     difference: str
-    """In lines that begin with `-` and `+`, and in which nothing is hidden."""
+    """The change in lines that begin with `-` and `+`, with invisible characters shown."""
 
 
 def seen_of(tool: UpstreamTool) -> SeenTool:
-    """The tool as it is, to be remembered."""
+    """The tool as it is now, to compare with later."""
     return SeenTool(version_of(tool), tool.safe, "\n".join(_lines(tool)))
 
 
@@ -52,7 +52,7 @@ def version_of(tool: UpstreamTool) -> str:
 def remembered(
     tools: Iterable[UpstreamTool], listed: Iterable[UpstreamTool], kept: Mapping[str, SeenTool]
 ) -> dict[str, SeenTool]:
-    """The tools to remember: those that the server lists differently now, lists no longer, or has added since.
+    """The tools to remember: tools that the server has changed, lists no longer, or has added since.
 
     `listed`: its list before. `kept`: what was remembered of that in the same way.
     """

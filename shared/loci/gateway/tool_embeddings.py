@@ -21,11 +21,11 @@ LONGEST = 300
 """Characters of a description that are embedded. More blur what the tool does: they are details and examples."""
 BATCH = 32
 ROOM = 500
-"""Vectors that are kept besides twice those of the tools that are there."""
+"""The number of vectors that are kept beyond twice the number of tools."""
 
 
 class ToolEmbeddings:
-    """Knows how near a request is to each tool, as far as the tools are embedded."""
+    """Compares requests with tools in meaning, as far as the tools are embedded."""
 
     def __init__(self, records: RecordStore, embedder: Callable[[], Embedder], kind: str = VECTORS) -> None:
         self._records = records
@@ -34,7 +34,7 @@ class ToolEmbeddings:
         self._turn = threading.Lock()
         self._making: set[Owner] = set()
         self._held: dict[Owner, tuple[str, dict[str, bytes]]] = {}
-        """By owner: the model, and the vectors by the hashes of their texts."""
+        """The model and the vectors of each owner, the vectors by the hashes of their texts."""
 
     def similarities(self, owner: Owner, query: str, tools: Sequence[KnownTool]) -> dict[str, float]:
         """The cosine of the request to each tool that is embedded, by its id; empty without a model."""
@@ -120,7 +120,7 @@ def text_hash(tool: KnownTool) -> str:
 
 
 def cosines(vectors: Mapping[str, bytes], asked: bytes) -> dict[str, float]:
-    """The cosine of each vector to that of a request, which is float32; empty if they are of no use.
+    """The cosine of each vector to the vector of a request (float32); empty if they do not fit.
 
     The vectors are normalised, little-endian float16, as `Embedder.passages` has them.
     """

@@ -1,4 +1,4 @@
-"""The tools of every configured server, as each listed them last. Nobody who asks for them waits for a server."""
+"""The tools of every configured server, as each listed them last. No reader of the list waits for a server."""
 
 import threading
 import time
@@ -26,9 +26,9 @@ SERVER, LISTED = "tool_server", "listed_tools"
 FRESH = 24 * 3600.0
 """Seconds after which a list is asked for again when somebody uses it."""
 AGAIN = 60.0
-"""The same for a server that failed when it was asked last: it may be there by now."""
+"""Seconds after which a server that failed is asked again when somebody uses its list: it may have recovered."""
 CALM = 5.0
-"""Seconds between two lists that a server is asked for because it says that its tools changed: it may say so always."""
+"""The least seconds between two lists after announced changes: a server may announce them all the time."""
 MOST_PARSED = 200
 
 
@@ -56,18 +56,18 @@ class ToolList:
         self._turn = threading.Lock()
         self._asking: set[tuple[Owner, str]] = set()
         self._changed: set[tuple[Owner, str]] = set()
-        """Those that said so while they were being asked: what they answer may be older."""
+        """The servers that announced a change while they were asked: their answer may be older than the change."""
         self._parsed: dict[tuple[str, str], ConfiguredServer] = {}
         """The servers read last, by the versions of their records: each call reads them, and they rarely change."""
 
     def put(self, owner: Owner, name: str, value: object) -> ConfiguredServer:
-        """Configure a server, or configure it anew. Its tools are not asked for yet."""
+        """Configure a server, or replace its entry. It is not asked for its tools yet."""
         entry = checked_entry(checked_name(name), value)
         self.resolver.check(owner, name, entry)
         return self._put(owner, name, entry)
 
     def restore(self, owner: Owner, name: str, value: object, *, no_variables: bool, only_public: bool) -> None:
-        """Configure a server as an archive has it. Its secrets may be missing yet: the first use says which."""
+        """Configure a server from an archive. Its secrets may still be missing: the first use says which."""
         entry = checked_entry(checked_name(name), value)
         self.resolver.check_place(name, entry)
         self._put(owner, name, entry.model_copy(update={"no_variables": no_variables, "only_public": only_public}))
@@ -109,7 +109,7 @@ class ToolList:
         self.servers.close(owner, name)
 
     def get(self, owner: Owner, name: str) -> ConfiguredServer:
-        """The server with this name. Raises `NotFound` if there is none."""
+        """The server with this name. Raises `NotFound` if no server has it."""
         found = self.find(owner, name)
         if found is None:
             known = ", ".join(one.name for one in self.known(owner))
@@ -121,12 +121,12 @@ class ToolList:
         return found
 
     def find(self, owner: Owner, name: str) -> ConfiguredServer | None:
-        """The server with this name; None if there is none."""
+        """The server with this name; None if no server has it."""
         server = self._records.get(owner, SERVER, name) if NAME.fullmatch(name) else None
         return None if server is None else self._read(server, self._records.get(owner, LISTED, name))
 
     def all(self, owner: Owner) -> list[ConfiguredServer]:
-        """All servers with their tools, by their names. Lists that are old are asked for again, meanwhile."""
+        """All servers with their tools, by name. Servers whose lists are old are asked again, in the background."""
         found = self.known(owner)
         for one in found:
             if self._is_due(one):
@@ -139,7 +139,7 @@ class ToolList:
         return server.listed_at is None or self._clock() - server.listed_at > FRESH
 
     def known(self, owner: Owner) -> list[ConfiguredServer]:
-        """All servers with the tools that they listed last. Nobody is asked."""
+        """All servers with the tools that they listed last. No server is asked."""
         listed = {one.key: one for one in every(self._records, owner, LISTED)}
         servers = [self._read(one, listed.get(one.key)) for one in every(self._records, owner, SERVER)]
         return [one for one in servers if one is not None]
@@ -169,7 +169,7 @@ class ToolList:
         self.servers.close(for_good=True)
 
     def ask_later(self, owner: Owner, name: str) -> None:
-        """Have the server asked meanwhile, unless that is being done."""
+        """Have the server asked in the background, unless it is being asked."""
         if self._elsewhere is not None:
             with suppress(LociError):  # it is tried again when somebody looks again
                 self._elsewhere(owner, name)
@@ -177,7 +177,7 @@ class ToolList:
         self._ask_on_thread((owner, name))
 
     def changed(self, owner: Owner, name: str) -> None:
-        """Have the server asked again, soon: it says that its tools have changed."""
+        """Have the server asked again soon, because it says that its tools have changed."""
         with self._turn:
             self._changed.add((owner, name))
         self._ask_on_thread((owner, name))
@@ -290,12 +290,12 @@ def _state(entry: ServerEntry) -> str:
 
 
 def listed_time(server: ConfiguredServer) -> str:
-    """When the server listed its tools last, for people."""
+    """The time at which the server listed its tools last, for people."""
     return "never" if server.listed_at is None else iso(server.listed_at)
 
 
 def tools_of(servers: Sequence[ConfiguredServer]) -> Iterator[tuple[ConfiguredServer, UpstreamTool]]:
-    """Each tool with its server."""
+    """All tools, each with its server."""
     for server in servers:
         for tool in server.tools:
             yield server, tool

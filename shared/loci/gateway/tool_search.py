@@ -1,4 +1,4 @@
-"""Finds tools by what somebody wants to do: by words in their fields, by meaning, by use, and exact names first."""
+"""Finds tools for a request: by words in their fields, by meaning, by use, and by exact names first."""
 
 import math
 from collections import Counter
@@ -16,9 +16,9 @@ from loci.gateway.tool_words import KnownTool, asked_words, fields_of, plain_nam
 __all__ = ["FoundTool", "KnownTool", "ToolIndex"]
 
 WEIGHTS: Final = {"server": 1.0, "name": 3.0, "title": 2.0, "description": 1.0, "parameters": 0.5}
-"""How much a word counts in each field."""
+"""The weight of a word in each field."""
 EVENNESS: Final = {"server": 0.0, "name": 0.5, "title": 0.5, "description": 0.6, "parameters": 0.75}
-"""How much a field that is longer than others is held back."""
+"""The penalty for a field that is longer than others (`b` in BM25)."""
 SATURATION: Final = 1.2
 SYNONYM: Final = 0.5
 """The weight of a word of about the same meaning."""
@@ -27,14 +27,14 @@ ALPHA: Final = 0.6
 NAMED: Final = {"its id": 1.0, "its name": 0.98, "its title": 0.97}
 """The scores of the tools that the request names."""
 MOST_COVERED: Final = 0.7
-"""If no tool has so much of the request, the words have less weight: they are not what it is about."""
+"""The share of the request that a tool must have. If none has it, words weigh less: they miss the topic."""
 UNNAMED: Final = 0.95
 """The best score of any other."""
 LEAST_MEANING: Final = 0.15
 """A tool that has none of the words and is less near than this does not fit."""
 DOUBT_WORDS: Final = 0.15
 DOUBT_MEANING: Final = 0.28
-"""If the best is below both, it is likely that nothing fits. So it was for nine of twelve requests that no tool fits,
+"""The scores below which probably no tool fits. That was so for nine of twelve requests that no tool fits,
 and for one in eight of the others, most of them in languages that the model hardly knows."""
 MOST_REASONS: Final = 4
 MOST_BOOST: Final = 0.1
@@ -48,7 +48,7 @@ class FoundTool:
 
     tool: KnownTool
     score: float
-    """From 0 to 1."""
+    """The score of the tool, from 0 to 1."""
     why: str
     words: float = 0.0
     """The share of the request's words that it has, the rare ones counting more."""
@@ -71,7 +71,7 @@ class ToolIndex:
         cut = [fields_of(tool) for tool in self._tools]
         means = {name: sum(len(one[name]) for one in cut) / max(1, len(cut)) or 1.0 for name in WEIGHTS}
         self._postings: dict[str, dict[int, float]] = {}
-        """By word: the tools that have it, and how much, from 0 to 1."""
+        """The tools that have a word, with its weight there from 0 to 1, by word."""
         self._names: dict[str, list[tuple[int, str]]] = {}
         for number, (tool, fields) in enumerate(zip(self._tools, cut, strict=True)):
             sums: dict[str, float] = {}
@@ -176,22 +176,22 @@ def _why(tool: KnownTool, query: str, asked: Mapping[str, Sequence[str]], named:
 
 @dataclass(frozen=True, slots=True)
 class FoundTools:
-    """The tools that fit, the best first, then those that are used after them."""
+    """The tools that fit, the best first, then tools that are used after them."""
 
     tools: tuple[FoundTool, ...]
     related: frozenset[str]
-    """The ids of those that are there because they are used after the others."""
+    """The ids of the tools that are listed because they are used after the others."""
     searched: int
     unknown: tuple[str, ...]
     """Servers that have not listed their tools yet."""
     failed: tuple[str, ...]
     """Servers that failed when they were asked last."""
     to_approve: frozenset[str] = frozenset()
-    """The ids of those whose calls a person must approve."""
+    """The ids of the tools whose calls a person must approve."""
     warnings: Mapping[str, str] = field(default_factory=dict[str, str])
-    """By their ids, the words of caution about those that need them."""
+    """The words of caution about tools that need them, by the id of the tool."""
     names: Mapping[str, str] = field(default_factory=dict[str, str])
-    """By their ids, the names to call them by: ones that every client accepts, unless other tools have them, too."""
+    """The names to call the tools by, by id: spellings that every client accepts, unless several tools share one."""
 
 
 class ToolSearch:

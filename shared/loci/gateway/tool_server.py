@@ -1,4 +1,4 @@
-"""The nouns of the gateway: a tool server, how it is reached, and the tools that it has."""
+"""A tool server, how it is reached, and the tools that it has."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from loci.gateway.logins import LoginBearer
 
 SECONDS, AT_ONCE = 30.0, 16
-"""The time that a call may take, and the calls that a server gets at once, if its settings say nothing else."""
+"""The defaults of a server: the seconds that a call may take, and the calls that it gets at once."""
 
 SAFE: Final = {
     "r": ("readOnlyHint", True),
@@ -20,9 +20,9 @@ SAFE: Final = {
     "i": ("idempotentHint", True),
     "c": ("openWorldHint", False),
 }
-"""The hints by which a tool is harmless. By the protocol, one that is not given means the contrary."""
+"""The hints by which a tool is harmless. By the protocol, a missing hint means the contrary."""
 PLAIN_WORD: Final = re.compile(r"[A-Za-z]{1,12}")
-"""Some passwords are ordinary words, which also name tools and arguments."""
+"""A text that may be a password and yet an ordinary word, which also names tools and arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Program:
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     folder: str | None = None
-    """Its working folder."""
+    """The working folder of the program."""
     secrets: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     """The secrets in its arguments and variables."""
 
@@ -84,7 +84,7 @@ class SeenTool:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamTool:
-    """A tool of a tool server. Everything in it was written by somebody else, but for the last two."""
+    """A tool of a tool server. All fields but the last three were written by others."""
 
     server: str
     name: str
@@ -93,13 +93,13 @@ class UpstreamTool:
     input_schema: JsonObject
     output_schema: JsonObject | None
     annotations: JsonObject
-    """As the server gave them, by their wire names such as `readOnlyHint`."""
+    """The hints that the server gave, by their wire names such as `readOnlyHint`."""
     seen: SeenTool | None = None
-    """As it was before its server changed it; None if it is as it was."""
+    """The tool as it was before its server changed it; None if it is unchanged."""
     word: Literal["reads", "destructive"] | None = None
     """The operator's word about it."""
     id: str = field(init=False, repr=False, compare=False)
-    """Its id, such as `github:create_issue`."""
+    """The id of the tool, such as `github:create_issue`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "id", f"{self.server}:{self.name}")
@@ -118,7 +118,7 @@ class UpstreamTool:
 
     @property
     def hints(self) -> JsonObject:
-        """The hints that count: the operator's word, else the more careful ones of those seen first and those now."""
+        """The hints that count: the operator's word, else the more careful of the first hints and those now."""
         match self.word, self.seen:
             case "reads", _:
                 return {**self.annotations, "readOnlyHint": True, "destructiveHint": False, "idempotentHint": True}

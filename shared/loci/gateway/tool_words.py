@@ -54,7 +54,7 @@ class KnownTool:
     """A tool, as a search sees it."""
 
     id: str
-    """Such as `filesystem:read_file`; Loci's own may be without a server."""
+    """The id of the tool, such as `filesystem:read_file`; the id of one of Loci's own may name no server."""
     title: str
     description: str
     input_schema: JsonObject

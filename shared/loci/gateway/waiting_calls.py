@@ -1,4 +1,4 @@
-"""Calls that wait for a person: each has a question, whose answer is good for this call with these arguments, once."""
+"""Calls that wait for a person: each has a question, whose answer is valid once, for this call and its arguments."""
 
 import json
 import threading
@@ -22,25 +22,25 @@ from loci.gateway.call_history import CallLog
 
 KIND: Final = "approval"
 MARK: Final = "ap_"
-"""Begins the id of such a call. Those of workflows begin otherwise."""
+"""The beginning of the id of a call that waits. The ids of workflows begin otherwise."""
 PATIENCE: Final = 25.0
 """Seconds for which a call waits before it answers that it is pending: many clients give up after 30 or 60."""
 LOOK_SECONDS: Final = 0.3
 ANSWERING: Final = 2.0
 """Seconds that remain of a request when its call stops waiting."""
 MOST_QUESTIONS: Final = 100
-"""Open ones of an owner."""
+"""The most open questions of an owner."""
 MOST_WAITING: Final = 24
 """Calls of this process that hold a thread while they wait. More are answered at once as pending."""
 REJECTED_SECONDS: Final = 3600.0
-"""For which a rejection is kept for the call that it answers."""
+"""Seconds for which a rejection is kept for the call that it answers."""
 LARGEST: Final = 64 * 1024
 """Characters of arguments that a person is asked to approve."""
 PURPOSE: Final = "approval"
-"""Of the seal of links."""
+"""The purpose of the seal of links."""
 PAGE: Final = "ui/approve?link="
 BEFORE: Final = 5
-"""Calls before this one that a person is shown."""
+"""The number of earlier calls that a person is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,8 @@ class AskedCall:
 
     @property
     def id(self) -> str:
-        """The same for the same caller, tool and arguments. Nobody finds two of the same id: a person reads one."""
+        """The id, equal for the same caller, tool and arguments. Its length prevents a second call with the same id:
+        a person would read only one of the two."""
         arguments = json.dumps(self.arguments, sort_keys=True, ensure_ascii=False)
         caller = self.caller
         way = "http" if caller.over_http else "stdio"
@@ -166,7 +167,7 @@ class WaitingCalls:
         return sorted(readable(open_ones, _question), key=lambda one: cast("float", one["since"]))
 
     def question(self, owner: Owner, id: str) -> JsonObject | None:
-        """The open question about this call; None if it is answered, or there is none."""
+        """The open question about this call; None if it is answered, or nobody was asked."""
         record = self._records.get(owner, KIND, id)
         is_open = record is not None and record.value.get("answer") is None
         return read_or_none(record, _question) if is_open else None
@@ -197,7 +198,7 @@ class WaitingCalls:
         self._tell(owner, "approval", {"state": "answered", **_event_fields(record), "decision": what, "way": way})
 
     def _question_for(self, call: AskedCall) -> Record | None:
-        """The question about the call: the one that is there, or a new one."""
+        """The question about the call: the open one, or a new one."""
         owner = call.caller.owner
         if (known := self._records.get(owner, KIND, call.id)) is not None:
             if known.value.get("version", "") == call.version:
@@ -240,7 +241,7 @@ class WaitingCalls:
         return record
 
     def _use_up(self, owner: Owner, record: Record) -> bool:
-        """Use the answer up. False if another call has."""
+        """Use up the answer. False if another call has used it."""
         try:
             self._records.remove(owner, KIND, record.key, expect_version=record.version)
         except (Conflict, NotFound):
@@ -265,7 +266,7 @@ def _patience() -> float:
 
 
 def _question(record: Record) -> JsonObject:
-    """The question with the fields that those of workflows have, too."""
+    """The question with the same fields as a question of a workflow."""
     value = record.value
     return {
         "workflow_id": record.key,
@@ -288,7 +289,7 @@ def _question(record: Record) -> JsonObject:
 
 
 def _event_fields(record: Record) -> JsonObject:
-    """The question, as events tell it."""
+    """The fields of the question in an event."""
     value = record.value
     return {
         "workflow": record.key,

@@ -23,7 +23,7 @@ CAPACITY = 10 * 1024 * 1024
 MOST_ENTRIES = 10_000
 """Entries of an owner: each takes at least this part of the capacity."""
 TRIES = 5
-"""The number of times that an entry is written or read anew if somebody else writes it at the same time."""
+"""The number of attempts to write or read an entry that others write at the same time."""
 LOOKS = 16
 """The entries are counted so often while the capacity fills: other servers may keep entries of the same owner."""
 ID = re.compile(r"[0-9a-f]{12}")
@@ -39,9 +39,9 @@ class ScratchpadEntry:
     size_bytes: int
     timestamp: str
     scopes: frozenset[str]
-    """A client that a person allowed needs all of these to read it: those of the tool, or all reading ones."""
+    """The scopes that a client with a grant needs to read it: the scopes of its tool, or all scopes that read."""
     media_type: str = ""
-    """Of an image or another file; empty if the entry is a text."""
+    """The media type of an image or another file; empty if the entry is a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Slice:
 
 
 class Scratchpad:
-    """The entries of each owner. The least recently used make room for new ones."""
+    """The entries of each owner. New ones replace the least recently used."""
 
     def __init__(
         self, records: RecordStore, blobs: BlobStore, clock: Callable[[], float], capacity: int = CAPACITY
@@ -123,7 +123,7 @@ class Scratchpad:
         return self._keep(owner, entry, content, digest)
 
     def link(self, owner: Owner, id: str) -> str:
-        """A URL for downloading a kept file within an hour. Raises `NotFound` if there is none."""
+        """A URL for downloading a kept file within an hour. Raises `NotFound` if no file has this id."""
         record = self._records.get(owner, KIND, id) if ID.fullmatch(id) else None
         if record is None:
             raise self._absent(owner, id)
@@ -245,7 +245,7 @@ class Scratchpad:
             self._records.put(owner, KIND, record.key, value, expect_version=record.version, durable=False)
 
     def _made_room(self, owner: Owner, keeping: set[str]) -> int:
-        """Remove the least recently used entries, but never those of the newest answer: its reader gets their ids."""
+        """Remove the least recently used entries, but never entries of the newest answer: its reader gets their ids."""
         records = [record for record, _ in readable(every(self._records, owner, KIND), lambda it: (it, kept_entry(it)))]
         room = self.capacity - sum(self._charge(_size(record)) for record in records)
         step = self.capacity // LOOKS
@@ -283,7 +283,7 @@ def kept_entry(record: Record) -> tuple[float, ScratchpadEntry]:
 
 
 def promised_until(record: Record) -> float:
-    """When a promised entry was due."""
+    """The time at which a promised entry was due."""
     return _moment(record, "due_at")
 
 

@@ -1,4 +1,4 @@
-"""The answers about runs, with the reference's fields and beside them ours."""
+"""The answers about runs, with the fields of the reference implementation and additional ones."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,9 +17,9 @@ from loci.workflows.run import ENDED, Decision, Run, TaskState
 from loci.workflows.runs import Runs
 
 ROOM: Final = 15_000
-"""Bytes of an answer, a little less than its budget: nothing is cut from one that keeps to them."""
+"""The most bytes of an answer, a little less than its budget, so that the budget cuts nothing."""
 QUESTION: Final = 6_000
-"""The most of them that a checkpoint takes from the results. It is whole here: a person has to see all of it."""
+"""The most bytes that a checkpoint takes from the room of the results. It is never cut: a person must see all of it."""
 LEAST: Final = 256
 """Bytes of a value that is shortened, however many there are."""
 TOOL: Final = "pml_execute_dag"
@@ -32,7 +32,7 @@ class _LargeField:
     of: JsonObject
     name: str
     about: str
-    """What is kept if it is too large."""
+    """The description under which the field is kept if it is too large."""
     is_text: bool = False
     """True: its beginning is a text, too."""
 
@@ -47,7 +47,7 @@ class RunAnswers:
         self._clock = clock
 
     def render(self, owner: Owner, id: str, run: Run) -> JsonObject:
-        """How far the run is: what it gave, or what it waits for."""
+        """The state of the run: its results, or the decision that it waits for."""
         values: JsonObject = {one: without_media(value) for one, value in self.known(owner, id, run, run.tasks).items()}
         parts = [_LargeField(values, task, f"{task} of {id}") for task in values]
         if run.checkpoint is not None and run.checkpoint.kind == "layer":
@@ -98,7 +98,7 @@ class RunAnswers:
     def media(self, owner: Owner, answer: JsonObject) -> list[tuple[str, JsonObject]]:
         """The images, sounds and files, as content blocks, of the tasks in an answer about a run, each with its task.
 
-        There are none while the run goes on: a client that asks for its status often would get them each time.
+        An answer about a run that goes on has none: a client that asks for its status often would get them each time.
         """
         if answer.get("status") in ("running", "plan"):
             return []
@@ -117,7 +117,7 @@ class RunAnswers:
         return found
 
     def link(self, owner: Owner, id: str, run: Run) -> str | None:
-        """The address at which the person can answer. None if they came by a pipe: there may be no server."""
+        """The address at which the person can answer. None for a caller over stdio: there may be no HTTP server."""
         if run.checkpoint is None or run.caller.get("over_http") is False:
             return None
         return self._links.url(owner, id, run.checkpoint.id)
@@ -163,7 +163,7 @@ class RunAnswers:
         return self._fitted(owner, answer, [*parts, *self._errors(id, ended)], ROOM)
 
     def known(self, owner: Owner, id: str, run: Run, tasks: Iterable[str]) -> JsonObject:
-        """The results of those of these tasks that have ended well."""
+        """The results of the given tasks, as far as they have succeeded."""
         ended = {task: state for task in tasks if (state := run.tasks[task]).status == "success"}
         return {task: self._value(owner, id, task, state) for task, state in ended.items()}
 
@@ -179,7 +179,7 @@ class RunAnswers:
                 yield _LargeField(one, "error", f"the error of {one['taskId']} of {id}", is_text=True)
 
     def _fitted(self, owner: Owner, answer: JsonObject, parts: Sequence[_LargeField], room: int) -> JsonObject:
-        """The answer in its room. Of a part that is larger than its share it has the beginning."""
+        """Shorten the answer to its room. A field that is larger than its share keeps its beginning."""
         sizes = [size_of(one.of[one.name]) for one in parts]
         fixed = size_of(answer) - sum(sizes)
         most = max(share(sizes, room - fixed), LEAST)
@@ -190,7 +190,7 @@ class RunAnswers:
         return answer
 
     def _beginning(self, owner: Owner, part: _LargeField, room: int, ids: list[str]) -> Json:
-        """The part's beginning, and where the whole of it is kept. `ids`: of what is kept for the same answer."""
+        """The beginning of the field, and where all of it is kept. `ids`: the entries kept for the same answer."""
         value = part.of[part.name]
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         scopes = [scope_of("workflows", writes=False)]
@@ -223,7 +223,7 @@ def size_of(value: Json) -> int:
 
 
 def share(sizes: Sequence[int], room: int) -> int:
-    """The most that one of them may take so that all fit: small ones stay whole, large ones get the same."""
+    """The most bytes of one value so that all fit: small values stay whole, large ones get equal shares."""
     for at, size in enumerate(sorted(sizes)):
         part = room // (len(sizes) - at)
         if size > part:
@@ -233,7 +233,7 @@ def share(sizes: Sequence[int], room: int) -> int:
 
 
 def _cut(text: str, room: int) -> str:
-    """The beginning of the text that takes so many bytes in JSON, or a little less."""
+    """The beginning of the text that takes at most `room` bytes in JSON."""
     while (size := size_of(text)) > room + len('""') and text:
         text = text[: len(text) * max(room, 0) // size]
     return text

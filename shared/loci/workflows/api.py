@@ -40,16 +40,16 @@ LOOK_SECONDS: Final = 0.5
 """Seconds between two reports of progress."""
 LONGEST: Final = ALIVE
 BEGINNING_SECONDS: Final = 30.0
-"""Seconds after which somebody should have begun to move a run on."""
+"""Seconds after which a process should have begun to advance a run."""
 MOST_FAULTS: Final = 5
 LONGEST_TITLE: Final = 200
 
 OnProgress = Callable[[int, int, str], None]
-"""Told how far a run is: tasks that have ended, of how many, and a text."""
+"""Called with the progress of a run: tasks that have ended, tasks in all, and a text."""
 
 
 def no_progress(done: int, of: int, text: str) -> None:
-    """Nobody wants to know."""
+    """Ignore the progress of a run."""
 
 
 class Workflows:
@@ -73,7 +73,7 @@ class Workflows:
         on_progress: OnProgress = no_progress,
         why: str = BY_PLAN,
     ) -> JsonObject:
-        """Run a plan. Nothing of it runs unless all of it can. `why`: tasks that it marks wait for an approval."""
+        """Run a plan. No task runs unless all can. `why`: the reason for approvals that the plan itself asks for."""
         plan = Plan.parse(workflow)
         checked = self._checked(caller.owner, plan.tasks)
         plan = plan.with_tools({id: one.id for id, one in checked.items()})
@@ -113,12 +113,12 @@ class Workflows:
         title: str = "",
         on_progress: OnProgress = no_progress,
     ) -> JsonObject:
-        """Run a plan that Loci makes for the intent; tell the plan alone if it is not complete or not sure."""
+        """Run a plan that Loci makes for the intent; only return the plan if it is incomplete or unsure."""
         start = partial(self.start, caller, by_layer=by_layer, title=title, on_progress=on_progress, why=BY_LOCI)
         return self.parts.intents.run(caller, intent, context, start)
 
     def replan(self, caller: Caller, id: str, requirement: str, context: JsonObject) -> JsonObject:
-        """Add to a run that has not ended what a requirement asks for. What it has done stays done."""
+        """Add tasks for a requirement to a run that has not ended. Tasks that have ended stay as they are."""
         owner, began = caller.owner, self.parts.runs.get(caller.owner, id).caller
         # The new tasks run in the name of whoever began the run.
         if not caller.covers(Caller.from_json(owner, began) if began else LOCAL_CALLER):
@@ -129,7 +129,7 @@ class Workflows:
     def proceed(
         self, caller: Caller, id: str, reason: str | None = None, on_progress: OnProgress = no_progress
     ) -> JsonObject:
-        """Go on with a run that waits after a layer. For another one, wait for its end."""
+        """Continue a run that waits after a layer. If the run does not wait, wait for its end."""
         owner, by = caller.owner, Answerer(asked_by(caller.as_json()), "agent", is_person=False)
         seen: list[Checkpoint | None] = []
 
@@ -157,8 +157,8 @@ class Workflows:
         wait: bool = True,
         on_progress: OnProgress = no_progress,
     ) -> JsonObject:
-        """Answer the question of a run, or of a call that waits. The second answer is refused. `wait`: for what comes
-        of it.
+        """Answer the question of a run, or of a call that waits. The second answer is refused. `wait`: until
+        the run ends or waits again.
 
         Anybody may reject; what only a person may approve needs a person's proof.
         """
@@ -182,14 +182,14 @@ class Workflows:
         return self._settled(owner, id, run, on_progress) if wait else self.parts.answers.render(owner, id, run)
 
     def abort(self, owner: Owner, id: str, reason: str) -> JsonObject:
-        """Stop a run: nothing new starts, and what runs is given up."""
+        """Stop a run: no task starts any more, and running tasks are cancelled."""
         run, _ = self.parts.runs.change(owner, id, lambda run: stopped(run, self.parts.clock(), reason))
         self.parts.engine.cancel(owner, id)
         self.parts.active.end(owner, run)
         return self.parts.answers.render(owner, id, run)
 
     def status(self, owner: Owner, id: str) -> JsonObject:
-        """How far a run is. One that nothing moves on any more is taken up, if this process goes on after the call."""
+        """The state of a run. An interrupted run is resumed, if this process goes on after the call."""
         run = self.parts.runs.get(owner, id)
         answer = self.parts.answers.render(owner, id, run)
         if not self._taken_up(owner, id, run):
@@ -197,7 +197,7 @@ class Workflows:
         return answer
 
     def linked_checkpoint(self, owner: Owner, token: str) -> tuple[LinkedCheckpoint, JsonObject]:
-        """The checkpoint behind a link, and its run, or its call, as people watch it. Raises `NotFound`."""
+        """The checkpoint behind a link, and the view of its run or call. Raises `NotFound`."""
         linked = self.parts.links.checkpoint(owner, token)
         if linked.workflow_id.startswith(MARK):
             question = self.parts.calls().question(owner, linked.workflow_id)
@@ -205,18 +205,18 @@ class Workflows:
         return linked, self.views.run(owner, linked.workflow_id)
 
     def ended(self, owner: Owner) -> dict[str, Run]:
-        """The runs that have ended and are kept, by their ids. What belongs to their running is left out."""
+        """The kept runs that have ended, by their ids, without the fields that only a running run needs."""
         return {id: _kept(run) for id, run in self.parts.runs.all(owner).items() if run.status in ENDED}
 
     def ended_run(self, owner: Owner, id: str) -> Run:
-        """One of them. Raises `NotFound` if it is none."""
+        """A run that has ended. Raises `NotFound` if it has not."""
         run = self.parts.runs.get(owner, id)
         if run.status not in ENDED:
             raise NotFound(f"The workflow {id[:80]!r} has not ended", "Export again", code="WORKFLOW_NOT_FOUND")
         return _kept(run)
 
     def exists(self, owner: Owner, id: str) -> bool:
-        """True if there is such a run."""
+        """True if a run has this id."""
         return bool(self.parts.runs.states(owner, [id]))
 
     def values(self, owner: Owner, id: str, run: Run) -> JsonObject:
@@ -225,13 +225,13 @@ class Workflows:
         return {task: self.parts.runs.value(owner, id, task, state) for task, state in done}
 
     def restore(self, owner: Owner, id: str, run: Run, values: JsonObject) -> None:
-        """Keep a run that ended elsewhere. It can be looked at as long as one that has just ended."""
+        """Store a run that ended on another Loci. It is kept as long as a run that has just ended."""
         self.parts.runs.restore(owner, id, run, values)
 
     def resume(self, owner: Owner) -> int:
-        """Move on what nobody moves on any more: its process died. Returns how many runs that may be.
+        """Resume runs whose process died. Returns the number of runs that are started again.
 
-        It looks at the slots of the active runs only, and gives back those of runs that are over.
+        Only the slots of active runs are read, and the slots of runs that have ended are given back.
         """
         states = self.parts.active.states(owner)
         left = [id for id, (status, lease) in states.items() if self.parts.slices.is_left(status, lease)]
@@ -240,7 +240,7 @@ class Workflows:
         return len(left)
 
     def close(self) -> None:
-        """Move nothing on any more: the server stops."""
+        """Stop all runs here: the server stops. Another process may resume them."""
         self.parts.engine.close()
 
     def _checked(self, owner: Owner, tasks: tuple[Task, ...]) -> dict[str, CheckedCall]:
@@ -279,7 +279,7 @@ class Workflows:
         return only_a_person(run, answers.link(owner, id, run), answers.advice(owner, id, run))
 
     def _taken_up(self, owner: Owner, id: str, run: Run) -> bool:
-        """Have a run that nothing moves on any more moved on. False if this process ends with the call."""
+        """Resume a run if nothing advances it any more. False if this process ends with the call."""
         if not self._is_left(run):
             return True
         if not self.parts.ends_with_call:
@@ -287,13 +287,13 @@ class Workflows:
         return not self.parts.ends_with_call
 
     def _is_left(self, run: Run) -> bool:
-        """True if nothing moves the run on, or nothing has begun to for a while."""
+        """True if nothing advances the run, or nothing has begun to for a while."""
         quiet_since = max([run.began, *(one.at for one in run.decisions)])
         has_begun = run.lease is not None or self.parts.clock() - quiet_since > BEGINNING_SECONDS
         return has_begun and self.parts.slices.is_left(run.status, run.lease)
 
     def _settled(self, owner: Owner, id: str, run: Run, on_progress: OnProgress) -> JsonObject:
-        """The answer of a run, as soon as it ends or waits for a decision; else, after a while, that it goes on."""
+        """The answer of a run once it ends or waits for a decision; after a while, the answer that it goes on."""
         left = time_left()
         patience = self.parts.patience if left is None else max(0.0, min(self.parts.patience, left - ANSWERING))
         until = time.monotonic() + patience
@@ -311,5 +311,5 @@ class Workflows:
 
 
 def _kept(run: Run) -> Run:
-    """The run without what belongs to its running."""
+    """The run without the fields that only a running run needs."""
     return run.model_copy(update={"caller": {}, "slot": None, "lease": None, "token": "", "checkpoint": None})

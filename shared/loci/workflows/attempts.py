@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Steps:
-    """The work of tasks, by the same ways as that of every other caller."""
+    """Checks and runs tasks, through the same gateway and sandbox as every other caller."""
 
     def __init__(self, tools: "Callable[[], Tools]", code: "Callable[[], Code]") -> None:
         self._tools = tools
@@ -59,9 +59,9 @@ class Steps:
         *,
         approved: bool,
     ) -> TaskResult:
-        """Do what the task says, and return what it gave. Raises `LociError` if it fails, or is given up.
+        """Run the task, and return its result. Raises `LociError` if it fails or is cancelled.
 
-        `approved`: its checkpoint was answered so. Without that, a call that needs it by now is refused.
+        `approved`: a person has approved it at its checkpoint. Else a call that needs an approval by now is refused.
         """
         if task.kind == "code_execution":
             check_scopes(caller, [scope_of("tools", writes=True)], "Code")
@@ -97,28 +97,28 @@ def _request(task: Task, arguments: JsonObject, results: JsonObject) -> "TypeScr
 
 
 LOOK_SECONDS: Final = 0.1
-"""Seconds between two looks if this process aborted the run, or stops."""
+"""Seconds between two checks whether this process has aborted the run, or stops."""
 TOGETHER_SECONDS: Final = 0.004
-"""Ends that come so soon after each other are written together, unless a task waits for one of them."""
+"""Seconds in which ends of tasks are written together, unless another task waits for one of them."""
 MARGIN_SECONDS: Final = 1.0
-"""A tool watches the time of its call itself. So much later nobody waits for it any more."""
+"""Seconds beyond the time of a call after which an attempt is cancelled: a tool watches its own time."""
 PAUSES: Final = (0.2, 0.5, 1.0, 2.0, 4.0)
 """Seconds before a task, or a write, is tried again."""
 
 
 @dataclass(slots=True)
 class _Attempt:
-    """One try of a task that runs here."""
+    """An attempt of a task that runs in this process."""
 
     number: int
     until: float
-    """When it is given up."""
+    """The time at which the attempt is cancelled."""
     cancelled: Cancellation = field(default_factory=Cancellation)
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The outcome of a try of a task: its end, or the reason why it failed."""
+    """The outcome of an attempt: the end of its task, or the reason why it failed."""
 
     id: str
     number: int
@@ -128,7 +128,7 @@ class _Outcome:
 
 
 class Attempts:
-    """Starts tries of tasks, and tells how they end."""
+    """Starts attempts of tasks, and returns how they end."""
 
     def __init__(self, runs: Runs, steps: Steps, owner: Owner, id: str) -> None:
         self._runs = runs
@@ -138,7 +138,7 @@ class Attempts:
         self._given = SimpleQueue[_Outcome]()
         self._tries = dict[str, _Attempt]()
         self._again = dict[str, float]()
-        """When tasks are tried again."""
+        """The times at which failed tasks are tried again, by task."""
 
     def __contains__(self, task: str) -> bool:
         """True if a try of the task runs."""
@@ -153,7 +153,7 @@ class Attempts:
         return task in self._again
 
     def cancel(self) -> None:
-        """Nobody waits for what runs."""
+        """Cancel all running attempts."""
         for one in self._tries.values():
             one.cancelled.cancel()
 
@@ -182,7 +182,7 @@ class Attempts:
                 return [*self._ends(run, given), *self._overdue(run, now)]
 
     def _do(self, run: Run, task: Task, one: _Attempt) -> None:
-        """One try of a task, on a thread of its own."""
+        """Run an attempt of a task, on a thread of its own."""
         began = time.perf_counter()
         end: TaskState | None = None
         failure: LociError | None = None
@@ -208,7 +208,7 @@ class Attempts:
             self._given.put(_Outcome(task.id, one.number, ms or (time.perf_counter() - began) * 1000, end, failure))
 
     def _kept(self, task: Task, done: TaskState, given: TaskResult, cancelled: Cancellation) -> TaskState:
-        """Keep what the task gave. While the store fails it is tried again, as long as the task has time."""
+        """Store the result of the task. While the store fails this is tried again, as long as the task has time."""
         failures = 0
         while True:
             try:
@@ -224,7 +224,7 @@ class Attempts:
                     ) from None
 
     def _is_last(self, run: Run, given: Sequence[_Outcome]) -> bool:
-        """True if no task waits for what these gave, while others still run."""
+        """True if no task waits for these results, while other tasks still run."""
         return len(self._tries) > len(given) and not any(
             one.id in task.after for one in given for task in run.plan.tasks
         )
@@ -248,7 +248,7 @@ class Attempts:
                 yield self._failed(run, _Outcome(id, one.number, seconds * 1000, None, late))
 
     def _failed(self, run: Run, given: _Outcome) -> tuple[str, TaskState]:
-        """The end of a try that failed. It is tried again if the plan wants that and it is safe."""
+        """The end of a failed attempt. The task is tried again if the plan says so and it is safe."""
         state, task = run.tasks[given.id], run.plan[given.id]
         failure = given.failure or LociError("Loci failed on this task", "Read its log", code="INTERNAL_ERROR")
         if given.id in run.safe and given.number <= task.retry:

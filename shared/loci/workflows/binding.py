@@ -23,7 +23,7 @@ _TAIL: Final = re.compile(r"(?<!\s)\s+(?:in|into|to|on|from|with|using|at|by|via
 
 @dataclass(slots=True)
 class Bound:
-    """How far a tool's parameters are bound."""
+    """The bound parameters of a tool, and the missing ones."""
 
     arguments: JsonObject = field(default_factory=dict[str, Json])
     missing: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
@@ -210,7 +210,7 @@ def _is_text(one: Parameter) -> bool:
 
 
 def _rest(one: Parameter, step: Step) -> str:
-    """The topic of the step: the words after `for` or the like, else those after its verb."""
+    """The topic of the step: the words after a word such as `for`, else the words after its verb."""
     about = _ABOUT.search(step.text)
     if about and one.words & FREE and one.types:
         return about["rest"].strip(" .'\"")

@@ -50,7 +50,7 @@ SAME: Final = {
     index_words(verb)[0]: tuple(other for _, other in pairs)
     for verb, pairs in groupby(sorted(line.split() for line in _SAME.strip().splitlines()), key=lambda one: one[0])
 }
-"""Verbs that may mean another one in an intent, beside those that mean about the same in the names of tools."""
+"""Verbs that may mean another verb in an intent, beside the synonyms in the names of tools."""
 UNSAID: Final = frozenset(
     index_words(
         "file files directory folder url email number all every content result please new it path called named titled"
@@ -132,7 +132,7 @@ def _unheard(step: Step, found: "FoundTool", bound: Bound) -> list[str]:
     asked = asked_words(step.plain)
 
     def is_heard(word: str) -> bool:
-        """In whole or in parts, in this word or one that means the same: few know that GitHub is a hub."""
+        """True if the step names the server, in whole or in part, or with a synonym: few know that GitHub is a hub."""
         stems = [stem for stem in index_words(word) if stem in asked]
         return not stems or any(stem in known or known.intersection(asked[stem]) for stem in stems)
 
@@ -149,7 +149,7 @@ class _Judged:
     named: bool
     deprecated: bool
     unasked: int
-    """How many words of its name the step does not say."""
+    """The number of words in the name of the tool that the step does not say."""
 
 
 def _judged(found: "FoundTool", best: float, step: Step, toolbox: Toolbox) -> _Judged | None:
@@ -200,7 +200,7 @@ def _unasked(found: "FoundTool", step: Step) -> set[str]:
 
 
 def _verb(step: Step, tool: ToolFacts) -> float:
-    """How well the tool does what the verb asks: 1, to -1 for something else."""
+    """The fit of the tool to the verb: from 1 to -1, which means that it does something else."""
     if not step.verb:
         return 0.0
     name = index_words(tool.id.partition(":")[2])

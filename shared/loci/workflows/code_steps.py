@@ -1,4 +1,4 @@
-"""Steps that no tool is needed for: counting, and making a list of the lines that a tool gave."""
+"""Steps that need no tool: counting, and splitting the result of a tool into lines."""
 
 import re
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ return lines;
 
 
 def counting(text: str) -> str | None:
-    """The code that counts what the step says, in what the task before gave; None if it asks for no count."""
+    """The code that counts in the result of the task before, as the step says; None if it asks for no count."""
     found = COUNTS.match(text)
     if not found:
         return None
@@ -71,7 +71,7 @@ def counting(text: str) -> str | None:
 
 
 def code_task(id: str, code: str, after: Sequence[str], intent: str) -> JsonObject:
-    """A task that runs this code of ours on what others gave."""
+    """A task that runs this code on the results of other tasks."""
     return {
         "id": id,
         "type": "code_execution",

@@ -57,7 +57,7 @@ class Given:
     after: str = ""
     """The stem of the word after it."""
     name: str = ""
-    """Of `key=value`, or of a value of the context."""
+    """The key of `key=value`, or of a value of the context."""
 
     @property
     def is_folder(self) -> bool:

@@ -1,4 +1,4 @@
-"""How well a value that an intent names fits a parameter."""
+"""The fit of a value that an intent names to a parameter."""
 
 from typing import Final
 
@@ -58,7 +58,7 @@ ARTICLES: Final = frozenset({"the", "a", "an", "and", "with", "by", "is", "of", 
 
 
 def fit(given: Given, one: Parameter, step: Step) -> float:
-    """From 0, not at all, to about 12."""
+    """The score of the fit, from 0 (not at all) to about 12."""
     if not _has_type(given, one) or (one.choices and given.value not in one.choices):
         return 0.0
     if given.kind == "quoted" and one.words & ID_WORDS and not any(letter.isdigit() for letter in str(given.value)):
@@ -104,7 +104,7 @@ def _has_type(given: Given, one: Parameter) -> bool:
 
 
 def _kind(given: Given, one: Parameter) -> float:
-    """By what the value looks like."""
+    """The score by the form of the value."""
     home = HOMES.get(given.kind, frozenset[str]())
     if given.kind == "number":
         return 3.0 if one.required and one.types & {"number", "integer"} else 0.0
@@ -125,7 +125,7 @@ def _kind(given: Given, one: Parameter) -> float:
 
 
 def _said(given: Given, one: Parameter, step: Step) -> float:
-    """By the words beside the value."""
+    """The score by the words beside the value."""
     score, weight = 0.0, 3.0
     for cue in given.cues:
         if cue in one.words:

@@ -44,11 +44,11 @@ READING: Final = frozenset(index_words("read get show fetch load open print look
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One step, as it is asked for."""
+    """A step as the intent asks for it."""
 
     text: str
     verb: str
-    """Its stem; empty if the step begins with none that is known."""
+    """The stem of its verb; empty if the step begins with no known verb."""
     is_after: bool = False
     """True if it is said to come after the one before."""
 

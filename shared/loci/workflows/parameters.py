@@ -1,4 +1,4 @@
-"""The parameters of a tool, as its schema tells them."""
+"""The parameters of a tool, read from its schema."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ IDS: Final = frozenset(index_words("id ids key token cursor uuid identifier"))
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One field that a tool takes."""
+    """A field of a tool's arguments."""
 
     name: str
     required: bool
@@ -73,7 +73,7 @@ class Parameter:
 
 
 def parameters(schema: JsonObject, root: JsonObject | None = None) -> list[Parameter]:
-    """The fields of an object, those that it must have first."""
+    """The fields of an object, the required ones first."""
     root = schema if root is None else root
     fields = schema.get("properties")
     needed = schema.get("required")

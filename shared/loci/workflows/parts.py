@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 PATIENCE = 25.0
 PAUSED_SECONDS = 3600.0
-"""How long a run that has paused after a layer waits before it is forgotten."""
+"""Seconds for which a run that has paused after a layer is kept."""
 MOST_ACTIVE = 100
-"""Runs of an owner that are moved on."""
+"""The most runs of an owner that advance."""
 MOST_WAITING = 900
-"""Runs of an owner that wait for a decision besides."""
+"""The most runs of an owner that wait for a decision in addition."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkflowAdapters:
-    """The adapters that move runs on, on one runtime."""
+    """The adapters that advance runs, on one runtime."""
 
     engine: Callable[[Slices, Runs], WorkflowEngine]
     is_gone: Callable[[str], bool]
-    """True for a holder of a lease that certainly moves nothing on any more."""
+    """True for the holder of a lease whose process has certainly ended."""
 
 
 class WorkflowParts:
@@ -77,7 +77,7 @@ class WorkflowParts:
         planning = PlanMaker(partial(OwnersToolbox, tools), Proposals(model, settings.language_model_seconds))
         self.intents = IntentRunner(planning, self.runs, self.steps, self.engine, time.time, self.who_approves)
         self.calls = lambda: tools().parts.waiting
-        """Those that wait for a person."""
+        """Returns the calls that wait for a person."""
 
 
 def _too_many(most: int) -> Unavailable:

@@ -1,4 +1,4 @@
-"""A plan: tasks, and which of them wait for which."""
+"""A plan: tasks, and the order in which they wait for each other."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ _IN_CODE: Final = re.compile(rf"\bdeps(?:\??\.|\[[\"'])(?P<read>{ID})|\$(?P<writ
 
 
 def _number(value: object) -> object:
-    """The value, unless it is true or false: pydantic would read those as 1 and 0."""
+    """The value, unless it is true or false, which pydantic would read as 1 and 0."""
     if isinstance(value, bool):
         raise PydanticCustomError("number", "Input should be a number")
     return value
@@ -57,7 +57,7 @@ class CodeLimits(BaseModel):
 
 
 class _CachedModel(BaseModel):
-    """A model whose cached properties a changed copy works out anew."""
+    """A model whose changed copies drop its cached properties."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -91,12 +91,12 @@ class Task(_CachedModel):
 
     @cached_property
     def after(self) -> tuple[str, ...]:
-        """The tasks that end before it starts: those that it names, and those whose results it refers to."""
+        """The tasks that end before it starts: tasks that it names, and tasks whose results it refers to."""
         return tuple(dict.fromkeys((*self.depends_on, *(found.task for found in references(self.arguments)))))
 
     @property
     def seconds(self) -> float:
-        """How long it may take."""
+        """Seconds that the task may take."""
         return (self.timeout or self.limits.timeout) / 1000
 
 
@@ -109,7 +109,7 @@ class Plan(_CachedModel):
 
     @classmethod
     def parse(cls, workflow: JsonObject) -> Self:
-        """The plan that a caller wrote. Raises `Refused`, with everything that is wrong with it."""
+        """Parse the plan that a caller wrote. Raises `Refused` with all its mistakes."""
         unknown = [name for name in workflow if name != "tasks"]
         if unknown:
             raise _invalid(f"workflow.{name}: there is no such field" for name in unknown)
@@ -129,8 +129,7 @@ class Plan(_CachedModel):
         return cls(tasks=tuple(tasks))
 
     def with_tools(self, tools: Mapping[str, str]) -> Self:
-        """The plan with the id of each task's tool, by the task's: people are asked about that, not about a spelling
-        in which a model can say what it likes."""
+        """The plan with the id of the tool of each task. People approve that id: a spelling could say anything."""
         tasks = (
             one if one.tool == tools[one.id] else one.model_copy(update={"tool": tools[one.id]}) for one in self.tasks
         )
@@ -223,7 +222,7 @@ def _faults_of_code(task: Task, ids: Sequence[str]) -> Iterator[str]:
 
 
 def _cycle(after: Mapping[str, Sequence[str]]) -> list[str]:
-    """The ids of a cycle, in the order in which they wait for each other; empty if there is none."""
+    """The ids of a cycle, in the order in which they wait for each other; empty if the tasks form no cycle."""
     try:
         TopologicalSorter(after).prepare()
     except CycleError as error:

@@ -19,18 +19,18 @@ from loci.workflows.references import references
 from loci.workflows.toolbox import Toolbox, ToolFacts
 
 ENOUGH: Final = 0.6
-"""A plan that is surer than this starts."""
+"""The least confidence of a plan that starts without a question."""
 LEAST: Final = 0.3
-"""A tool that is less sure is none for the step."""
+"""The least confidence of a tool for a step."""
 LEARNED: Final = 0.5
-"""A tool that is so surely used after another waits for it."""
+"""The least certainty that a tool is used after another, for its task to wait for the other."""
 MOST_STEPS: Final = 30
 READING: Final = frozenset(index_words("read get load open show count parse print")) | {""}
 
 
 @dataclass(slots=True)
 class Draft:
-    """A plan that was made of an intent, and what is known of it."""
+    """A plan for an intent, and what is missing in it."""
 
     tasks: list[JsonObject] = field(default_factory=list[JsonObject])
     missing: list[JsonObject] = field(default_factory=list[JsonObject])
@@ -49,7 +49,7 @@ class Draft:
         return bool(self.tasks) and not self.missing and not self.unknown and self.confidence >= ENOUGH
 
     def gated_tasks(self) -> list[JsonObject]:
-        """The tasks, of which those that may change something wait for an approval: nobody wrote them."""
+        """The tasks. Tasks that may change something wait for an approval, because no person wrote them."""
         return [{**one, "approve": True} if one["id"] in self.changing else one for one in self.tasks]
 
     def gated(self) -> JsonObject:
@@ -109,7 +109,7 @@ class Planner:
         self._add_choice(clause, step, choice)
 
     def _completed(self, step: Step, choice: Choice) -> Choice:
-        """The choice, with tasks before it that give what it needs and the intent does not say."""
+        """The choice, with tasks before it that produce what it needs and the intent does not say."""
         for name, _ in [*choice.bound.missing]:
             found = produced(name, choice.tool, step, self._toolbox)
             if found is None:
@@ -194,7 +194,7 @@ class Planner:
 def _waits_for(
     clause: Clause, choice: Choice, earlier: Sequence[Earlier], toolbox: Toolbox, taken: Collection[str]
 ) -> list[str]:
-    """The ids of the tasks that end first, and that its arguments do not name.
+    """The ids of earlier tasks that the new one waits for, and that its arguments do not name.
 
     What only reads runs beside the others, unless the intent says `then` or such calls were made in this order before.
     What may change something waits for the step before it.

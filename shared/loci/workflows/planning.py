@@ -24,7 +24,7 @@ RUN_IT = "pml_execute_dag(workflow=…)"
 
 
 class PlanMaker:
-    """Makes plans. Nothing of them runs here."""
+    """Makes plans, and runs none of them."""
 
     def __init__(self, toolbox: Callable[[Owner], Toolbox], proposals: Proposals) -> None:
         self._toolbox = toolbox
@@ -52,7 +52,7 @@ def planned(draft: Draft, fault: LociError | None = None) -> JsonObject:
 
 
 def facts(draft: Draft) -> JsonObject:
-    """The part of an answer that tells of a plan, started or not."""
+    """The part of an answer that describes a plan, started or not."""
     tasks: list[Json] = [*draft.tasks]
     why: JsonObject = {**draft.why}
     return {"workflow": {"tasks": tasks}, "confidence": draft.confidence, "why": why}
@@ -72,7 +72,7 @@ def _advice(draft: Draft, fault: LociError | None) -> str:
 
 
 def _before(run: Run, toolbox: Toolbox) -> list[Earlier]:
-    """The tasks of a run whose results can still be had."""
+    """The tasks of a run whose results are available, or will be."""
     return [
         Earlier(one.id, one.tool, one.arguments, _output(toolbox, one.tool), _source(one.arguments))
         for one in run.plan.tasks
@@ -116,7 +116,7 @@ def check_replan(run: Run) -> None:
 def merged(
     run: Run, tasks: Sequence[Task], checked: Mapping[str, CheckedCall], who: WhoApproves
 ) -> tuple[Run, list[Task]]:
-    """The run with these tasks, and these as they are in it. What it has done stays done."""
+    """The run with these tasks added, and the added tasks. Tasks that have ended stay as they are."""
     check_replan(run)
     if len(run.plan.tasks) + len(tasks) > MOST_TASKS:
         raise Refused(
@@ -175,7 +175,7 @@ def _renamed(task: Task, names: Mapping[str, str]) -> Task:
 
 
 def _placed(run: Run, task: Task, new: set[str]) -> Task:
-    """The task in the layer after those that were released, if the run pauses after each."""
+    """The task in the layer after the released ones, if the run pauses after each layer."""
     if not run.by_layer:
         return task
     layers = run.layers()
@@ -207,7 +207,7 @@ class IntentRunner:
     who_approves: WhoApproves
 
     def run(self, caller: Caller, intent: str, context: JsonObject, start: Start) -> JsonObject:
-        """Plan for the intent, and start the plan if nothing is missing and it is likely right; else only tell it."""
+        """Plan for the intent, and start the plan if it is complete and likely right; else only return it."""
         draft = self.planning.draft(caller.owner, intent, context)
         if not draft.is_ready:
             return planned(draft)
@@ -218,7 +218,7 @@ class IntentRunner:
         return {**answer, **facts(draft)}
 
     def replan(self, owner: Owner, id: str, requirement: str, context: JsonObject) -> JsonObject:
-        """Add the tasks for a requirement to a run that has not ended. If none are found, it stays as it is."""
+        """Add the tasks for a requirement to a run that has not ended. Without such tasks, the run stays as it is."""
         run = self.runs.get(owner, id)
         check_replan(run)
         draft = self.planning.draft(owner, requirement, context, run)

@@ -53,11 +53,11 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The text of a step, taken apart for whoever binds it."""
+    """The text of a step, divided into its parts for binding."""
 
     text: str
     plain: str
-    """Without what it names."""
+    """The text without the values that it names."""
     verb: str
     givens: tuple[Given, ...]
     earlier: tuple[Earlier, ...]

@@ -23,9 +23,9 @@ class Produced:
 
 
 def produced(name: str, needs: ToolFacts, step: Step, toolbox: Toolbox) -> Produced | None:
-    """The tool of the same server that changes nothing, needs nothing that is not said, and gives a field of this name.
+    """The read-only tool of the same server whose needs are all known, and whose result has a field of this name.
 
-    None if there is none, or more than one.
+    None if there is no such tool, or more than one.
     """
     server = needs.id.partition(":")[0]
     one = next((one for one in parameters(needs.input_schema) if one.name == name), None)

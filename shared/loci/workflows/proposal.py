@@ -75,7 +75,7 @@ class Proposals:
     def draft(
         self, toolbox: Toolbox, intent: str, context: JsonObject, taken: Sequence[str], before: Sequence[Earlier]
     ) -> Draft | None:
-        """Its plan; None if it gave none that could run: then the rules' plan stands in."""
+        """The plan of the model; None if no plan of it could run: then the rules make one."""
         model = self.model()
         if model is None:
             return None
@@ -136,7 +136,7 @@ def _draft(
     taken: Sequence[str],
     before: Sequence[Earlier],
 ) -> Draft | None:
-    """The plan in the answer. Raises `ValueError` or `LociError` if it is none."""
+    """Parse the plan in the answer. Raises `ValueError` or `LociError` if the answer is no plan."""
     made = Draft(by_model=True, confidence=SURE)
     given = f"{intent}\n{json.dumps(context, ensure_ascii=False)}".lower()
     for one in cast("list[dict[str, Any]]", answer["tasks"]):

@@ -1,4 +1,4 @@
-"""References in arguments: `$t1.result.items[0].name` stands for a part of what task `t1` gave."""
+"""References in arguments: `$t1.result.items[0].name` stands for a part of the result of task `t1`."""
 
 import json
 import re
@@ -29,9 +29,9 @@ _WRITTEN: Final = re.compile(r"\S{1,80}")
 _STEP: Final = re.compile(r"""\.([A-Za-z0-9_-]*[A-Za-z0-9_])|\[([0-9]+)\]|\["([^"\]]*)"\]|\['([^'\]]*)'\]""")
 
 LARGEST: Final = 20_000_000
-"""Characters that the references of one task stand for, as JSON: references to references grow without end."""
+"""The most characters (JSON) that the references of one task stand for: results may double from task to task."""
 MOST_DIGITS: Final = 9
-"""Of a place in a list. No list is longer, and Python refuses to read a number of some thousand digits."""
+"""The most digits of an index. No list is longer, and Python refuses to read numbers of thousands of digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def has_reference(value: Json) -> bool:
 
 
 def broken_references(value: Json) -> Iterator[str]:
-    """The parts of a value, at any depth, that begin like a reference and go on like none: `$t1.result[-1]`."""
+    """The parts of a value, at any depth, that begin like a reference but are not one: `$t1.result[-1]`."""
     for text in _texts(value):
         for begin in _BEGIN.finditer(text):
             token = _TOKEN.match(text, begin.start())
@@ -94,7 +94,7 @@ def resolved(value: Json, results: Mapping[str, Json]) -> Json:
 
 
 def previewed(value: Json, results: Mapping[str, Json]) -> Json:
-    """The same, as far as the results are known. What is not known yet stays as it is written."""
+    """The value with its references resolved as far as the results are known. Other references stay as written."""
     parts = _Parts(results)
 
     def known(found: Reference) -> Json:

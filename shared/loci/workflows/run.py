@@ -18,7 +18,7 @@ from loci.workflows.plan import Plan, Task
 
 TaskStatus = Literal["waiting", "running", "success", "error", "skipped"]
 RunStatus = Literal["running", "paused", "complete", "aborted", "error"]
-"""As clients read it."""
+"""The status of a run as clients read it."""
 _SAID: Final[Mapping[str, str]] = {
     "running": "is running",
     "paused": "waits for a decision",
@@ -30,12 +30,12 @@ _SAID: Final[Mapping[str, str]] = {
 ENDED: Final = frozenset[RunStatus]({"complete", "aborted", "error"})
 SETTLED: Final = frozenset[TaskStatus]({"success", "error", "skipped"})
 MOST_TRIES: Final = 12
-"""Of a task that is interrupted again and again."""
+"""The most attempts of a task that is interrupted again and again."""
 INTERRUPTED: Final = "INTERRUPTED"
 LONGEST_BEFORE: Final = 200
 Moment = Annotated[float, Field(ge=0, le=LAST_SECOND)]
 Duration = Annotated[float, Field(ge=-LAST_SECOND, le=1000 * LAST_SECOND)]
-"""In milliseconds. A clock may be set back."""
+"""Milliseconds. They may be negative, since a clock may be set back."""
 
 
 def status_said(status: str) -> str:
@@ -44,26 +44,26 @@ def status_said(status: str) -> str:
 
 
 class TaskState(BaseModel):
-    """How far a task is."""
+    """The state of a task."""
 
     model_config = ConfigDict(frozen=True)
 
     status: TaskStatus = "waiting"
     code: str = ""
-    """Of its error."""
+    """The code of its error."""
     error: str = ""
     began: Moment = 0
     ms: Duration = 0
     tries: int = 0
     before: str = ""
-    """How the try before this one failed."""
+    """The failure of the attempt before this one."""
     is_approved: bool = False
     value: Any = None
     """The task's result, if it is small; else it is in a record of its own."""
     is_stored: bool = False
 
     def again(self, why: str) -> Self:
-        """The state of the task after this try failed, and before the next one."""
+        """The state of the task after this attempt failed, and before the next one."""
         told = f"Try {self.tries} failed: {why}"
         told = told if len(told) <= LONGEST_BEFORE else f"{told[: LONGEST_BEFORE - 1]}…"
         return self.model_copy(update={"status": "waiting", "before": told})
@@ -77,7 +77,7 @@ class Checkpoint(BaseModel):
     id: str
     kind: Literal["layer", "approval"]
     task: str = ""
-    """That needs an approval."""
+    """The task that needs an approval."""
     arguments: dict[str, Any] = {}
     reason: str = ""
     only_human: bool = False
@@ -85,7 +85,7 @@ class Checkpoint(BaseModel):
 
 
 class Lease(BaseModel):
-    """Whoever moves the run on, and until when that is so without a sign of life."""
+    """The process that advances the run, and the time at which its lease ends unless it renews it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -102,13 +102,13 @@ class Decision(BaseModel):
     what: str
     reason: str = ""
     checkpoint: str = ""
-    """The id of the one that it answers."""
+    """The id of the checkpoint that it answers."""
     task: str = ""
-    """That needed the approval."""
+    """The task that needed the approval."""
     asked: Moment = 0
-    """When the question was asked that it answers."""
+    """The time of the question that it answers."""
     by: str = ""
-    """Who decided, for the middle of a sentence."""
+    """The name of who decided, for the middle of a sentence."""
     way: str = ""
     """The way by which the decision came: `page`, `terminal`, `dialogue` of a client, or the `agent` itself."""
 
@@ -119,17 +119,17 @@ Way = Literal["page", "terminal", "dialogue", "agent"]
 
 @dataclass(frozen=True, slots=True)
 class Answerer:
-    """Who answers a question, and by which way the answer came."""
+    """The author of an answer, and the way by which it came."""
 
     who: str
-    """For the middle of a sentence."""
+    """The name of the author, for the middle of a sentence."""
     way: Way
     is_person: bool
     """True: they proved to be a person."""
 
 
 class Run(BaseModel):
-    """One execution of a plan."""
+    """An execution of a plan."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -140,12 +140,12 @@ class Run(BaseModel):
     gated: dict[str, str] = {}
     """The ids of tasks that need an approval, and why."""
     by_person: tuple[str, ...] = ()
-    """Those of them that only a person may approve."""
+    """The ids of tasks that only a person may approve."""
     only_people: bool = False
-    """True: that is so for all that need an approval, and for a pause after a layer."""
+    """True: only a person may approve any task, and end a pause after a layer."""
     by_layer: bool = False
     released: int = 1
-    """With `by_layer`, how many layers may run."""
+    """The number of layers that may run, if `by_layer`."""
     status: RunStatus = "running"
     checkpoint: Checkpoint | None = None
     lease: Lease | None = None
@@ -157,7 +157,7 @@ class Run(BaseModel):
     replans: int = 0
     decisions: tuple[Decision, ...] = ()
     token: str = ""
-    """With which Step Functions is told that the run goes on."""
+    """The token that tells Step Functions that the run goes on."""
 
     def with_tasks(self, states: Mapping[str, TaskState]) -> Self:
         """The run with these tasks in these states."""
@@ -166,7 +166,7 @@ class Run(BaseModel):
         return self.model_copy(update={"tasks": {**self.tasks, **states}})
 
     def with_ends(self, ends: Iterable[tuple[str, TaskState]]) -> Self:
-        """The run after tries of these tasks ended. A task that does not run any more keeps its state."""
+        """The run after attempts of these tasks ended. A task that does not run any more keeps its state."""
         now = self.tasks
         return self.with_tasks(
             {id: end for id, end in ends if now[id].status == "running" and now[id].tries == end.tries}
@@ -184,9 +184,9 @@ class Run(BaseModel):
         )
 
     def interrupted(self, now: float) -> Self:
-        """The run after whoever moved it on has died: what was running is repeated if that is safe.
+        """The run after the process that advanced it has died: running tasks are repeated if that is safe.
 
-        What was interrupted very often may be what kills Loci: it is not repeated any more.
+        A task that was interrupted very often may be the cause: it is not repeated any more.
         """
         changed = dict[str, TaskState]()
         for id, state in self.tasks.items():
@@ -211,7 +211,7 @@ class Run(BaseModel):
         return self.with_tasks(changed).model_copy(update=over)
 
     def without_stranded(self) -> Self:
-        """The run with every task skipped that waits for one that failed."""
+        """The run in which every task is skipped that waits for a failed one."""
         run = self
         while stranded := {
             one.id: TaskState(status="skipped", error=run._why_skipped(one))
@@ -253,7 +253,7 @@ class Run(BaseModel):
         return not self.unsettled()
 
     def end_status(self) -> RunStatus:
-        """How a settled run ended."""
+        """The final status of a settled run."""
         states = self.tasks
         if any(states[one.id].status == "error" and one.on_error == "fail" for one in self.plan.tasks):
             return "error"
@@ -272,7 +272,7 @@ class Run(BaseModel):
         return self.model_copy(update={"decisions": (*self.decisions, decision)})
 
     def _blocks(self, id: str) -> bool:
-        """True if those that wait for this task cannot run."""
+        """True if tasks that wait for this task cannot run."""
         state = self.tasks[id].status
         return state == "skipped" or (state == "error" and self.plan[id].on_error == "fail")
 
@@ -283,7 +283,7 @@ class Run(BaseModel):
 
 
 def weighs(before: Run, after: Run) -> bool:
-    """True if the change must survive a power cut: somebody decides or waits, or a task may not be repeated."""
+    """True if the change must survive a power cut: it is a decision or a pause, or a task may not be repeated."""
     if (before.decisions, before.plan) != (after.decisions, after.plan) or after.status == "paused":
         return True
     changed = [id for id, state in after.tasks.items() if state is not before.tasks[id]]
@@ -303,7 +303,7 @@ def _ended_unsure(state: TaskState, now: float, code: str, why: str) -> TaskStat
 LONGEST_ARGUMENTS: Final = 4000
 
 WhoApproves = Literal["policy", "person", "caller"]
-"""As the setting `workflow_approval` has it."""
+"""The values of the setting `workflow_approval`."""
 BY_PLAN: Final = "the plan says so"
 BY_LOCI: Final = "Loci planned it, and it may change something"
 
@@ -311,9 +311,9 @@ BY_LOCI: Final = "Loci planned it, and it may change something"
 def gates(
     tasks: Sequence[Task], checked: Mapping[str, CheckedCall], who: WhoApproves, why: str = BY_PLAN
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The tasks that need an approval, each with the reason, and those of them that only a person may approve.
+    """The tasks that need an approval, each with the reason, and the tasks that only a person may approve.
 
-    `why`: the reason for those that the plan itself has marked.
+    `why`: the reason for tasks that the plan itself has marked.
     """
     reasons = {one.id: checked[one.id].approval or (why if one.approve else None) for one in tasks}
     gated = {id: reason for id, reason in reasons.items() if reason is not None}
@@ -327,7 +327,7 @@ def gates(
 
 
 def continued(run: Run, now: float, reason: str | None, by: Answerer) -> Run:
-    """The run that goes on after a layer. One that does not wait stays as it is."""
+    """The run that goes on after a layer. A run that does not wait stays as it is."""
     match run.checkpoint:
         case Checkpoint(kind="approval", id=checkpoint):
             raise Refused(
@@ -342,7 +342,7 @@ def continued(run: Run, now: float, reason: str | None, by: Answerer) -> Run:
 
 
 def open_checkpoint(run: Run, id: str) -> Checkpoint:
-    """The checkpoint at which the run waits. Raises `Refused` if that is not this one."""
+    """The checkpoint at which the run waits. Raises `Refused` if it has another id."""
     if run.checkpoint is None or run.checkpoint.id != id:
         over = f"It does not wait: it {status_said(run.status)}"
         waiting = f"It waits at {run.checkpoint.id}" if run.checkpoint else over
@@ -357,7 +357,7 @@ def open_checkpoint(run: Run, id: str) -> Checkpoint:
 def answered(
     run: Run, checkpoint: Checkpoint, now: float, *, approved: bool, feedback: str | None, by: Answerer
 ) -> Run:
-    """The run whose checkpoint was answered so."""
+    """The run after its checkpoint was approved or rejected."""
     run = run.decided(now, f"{'approve' if approved else 'reject'} {checkpoint.task or 'layer'}", feedback, by)
     if checkpoint.kind == "layer":
         return released(run) if approved else aborted(run, now)
@@ -396,7 +396,7 @@ def question(run: Run) -> str:
 
 
 def stopped(run: Run, now: float, reason: str) -> Run:
-    """The run that somebody aborted. Raises `Refused` if it has ended."""
+    """The run after an abort. Raises `Refused` if it has ended."""
     if run.status in ENDED:
         raise Refused(
             f"The workflow has ended already: it {status_said(run.status)}",

@@ -1,4 +1,4 @@
-"""Runs, as people watch them: all of them, one with its tasks, and what they wait for."""
+"""The views of runs for people: all runs, a run with its tasks, and the questions that runs wait on."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from loci.workflows.parts import WorkflowParts
 
 CODE: Final = "code_execution"
-"""Stands where the tool of a task would be, if it is code."""
+"""The mark for code, instead of the name of a tool."""
 MOST_TOOLS: Final = 4
 
 
 class RunViews:
-    """Reads runs. It changes none, but has one that nothing moves on any more taken up."""
+    """Reads runs for people. It resumes a run that nothing advances any more, and changes none otherwise."""
 
     def __init__(self, parts: "WorkflowParts", take_up: Callable[[Owner, str, Run], object]) -> None:
         self._runs = parts.runs
@@ -138,7 +138,7 @@ def whole_task(run: Run, id: str, results: Mapping[str, Json]) -> JsonObject:
 
 
 def tool_of(task: Task) -> str:
-    """Its tool, or that it is code."""
+    """The tool of the task, or the mark for code."""
     return task.tool or CODE
 
 

@@ -21,13 +21,13 @@ from loci.workflows.run import ENDED, SETTLED, Checkpoint, Lease, Run, TaskState
 T = TypeVar("T")
 
 RUN, VALUE = "workflow", "workflow_value"
-"""The kinds of records: a run, and what one of its tasks gave."""
+"""The kinds of records: a run, and the result of one of its tasks."""
 SMALL: Final = 1024
 """Characters of a value that is kept in the record of its run."""
 KEPT: Final = 24 * 3600.0
-"""Seconds for which a run that has ended can be looked at."""
+"""Seconds for which a run that has ended is kept."""
 ALIVE: Final = 30 * 24 * 3600.0
-"""Seconds after which a run that nobody moves on any more is forgotten."""
+"""Seconds after which a run that nothing advances is deleted."""
 
 DEEPEST: Final = 100
 """Lists and objects inside each other. What checks and writes answers has such a bound, too."""
@@ -35,7 +35,7 @@ DEEPEST: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class ResultWithMedia:
-    """What a task gave: a value, and images, sounds and files that are not in it."""
+    """The result of a task: a value, and images, sounds and files that are not in it."""
 
     value: Json
     media: tuple[JsonObject, ...]
@@ -71,7 +71,7 @@ class Runs:
         self._publish(owner, id, None, run)
 
     def restore(self, owner: Owner, id: str, run: Run, values: Mapping[str, Json]) -> None:
-        """Keep a run that ended elsewhere, with what its tasks gave."""
+        """Store a run that ended on another Loci, with the results of its tasks."""
         states = {
             task: self.keep(owner, id, task, run.tasks[task].model_copy(update={"is_stored": False}), value)
             for task, value in values.items()
@@ -79,7 +79,7 @@ class Runs:
         self.add(owner, id, run.with_tasks(states))
 
     def get(self, owner: Owner, id: str) -> Run:
-        """The run. Raises `NotFound` if there is none."""
+        """The run. Raises `NotFound` if no run has this id."""
         return self.versioned(owner, id)[0]
 
     def versioned(self, owner: Owner, id: str) -> tuple[Run, str]:
@@ -102,12 +102,12 @@ class Runs:
         return run, record.version
 
     def renewed(self, owner: Owner, id: str, known: tuple[Run, str]) -> tuple[Run, str]:
-        """The run as it is now, if it was known so. Raises `NotFound` if there is none any more."""
+        """The known run, or the newer one if it has changed. Raises `NotFound` if it was deleted."""
         record = self._records.get(owner, RUN, id)
         return known if record is not None and record.version == known[1] else self.versioned(owner, id)
 
     def states(self, owner: Owner, ids: Sequence[str]) -> dict[str, tuple[str, Lease | None]]:
-        """The statuses and leases of those runs that there are, by their ids. Does not read the rest of them."""
+        """The statuses and leases of the runs that exist, by their ids. Parses no other fields."""
 
         def state(record: Record) -> tuple[str, Lease | None]:
             lease = record.value.get("lease")
@@ -121,7 +121,7 @@ class Runs:
         return {record.key: run for record in every(self._records, owner, RUN) for run in readable([record], _run)}
 
     def rows(self, owner: Owner, row: Callable[[str, JsonObject], T]) -> list[T]:
-        """The value that `row` makes of each run's id and record. It reads no more of a record than it wants."""
+        """The values that `row` makes of the id and the record of each run. It reads only the fields that it needs."""
         return [*readable(every(self._records, owner, RUN), lambda record: row(record.key, record.value))]
 
     def change(
@@ -129,7 +129,7 @@ class Runs:
     ) -> tuple[Run, str]:
         """Change the run, and return it with its version; the same run if `changed` changes nothing.
 
-        `known`: as it was read last. `changed` is called again if somebody else was faster.
+        `known`: the run as it was read last. `changed` is called again after a conflict with another process.
         """
         while True:
             run, version = known or self.versioned(owner, id)
@@ -153,7 +153,7 @@ class Runs:
             return new, record.version
 
     def keep(self, owner: Owner, id: str, task: str, state: TaskState, given: TaskResult) -> TaskState:
-        """Keep what a task gave; return its state with the value, or with the mark that it is in its own record."""
+        """Keep the result of a task; return its state with the value, or with the mark that it has its own record."""
         media = [*given.media] if isinstance(given, ResultWithMedia) else []
         value, size = storable(given.value if isinstance(given, ResultWithMedia) else given)
         if size <= SMALL and not media:
@@ -169,7 +169,7 @@ class Runs:
         return self._stored(owner, id, task, state).get("value") if state.is_stored else state.value
 
     def media(self, owner: Owner, id: str, task: str, state: TaskState) -> list[JsonObject]:
-        """The images, sounds and files in what the task gave. Raises `NotFound` if they are lost."""
+        """The images, sounds and files in the result of the task. Raises `NotFound` if they are lost."""
         stored = self._stored(owner, id, task, state) if state.is_stored else {"value": state.value}
         return [*media_in(stored.get("value")), *media_in(stored.get("media"))]
 
@@ -184,11 +184,11 @@ class Runs:
         return record.value
 
     def results(self, owner: Owner, id: str, run: Run, task: Task) -> dict[str, Json]:
-        """The results of the tasks that this one waits for. That of a task that failed and may fail is null."""
+        """The results of the tasks that this one waits for; null for a task that may fail and has failed."""
         return {one: self.value(owner, id, one, run.tasks[one]) for one in task.after}
 
     def seconds_kept(self, run: Run) -> float:
-        """How long the run is kept if nothing happens to it."""
+        """Seconds for which the run is kept if nothing happens to it."""
         if run.status in ENDED:
             return KEPT
         if run.checkpoint is None:
@@ -210,7 +210,7 @@ def _duration(seconds: float) -> str:
 def storable(value: Json) -> tuple[Json, int]:
     """The value as JSON has it, and the length of its text. Raises `Refused` if it is too deep.
 
-    NaN and the infinities become null, as JavaScript writes them: what a task did is not lost because of them.
+    NaN and the infinities become null, as JavaScript writes them, so that no result is lost because of them.
     """
     if _is_deep(value):
         raise Refused(
@@ -262,12 +262,12 @@ def _run(record: Record) -> Run:
 
 
 def _key(id: str, task: str, state: TaskState) -> str:
-    """Each try has its own: a late one must not replace what another gave."""
+    """The key of the result of an attempt: a late attempt must not replace the result of another."""
     return f"{id}/{task}/{state.tries}"
 
 
 def transitions(id: str, before: Run | None, after: Run) -> Iterator[tuple[EventKind, JsonObject]]:
-    """Each change of a task's state, of the run's, and each question to a person and its answer, as events tell it."""
+    """The events about a change: new states of tasks and of the run, questions to a person and their answers."""
     for task, state in after.tasks.items():
         was = before.tasks.get(task) if before else None
         if was is state or (was is None and state.status == "waiting") or (was and was.status == state.status):
@@ -317,7 +317,7 @@ def _tool(run: Run, id: str) -> str:
 SLOT: Final = "workflow_slot"
 """The kind of record that each active run has."""
 ASIDE: Final = "workflow_waiting"
-"""The kind instead, for some of those that wait for a decision."""
+"""The kind of record for some runs that wait for a decision, instead of a slot."""
 OWNER: Final = "workflow_owner"
 DAY: Final = 24 * 3600.0
 ACTIVE_SECONDS: Final = 31 * DAY
@@ -327,7 +327,7 @@ STORED_SECONDS: Final = 60.0
 
 
 class ActiveOwners:
-    """Those who started a run in the last weeks."""
+    """The owners who started a run in the last weeks."""
 
     def __init__(self, records: RecordStore, clock: Callable[[], float]) -> None:
         self._records = records
@@ -335,7 +335,7 @@ class ActiveOwners:
         self._noted = dict[Owner, float]()
 
     def note(self, owner: Owner) -> None:
-        """The owner starts a run. It is written once a day."""
+        """Note that the owner starts a run. This is written once a day."""
         now = self._clock()
         if now < self._noted.get(owner, 0.0):
             return
@@ -344,7 +344,7 @@ class ActiveOwners:
         self._noted[owner] = now + DAY
 
     def __iter__(self) -> Iterator[Owner]:
-        """Those who have a run that may be active."""
+        """The owners who have a run that may be active."""
         for owner in readable(every(self._records, SYSTEM, OWNER), _owner):
             if any(self._records.list(owner, kind, limit=1).records for kind in (SLOT, ASIDE)):
                 yield owner
@@ -364,7 +364,7 @@ class ActiveRuns:
         self._clock = clock
 
     def begin(self, owner: Owner, id: str) -> tuple[str, str]:
-        """Take a slot for one more run. Those of runs that are over come free first."""
+        """Take a slot for one more run. The slots of runs that have ended are freed first."""
         now = self._clock()
         value: JsonObject = {"run": id, "at": now}
         self._owners.note(owner)
@@ -381,7 +381,7 @@ class ActiveRuns:
             self._slots.give_back(owner, *run.slot)
 
     def states(self, owner: Owner) -> dict[str, tuple[str, Lease | None]]:
-        """The statuses and leases of the active runs, by their ids. The slots of those that are over come free."""
+        """The statuses and leases of the active runs, by their ids. The slots of runs that have ended are freed."""
         moving, aside = _by_run(self._slots.held(owner)), _by_run(self._aside.held(owner))
         states = self._runs.states(owner, [*{**moving, **aside}])
         for slots, held in ((self._slots, moving), (self._aside, aside)):

@@ -1,4 +1,4 @@
-"""A slice of a run: moves it on from its record until it ends, waits for a decision, or the time is over."""
+"""A slice of a run: advances it from its record until it ends, waits for a decision, or the time is over."""
 
 import threading
 import time
@@ -23,39 +23,39 @@ LEASE_SECONDS: Final = 20.0
 BEAT_SECONDS: Final = 5.0
 """Seconds between two signs of life."""
 NEWS_SECONDS: Final = 1.0
-"""Seconds between two looks if another process aborted the run."""
+"""Seconds between two checks whether another process has changed the run."""
 LAST_SECONDS: Final = 1.0
 """Seconds in which tasks may end that run when the process stops."""
 
 SliceEnd = Literal["ended", "paused", "more", "held"]
-"""held: somebody else moves the run on."""
+"""The result of a slice. `held`: another process advances the run."""
 
 
 class WorkflowEngine(Protocol):
-    """Moves runs on, on threads or in functions, until they end or wait for a decision."""
+    """Advances runs, on threads or in functions, until they end or wait for a decision."""
 
     def start(self, owner: Owner, id: str) -> None:
-        """Have the run moved on. It may be moved on already: that is no error."""
+        """Begin to advance the run, unless it advances already."""
         ...
 
     def cancel(self, owner: Owner, id: str) -> None:
-        """Have what runs of it stopped soon: the run was aborted."""
+        """Stop the running tasks of an aborted run soon."""
         ...
 
     def wait(self, owner: Owner, id: str, seconds: float) -> None:
-        """Return when the run may have changed, after so many seconds at most."""
+        """Wait until the run may have changed, at most `seconds`."""
         ...
 
     def close(self) -> None:
-        """Move nothing on any more: the server stops."""
+        """Advance no run any more: the server stops."""
         ...
 
 
 class Slices:
-    """Moves runs on."""
+    """Advances runs."""
 
     def __init__(self, runs: Runs, steps: Steps, clock: Callable[[], float], is_gone: Callable[[str], bool]) -> None:
-        """`is_gone`: true for a holder of a lease that certainly moves nothing on any more."""
+        """`is_gone`: true for the holder of a lease whose process has certainly ended."""
         self.runs = runs
         self.steps = steps
         self.clock = clock
@@ -64,7 +64,7 @@ class Slices:
     def advance(
         self, owner: Owner, id: str, holder: str, *, seconds: float | None = None, stop: threading.Event | None = None
     ) -> SliceEnd:
-        """Move the run on. `seconds`: no task starts later; `stop`: it was aborted, or this process stops."""
+        """Advance the run. `seconds`: no task starts later; `stop`: it was aborted, or this process stops."""
         until = None if seconds is None else time.monotonic() + seconds
         try:
             known = self.runs.versioned(owner, id)
@@ -75,11 +75,11 @@ class Slices:
             return "ended"
 
     def is_free(self, run: Run) -> bool:
-        """True if the run should go on, and nobody moves it on."""
+        """True if the run should go on, and nothing advances it."""
         return self.is_left(run.status, run.lease)
 
     def is_left(self, status: str, lease: Lease | None) -> bool:
-        """The same, of a run with this status and this lease."""
+        """True if a run with this status and lease should go on, and nothing advances it."""
         if status != "running":
             return False
         return lease is None or lease.until <= self.clock() or self._is_gone(lease.holder)
@@ -90,7 +90,7 @@ def _end(run: Run) -> SliceEnd:
 
 
 class _Slice:
-    """One slice of one run."""
+    """A slice of a run."""
 
     def __init__(self, slices: Slices, owner: Owner, id: str, holder: str, known: tuple[Run, str]) -> None:
         self._runs = slices.runs
@@ -103,7 +103,7 @@ class _Slice:
         self._known = known
         self._news_at = time.monotonic() + NEWS_SECONDS
         self._holds = False
-        """True: the run was this slice's to move on when it was written last."""
+        """True if this slice held the lease when the run was written last."""
         self._tries = Attempts(self._runs, self._steps, owner, id)
 
     def go_on(self, until: float | None, stop: threading.Event) -> SliceEnd:
@@ -142,7 +142,7 @@ class _Slice:
             self._look_for_news()
 
     def _look_for_news(self) -> None:
-        """Look now and then if another process changed the run."""
+        """Check now and then whether another process has changed the run."""
         if (now := time.monotonic()) >= self._news_at:
             self._news_at = now + NEWS_SECONDS
             with suppress(Unavailable, Misconfigured):
@@ -151,9 +151,9 @@ class _Slice:
     def _stepped(
         self, ends: list[tuple[str, TaskState]], *, may_start: bool, until: float | None, stop: threading.Event
     ) -> tuple[Run, list[Task]] | None:
-        """Write down what ended, and what starts now. None: the run is not this slice's any more.
+        """Write which tasks ended, and which start now. None: another process has the lease by now.
 
-        While the store fails it is tried again: what has ended must not be lost.
+        While the store fails this is tried again: ends of tasks must not be lost.
         """
         failures = 0
         while True:
@@ -172,7 +172,7 @@ class _Slice:
         return run.status == "running" and run.lease is not None and run.lease.holder == self._holder
 
     def _step(self, ends: list[tuple[str, TaskState]], *, may_start: bool) -> tuple[Run, list[Task]]:
-        """Write down what ended, and what starts now, in one go."""
+        """Write in one go which tasks ended, and which start now."""
         started: list[Task] = []
 
         def next_state(run: Run) -> Run:
@@ -241,7 +241,7 @@ class _Slice:
         return run.failed(self._clock()) if self._is_mine(run) else run
 
     def _without_unfit(self, run: Run) -> Run:
-        """The run in which tasks have failed that a person would be asked about, and that cannot work."""
+        """The run in which tasks fail that cannot work, before a person is asked about them."""
         asked = [one for one in run.ready() if run.needs_approval(one.id)]
         faults = {one.id: fault for one in asked if (fault := self._fault(run, one)) is not None}
         states = {
@@ -253,7 +253,7 @@ class _Slice:
         return run.with_tasks(states).without_stranded()
 
     def _fault(self, run: Run, task: Task) -> LociError | None:
-        """Why the task cannot run with what its arguments stand for by now; None if it may."""
+        """The reason why the task cannot run, now that its references are known; None if it can."""
         try:
             arguments = resolved(task.arguments, self._runs.results(self._owner, self._id, run, task))
             self._steps.checker(self._owner)(task.model_copy(update={"arguments": arguments}))

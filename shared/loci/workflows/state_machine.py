@@ -26,7 +26,7 @@ class MachineSteps:
         self._parts = parts
 
     def do(self, event: JsonObject, seconds: float | None) -> JsonObject:
-        """Do what the machine asks for, in so many seconds."""
+        """Do the step that the state machine asks for, within these seconds."""
         owner, id = Owner(str(event["tenant"]), str(event["subject"])), str(event["id"])
         match event["op"]:
             case "advance":
@@ -40,7 +40,7 @@ class MachineSteps:
         return {}
 
     def _advanced(self, owner: Owner, id: str, seconds: float | None) -> JsonObject:
-        """One slice. No task starts in it that could be cut off."""
+        """Run one slice. No task starts that could be cut off at its end."""
         holder = f"machine.{random_id(12)}"
         until = None if seconds is None else time.monotonic() + seconds
         while True:
@@ -61,7 +61,7 @@ class MachineSteps:
         return round(self._parts.runs.seconds_kept(run) + AFTER_EXPIRY)
 
     def _wait(self, owner: Owner, id: str, token: str) -> None:
-        """Keep the token for whoever decides. If that has happened meanwhile, the machine goes on at once."""
+        """Keep the token for the decision. If the decision has come meanwhile, the machine goes on at once."""
 
         try:
             run, _ = self._parts.runs.change(owner, id, lambda run: run.model_copy(update={"token": token}))

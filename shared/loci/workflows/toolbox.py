@@ -21,7 +21,7 @@ class ToolFacts:
     input_schema: JsonObject
     output_schema: JsonObject | None
     reads: bool
-    """True: it says that it changes nothing."""
+    """True if the tool says that it changes nothing."""
 
 
 class Toolbox(Protocol):
@@ -34,7 +34,7 @@ class Toolbox(Protocol):
     def facts(self, id: str) -> ToolFacts: ...
 
     def followers(self, tools: Sequence[str]) -> Mapping[str, float]:
-        """The tools that were used after these, each with how surely."""
+        """The tools that are used after these, each with its certainty from 0 to 1."""
         ...
 
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from loci.app import App
 
 WAITING = ThreadPoolExecutor(64, "workflows")
-"""Their calls wait long, and must not keep others waiting."""
+"""The threads of these tools: their calls take long, and must not delay others."""
 LAYER_COMPLETE = "layer_complete"
-"""As a call ends whose run waits after a layer: the run itself is paused."""
+"""The status of an answer whose run waits after a layer: the run itself is paused."""
 CANCELLED = "cancelled by the client"
 BLOCKS: Final = {"image": ImageContent, "audio": AudioContent, "resource": EmbeddedResource}
 WorkflowId = Annotated[str, Field(description="as pml_execute_dag gave it", max_length=100)]
@@ -209,7 +209,7 @@ def _answer(app: "App", caller: Caller, answer: JsonObject) -> CallToolResult:
 
 
 def media_blocks(workflows: Workflows, owner: Owner, answer: JsonObject) -> list[ContentBlock]:
-    """The images, sounds and files that belong behind the answer, those of each task behind a text with its id."""
+    """The images, sounds and files that follow the answer, for each task behind a text with its id."""
     content: list[ContentBlock] = []
     told = ""
     for task, block in workflows.parts.answers.media(owner, answer):

@@ -65,6 +65,7 @@ async def test_a_question_to_a_person_and_its_answer_are_told(flow: Flow, follow
 
 
 async def test_a_tool_server_is_told_when_it_comes_and_goes(flow: Flow, follow: Follow, tmp_path: Path) -> None:
+    flow.app.events.finish()  # what has happened before is written before the stream begins
     with follow(query="?kinds=server") as follower:
         follower.begun()
         flow.app.tools.ask(LOCAL, "journal")  # it was up already

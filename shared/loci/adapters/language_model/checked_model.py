@@ -21,7 +21,7 @@ TWO_DAYS = 2 * 24 * 3600
 
 
 class DailyAllowance:
-    """One counter for each day (UTC), in the store that the instances share."""
+    """The tokens that may be used each day (UTC), counted in the store that all instances share."""
 
     def __init__(self, records: RecordStore, most_tokens: int, clock: Callable[[], float]) -> None:
         self._records = records
@@ -38,7 +38,7 @@ class DailyAllowance:
         return day
 
     def correct(self, day: str, tokens: int) -> None:
-        """Add tokens to those of that day; a negative number gives some back."""
+        """Add tokens to the count of that day; a negative number gives tokens back."""
         # If this fails, the reservation stays: better to count too many tokens than too few.
         with suppress(Unavailable):
             self._add(day, tokens, most=None)
@@ -171,7 +171,7 @@ class CheckedModel:
 
 
 class _UnfitError(Exception):
-    """The message says what is wrong with an answer, without quoting it."""
+    """An answer that does not fit. The message says why, without quoting the answer."""
 
 
 class _SchemaFault(Protocol):

@@ -58,7 +58,7 @@ class OpenAiModel:
     """A model on such a server. Never repeats the server's error messages: they may contain the key."""
 
     def __init__(self, model: str, url: str, key: str | Callable[[], str] | None = None) -> None:
-        """If `key` is a function, it is called for the first question, and again when the server refuses the key."""
+        """`key`: may be a function, called for the first question, and again when the server refuses the key."""
         self._model = model
         self._url = f"{url.rstrip('/')}/chat/completions"
         self._read_key = key if callable(key) else None

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SECONDS = 40.0
-"""For all requests of one question: metadata may be in several places."""
+"""Seconds for all requests of one operation: metadata may be in several places."""
 PERSON_SECONDS = 600.0
-"""The same if a person is asked meanwhile, for whom the command waits less."""
+"""Seconds for an operation that asks a person, for whom the command waits less."""
 
 
 class HttpAuthorizationServers:
-    """All those who give out tokens. Each question has a thread and a loop of its own: a person may take long."""
+    """All issuers of tokens. Each operation has a thread and a loop of its own: a person may take long."""
 
     def __init__(self, *, only_public: bool) -> None:
         self._only_public = only_public

@@ -1,4 +1,4 @@
-"""The protocol over a program that Loci starts on this machine: its pipes, the last of what it said, and its end."""
+"""The protocol over a program that Loci starts on this machine: its pipes, its standard error, and its end."""
 
 import asyncio
 import json
@@ -18,11 +18,11 @@ from loci.core.settings import INSIDE
 from loci.gateway.tool_server import Program
 
 END_SECONDS = 0.5
-"""How long the end of a program is waited for after that of its output."""
+"""Seconds in which a program should end after its output has ended."""
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 """The variables of this process' environment that a server may need. None of Loci's or of AWS: they are secrets."""
 LAST_WORDS = 256 * 1024
-"""Bytes: a secret in them must be whole, however it is written."""
+"""The bytes of standard error that are kept: a secret in them must be whole, however it is written."""
 ERRORS_AT_ONCE, ERRORS_A_SECOND = 64 * 1024, 8_000_000
 """The bytes that are read of its standard error: at once, and in a second."""
 GRACE_SECONDS = 2.0
@@ -33,7 +33,7 @@ LAST_LOOK_SECONDS = 0.05
 
 
 class _Pipes(asyncio.subprocess.SubprocessStreamProtocol):
-    """Tells of the program's end at once, and ends its output then, even if a grandchild holds the pipes open."""
+    """Reports the program's end at once, and ends its output then, even if a grandchild holds the pipes open."""
 
     def __init__(self) -> None:
         super().__init__(limit=LARGEST_ANSWER, loop=asyncio.get_running_loop())

@@ -43,7 +43,7 @@ SUBSCRIBED_SECONDS = 2.0
 
 
 class UpstreamConnection:
-    """Opened when made. Ends when the server ends it, when nobody has used it for a while, or by `close`."""
+    """A connection that opens when it is made. It ends by the server, after a while without use, or by `close`."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class UpstreamConnection:
         changed: Callable[[], None],
         broke: Callable[[ToolServerError], None],
     ) -> None:
-        """`changed` is told of changed tools, and `broke` that the connection failed or the server ended it."""
+        """`changed` is called when tools change, and `broke` when the connection fails or the server ends it."""
         self._server = server
         self._only_public = only_public
         self._idle_seconds = idle_seconds
@@ -173,7 +173,7 @@ class UpstreamConnection:
             self._changed()
 
     def _doubt(self) -> None:
-        """The server may have forgotten the session: those who have asked get their answers, the next connect anew."""
+        """Note that the server may have forgotten the session: open requests get answers, later ones connect anew."""
         self._is_doubtful = True
         self._wanted_end = True
 
@@ -186,7 +186,7 @@ class UpstreamConnection:
 
 
 class Incoming(ObjectReceiveStream["SessionMessage | Exception"]):
-    """A stream of the official client that ends if the server floods it, and tells of its end."""
+    """A stream of the official client that ends if the server floods it, and reports its end."""
 
     def __init__(
         self, stream: "ReadStream[SessionMessage | Exception]", activity: ServerActivity, ended: Callable[[], None]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Notes = SimpleQueue[Callable[[], None] | None]
-"""Calls that the loop wants made in the thread that waits."""
+"""Functions that the loop queues for the waiting thread to call."""
 JOIN_SECONDS = 5.0
 
 
@@ -50,9 +50,9 @@ class LoopThread:
         notes: Notes | None = None,
         cancelled: Cancellation | None = None,
     ) -> T:
-        """Do the work in the loop, and wait for it. Raises `TimeoutError` if it takes longer, or is given up.
+        """Do the work in the loop, and wait for it. Raises `TimeoutError` if it takes longer, or is cancelled.
 
-        It is then cancelled. Once the thread has ended for good it does not begin.
+        It is cancelled in both cases. It does not begin once the thread has ended for good.
         """
         until = time.monotonic() + seconds
         with self._turn:
@@ -81,7 +81,7 @@ class LoopThread:
             thread.join(JOIN_SECONDS)
 
     def _read(self, notes: Notes, until: float) -> None:
-        """Do what the loop wants done, such as passing on progress, until it says that it is ready."""
+        """Call the functions that the loop queues, such as reports of progress, until it has finished."""
         with suppress(Empty):
             while (left := until - time.monotonic()) > 0 and (note := notes.get(timeout=left)) is not None:
                 note()
@@ -105,13 +105,13 @@ Progress = Callable[[float, float | None, str | None], None]
 CLIENT = "loci.adapters.tool_servers.upstream"
 CLOSE_SECONDS = 10.0
 IDLE_SECONDS = 300.0
-"""How long a connection without calls is kept."""
+"""Seconds for which a connection without calls is kept."""
 LIST_SECONDS = 60.0
 """The time for all pages of a server's tools, however long a call may take."""
 MOST_UPSTREAMS = 1000
-"""With more, those without a connection are forgotten."""
+"""The number of known servers above which servers without a connection are forgotten."""
 MARGIN_SECONDS = 0.02
-"""The loop watches the time of a call itself. This is for when it does not get to it."""
+"""Seconds beyond the time of a call after which the waiting thread gives up, if the loop is too busy to do so."""
 
 
 class Connections:
@@ -120,7 +120,7 @@ class Connections:
     def __init__(
         self, changed: Changed = lambda _, __: None, *, only_public: bool = False, idle_seconds: float = IDLE_SECONDS
     ) -> None:
-        """`changed` is told in the loop, perhaps very often. `only_public`: only https to public addresses, and no
+        """`changed` is called in the loop, perhaps very often. `only_public`: only https to public addresses, and no
         programs: for a server on AWS.
         """
         self._changed = changed
@@ -219,7 +219,7 @@ class Connections:
 
 
 def _queued_progress(progress: Progress, notes: Notes) -> "ProgressFnT":
-    """Progress is told in the thread that waits, so that it holds up no other call."""
+    """A function that queues progress for the waiting thread, so that it delays no other call."""
     told = progress
 
     async def note(progress: float, total: float | None, message: str | None) -> None:

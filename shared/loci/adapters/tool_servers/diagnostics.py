@@ -25,7 +25,7 @@ class PendingRequest:
 
     seconds: float
     is_call: bool = False
-    """True: once it is asked, it may have done something."""
+    """True for a call: once it is sent, it may have done something."""
     stage: Literal["connecting", "waiting", "asked"] = "connecting"
     trouble: ToolServerError | None = None
     """A failure on the way, which the official client does not pass on."""
@@ -44,11 +44,11 @@ class PendingRequest:
 
 
 PENDING_REQUEST: ContextVar[PendingRequest | None] = ContextVar("pending", default=None)
-"""The client sends each request in the context of who asked."""
+"""The request in whose context the client sends."""
 
 
 def server_failed(server: ToolServer, what: str, resolution: str | None = None) -> ToolServerError:
-    """The server, or the way to it, failed."""
+    """The error of a server that failed, or could not be reached."""
     return ToolServerError(f"The tool server {server.name} failed: {what}", resolution or AGAIN)
 
 
@@ -60,7 +60,7 @@ def after_sending(error: ToolServerError) -> ToolServerError:
 
 
 def input_required(server: ToolServer, answer: JsonObject) -> ToolServerError:
-    """Its result says what else it wants to know (`input_required`, since 2026-07-28)."""
+    """The error if a result asks for more input (`input_required`, since 2026-07-28)."""
     wanted = answer.get("inputRequests")
     requests = list(cast("dict[str, Any]", wanted).values()) if isinstance(wanted, dict) else []
     said = ", ".join(_question(one, server.redaction()) for one in requests[:MOST_QUOTED]) or "it does not say what"
@@ -78,7 +78,7 @@ def _question(request: object, redaction: Redaction) -> str:
 
 
 def circuit_open(server: ToolServer, failures: int, seconds: float, last: str) -> ToolServerError:
-    """The error of a server that failed too often, and so is left alone for a while."""
+    """The error while the circuit is open: the server failed too often, and is not asked for a while."""
     return ToolServerError(
         f"{last}. It has failed {failures} times in a row, and nothing was asked this time",
         f"The next try is possible in {max(1, round(seconds))} s. Check the settings of {server.name} until then",
@@ -87,7 +87,7 @@ def circuit_open(server: ToolServer, failures: int, seconds: float, last: str) -
 
 
 def cancelled_call(server: ToolServer, pending: PendingRequest) -> ToolServerError:
-    """Nobody waits any more."""
+    """The error of a call that was cancelled."""
     told = "It was told that nobody waits any more" if pending.stage == "asked" else "Nothing was asked"
     what = f"The call of the tool server {server.name} was given up. {told}"
     return ToolServerError(what, CHECK if pending.stage == "asked" else AGAIN, code="GIVEN_UP")
@@ -110,7 +110,7 @@ def _slow_start(server: ToolServer) -> str:
 
 
 def timed_out(server: ToolServer, pending: PendingRequest) -> ToolServerError:
-    """The time is over."""
+    """The error of a request that took too long."""
     seconds = max(0.1, round(pending.seconds, 1))  # a little of it goes before it is asked
     match pending.stage:
         case "connecting":
@@ -133,13 +133,13 @@ LONGEST_QUOTE, LONGEST_READ = 300, 10_000
 
 
 class ServerActivity:
-    """Filled by the transport; read when something has gone wrong."""
+    """The last activity of a server: written by the transport, read when something goes wrong."""
 
     def __init__(self) -> None:
         self.at = 0.0
-        """When the last message came."""
+        """The time of the last message."""
         self.child: ChildProcess | None = None
-        """The server, if it is a program: its last words are known."""
+        """The process of the server, if it is a program: the end of its standard error is known."""
         self._allowance = float(BURST)
         self._trouble = ""
 
@@ -167,9 +167,9 @@ class ServerActivity:
 
 
 def quoted(text: str, redaction: Redaction) -> str:
-    """The end of a server's own words as a short, printable line in quotes; empty if it said nothing.
+    """The end of a server's message as a short, printable line in quotes; empty if the message is empty.
 
-    Secrets are blanked first: half of one would not be found.
+    Secrets are blanked first: half of a secret would not be found.
     """
     end = redaction.text(text)[-LONGEST_READ:]
     line = " ".join("".join(one if one.isprintable() else " " for one in end).split())

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 10.0
 SECONDS, GOODBYE_SECONDS, GRACE_SECONDS = 30.0, 2.0, 1.0
-"""To answer a request without a caller, the end of a session, and to take note that nobody waits any more."""
+"""Seconds for an answer without a caller: the end of a session, or a notice that a call was cancelled."""
 LONGEST_BODY = 256 * 1024
-"""Of an error, in bytes. A secret in what is quoted must be whole, so more is not quoted."""
+"""The most bytes of an error that is quoted. A longer one could hold part of a secret, which is not recognised."""
 LONGEST_BEGINNING = 2048
 CHECK_ADDRESS = "Check its address, and that it runs"
 TRY_AGAIN = "Look first if the call has done something, then try again"
@@ -52,7 +52,7 @@ async def http_transport(
 
 
 class HttpClient(httpx2.AsyncClient):
-    """Keeps what went wrong with whoever asked: errors of the network would end the connection of all callers."""
+    """Keeps network errors with their request: raised, they would end the connection of all callers."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class HttpClient(httpx2.AsyncClient):
         transport: httpx2.AsyncBaseTransport | None,
         doubtful: Callable[[], None],
     ) -> None:
-        """`doubtful` is told when the server may have forgotten the session."""
+        """`doubtful` is called when the server may have forgotten the session."""
         # No compression, so that no answer exceeds the limit when it is unpacked.
         super().__init__(
             headers={**endpoint.headers, "Accept-Encoding": "identity"},
@@ -174,7 +174,7 @@ def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    """An answer that ends when it gets too large, or when nobody waits for it any more."""
+    """An answer that ends when it gets too large, or when its request is cancelled."""
 
     def __init__(
         self, server: ToolServer, stream: httpx2.AsyncByteStream, pending: PendingRequest | None, most: int | None

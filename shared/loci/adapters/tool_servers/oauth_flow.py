@@ -33,7 +33,7 @@ PLAIN_URL: Final = re.compile(r"https?://[A-Za-z0-9._~:/?\[\]!&*+,;=%-]+")
 """An address without credentials, and without characters that a terminal or a shell would act on."""
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 METHODS: Final[tuple[TokenEndpointAuthMethod, ...]] = ("none", "client_secret_post", "client_secret_basic")
-"""How a client says who it is: the first that a server knows is used. Some revoke only with the secret in the body."""
+"""Methods of client authentication, the preferred first. Some servers revoke only with the secret in the body."""
 TOKEN: Final = re.compile(r"[\x21-\x7e]{1,16384}")
 CODE: Final = re.compile(r"[a-z_]{1,60}")
 SECRET_FIELDS: Final = ("code", "code_verifier", "refresh_token", "token", "client_secret")
@@ -48,7 +48,7 @@ BY_HAND: Final = "Register an app there by hand, and give its id: loci tools log
 
 
 class OAuthFlow(OAuthClientProvider):
-    """Requests to one authorization server. What it gives is kept in memory: the caller stores it."""
+    """Requests to an authorization server. Its answers are kept in memory: the caller stores them."""
 
     def __init__(
         self, http: SmallRequests, resource: str, client: JsonObject | None, redirect: str | None = None
@@ -75,7 +75,7 @@ class OAuthFlow(OAuthClientProvider):
         return replace(access, token=given.access_token, refresh=refresh, seconds=given.expires_in, scope=scope)
 
     async def revoke(self, access: Access) -> bool:
-        """As `AuthorizationServers.revoke`."""
+        """Revoke the tokens, as `AuthorizationServers.revoke` does."""
         self.context.oauth_metadata = server = OAuthMetadata.model_validate(access.server)
         if server.revocation_endpoint is None:
             return False
@@ -100,7 +100,7 @@ class OAuthFlow(OAuthClientProvider):
         return await self._http.send(request)
 
     def _tokens(self, answer: httpx2.Response) -> OAuthToken:
-        """The tokens in the answer. Raises `LoginFailed` if there are none, or if they are of no use."""
+        """The tokens in the answer. Raises `LoginFailed` if the answer has no usable tokens."""
         self._check_answer(answer)
         try:
             given = OAuthToken.model_validate_json(answer.content)
@@ -171,7 +171,7 @@ class LoginFlow(OAuthFlow):
         self.context.redirect_handler, self.context.callback_handler = self._keep_address, self._answer
 
     async def begin(self, scope: str | None) -> Access:
-        """Find out who gives out the tokens, and get some. `scope`: to ask for, instead of what the server wants."""
+        """Find the issuer of tokens, and get some. `scope`: to ask for, instead of the scope that the server wants."""
         url, oauth = self._wanted.endpoint.url, self._wanted.oauth
         if not _is_safe(url, url):
             what = f"{self._wanted.name} is not reached by https"
@@ -224,7 +224,7 @@ class LoginFlow(OAuthFlow):
             await flow.aclose()
 
     async def _go_to(self, token_url: str, scope: str | None) -> None:
-        """Ask for tokens where the entry says that they are given out."""
+        """Ask for tokens at the address that the entry names."""
         if not _is_safe(token_url, self._wanted.endpoint.url):
             raise not_configured(self._wanted.name, "its token_url is not reached by https", "Correct it")
         known = {"issuer": self._wanted.oauth.issuer or token_url, "token_endpoint": token_url}

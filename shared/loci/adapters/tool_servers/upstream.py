@@ -1,4 +1,4 @@
-"""One configured server of one owner: who asks it waits for a turn, and for its recovery when it has failed."""
+"""A configured server of an owner. Requests wait for their turn, and for its recovery when it has failed."""
 
 import asyncio
 import time
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 PAUSES = (0.0, 0.0, 1.0, 2.0, 15.0, 60.0, 300.0)
-"""The seconds after none, one, two … failures in a row."""
+"""The seconds to wait after 0, 1, 2 … failures in a row."""
 LONGEST_PAUSE = 2.0
-"""How long a call waits for the next try. If that is later, the call fails at once."""
+"""Seconds that a call waits for the next attempt to connect. If that is later, the call fails at once."""
 MOST_TOOLS = 5000
 LARGEST_LIST = 10_000_000
 """The characters of all its tools, as JSON: they are kept, and read at each search."""
 LONGEST_NAME = 128
-"""Of a tool, in characters: the most that the protocol advises."""
+"""The longest name of a tool, in characters, as the protocol advises."""
 MOST_SILENCES = 3
 """Calls in a row that got no answer in time while nothing else came: then the server hangs, and is started again."""
 
@@ -60,7 +60,7 @@ class Circuit:
         self._next = 0.0
 
     def pause(self) -> float:
-        """The seconds until the next try; none if it may be now."""
+        """The seconds until the next attempt; 0 if it may be now."""
         return max(0.0, self._next - self._now())
 
     def record_failure(self) -> None:
@@ -78,7 +78,7 @@ class RawResult(BaseModel):
 
 
 class Upstream:
-    """Keeps one connection. All of it runs in the loop of `LoopThread`."""
+    """Keeps a connection to the server. All methods run in the loop of `LoopThread`."""
 
     def __init__(
         self, server: ToolServer, connect: Callable[..., UpstreamConnection], changed: Callable[[], None]
@@ -87,7 +87,7 @@ class Upstream:
         self._connect = connect
         self._changed = changed
         self._connections: list[UpstreamConnection] = []
-        """The last one is in use, the others are ending."""
+        """The last connection is in use, the others are ending."""
         self._circuit = Circuit()
         self._last_error = ""
         self._silences = 0

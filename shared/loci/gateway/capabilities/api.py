@@ -24,7 +24,7 @@ class EndedRun:
     context: tuple[str, ...]
     """The keys of its context."""
     tools: tuple[str, ...]
-    """The ids of those whose calls worked, as they were called."""
+    """The ids of the tools whose calls worked, in the order of the calls."""
     worked: bool
 
 
@@ -57,7 +57,7 @@ def _is_new(noted: Capability, at: float) -> bool:
 
 
 class Capabilities:
-    """Every owner's capabilities."""
+    """The capabilities of all owners."""
 
     def __init__(self, store: CapabilityStore, matching: CapabilitySearch, learning: Learning) -> None:
         self._store = store
@@ -77,11 +77,11 @@ class Capabilities:
         return self._matching.find(owner, intent, suggestions=suggestions)
 
     def get(self, owner: Owner, id: str) -> FoundCapability:
-        """The capability with this id, or that version of it. Raises `NotFound` if there is none."""
+        """The capability with this id, or the version that the id names. Raises `NotFound`."""
         return self._matching.by_id(owner, id)
 
     def best_match(self, owner: Owner, intent: str) -> CapabilityMatch | None:
-        """The proven capability that fits the intent well. None if none does."""
+        """The proven capability that fits the intent best; None if no capability fits well."""
         return self._matching.best_match(owner, intent)
 
     def codes(self, owner: Owner, capability: Capability) -> dict[str, StoredCode]:
@@ -89,9 +89,9 @@ class Capabilities:
         return self._store.codes(owner, [one.identity for one in capability.versions])
 
     def restore(self, owner: Owner, capability: Capability, codes: Mapping[str, StoredCode]) -> None:
-        """Take a capability in as an archive has it: it joins the one for the same intent."""
+        """Import a capability from an archive: it is merged with the one for the same intent."""
         self._store.restore(owner, capability, codes)
 
     def delete(self, owner: Owner, id: str) -> Capability:
-        """Forget a capability with all its versions. Raises `NotFound` if there is none."""
+        """Delete a capability with all its versions. Raises `NotFound` if no capability has this id."""
         return self._store.remove(owner, id)

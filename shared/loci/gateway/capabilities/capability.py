@@ -29,7 +29,7 @@ MOST_OTHER_INTENTS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One code of a capability, with its record."""
+    """A version of a capability's code, with its counts of successes and failures."""
 
     number: int
     identity: str
@@ -55,7 +55,7 @@ class Version:
         return self.success_rate >= PROVEN
 
     def usefulness(self, now: float) -> float:
-        """How much would be lost without it."""
+        """The value of keeping this version, which decides what is deleted first."""
         return self.success_rate * (1 + self.reuse_count) * 0.5 ** (max(0.0, now - self.used_at) / HALF_LIFE)
 
 
@@ -66,11 +66,11 @@ class Capability:
     id: str
     intent: str
     other_intents: tuple[str, ...]
-    """Those for which its code was run, too."""
+    """The other intents for which its code was run."""
     versions: tuple[Version, ...]
-    """As they were learned."""
+    """The versions in the order in which they were learned."""
     versions_made: int
-    """Counts those that were forgotten, too."""
+    """The number of versions ever made, including deleted ones."""
 
     @property
     def best(self) -> Version:

@@ -25,14 +25,14 @@ from loci.gateway.capabilities.learned_code import LearnedCode
 CAPABILITY, CODE = "capability", "capability_code"
 """The kinds of records: capabilities by id, and code by its identity."""
 MOST: Final = 200
-"""Capabilities of an owner. The least useful are forgotten for new ones."""
+"""The most capabilities of an owner. New ones replace the least useful."""
 MOST_VERSIONS: Final = 10
 FAILURES_KEPT: Final = 30 * 24 * 3600.0
 """Seconds for which the failures of code are remembered that has not worked yet."""
 ATTEMPTS: Final = 20
 
 ID: Final = re.compile(r"cap_[0-9a-f]{12}(?:\.\d{1,9})?")
-"""That of a capability, or of one of its versions."""
+"""The id of a capability, or of one of its versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,11 @@ class StoredCode:
     """Code by its identity."""
 
     capability: str
-    """Its id. Empty: the code has only failed so far."""
+    """The id of its capability; empty as long as the code has only failed."""
     code: str
     needs: tuple[str, ...]
     failures: int
-    """Those before the first success."""
+    """The number of failures before the first success."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +53,15 @@ class FinishedRun:
 
     learned: LearnedCode
     intent: str
-    """As it is stored; empty: none, or nothing is left of it."""
+    """The intent as it is stored; empty if no intent was given, or nothing of it may be stored."""
     tools: tuple[str, ...]
-    """Those that worked for it."""
+    """The tools whose calls worked in this run."""
     worked: bool
     at: float
 
 
 class CapabilityStore:
-    """Keeps capabilities."""
+    """Stores capabilities and their code."""
 
     def __init__(self, records: RecordStore, clock: Callable[[], float]) -> None:
         self._records = records
@@ -72,7 +72,7 @@ class CapabilityStore:
         return list(readable(every(self._records, owner, CAPABILITY), capability_of))
 
     def get(self, owner: Owner, id: str) -> Capability:
-        """The capability with this id, which may name a version. Raises `NotFound` if there is none."""
+        """The capability with this id, which may name a version. Raises `NotFound` if no capability has it."""
         found = None
         if ID.fullmatch(id.strip()):
             record = self._records.get(owner, CAPABILITY, id.strip().partition(".")[0])
@@ -88,13 +88,13 @@ class CapabilityStore:
         return {key: code for key, code in read.items() if code is not None and code.code}
 
     def remove(self, owner: Owner, id: str) -> Capability:
-        """Forget the capability with all its versions. Raises `NotFound` if there is none."""
+        """Delete the capability with all its versions. Raises `NotFound` if no capability has this id."""
         found = self.get(owner, id)
         self._forget(owner, found)
         return found
 
     def restore(self, owner: Owner, capability: Capability, codes: Mapping[str, StoredCode]) -> None:
-        """Merge a capability into the one with its id: of code that both know, the larger counts stay."""
+        """Merge a capability into the stored one with the same id: for code that both have, the larger counts stay."""
         for _ in range(ATTEMPTS):
             held = self._records.get(owner, CAPABILITY, capability.id)
             known = read_or_none(held, capability_of)
@@ -190,7 +190,7 @@ class CapabilityStore:
 
 
 def _with_run(known: Capability, ran: FinishedRun) -> Capability:
-    """The capability after one more run of a code of it."""
+    """The capability after another run of one of its versions."""
 
     def after(one: Version) -> Version:
         if one.identity != ran.learned.identity:
@@ -209,7 +209,7 @@ def _with_run(known: Capability, ran: FinishedRun) -> Capability:
 
 
 def merge_capabilities(known: Capability | None, other: Capability, now: float) -> Capability:
-    """Both in one. Versions that only `other` has get the next numbers; merging twice changes nothing."""
+    """Merge two capabilities. Versions that only `other` has get the next numbers; merging twice changes nothing."""
     if known is None:
         return other
     theirs = {one.identity: one for one in other.versions}
@@ -251,5 +251,5 @@ def no_capability(id: str) -> NotFound:
 
 
 def stored_intent(intent: str | None) -> str:
-    """The intent as it is stored; empty if there is none."""
+    """The intent as it is stored; empty if no intent is given."""
     return plain_intent(intent) if intent else ""

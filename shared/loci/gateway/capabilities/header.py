@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """One parameter of a header."""
+    """A parameter of a header."""
 
     name: str
     node: "Node"

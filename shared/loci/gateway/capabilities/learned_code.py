@@ -29,7 +29,7 @@ LARGEST_CODE: Final = 32 * 1024
 MOST_PARAMETERS: Final = 12
 LONGEST_DEFAULT: Final = 500
 PLAIN_NUMBERS: Final = frozenset({"0", "1", "2"})
-"""They are seldom what somebody wants to change."""
+"""Literals that people seldom want to change."""
 IDENTIFIERS: Final = frozenset(
     {"identifier", "type_identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern"}
 )
@@ -91,7 +91,7 @@ class _Rewriter:
         self._taken = {*_identifiers(root), *_context_keys(root), *context}
         self._hides_context = any("context" in one.names for one in scopes_of(root).values())
         self._params: dict[str, str | None] = {}
-        """By name: the default as it is written. None: a secret."""
+        """The default of each parameter as it is written, by name; None if it is a secret."""
         self._known: dict[tuple[str, str], str] = {}
 
     def rewritten(self) -> tuple[str, list[str]] | None:

@@ -31,7 +31,7 @@ NAMED_BY: Final = {
     "optional_parameter": "pattern",
     "public_field_definition": "name",
 }
-"""By what a value is for: the field that has its name."""
+"""The field that holds the name of a value, by the kind of node that the value is for."""
 DECLARES: Final = {"variable_declarator": ("name", "value"), "object_assignment_pattern": ("left", "right")}
 SUBSTITUTION: Final = "template_substitution"
 TEMPLATE: Final = "${}"
@@ -46,7 +46,7 @@ class FoundLiteral:
     end: int
     role: Role
     name: str
-    """That of the property, the function or the variable that it is for; empty if there is none."""
+    """The name of the property, function or variable that the literal is for; empty if there is no such name."""
     secret: str | None
     """The name for its secret. None: it holds none."""
     is_number: bool
@@ -54,7 +54,7 @@ class FoundLiteral:
 
 
 def literals_of(root: "Node") -> Iterator[FoundLiteral]:
-    """The literals that a name could replace, without those of types, keys and imports."""
+    """The literals that a name could replace: not the literals of types, keys and imports."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -229,7 +229,7 @@ def role_of(node: "Node") -> tuple[Role, str]:
 
 
 def _argument_name(arguments: "Node", node: "Node", called: str) -> str:
-    """The function's name; for `set("token", x)` and the like, that of the key before the value."""
+    """The name of the function; for a call such as `set("token", x)`, the key before the value."""
     given = [one for one in arguments.named_children if one.type != "comment"]
     at = next((at for at, one in enumerate(given) if one == node), 0)
     if at == 1 and is_constant_text(given[0]) and called in ("set", "append", "setItem", "header", "setRequestHeader"):

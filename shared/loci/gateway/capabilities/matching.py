@@ -1,4 +1,4 @@
-"""Finds the capabilities that fit an intent, and those that are related to them."""
+"""Finds the capabilities that fit an intent, and capabilities related to them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ MEANING: Final = 0.6
 """The weight of the meaning beside the words."""
 SYNONYM, OF_A_TOOL = 0.5, 0.25
 FITS_WELL: Final = 0.6
-"""The least match of a capability that a run of code is told about."""
+"""The least match of a capability that is suggested to a run of code."""
 OFF_TOPIC: Final = tuple(
     KnownTool(text, "", "", {})
     for text in (
@@ -36,7 +36,7 @@ OFF_TOPIC: Final = tuple(
 )
 """Texts that are about nothing that code does."""
 LEAST_SURE: Final = 0.2
-"""How surely a tool must be used after another to suggest what it does."""
+"""The least certainty that a tool is used after another, for a suggestion of what it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class FoundCapability:
     version: Version
     stored: StoredCode
     match: float
-    """From 0 to 1."""
+    """The score of the match, from 0 to 1."""
     why: str | None = None
     """Why it is suggested."""
 
@@ -63,7 +63,7 @@ class FoundCapabilities:
 
 @dataclass(frozen=True, slots=True)
 class CapabilityMatch:
-    """How well a capability fits an intent."""
+    """A capability, and how well it fits an intent."""
 
     capability: Capability
     match: float
@@ -112,7 +112,7 @@ class CapabilitySearch:
         self._embeddings.make(owner, [*map(_as_tool, self._store.all(owner)), *OFF_TOPIC])
 
     def matches(self, owner: Owner, intent: str, known: Sequence[Capability]) -> list[CapabilityMatch]:
-        """How well each capability fits that does at all and is not hopeless. The score depends on no other."""
+        """The capabilities that fit at all and work often enough, with scores that do not depend on each other."""
         some = {one.id: one for one in known if one.best.success_rate >= HOPELESS}
         if not some:
             return []
@@ -122,7 +122,7 @@ class CapabilitySearch:
         return [one for one in found if one.match >= LEAST_MATCH]
 
     def by_id(self, owner: Owner, id: str) -> FoundCapability:
-        """The capability with this id, or that version of it. Raises `NotFound` if there is none."""
+        """The capability with this id, or the version that the id names. Raises `NotFound`."""
         found = self._store.get(owner, id)
         number = id.strip().partition(".")[2]
         version = found.best
@@ -134,7 +134,7 @@ class CapabilitySearch:
         return FoundCapability(found, version, stored, SAME_INTENT)
 
     def _codes(self, owner: Owner, known: Sequence[Capability]) -> dict[str, StoredCode]:
-        """By capability: the code that is offered. A damaged record hides its own capability only."""
+        """The code that is offered, by the id of its capability. A damaged record hides its own capability only."""
         codes = self._store.codes(owner, [one.best.identity for one in known])
         return {one.id: codes[one.best.identity] for one in known if one.best.identity in codes}
 
@@ -168,20 +168,20 @@ def _as_tool(one: Capability) -> KnownTool:
 
 
 def _beyond_chance(near: Mapping[str, float]) -> dict[str, float]:
-    """The cosines, where 0 is that of texts which have nothing to do with the intent: models differ in it."""
+    """Rescale the cosines so that 0 is the cosine of unrelated texts, which differs from model to model."""
     chance = max(0.0, median([near[one.id] for one in OFF_TOPIC if one.id in near] or [0.0]))
     return {id: max(0.0, (cosine - chance) / (1 - chance)) if chance < 1 else 0.0 for id, cosine in near.items()}
 
 
 def _score(intent: str, one: Capability, meaning: float) -> float:
-    """From 0 to 1: 1 for the very intent; else by the words that both have, and by how near they are in meaning."""
+    """The score from 0 to 1: 1 for the same intent; else by shared words and by nearness in meaning."""
     words = max(_shared_words(intent, known, one.best.tools) for known in (one.intent, *one.other_intents))
     both = max(meaning, MEANING * meaning + (1 - MEANING) * words) if meaning > 0 else words
     return max(_same(intent, one), MOST_ALIKE * min(1.0, both))
 
 
 def _shared_words(intent: str, known: str, tools: Sequence[str]) -> float:
-    """The share of words that both have. One that means about the same counts half, one in a tool's name a quarter."""
+    """The share of common words. A synonym counts half, a word in the name of a tool a quarter."""
     asked, has, of_tools = asked_words(intent), set(query_words(known)), set(index_words(" ".join(tools)))
     gains = [
         1.0 if word in has else SYNONYM if not has.isdisjoint(others) else OF_A_TOOL if word in of_tools else 0.0

@@ -1,4 +1,4 @@
-"""The names of parameters: those of the properties, functions and variables that their literals are for."""
+"""The names of parameters: the names of the properties, functions and variables that their literals are for."""
 
 import re
 from typing import Final

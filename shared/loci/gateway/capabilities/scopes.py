@@ -30,7 +30,7 @@ NAMED_OUTSIDE: Final = frozenset(
         "internal_module",
     }
 )
-"""Their names belong to the scope around them."""
+"""Nodes whose names belong to the scope around them."""
 NAMED_INSIDE: Final = frozenset({"function_expression", "generator_function", "class"})
 NAMES: Final = ("identifier", "shorthand_property_identifier_pattern", "type_identifier")
 
@@ -42,7 +42,7 @@ class Scope:
     is_function: bool
     outer: "Scope | None" = None
     names: "dict[str, Node]" = field(default_factory=dict[str, "Node"])
-    """By name: the node that declares it first."""
+    """The node that declares each name first, by the name."""
 
     def declared(self, name: str) -> "Node | None":
         """The declaration that the name means here. None: it is global."""
@@ -55,7 +55,7 @@ class Scope:
 
 
 def scopes_of(root: "Node") -> dict[int, Scope]:
-    """By the ids of the nodes that have one, their scopes."""
+    """The scopes, by the ids of their nodes."""
     found: dict[int, Scope] = {}
     waiting: list[tuple[Node, Scope | None]] = [(root, None)]
     while waiting:
