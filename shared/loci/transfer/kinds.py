@@ -222,7 +222,7 @@ class CapabilityKind(Kind):
 
     def look(self, to: Receiver, item: Item) -> Outcome:
         from loci.gateway.capabilities.capability import capability_id
-        from loci.gateway.capabilities.capability_store import merged_capability
+        from loci.gateway.capabilities.capability_store import merge_capabilities
         from loci.gateway.capabilities.normal_form import identity_of
         from loci.gateway.capabilities.syntax import root_of
 
@@ -234,7 +234,7 @@ class CapabilityKind(Kind):
             if root is None or identity_of(root) != one.identity:
                 return Outcome("left out", "its code is another than it says")
         known = next((one for one in self._tools().capabilities.all(to.owner) if one.id == wanted.id), None)
-        return SAME if known is not None and merged_capability(known, wanted, 0.0) == known else TAKEN
+        return SAME if known is not None and merge_capabilities(known, wanted, 0.0) == known else TAKEN
 
     def put(self, to: Receiver, one: Loaded) -> None:
         self._tools().capabilities.restore(to.owner, _capability(one.item), _codes(one.item))
