@@ -140,6 +140,8 @@ LEAST_ROOM = 4
 """A row gets at least this part of a passage, however long the header is."""
 MOST_LINES = 40
 """Rows of a passage. More than these read badly, and one place would name them all."""
+MOST_IN_GROUP = 60
+"""Rows of a group that its label names."""
 Row = tuple[int, str, int]
 """The number of a row, its line, and the tokens of that."""
 
@@ -335,11 +337,27 @@ def _packed(
 
 def _piece(table: TableSection, columns: Columns, heading: tuple[str, ...], rows: Sequence[Row]) -> Piece:
     shown = [line for _, line, _ in rows]
+    if label := _label_above(table, rows[0][0]):
+        heading = (*heading, label)
     text = "\n".join([columns.header, *shown] if columns.header else shown)
     where = _where(table, (rows[0][0], rows[-1][0]), columns.first, columns.end)
     if table.sheet is not None:
         where = replace(where, rows=tuple(table.below_header + number for number, _, _ in rows))
     return Piece(text, heading, where)
+
+
+def _label_above(table: TableSection, number: int) -> str:
+    """Return the label of the group that a row is in: a year above its months, or a line of its own above figures."""
+    row = table.rows[number]
+    has_own = bool(row and row[0])
+    for above in reversed(table.rows[max(0, number - MOST_IN_GROUP) : number]):
+        if not any(above) or not above[0]:
+            if any(above) or not has_own:
+                continue
+            return ""
+        if not has_own or not any(above[1:]):
+            return above[0][:CELL_CHARACTERS]
+    return ""
 
 
 def _where(table: TableSection, rows: tuple[int, int] | None, first: int, end: int) -> Locator:

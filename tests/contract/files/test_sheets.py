@@ -95,6 +95,66 @@ def test_two_header_lines_are_joined_and_merged_cells_hold_for_all_their_columns
     assert (table.header_rows, table.below_header, table.rows) == (2, 2, (("North", "1", "2", "3", "4"),))
 
 
+VISITS = [
+    [2, "Purpose of visits to the UK"],
+    [*[None] * 8, "thousands"],
+    [None, None, "All visits", None, None, None, "Purpose"],
+    [*[None] * 6, "Holiday", None, "Business"],
+    [],
+    [None, None, "NSA", None, "SA", None, "NSA", None, "NSA"],
+    [2012, "Jan", 2245, None, 2660, None, 708, None, 517],
+    [None, "Feb", 1736, None, 2470, None, 538, None, 548],
+    [2013, "Jan", 2200, None, 2630, None, 700, None, 510],
+    [None, "Feb", 1951, None, 2720, None, 690, None, 505],
+    [],
+    ["Year to date", None, 4151, None, 5350, None, 1390, None, 1015],
+]
+"""As statistical offices write: empty columns between the figures, and header lines above an empty row."""
+STATEMENT = [
+    ["Ferries plc"],
+    ["Statement of operations (unaudited)"],
+    ["In millions"],
+    [],
+    [None, None, "July 1, 2023", None, None, "June 25, 2022"],
+    [],
+    ["Net sales:"],
+    ["Tickets", "$", 60584, None, "$", 63355],
+    ["Freight", None, 21213, None, None, 19604],
+]
+"""As firms report: a caption of several lines, signs of a currency in columns of their own, labels above labels."""
+
+
+def test_empty_columns_within_a_table_and_a_header_above_an_empty_row_part_nothing(read: Read) -> None:
+    found = {one.title: one for one in read("a.xlsx", workbooks.xlsx(("Table 2", VISITS))).tables}
+    table = found["thousands"]
+    names = ("All visits NSA", "", "All visits SA", "", "Purpose Holiday NSA", "", "Purpose Business NSA")
+    assert table.header == ("", "", *names)
+    assert (table.first_row, table.header_rows, table.rows[0][:3]) == (2, 4, ("2012", "Jan", "2245"))
+    assert table.rows[-1] == ("Year to date", "", "4151", "", "5350", "", "1390", "", "1015")
+
+
+def test_the_lines_above_a_statement_are_its_caption(read: Read) -> None:
+    table = _table(read("a.xlsx", workbooks.xlsx(("S", STATEMENT))))
+    assert table.title == "Ferries plc - Statement of operations (unaudited) - In millions"
+    assert [one for one in table.header if one] == ["July 1, 2023", "June 25, 2022"]
+
+
+def test_a_table_of_words_beside_another_stays_apart(read: Read) -> None:
+    ports = [["Port", None, "Code", "Ship"], ["Kiel", None, 7, "Ann"], ["Rome", None, 8, "Bob"]]
+    assert len(read("a.xlsx", workbooks.xlsx(("S", ports))).tables) == 2
+
+
+@each(("rows", "passage", "label"), [(VISITS, "| Feb | 1736", "2012"), (STATEMENT, "Freight |", "Net sales:")])
+def test_a_passage_names_the_group_of_rows_that_it_begins_in(
+    read: Read, rows: list[list[object]], passage: str, label: str
+) -> None:
+    reading = read("a.xlsx", workbooks.xlsx(("S", rows)))
+    chunks = cut("ds-1", "a.xlsx", reading, lambda texts: [len(one) // 2 for one in texts], longest=90)
+    found = next(one for one in chunks if passage in one.text)
+    assert found.text.splitlines()[1].strip().startswith(passage), found.text  # it begins there
+    assert found.heading[-1] == label
+
+
 def test_an_ods_with_each_element_in_a_line_of_its_own_is_read(read: Read) -> None:
     spread = {"content.xml": workbooks.replaced(b"><", b">\n <")}
     content = workbooks.patched(workbooks.ods("Costs", [["City", "Cost"], ["Berlin", 40.0]]), spread)

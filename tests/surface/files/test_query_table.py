@@ -94,6 +94,36 @@ async def test_sql_computes_exactly(app: App) -> None:
     assert [one["type"] for one in total["columns"]] == ["BOOLEAN", "DATE"]
 
 
+AMOUNTS = TableSection(
+    sheet="Amounts",
+    header=("Item", "Share", "", "Paid", "Due", "Flight", "When"),
+    rows=(
+        ("rent", "7.7%", "$", "$1,234.50", "30.09.2023", "LH 007", "01/02/2024"),
+        ("power", "12%", "$", "(200)", "01.02.2024", "BA 12", "03/04/2024"),
+        ("rest", "", "", "-", "", "", ""),
+    ),
+)
+
+
+async def test_amounts_and_days_as_people_write_them_are_numbers_and_days_with_the_text_beside_them(app: App) -> None:
+    id = stored(app, AMOUNTS, name="amounts.md")
+    [table] = (await asked(app, memory_id=id))["tables"]
+    kinds = {one["name"]: one["type"].partition("(")[0] for one in table["columns"]}
+    assert kinds == {
+        "Item": "VARCHAR",
+        "Share": "DECIMAL",
+        "Share as shown": "VARCHAR",
+        "Paid": "DECIMAL",
+        "Paid as shown": "VARCHAR",
+        "Due": "DATE",
+        "Due as shown": "VARCHAR",
+        "Flight": "VARCHAR",  # no amounts
+        "When": "VARCHAR",  # nobody knows which is the month
+    }
+    sql = 'SELECT sum(Share), sum(Paid), max(Due), min("Share as shown") FROM amounts'
+    assert (await asked(app, memory_id=id, sql=sql))["rows"] == [[0.197, 1034.5, "2024-02-01", "12%"]]
+
+
 async def test_a_decimal_that_json_would_round_is_a_text(app: App) -> None:
     exact = TableSection(header=("amount",), rows=(("123456789012345.67",), ("9007199254740993.5",)))
     answer = await asked(app, memory_id=stored(app, exact), sql="SELECT max(amount) FROM t1")

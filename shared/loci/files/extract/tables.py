@@ -1,13 +1,13 @@
 """Turns the cells of a sheet into tables: with titles, headers, and the places of their cells."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 GAP = 2
 """Empty rows across which a table may go on, or its title stand."""
 LONGEST_TITLE = 200
-MOST_TITLES = 3
+MOST_TITLES = 5
 Merged = Sequence[tuple[tuple[int, int], tuple[int, int]]]
 """Ranges of merged cells: the top left cell and the bottom right one."""
 LOOKED_AT = 20
@@ -15,6 +15,13 @@ LONGEST = 120
 """Characters of a column's name."""
 Kinds = Sequence[str]
 DATA = frozenset("nyd")
+FIGURES = frozenset("nb")
+MARKS = frozenset("$ € £ ¥ % ) ( * - \u2013 \u2014 … .. : NA n/a N/A n.a.".split())  # noqa: SIM905
+"""Cells that stand for a figure, or beside one."""
+SPACER = 3
+"""Empty columns that a table may have between its columns."""
+MOST_HEADER = 6
+"""Rows of a header."""
 Cells = Sequence[Sequence[str]]
 MOST = 200
 """Blocks of a sheet. One with more has cells scattered over it, and is read as a single table."""
@@ -68,14 +75,15 @@ class Table:
 def tables(grid: Grid) -> list[dict[str, Any]]:
     """The tables on the sheet, as sections of a reading."""
     found: list[Table] = []
-    for block in blocks(grid.cells, beside=grid.beside):
+    for block in _as_people_see(grid, blocks(grid.cells, beside=grid.beside)):
         table = _table(grid, block)
         above = next((at for at, one in reversed([*enumerate(found)]) if _is_above(one.block, block)), None)
         if above is None:
             found.append(table)
         elif _is_named_by(grid, table, found[above]):
             upper = found[above]
-            found[above] = replace(table, title=(*upper.title, (upper.block.top, upper.block.left), *table.title))
+            lines = [(row, upper.block.left) for row in range(upper.block.top, upper.block.bottom)]
+            found[above] = replace(table, title=(*upper.title, *lines, *table.title))
         elif _goes_on(found[above], table):
             whole = found[above].block
             found[above] = replace(found[above], block=replace(whole, bottom=block.bottom))
@@ -83,6 +91,109 @@ def tables(grid: Grid) -> list[dict[str, Any]]:
             found.append(table)
     listed = [_as_list(one) for one in found]
     return [_section(grid, one) for one in sorted(listed, key=lambda one: (one.block.top, one.block.left))]
+
+
+def _as_people_see(grid: Grid, found: Sequence[Block]) -> list[Block]:
+    """Join the blocks that only empty columns or rows within one table separate."""
+    joined_blocks = list(found)
+    while pair := next(_pairs_beside(grid, joined_blocks), None):
+        joined_blocks = _union(joined_blocks, pair)
+    for block in sorted(joined_blocks, key=lambda one: one.top):
+        if above := _headers_above(grid, block, joined_blocks):
+            joined_blocks = _union(joined_blocks, [block, *above])
+    return sorted(joined_blocks, key=lambda one: (one.top, one.left))
+
+
+def _union(found: Sequence[Block], some: Sequence[Block]) -> list[Block]:
+    """Put one block in place of some of them, and of all that lie in its rectangle."""
+    whole, others = some[0], list(found)
+    waiting = list(some)
+    while waiting:
+        whole = Block(
+            min(whole.top, *(one.top for one in waiting)),
+            max(whole.bottom, *(one.bottom for one in waiting)),
+            min(whole.left, *(one.left for one in waiting)),
+            max(whole.right, *(one.right for one in waiting)),
+        )
+        others = [one for one in others if one not in waiting]
+        waiting = [one for one in others if _overlap(one, whole)]
+    return [*others, whole]
+
+
+def _overlap(one: Block, other: Block) -> bool:
+    return one.top < other.bottom and other.top < one.bottom and one.left < other.right and other.left < one.right
+
+
+def _pairs_beside(grid: Grid, found: Sequence[Block]) -> Iterator[tuple[Block, Block]]:
+    """Yield blocks with labels, each with a block of figures beside it that has none of its own."""
+    for right in found:
+        near = [one for one in found if one.right <= right.left <= one.right + SPACER and one.bottom > right.top]
+        if near and (first := _first_figures(grid, right)) is not None:
+            for left in near:
+                rows = range(max(first, left.top), min(right.bottom, left.bottom))
+                if len(rows) * 2 > right.bottom - first and _has_labels(grid, left, rows):
+                    yield left, right
+
+
+def _first_figures(grid: Grid, block: Block) -> int | None:
+    """Return the first row of a block of figures; None if some column of the block has words beside figures."""
+    columns = [[grid.kind(row, column) for row in range(block.top, block.bottom)] for column in _span(block)]
+    starts = [next((at for at, one in enumerate(kinds) if one in FIGURES), None) for kinds in columns]
+    known = [one for one in starts if one is not None]
+    if not known:
+        return None
+    first = min(known)
+    for at, kinds in enumerate(columns):
+        below = kinds[first:]
+        words = [row for row, one in enumerate(below, first) if one == "s" and not _is_mark(grid, block, row, at)]
+        if len(words) * 2 > sum(one != "e" for one in below):
+            return None
+    return block.top + first
+
+
+def _is_mark(grid: Grid, block: Block, row: int, column: int) -> bool:
+    return grid.cells[block.top + row][block.left + column].strip() in MARKS
+
+
+def _has_labels(grid: Grid, block: Block, rows: range) -> bool:
+    """True if a column of the block names these rows: by words, dates or years."""
+    for column in _span(block):
+        kinds = [grid.kind(row, column) for row in rows]
+        if sum(one in "sdy" for one in kinds) * 2 > sum(one != "e" for one in kinds):
+            return True
+    return False
+
+
+def _headers_above(grid: Grid, block: Block, found: Sequence[Block]) -> list[Block]:
+    """Return the blocks with the header of a block of figures, or its upper lines, if empty rows separate them."""
+    if block.columns < 2 or _first_figures_of_any(grid, block) is None:
+        return []
+    has_heading = _table(grid, block).heading > 0
+    above = [
+        one
+        for one in found
+        if one.bottom <= block.top <= one.bottom + GAP
+        and one.rows <= MOST_HEADER
+        and block.left + has_heading <= one.left
+        and one.right <= block.right
+        and not any(grid.kind(row, column) in "nb" for row in range(one.top, one.bottom) for column in _span(one))
+    ]
+    cells = [(row, column) for one in above for row in range(one.top, one.bottom) for column in _span(one)]
+    filled = [column for row, column in cells if grid.kind(row, column) != "e"]
+    return above if len(set(filled)) > 1 else []
+
+
+def _first_figures_of_any(grid: Grid, block: Block) -> int | None:
+    rows = range(block.top, min(block.bottom, block.top + LOOKED_AT))
+    return next((row for row in rows if any(grid.kind(row, column) in FIGURES for column in _span(block))), None)
+
+
+def _has_text(grid: Grid, block: Block, column: int) -> bool:
+    return any(column < len(row) and row[column] for row in grid.cells[block.top : block.bottom])
+
+
+def _span(block: Block) -> range:
+    return range(block.left, block.right)
 
 
 def _table(grid: Grid, block: Block) -> Table:
@@ -102,6 +213,9 @@ def _table(grid: Grid, block: Block) -> Table:
     kinds = [[grid.kind(row, column) for column in span] for row in rows]
     count = header_rows(*_under_merged(grid, block, kinds, texts))
     header = joined(_filled(grid, block, texts[:count])) if count else ()
+    if count > 1:  # a group's name does not stand over an empty column within the group
+        used = {at for at in range(block.columns) if _has_text(grid, block, block.left + at)}
+        header = [name if at in used else "" for at, name in enumerate(header)]
     return Table(block, tuple(title), count, header)
 
 
@@ -136,12 +250,15 @@ def _spans(wide: Block, narrow: Block) -> bool:
 
 
 def _is_named_by(grid: Grid, table: Table, upper: Table) -> bool:
-    """True if the upper table is a cell with the title of this one, or both are cells of a list."""
-    block = upper.block
-    if not _is_cell(block) or grid.kind(block.top, block.left) != "s" or not _spans(table.block, block):
+    """Return True if the upper table has the title of this one, or both are cells of a list."""
+    block, is_cell = upper.block, _is_cell(upper.block)
+    if block.columns > 1 or not _spans(table.block, block) or not (is_cell or table.block.columns > 1):
         return False
-    is_short = len(upper.title) + len(table.title) < MOST_TITLES
-    return (is_short or _is_cell(table.block)) and len(grid.cells[block.top][block.left]) <= LONGEST_TITLE
+    cells = [(grid.kind(row, block.left), grid.cells[row][block.left]) for row in range(block.top, block.bottom)]
+    if any(kind != "s" or len(text) > LONGEST_TITLE for kind, text in cells):
+        return False
+    is_short = len(upper.title) + block.rows + len(table.title) <= MOST_TITLES
+    return is_short or (is_cell and _is_cell(table.block))
 
 
 def _is_cell(block: Block) -> bool:
@@ -204,23 +321,56 @@ def _section(grid: Grid, table: Table) -> dict[str, Any]:
 
 
 def header_rows(kinds: Sequence[Kinds], texts: Sequence[Sequence[str]]) -> int:
-    """0, 1 or 2: how many of the rows are a header. Both arguments hold the table's first rows."""
-    if len(kinds) < 2:
+    """Return how many of the rows are a header. Both arguments hold the table's first rows."""
+    filled = [row for row, one in enumerate(kinds) if set(one) - {"e"}]
+    if (count := _rows_above_figures(kinds)) > 1:
+        return count
+    for lines in (1, 0):
+        below = filled[lines:]
+        is_grouped = not lines or (len(filled) > 2 and _is_group_line(kinds[filled[0]], kinds[filled[1]]))
+        if len(below) > 1 and is_grouped and _is_header([kinds[row] for row in below], [texts[row] for row in below]):
+            return below[0] + 1
+    return 0
+
+
+def _rows_above_figures(kinds: Sequence[Kinds]) -> int:
+    """Return the rows above the first row with figures; 0 if they are no header of several lines.
+
+    The first column names rows, so that at most the header's corner stands in it.
+    """
+    count = next((row for row, one in enumerate(kinds) if not FIGURES.isdisjoint(one)), 0)
+    lines = kinds[:count]
+    if not 1 < count <= MOST_HEADER or sum(one[0] != "e" for one in lines) > 1 or kinds[count][0] in FIGURES:
         return 0
-    if len(kinds) > 2 and _is_group_line(kinds[0], kinds[1]) and _is_header(kinds[1:], texts[1:]):
-        return 2
-    return int(_is_header(kinds, texts))
+    if any(one[0] != "e" and set(one[1:]) == {"e"} for one in lines):  # the label of the rows below it
+        return 0
+    columns = [at for at in range(len(kinds[0])) if _is_mostly_data([row[at] for row in kinds[count:]])]
+    named = [at for at in columns if any(line[at] != "e" for line in lines)]
+    return count if len(named) > 1 and len(named) * 2 > len(columns) else 0
 
 
 def joined(lines: Sequence[Sequence[str]]) -> list[str]:
-    """The names of the columns, out of one header line or two: "2025 Q1"."""
-    if len(lines) == 1:
-        return [" ".join(one.split()) for one in lines[0]]
-    group, names = "", list[str]()
-    for above, below in zip(*lines, strict=True):
-        group = above or group
-        names.append(" ".join(f"{group if below != group else ''} {below}".split()))
-    return names
+    """Return the names of the columns, out of all lines of the header: "2025 Q1"."""
+    plain = [[" ".join(one.split()) for one in line] for line in lines if any(line)]
+    spread, begun = list[list[str]](), set[int]()
+    for at, line in enumerate(plain):
+        spread.append(_spread(line, plain[at + 1 :], begun))
+        begun |= {column for column, name in enumerate(line) if name}
+    return [" ".join(dict.fromkeys(name for name in column if name)) for column in zip(*spread, strict=True)]
+
+
+def _spread(line: Sequence[str], below: Sequence[Sequence[str]], begun: Collection[int]) -> list[str]:
+    """Return the line with each group's name over all of its columns: those that have names in one line below it.
+
+    `begun`: the columns in which a group of a line above begins.
+    """
+    depths = [next((at for at, names in enumerate(below) if names[column]), None) for column in range(len(line))]
+    group, depth, spread = "", None, list[str]()
+    for column, name in enumerate(line):
+        if name or column in begun:
+            group, depth = name, depths[column]
+        spread.append(name or (group if depth is not None and depth == depths[column] else ""))
+    return spread
 
 
 def _is_group_line(above: Kinds, below: Kinds) -> bool:
@@ -253,7 +403,7 @@ def _is_run_of_periods(first: Kinds, below: Sequence[Kinds], names: Sequence[str
     """True for a header such as: Item, 2023, 2024. Its columns hold no years themselves."""
     periods = [at for at, one in enumerate(first) if one in "yd"]
     others = [at for at, one in enumerate(first) if one not in "yde"]
-    if len(periods) < 2 or any(first[at] != "s" for at in others) or first[0] not in "se":
+    if len(periods) < 1 + (first[0] != "e") or any(first[at] != "s" for at in others) or first[0] not in "se":
         return False
     same = sum(row[at] == first[at] for row in below for at in periods)
     return len(set(names)) == len(names) and same * 2 < len(below) * len(periods)

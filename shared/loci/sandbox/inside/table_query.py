@@ -53,6 +53,14 @@ WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)")
 DECIMAL = re.compile(r"[+-]?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)?\.\d+|[+-]?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)")
 FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 LEADING_ZERO = re.compile(r"[+-]?0\d")
+CURRENCY = r"(?:[$€£¥₹]|US\$|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN)"
+AMOUNT = re.compile(
+    rf"(?P<open>\()?\s*(?P<sign>[-\u2212])?\s*{CURRENCY}?\s*(?P<number>(?:[1-9]\d{{0,2}}(?:,\d{{3}})+|0|[1-9]\d*)(?:\.\d+)?|\.\d+)"
+    rf"\s*(?P<percent>%)?\s*{CURRENCY}?(?P<after>-)?\s*(?P<close>\))?"
+)
+"""A number as people write it: with a currency, thousands, a percent sign, or in parentheses if it is negative."""
+SIGNS = frozenset({"$", "€", "£", "¥", "₹", "%", ")", "("})
+DAY_FORMS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y")
 BOOLEANS = {"true": True, "false": False}
 LARGEST_WHOLE = 2**63 - 1
 MOST_DIGITS, MOST_FRACTION = 18, 9
@@ -104,9 +112,16 @@ class Tables:
         rows: list[list[str]] = table.get("rows", [])
         header: Sequence[str] = table.get("header", ())
         width = max([len(header), *map(len, rows)])
-        names = _column_names(header, width)
-        columns = [typed([row[at] if at < len(row) else "" for row in rows]) for at in range(width)]
-        told = [{"name": one, "type": column.type} for one, column in zip(names, columns, strict=True)]
+        found: dict[str, Column] = {}
+        taken_names: set[str] = set()
+        for at, given in enumerate(_column_names(header, width, taken_names)):
+            column = typed([row[at] if at < len(row) else "" for row in rows])
+            if (at < len(header) and header[at].strip()) or not _is_spacer(column):
+                found[given] = column
+                if column.shown:
+                    found[_free(f"{given} as shown", taken_names)] = Column("VARCHAR", [*column.shown])
+        names, columns = list(found), list(found.values())
+        told = [{"name": one, "type": column.type} for one, column in found.items()]
         shape = ", ".join(f"{_quoted(one)} {column.type}" for one, column in zip(names, columns, strict=True))
         self._database.execute(f"CREATE TABLE {name} ({shape})")
         if rows:
@@ -170,9 +185,8 @@ def _tables(sections: Iterable[Said]) -> list[Said]:
     return found[:MOST_TABLES]
 
 
-def _column_names(header: Sequence[str], width: int) -> list[str]:
+def _column_names(header: Sequence[str], width: int, taken: set[str]) -> list[str]:
     """The names in the header, each once. SQL does not tell upper case from lower case."""
-    taken: set[str] = set()
     names: list[str] = []
     for at in range(width):
         wanted = " ".join(header[at].split())[:LONGEST_NAME] if at < len(header) else ""
@@ -247,6 +261,8 @@ class Column:
 
     type: str
     values: list[Any]
+    shown: Sequence[str | None] = ()
+    """The cells as the sheet shows them, if the values are not written so: 7.7% for 0.077."""
 
 
 def typed(cells: Sequence[str]) -> Column:
@@ -257,12 +273,57 @@ def typed(cells: Sequence[str]) -> Column:
         return Column("VARCHAR", [cell or None for cell in cells])
     kind = _kind(filled)
     if kind == "VARCHAR":
-        return Column(kind, [cell or None for cell in cells])
+        return _as_meant(cells, filled) or Column(kind, [cell or None for cell in cells])
     read = READERS[kind.partition("(")[0]]
     try:
         return Column(kind, [None if cell.lower() in EMPTY else read(cell) for cell in stripped])
     except ValueError:  # such as the 31st of February
         return Column("VARCHAR", [cell or None for cell in cells])
+
+
+def _as_meant(cells: Sequence[str], filled: Sequence[str]) -> Column | None:
+    """Read amounts, percentages and days that are written for people; None if some cell is something else."""
+    day = _day_format(filled)
+    plain = {cell: _iso_day(cell, day) if day else _plain_number(cell) for cell in filled}
+    if not all(plain.values()) or len({cell.endswith("%") for cell in filled}) > 1:
+        return None
+    column = typed([plain.get(cell.strip(), "") or "" for cell in cells])
+    return None if column.type == "VARCHAR" else Column(column.type, column.values, [cell or None for cell in cells])
+
+
+def _plain_number(cell: str) -> str | None:
+    """Return the number of an amount such as $1,234.50, (1,234), 12 USD or 7.7%; None if it is no amount."""
+    found = AMOUNT.fullmatch(cell)
+    if found is None or (found["open"] is None) != (found["close"] is None):
+        return None
+    number = Decimal(found["number"].replace(",", ""))
+    if found["percent"]:
+        number = number.scaleb(-2)
+    is_negative = bool(found["open"] or found["sign"] or found["after"])
+    return f"{-number if is_negative else number:f}"
+
+
+def _day_format(filled: Sequence[str]) -> str | None:
+    """Return the way in which all cells write a day, if only one way fits them."""
+    fitting = [form for form in DAY_FORMS if all(_iso_day(cell, form) for cell in filled)]
+    days = {form: [_iso_day(cell, form) for cell in filled] for form in fitting}
+    return fitting[0] if fitting and all(days[one] == days[fitting[0]] for one in fitting) else None
+
+
+def _iso_day(cell: str, form: str) -> str | None:
+    try:
+        return (
+            datetime.strptime(cell.replace(".,", ",").replace(". ", " ") if "%b" in form else cell, form)
+            .date()
+            .isoformat()
+        )
+    except ValueError:
+        return None
+
+
+def _is_spacer(column: Column) -> bool:
+    """Return True if the column has nothing, or only the signs of the amounts beside it."""
+    return column.type == "VARCHAR" and all(one is None or one.strip() in SIGNS for one in column.values)
 
 
 def _kind(filled: Sequence[str]) -> str:
