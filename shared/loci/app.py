@@ -9,7 +9,6 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Protocol
 
 from loci.auth.api_keys import ApiKeys
-from loci.core.calls import Called, Calls
 from loci.core.deadline import within
 from loci.core.events import EventKind
 from loci.core.identity import Owner
@@ -18,7 +17,7 @@ from loci.core.lazy import part
 from loci.core.settings import Settings
 from loci.core.signing import Keyring
 from loci.core.stores import BlobStore, LocalLinks, RecordStore
-from loci.core.telemetry import Telemetry
+from loci.core.telemetry import Called, Calls, Telemetry
 from loci.scratchpad.api import Scratchpad
 
 if TYPE_CHECKING:
@@ -296,7 +295,8 @@ class App:
             print(f"Not ended after {seconds:g} s, and killed: {names}", file=sys.stderr, flush=True)
 
     def _count(self, called: Called) -> None:
-        if self.made("tools"):  # no call of another tool waits until these are loaded
+        if (called.counted_as or called.is_upstream) and self.made("tools"):
+            # No call of another tool waits until these are loaded.
             self.tools.count(called)
         self.events.called(called)
 

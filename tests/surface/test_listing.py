@@ -78,7 +78,7 @@ async def test_every_tool_is_complete(app: App, connect: Connect) -> None:
 def test_tools_are_loaded_together_that_are_registered_together(app: App) -> None:
     for family in tool_families(app):
         assert family.tools.made is None
-        assert tuple(door.id for door in family.tools.get()) == family.ids
+        assert tuple(door.id for door in family.tools) == family.ids
 
 
 async def test_every_endpoint_of_loci_s_own_tools_has_the_scratchpad(connect: Connect) -> None:

@@ -9,7 +9,8 @@ import pytest
 from mcp_types import CallToolResult
 
 from loci.app import App
-from loci.mcp.tool import BUDGET, as_text
+from loci.mcp.answers import as_text
+from loci.mcp.tool import BUDGET
 from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, structured, texts

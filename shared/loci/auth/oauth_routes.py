@@ -40,9 +40,11 @@ from loci.auth.grants import ACCESS_SECONDS, AskedGrant, Tokens, consents_of, gr
 from loci.auth.oauth_clients import OAuthClient, TooManyPrograms, clients_of, is_document, spelled
 from loci.core.errors import LociError, Refused
 from loci.core.scopes import SCOPES, scopes_at
+from loci.mcp.http.address import check_single
 from loci.mcp.http.application import path_of
-from loci.mcp.http.body import check_shape, read_body, replayed
-from loci.mcp.http.refusal import Refusal, check_single, closing
+from loci.mcp.http.body import check_shape, read_body
+from loci.mcp.http.endpoint import replayed
+from loci.mcp.http.refusal import Refusal, closing
 from loci.mcp.threads import THREADS, UPSTREAM, on_thread, on_thread_of
 from loci.mcp.tool import SURFACES
 

@@ -151,7 +151,7 @@ def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
         _need_auth(app)
     families = tool_families(app)
     for family in families:
-        family.tools.get()  # so that the first call does not wait for it
+        _ = family.tools  # so that the first call does not wait for it
     config = uvicorn_config(asgi(app, on_loopback=on_loopback, families=families))
     with _served(app, example=example):
         Server(config).run(sockets=[listener])

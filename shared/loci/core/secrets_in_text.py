@@ -4,9 +4,9 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from loci.core.json import Json, JsonObject
 
@@ -76,6 +76,11 @@ TOLD: Final = re.compile(
     r"|(?<=://)[^/@\s]+(?=@)"
 )
 """What follows the name of a secret, and the user and password in an address: for names, where no prose is lost."""
+MOST_ARGUMENTS: Final = 20
+PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,31}", re.ASCII)
+SECRET_NAME: Final = re.compile(
+    r"pass|secret|token|key|auth|credential|cookie|signature|bearer|\bpin\b|\botp\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +154,34 @@ def _fit_to_show(value: Json) -> Json:
             return [_fit_to_show(one) for one in value]
         case _:
             return value
+
+
+def argument_sizes(arguments: Mapping[str, object]) -> JsonObject:
+    """The size of each argument by its name. That of a secret is blank, and so is a name that may be a text."""
+    shown: dict[str, Json] = {}
+    for name, value in arguments.items():
+        if len(shown) >= MOST_ARGUMENTS:
+            shown["…"] = f"{len(arguments) - MOST_ARGUMENTS} more"
+            break
+        is_plain = PLAIN_NAME.fullmatch(name) is not None and not has_secret(name)
+        shown[name if is_plain else STARS] = _size_of(value) if is_plain and not SECRET_NAME.search(name) else STARS
+    return shown
+
+
+def _size_of(value: object) -> str:
+    match value:
+        case str():
+            return f"{len(value)} characters"
+        case list():
+            return f"{len(cast('list[object]', value))} items"
+        case dict():
+            return f"{len(cast('dict[str, object]', value))} fields"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case _:
+            return "null"
 
 
 def _blanked(text: str, found: Iterable[Secret], blank: str) -> str:

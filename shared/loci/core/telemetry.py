@@ -1,17 +1,48 @@
-"""Structured logs and metrics. They hold names and sizes, never contents."""
+"""Structured logs and metrics, and calls, whose ends they tell. They hold names and sizes, never contents."""
 
 import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TextIO
 
 from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import Metrics, MetricUnit
 
 from loci.core.errors import LociError
+from loci.core.identity import Caller
 
 Outcome = Literal["ok", "error", "bug"]
+Door = Literal["mcp", "cli", "code", "workflow", "page"]
+"""How a call came: by the protocol, by `loci call`, by code in a sandbox, as a task of a workflow, or from a page."""
+HowAsked = Literal["here", "page", "wait"]
+"""How a person is asked: by the door itself, on a page that the client shows, or wherever they look, while the call
+waits."""
+UNKNOWN = "unknown"
+"""Stands for a name that no tool has: that is the caller's text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A call that has ended."""
+
+    tool: str
+    caller: Caller
+    door: Door
+    ms: float
+    outcome: Outcome
+    code: str
+    """Of the error; empty if there was none."""
+    asked: int
+    """Characters of the arguments."""
+    answered: int
+    counted_as: str | None = None
+    """The id under which its use is counted; None if it says nothing about which tools are used together."""
+    is_upstream: bool = False
+    """True: the tool is another server's."""
+    arguments: Mapping[str, object] = field(default_factory=dict[str, object], repr=False, compare=False)
+    """They may be secret: whoever tells of the call tells their sizes."""
 
 
 class _Stderr(logging.StreamHandler[TextIO]):
@@ -125,3 +156,26 @@ def _for_people() -> logging.Logger:
     logger.handlers = [handler]
     logger.propagate = False
     return logger
+
+
+class Calls:
+    """Writes a line about each call to the log, and tells who counts."""
+
+    def __init__(self, telemetry: Telemetry, count: Callable[[Called], None]) -> None:
+        """`count` must not wait for anything: the call has not been answered yet."""
+        self._telemetry = telemetry
+        self._count = count
+
+    def ended(self, called: Called) -> None:
+        """The call has ended."""
+        self._telemetry.call(
+            tool=called.tool,
+            door=called.door,
+            owner=called.caller.owner.key,
+            ms=called.ms,
+            outcome=called.outcome,
+            code=called.code,
+            asked=called.asked,
+            answered=called.answered,
+        )
+        self._count(called)

@@ -15,9 +15,9 @@ from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.core.scopes import check_scopes, scope_of
 from loci.documents.ingest.uploads import Applied, upload_prefix
-from loci.mcp.http.address import Addresses
+from loci.mcp.http.address import Addresses, check_single
 from loci.mcp.http.body import LARGEST, parsed_body, read_body
-from loci.mcp.http.refusal import Refusal, answer_json, check_single, error_body
+from loci.mcp.http.refusal import Refusal, answer_json, error_body
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
 
 if TYPE_CHECKING:

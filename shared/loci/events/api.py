@@ -12,13 +12,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from loci.core.background import Background
-from loci.core.calls import Called
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.events import EVENT_KINDS, EventKind
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.core.secrets_in_text import fit_to_show
-from loci.events.event import MISSED, START, Event, EventBatch, EventLog, EventPosition, argument_sizes
+from loci.core.secrets_in_text import argument_sizes, fit_to_show
+from loci.events.event import MISSED, START, Event, EventBatch, EventLog, EventPosition
 
 if TYPE_CHECKING:
     from loci.events.notices import Notices

@@ -1,23 +1,17 @@
 """An event, its position in the log of its owner, and the port of the log."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol, cast
 
 from loci.core.identity import Owner
-from loci.core.json import Json, JsonObject
-from loci.core.secrets_in_text import STARS, has_secret
+from loci.core.json import JsonObject
 
 MISSED: Final = "missed"
 """The kind of the event that says that events are missing. No filter leaves it out."""
 _ID: Final = re.compile(r"(\d{1,16})\.(\d{1,9})", re.ASCII)
-MOST: Final = 20
-_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,31}", re.ASCII)
-_SECRET_NAME: Final = re.compile(
-    r"pass|secret|token|key|auth|credential|cookie|signature|bearer|\bpin\b|\botp\b", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from loci.core.errors import LociError, Refused
 from loci.core.identity import Caller, Owner
 from loci.events.api import TOO_MANY, Events, Waker, parsed_kinds, visible_events
 from loci.events.event import Event, EventBatch, EventPosition
-from loci.mcp.http.address import Addresses
-from loci.mcp.http.refusal import Refusal, check_single, closing, problem_of
+from loci.mcp.http.address import Addresses, check_single
+from loci.mcp.http.refusal import Refusal, closing, problem_of
 from loci.mcp.threads import FOLLOWED, on_thread, on_thread_of
 
 if TYPE_CHECKING:

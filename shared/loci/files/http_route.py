@@ -7,9 +7,9 @@ from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from loci.core.errors import NotFound
-from loci.mcp.http.address import Addresses
+from loci.mcp.http.address import Addresses, check_single
 from loci.mcp.http.body import read_body
-from loci.mcp.http.refusal import Refusal, answer_json, check_single
+from loci.mcp.http.refusal import Refusal, answer_json
 from loci.mcp.threads import WRITES, on_thread_of
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from loci.core.calls import Called, Door, HowAsked
 from loci.core.cancellation import Cancellation
 from loci.core.errors import Refused
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
+from loci.core.telemetry import Called, Door, HowAsked
 from loci.gateway.call_history import MOST, LoggedCall
 from loci.gateway.capabilities.api import Capabilities
 from loci.gateway.configuration import ConfiguredServer, checked_entry

@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any, Final, cast
 
 from loci.core.background import Background
-from loci.core.calls import Called
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject
 from loci.core.stores import Record, RecordStore, read_or_none, update
+from loci.core.telemetry import Called
 
 LOG = "tool_calls"
 """The kind of the record; each owner has one."""

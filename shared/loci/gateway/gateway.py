@@ -11,13 +11,12 @@ from difflib import get_close_matches
 from functools import cache, lru_cache, partial
 from typing import Any, cast
 
-from loci.core.calls import UNKNOWN, Called, Calls, Door, HowAsked
 from loci.core.cancellation import Cancellation
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject, content_of, media_in, read_whole
 from loci.core.scopes import check_scopes, scope_of
-from loci.core.telemetry import Outcome
+from loci.core.telemetry import UNKNOWN, Called, Calls, Door, HowAsked, Outcome
 from loci.gateway.arguments import IsOpen, check_arguments
 from loci.gateway.configuration import ConfiguredServer, ServerEntry
 from loci.gateway.policy import NO_PATTERNS, AnyTool, ApprovalNeeded, Policy, ToolPolicy, is_safe, matches, reads

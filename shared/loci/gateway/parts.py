@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loci.core.background import Background
-from loci.core.calls import Calls
 from loci.core.events import Tell, untold
 from loci.core.settings import Settings
 from loci.core.stores import RecordStore, SecretBox
+from loci.core.telemetry import Calls
 from loci.gateway.call_history import CallLog, Usage
 from loci.gateway.capabilities.api import Learning
 from loci.gateway.capabilities.capability_store import CapabilityStore

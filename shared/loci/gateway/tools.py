@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from mcp_types import CallToolResult, Tool, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from loci.core.calls import Door, HowAsked
 from loci.core.cancellation import Cancellation
 from loci.core.errors import LociError
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
 from loci.core.settings import Settings
+from loci.core.telemetry import Door, HowAsked
 from loci.gateway.api import Tools
 from loci.gateway.gateway import wire_spelling
 from loci.gateway.policy import reads
 from loci.gateway.tool_search import FoundTools, nothing_fits
 from loci.gateway.tool_server import UpstreamTool
-from loci.mcp.answer_budget import ToolOfServer
+from loci.mcp.answers import ToolOfServer
 from loci.mcp.caller import Report
 from loci.mcp.tool import CALL_TOOL, LociTool, loci_tool
 from loci.search.language_stage import remark

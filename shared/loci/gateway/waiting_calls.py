@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from loci.core.calls import Door
 from loci.core.cancellation import Cancellation
 from loci.core.deadline import time_left
 from loci.core.errors import Conflict, NotFound, Refused
@@ -15,9 +14,10 @@ from loci.core.events import Tell
 from loci.core.identity import LOCAL, Caller, Owner, asked_by
 from loci.core.ids import content_id, random_id
 from loci.core.json import Json, JsonObject, string
+from loci.core.secrets_in_text import argument_sizes
 from loci.core.signing import Seal
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
-from loci.events.event import argument_sizes
+from loci.core.telemetry import Door
 from loci.gateway.call_history import CallLog
 
 KIND: Final = "approval"

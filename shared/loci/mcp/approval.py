@@ -16,9 +16,9 @@ from mcp_types import (
 )
 from pydantic import BaseModel, Field
 
-from loci.core.calls import HowAsked
 from loci.core.errors import Refused
 from loci.core.ids import content_id
+from loci.core.telemetry import HowAsked
 from loci.mcp.caller import is_persons_client, shows_pages
 
 APPROVAL_NEEDED = "APPROVAL_NEEDED"

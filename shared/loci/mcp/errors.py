@@ -1,19 +1,20 @@
-"""Turns the failure of a call into an answer: a code, what happened, what to do. Bugs are caught here, nowhere else."""
+"""Turns the failure of a call into an answer: a code, what happened, what to do."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR as NOT_NOW
-from mcp_types import INVALID_PARAMS, CallToolResult, ContentBlock, InputRequiredResult, TextContent
+from mcp_types import INVALID_PARAMS, CallToolResult, ContentBlock, TextContent
 from pydantic import ValidationError
 
 from loci.core.errors import LociError, NotFound, Refused, Unavailable
 from loci.core.full_disk import disk_error
 from loci.core.json import Json
+from loci.core.telemetry import Outcome
 from loci.mcp.threads import on_thread
 from loci.mcp.tool import unfit_arguments
 
@@ -23,7 +24,6 @@ INTERNAL_ERROR = "INTERNAL_ERROR"
 UNKNOWN_TOOL = "TOOL_NOT_FOUND"
 ERROR = "loci/error"
 """The name in the `_meta` of a failed result: its code, message, resolution and further details, for programs."""
-ToolAnswer = CallToolResult | InputRequiredResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +34,21 @@ class FailedCall:
     result: CallToolResult
     bug: BaseException | None = None
 
+    @property
+    def outcome(self) -> Outcome:
+        """How the call ended, as the log names it."""
+        return "bug" if self.bug else "error"
 
-async def attempt(call: Callable[[], Awaitable[ToolAnswer]]) -> ToolAnswer | FailedCall:
-    """Run the call. A failure becomes a result that the model can act on."""
-    try:
-        return await call()
-    except MCPError:
-        raise  # the protocol's own errors go out as such
-    except LociError as error:
-        return _failure(error)
-    except ToolError as error:
-        return _behind(error)
-    except Exception as error:  # noqa: BLE001 (the one place that turns a bug into an answer)
-        return _bug(error)
+
+def failed_call(error: Exception) -> FailedCall:
+    """Turn the failure of a call into a result that the model can act on."""
+    match error:
+        case LociError():
+            return _failure(error)
+        case ToolError():
+            return _behind(error)
+        case _:
+            return _bug(error)
 
 
 async def answered(work: Callable[[], T], about: Mapping[str, str] | None = None) -> T:

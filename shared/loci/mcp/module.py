@@ -10,15 +10,14 @@ from typing import Protocol
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Scope
 
-from loci.core.calls import Calls
 from loci.core.identity import Caller
 from loci.core.json import JsonObject
 from loci.core.lazy import Lazy
 from loci.core.settings import Settings
 from loci.core.signing import Keyring
 from loci.core.stores import LocalLinks, RecordStore
-from loci.core.telemetry import Telemetry
-from loci.mcp.answer_budget import ResultStore
+from loci.core.telemetry import Calls, Telemetry
+from loci.mcp.answers import ResultStore
 from loci.mcp.resources import ModuleResources, PromptTemplate
 from loci.mcp.tasks import LongWork
 from loci.mcp.tool import Surface

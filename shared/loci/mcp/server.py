@@ -14,6 +14,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
+    CallToolRequestParams,
     CallToolResult,
     GetPromptResult,
     InputRequiredResult,
@@ -26,22 +27,22 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from loci.core.calls import UNKNOWN, Called, Door
 from loci.core.deadline import out_of_time, time_left
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Caller
 from loci.core.lazy import Lazy
 from loci.core.scopes import scope_of
+from loci.core.telemetry import UNKNOWN, Called, Door
 from loci.core.version import version
-from loci.mcp.answer_budget import server_result_within_budget, within_budget
+from loci.mcp.answers import ToolAnswer, answer_within_budget, server_result_within_budget
 from loci.mcp.caller import caller_of, principal
-from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, ToolAnswer, answered, attempt, unknown_tool
+from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, answered, failed_call, unknown_tool
 from loci.mcp.module import Host, Module, tool_families
 from loci.mcp.resources import filled_prompt, listed_prompt, serve_resources
 from loci.mcp.sdk import SdkServer
-from loci.mcp.tasks import Tasks
+from loci.mcp.tasks import EXTENSION, Tasks
 from loci.mcp.threads import on_thread
-from loci.mcp.tool import CALL_TOOL, LociTool, Surface, full_id, wire_name
+from loci.mcp.tool import CALL_TOOL, CALL_TOOL_NAME, LociTool, Surface
 from loci.mcp.tool_catalog import ToolCatalog, ToolFamily
 from loci.mcp.upstream import UpstreamTools, call_upstream
 
@@ -101,9 +102,10 @@ class LociServer(SdkServer):
         self._resources = [module.resources for module in modules if module.resources]
         self._upstream = next((module.upstream for module in modules if module.upstream), None)
         long_work = next((module.long_work for module in modules if module.long_work), None)
+        self._tasks = Tasks(long_work, host.scratchpad) if long_work else None
         super().__init__(
             "loci",
-            extensions=[Tasks(long_work, host.scratchpad)] if long_work else [],
+            extensions=[self._tasks] if self._tasks else [],
             title="Loci",
             version=version(),
             instructions=(KEPT if listed.name("scratchpad_read") else "")
@@ -121,51 +123,76 @@ class LociServer(SdkServer):
         if self._resources:
             serve_resources(self.low_level, self._resources)
         self.low_level.add_request_handler("tools/list", PaginatedRequestParams, self._list_for)
+        self.low_level.add_request_handler("tools/call", CallToolRequestParams, self._call)
 
     def is_quick(self, name: str) -> bool:
         """True if calls of this tool end soon and report nothing before they do."""
         tool = self._catalog.find(name)
         return self._upstream is None if tool is None else tool.quick
 
+    async def _call(self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> HandlerResult:
+        """Answer the call: with a task, if its work goes on and its client knows tasks."""
+        request = Context[Any, Any](request_context=context, mcp_server=self, input_params=params)
+        result = await self.call_tool(params.name, params.arguments or {}, request)
+        if self._tasks is None or not isinstance(result, CallToolResult):
+            return result
+        declared = context.session.client_capabilities
+        knows_tasks = declared is not None and EXTENSION in (declared.extensions or {})
+        return await self._tasks.task_of(context, result) if knows_tasks else result
+
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Answer the call, whichever way it spells the tool's name."""
-        if context is None:
-            context = Context(mcp_server=self)
+        context = context or Context(mcp_server=self)
         started = time.perf_counter()
+        caller = caller_of(context.request_context)
         called = self._catalog.name(name)
         tool: LociTool | None = None
         is_passed_on = False
 
         async def call() -> ToolAnswer:
             nonlocal called, name, arguments, tool, is_passed_on
-            if called == wire_name(CALL_TOOL):
+            if called == CALL_TOOL_NAME:
                 name, arguments = _passed_on(arguments)
                 called = self._catalog.name(name)
-                if called == wire_name(CALL_TOOL):
+                if called == CALL_TOOL_NAME:
                     raise unknown_tool(name, self._listed.names)
-            tool = self._catalog.find(name)
+            tool = self._catalog.tool(called)
             if tool is None:
                 if self._upstream is None:
                     raise unknown_tool(name, self._listed.names)
                 is_passed_on = True
                 return await self._call_upstream(self._upstream, name, arguments, context)
-            tool.check(caller_of(context.request_context), tool.sdk_tool.name)
-            answer = tool.answer(await tool.sdk_tool.run(arguments, context))
-            if not isinstance(answer, CallToolResult):
-                return answer
-            caller = caller_of(context.request_context)
-            return await within_budget(tool, arguments, answer, caller, self._host.scratchpad)
+            tool.check(caller, tool.sdk_tool.name)
+            value = await tool.sdk_tool.run(arguments, context)
+            return await answer_within_budget(tool, arguments, value, caller, self._host.scratchpad)
 
-        answer = await attempt(lambda: _in_time(call))
-        failure = answer if isinstance(answer, FailedCall) else None
+        failure: FailedCall | None = None
+        try:
+            answer = await _in_time(call)
+        except MCPError:
+            raise  # the protocol's own errors go out as such
+        except Exception as error:  # noqa: BLE001 (the one place that turns a bug into an answer)
+            failure = failed_call(error)
+            answer = failure.result
         if failure and failure.bug:
             self._host.telemetry.bug(called or UNKNOWN, failure.bug)
         if not is_passed_on:  # the gateway tells of its calls itself
-            ms = (time.perf_counter() - started) * 1000
-            self._host.calls.ended(self._end(called, tool, arguments, context, answer, ms))
-        return answer.result if isinstance(answer, FailedCall) else answer
+            end = Called(
+                tool=called or UNKNOWN,
+                caller=caller,
+                door=self._door,
+                ms=(time.perf_counter() - started) * 1000,
+                outcome=failure.outcome if failure else "ok",
+                code=failure.code if failure else "",
+                asked=len(json.dumps(arguments)),
+                answered=_text_size(answer),
+                counted_as=tool.step if tool else None,
+                arguments=arguments,
+            )
+            self._host.calls.ended(end)
+        return answer
 
     async def list_tools(self) -> list[Tool]:
         """List all tools, in the order of their names."""
@@ -241,30 +268,6 @@ class LociServer(SdkServer):
             *(one for one in chosen if self._catalog.name(one.name) is None and _may_call_other(caller, one)),
         ]
         return ListToolsResult(tools=tools, ttl_ms=0)  # those of servers may change at any time
-
-    def _end(
-        self,
-        called: str | None,
-        tool: LociTool | None,
-        arguments: dict[str, Any],
-        context: Context[Any, Any],
-        answer: ToolAnswer | FailedCall,
-        ms: float,
-    ) -> Called:
-        failure = answer if isinstance(answer, FailedCall) else None
-        result = answer.result if isinstance(answer, FailedCall) else answer
-        return Called(
-            tool=called or UNKNOWN,
-            caller=caller_of(context.request_context),
-            door=self._door,
-            ms=ms,
-            outcome="ok" if failure is None else "bug" if failure.bug else "error",
-            code=failure.code if failure else "",
-            asked=len(json.dumps(arguments)),
-            answered=_text_size(result),
-            counted_as=full_id(tool.id) if tool and tool.is_step else None,
-            arguments=arguments,
-        )
 
 
 def _passed_on(arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:

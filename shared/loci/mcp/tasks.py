@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal, Protocol, TypeVar, cast
 
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.extension import Extension, MethodBinding
 from mcp.server.mcpserver import require_client_extension
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     HEADER_MISMATCH,
     INVALID_PARAMS,
-    CallToolRequestParams,
     CallToolResult,
     ContentBlock,
     ElicitRequest,
@@ -28,12 +27,11 @@ from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject, iso
 from loci.core.lazy import Lazy
 from loci.core.scopes import check_scopes
-from loci.mcp.answer_budget import BudgetedCall, ResultStore, with_light_blocks
+from loci.mcp.answers import BudgetedCall, ResultStore, as_text, with_light_blocks
 from loci.mcp.approval import Approval
 from loci.mcp.caller import caller_of, is_persons_client
 from loci.mcp.errors import answered
 from loci.mcp.threads import on_thread
-from loci.mcp.tool import as_text
 
 T = TypeVar("T")
 Context = ServerRequestContext[Any, Any]
@@ -108,23 +106,13 @@ class Tasks(Extension):
             MethodBinding("tasks/cancel", TaskParams, self._cancel, REVISIONS),
         ]
 
-    async def intercept_tool_call(
-        self,
-        params: CallToolRequestParams,  # noqa: ARG002 (the SDK's name)
-        ctx: Context,
-        call_next: CallNext,
-    ) -> HandlerResult:
-        result = await call_next(ctx)
-        can = ctx.session.client_capabilities
-        if not (isinstance(result, CallToolResult) and can and EXTENSION in (can.extensions or {})):
-            return result
+    async def task_of(self, ctx: Context, result: CallToolResult) -> HandlerResult:
+        """The task in the place of a call's result, if the work goes on; else the result."""
         content = cast("object", result.structured_content)
         if not isinstance(content, dict):
             return result
         id = (await on_thread(self._work.get)).id_in(cast("JsonObject", content))
-        if id is None:
-            return result
-        return {**(await self._told(ctx, id)), "resultType": "task"}
+        return result if id is None else {**(await self._told(ctx, id)), "resultType": "task"}
 
     async def _get(self, ctx: Context, params: TaskParams) -> HandlerResult:
         _check(ctx, params, "workflows:read")

@@ -39,13 +39,14 @@ async def while_wanted(work: Callable[[Cancellation], T], threads: ThreadPoolExe
         raise
 
 
-async def on_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run the work on a thread and return its result."""
-    return await on_thread_of(THREADS, work, *args, **kwargs)
+def on_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
+    """Run the work on a thread; await its result."""
+    return on_thread_of(THREADS, work, *args, **kwargs)
 
 
-async def on_thread_of(threads: ThreadPoolExecutor, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run the work on one of these threads and return its result."""
-    context = contextvars.copy_context()
-    call = functools.partial(context.run, work, *args, **kwargs)
-    return await asyncio.get_running_loop().run_in_executor(threads, call)
+def on_thread_of(
+    threads: ThreadPoolExecutor, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+) -> asyncio.Future[T]:
+    """Run the work on one of these threads; await its result."""
+    call = functools.partial(contextvars.copy_context().run, work, *args, **kwargs)
+    return asyncio.get_running_loop().run_in_executor(threads, call)

@@ -2,7 +2,6 @@
 
 import asyncio
 import inspect
-import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,10 +12,9 @@ from typing import Any, Literal, cast, get_args
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
-from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
+from mcp_types import ToolAnnotations
 from pydantic import AliasChoices, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import to_jsonable_python
 
 from loci.core.errors import Refused
 from loci.core.identity import Caller
@@ -59,6 +57,7 @@ WIRE = re.compile(r"[a-z][a-z0-9_]{0,47}")
 SERVER = "loci"
 """Stands for the server in the full ids of tools whose own ids name none."""
 CALL_TOOL = "pml:call_tool"
+CALL_TOOL_NAME = "pml_call_tool"
 """The tool whose calls stand for calls of another: for clients that refuse names which were not listed."""
 Schema = dict[str, Any]
 NULL = {"type": "null"}
@@ -70,7 +69,6 @@ CHECKED_ONLY = frozenset({"title", "maxLength", "minLength", "maxItems", "minIte
 """A call that breaks these is told so: nobody has to know them before."""
 UNLESS_NULL = frozenset({"minimum", "pattern"})
 """Not told of an argument that may be null: a client in OpenAI's strict mode has to send one, and sends 0 or ""."""
-_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 class Arguments(FuncMetadata):
@@ -209,7 +207,7 @@ class ToolFunction:
         fn = self._fn
 
         async def call(mcp_context: Context[Any, Any], **arguments: Any) -> Any:
-            report = report_to(mcp_context, asyncio.get_running_loop())
+            report = report_to(mcp_context, asyncio.get_running_loop()) if self._reports else None
             caller = caller_of(mcp_context.request_context)
 
             async def called(person: Person) -> Any:
@@ -240,7 +238,9 @@ class ToolFunction:
         setattr(call, "__signature__", self._signature.replace(parameters=[*shown, context]))  # noqa: B010
         return call
 
-    def _filled(self, arguments: Mapping[str, Any], caller: Caller, report: Report, person: Person) -> dict[str, Any]:
+    def _filled(
+        self, arguments: Mapping[str, Any], caller: Caller, report: Report | None, person: Person
+    ) -> dict[str, Any]:
         ours = ((self._callers, caller), (self._reports, report), (self._persons, person))
         return {**arguments, **{name: value for names, value in ours for name in names}}
 
@@ -258,16 +258,18 @@ class LociTool:
     """True: it answers soon and reports nothing before, so its answer needs no open stream."""
     only_for_clients: bool
     """True: code and workflows may not call it, because it runs code or calls tools itself."""
+    reads: bool = False
+    """True: it says that it changes nothing."""
+    step: str | None = None
+    """The full id under which its use is counted: which tools follow it, which it follows. None: it is not counted.
+
+    Agents look around before everything, so tools that only read would be related to all others. What code calls is
+    counted itself.
+    """
     scopes: frozenset[str] = frozenset()
     """A client that a person allowed needs all of these for it."""
     one_of: frozenset[str] = frozenset()
     """It needs at least one of these, too, unless there are none. The tool does only what it may with those it has."""
-
-    @property
-    def reads(self) -> bool:
-        """True if it says that it changes nothing."""
-        told = self.sdk_tool.annotations
-        return told is not None and told.read_only_hint is True
 
     def may_be_called_by(self, caller: Caller) -> bool:
         """True if it would not refuse the caller."""
@@ -275,34 +277,15 @@ class LociTool:
 
     def check(self, caller: Caller, name: str) -> None:
         """Raise `Refused` if the caller may not call it. `name` is how the refusal calls it."""
-        check_scopes(caller, self.scopes, name)
-        if self.one_of:
+        if not self.may_be_called_by(caller):
+            check_scopes(caller, self.scopes, name)
             check_one_scope(caller, self.one_of, name)
-
-    @property
-    def is_step(self) -> bool:
-        """True if its use is counted: which tools follow it, which it follows.
-
-        Agents look around before everything, so tools that only read would be related to all others. What code calls
-        is counted itself.
-        """
-        return not (self.reads or self.only_for_clients)
 
     @cached_property
     def listed_output(self) -> dict[str, Any] | None:
         """The schema of its answers, as clients are sent it."""
         schema = self.sdk_tool.output_schema
         return schema and listed_output(schema)
-
-    def answer(self, value: Any) -> CallToolResult | InputRequiredResult:
-        """Turn a returned value into a result. A bare string is the text itself; anything else is one line of JSON."""
-        if isinstance(value, CallToolResult | InputRequiredResult):
-            return value
-        if self.sdk_tool.output_schema is None:
-            return self.sdk_tool.fn_metadata.convert_result(value)
-        plain = to_jsonable_python(value, by_alias=True)
-        structured = {"result": plain} if self.sdk_tool.fn_metadata.wrap_output else plain
-        return CallToolResult(content=[TextContent(type="text", text=as_text(plain))], structured_content=structured)
 
 
 def loci_tool(
@@ -340,12 +323,8 @@ def loci_tool(
     )
     sdk_tool.fn_metadata = Arguments.model_construct(**dict(sdk_tool.fn_metadata))
     sdk_tool.parameters = listed_input(sdk_tool.parameters)
-    return LociTool(id, sdk_tool, function, budget, quick, only_for_clients)
-
-
-def as_text(plain: Any) -> str:
-    """The text for clients that read no structured content."""
-    return plain if isinstance(plain, str) else _JSON.encode(plain)
+    step = full_id(id) if writes and not only_for_clients else None
+    return LociTool(id, sdk_tool, function, budget, quick, only_for_clients, not writes, step)
 
 
 def wire_name(id: str) -> str:

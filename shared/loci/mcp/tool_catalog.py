@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from mcp_types import CallToolResult
@@ -10,9 +10,9 @@ from mcp_types import CallToolResult
 from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
-from loci.core.lazy import Lazy
+from loci.core.lazy import Lazy, part
 from loci.core.scopes import Area, scope_of
-from loci.mcp.answer_budget import ShortenedResult
+from loci.mcp.answers import ShortenedResult, answer_of
 from loci.mcp.caller import Report
 from loci.mcp.tool import OWN_TOOLS, SERVER, Arguments, LociTool, Surface, full_id, wire_name
 
@@ -20,16 +20,27 @@ PREFIX = "mcp__"
 Progress = Callable[[float, float | None, str | None], None]
 
 
-@dataclass(frozen=True, slots=True)
 class ToolFamily:
     """Tools that are loaded together. Their ids are known before."""
 
-    ids: tuple[str, ...]
-    surfaces: frozenset[Surface]
-    """The endpoints that offer them, besides the one that offers all."""
-    tools: Lazy[Sequence[LociTool]]
-    everywhere: bool = True
-    """False: the endpoint that offers all does not offer these."""
+    def __init__(
+        self,
+        ids: tuple[str, ...],
+        surfaces: frozenset[Surface],
+        load: Callable[[], Sequence[LociTool]],
+        *,
+        everywhere: bool = True,
+    ) -> None:
+        """`surfaces`: the endpoints that offer them, besides the one that offers all. `everywhere`: that one does."""
+        self.ids = ids
+        self.surfaces = surfaces
+        self.everywhere = everywhere
+        self._load = load
+
+    @part
+    def tools(self) -> Sequence[LociTool]:
+        """The tools, loaded when this is first read."""
+        return self._load()
 
     def is_on(self, surface: Surface) -> bool:
         """True if the endpoint offers them."""
@@ -54,7 +65,7 @@ def tool_family(
         mine = [tool for tool in load() if tool.id in ids]
         return [replace(tool, scopes=_scopes(tool, area, needs), one_of=frozenset(one_of)) for tool in mine]
 
-    return ToolFamily(ids, frozenset(surfaces) - {"all"}, Lazy(scoped), everywhere)
+    return ToolFamily(ids, frozenset(surfaces) - {"all"}, scoped, everywhere=everywhere)
 
 
 def _scopes(tool: LociTool, area: Area | None, needs: Iterable[str]) -> frozenset[str]:
@@ -112,13 +123,16 @@ class ToolCatalog:
 
     def find(self, spelling: str) -> LociTool | None:
         """The tool behind a spelling; None if there is no such tool."""
-        name = self.name(spelling)
-        tools = self._family_of[name].tools.get() if name else ()
+        return self.tool(self._names.find(spelling))
+
+    def tool(self, name: str | None) -> LociTool | None:
+        """The tool with a listed name; None without a name."""
+        tools = self._family_of[name].tools if name else ()
         return next((tool for tool in tools if tool.sdk_tool.name == name), None)
 
     def all(self) -> list[LociTool]:
         """Every tool, in the order of the names, so that every listing is the same."""
-        tools = (tool for family in self._families for tool in family.tools.get())
+        tools = (tool for family in self._families for tool in family.tools)
         return sorted(tools, key=lambda tool: tool.sdk_tool.name)
 
 
@@ -138,7 +152,7 @@ class OwnTool:
         told = listed.annotations
         self.annotations: JsonObject = told.model_dump(by_alias=True, exclude_none=True) if told else {}
         self.only_for_clients = tool.only_for_clients
-        self.is_step = tool.is_step
+        self.is_step = tool.step is not None
 
     def check_names(self, arguments: JsonObject) -> None:
         """Raise `Refused` if it has no argument of one of these names. Its schema does not tell that."""
@@ -155,7 +169,7 @@ class OwnTool:
 
         self._tool.check(caller, self.id)
         given = self._tool.sdk_tool.fn_metadata.validate_arguments(arguments)
-        answer = self._tool.answer(self._tool.function.here(given, caller, Report(send)))
+        answer = answer_of(self._tool, self._tool.function.here(given, caller, Report(send)))
         if not isinstance(answer, CallToolResult):
             raise Refused(f"{self.id} asks for input that nobody can give here", "Call it over MCP", code="TOOL_ERROR")
         blocks = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in answer.content]

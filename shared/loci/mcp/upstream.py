@@ -9,16 +9,15 @@ from typing import Any, Final, Protocol
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult, Tool
 
-from loci.core.calls import Door, HowAsked
 from loci.core.cancellation import Cancellation
 from loci.core.errors import Refused
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
 from loci.core.seen import seen
-from loci.mcp.answer_budget import ToolOfServer
+from loci.core.telemetry import Door, HowAsked
+from loci.mcp.answers import ToolAnswer, ToolOfServer
 from loci.mcp.approval import APPROVAL_NEEDED, APPROVAL_PENDING, asked, asking, shown_page, was_approved
 from loci.mcp.caller import Report, caller_of, report_to
-from loci.mcp.errors import ToolAnswer
 from loci.mcp.threads import UPSTREAM, while_wanted
 
 LONGEST_SHOWN: Final = 4000

@@ -20,9 +20,9 @@ from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.scopes import READS, SCOPES, check_scopes
-from loci.mcp.http.address import Addresses
+from loci.mcp.http.address import Addresses, check_single
 from loci.mcp.http.body import parsed_body, read_body
-from loci.mcp.http.refusal import Refusal, answer_json, check_single
+from loci.mcp.http.refusal import Refusal, answer_json
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
 from loci.transfer.api import OwnPlace
 from loci.transfer.archive import Archive, ArchiveWriter

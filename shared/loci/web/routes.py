@@ -8,7 +8,8 @@ from starlette.types import Receive, Scope, Send
 
 from loci.app import App
 from loci.core.errors import LociError, NotFound
-from loci.mcp.http.refusal import Refusal, check_single, closing, problem_of
+from loci.mcp.http.address import check_single
+from loci.mcp.http.refusal import Refusal, closing, problem_of
 from loci.web import answers
 from loci.web.consent_routes import ConsentRoutes
 from loci.web.file_routes import FileRoutes

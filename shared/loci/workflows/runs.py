@@ -13,8 +13,8 @@ from loci.core.errors import Conflict, LociError, NotFound, Refused
 from loci.core.events import EventKind, Tell, untold
 from loci.core.identity import SYSTEM, Owner, asked_by
 from loci.core.json import Json, JsonObject, media_in, string
+from loci.core.secrets_in_text import argument_sizes
 from loci.core.stores import ABSENT, Record, RecordStore, Slots, every, read_or_none, readable
-from loci.events.event import argument_sizes
 from loci.workflows.plan import Task
 from loci.workflows.run import ENDED, SETTLED, Checkpoint, Lease, Run, TaskState, weighs
 

@@ -11,10 +11,11 @@ from pydantic import BaseModel, Field, StrictBool, ValidationError
 from loci.core.errors import Refused
 from loci.core.identity import Caller, Owner, asked_by
 from loci.core.json import JsonObject
+from loci.mcp.answers import as_text
 from loci.mcp.approval import Person
 from loci.mcp.caller import Report
 from loci.mcp.tasks import LongTask, TaskStatus
-from loci.mcp.tool import LociTool, as_text, loci_tool
+from loci.mcp.tool import LociTool, loci_tool
 from loci.workflows.answers import TOOL
 from loci.workflows.api import Workflows
 from loci.workflows.run import ENDED, Answerer, Run, question

@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 import pytest
 
 from loci.app import App
-from loci.core.calls import Called
 from loci.core.identity import Caller, Owner
 from loci.core.storage_keys import EVENTS
 from loci.core.stores import every
+from loci.core.telemetry import Called
 from loci.events import api as streams_module
 from loci.events import route as stream_module
 from loci.mcp.http.application import asgi

@@ -3,8 +3,7 @@
 import json
 
 from loci.core.json import JsonObject
-from loci.core.secrets_in_text import LONGEST_SHOWN, fit_to_show
-from loci.events.event import MOST, argument_sizes
+from loci.core.secrets_in_text import LONGEST_SHOWN, MOST_ARGUMENTS, argument_sizes, fit_to_show
 from tests.support.each import each
 
 SECRETS = (
@@ -39,8 +38,8 @@ def test_a_name_that_may_be_a_text_is_blank(name: str) -> None:
 
 
 def test_many_arguments_are_counted() -> None:
-    sizes = argument_sizes({f"a{number}": 1 for number in range(MOST + 5)})
-    assert (len(sizes), sizes["…"]) == (MOST + 1, "5 more")
+    sizes = argument_sizes({f"a{number}": 1 for number in range(MOST_ARGUMENTS + 5)})
+    assert (len(sizes), sizes["…"]) == (MOST_ARGUMENTS + 1, "5 more")
 
 
 @each(

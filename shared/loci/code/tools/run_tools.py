@@ -14,9 +14,10 @@ from loci.code.python_run import State
 from loci.code.typescript import TypeScriptRequest
 from loci.core.identity import Caller
 from loci.core.json import JsonObject
+from loci.mcp.answers import as_text
 from loci.mcp.errors import failed_result
 from loci.mcp.threads import on_thread, while_wanted
-from loci.mcp.tool import LociTool, as_text, loci_tool
+from loci.mcp.tool import LociTool, loci_tool
 
 if TYPE_CHECKING:
     from loci.app import App

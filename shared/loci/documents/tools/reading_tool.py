@@ -10,7 +10,8 @@ from loci.core.errors import LociError
 from loci.core.identity import Caller
 from loci.documents.document import DocumentText
 from loci.markdown.excerpt import Excerpt, ExcerptRequest, Position
-from loci.mcp.tool import BUDGET, LociTool, as_text, loci_tool
+from loci.mcp.answers import as_text
+from loci.mcp.tool import BUDGET, LociTool, loci_tool
 
 if TYPE_CHECKING:
     from loci.app import App

@@ -13,8 +13,8 @@ from loci.documents.api import FILLED_UP, FoundDocuments, TaggedDocument
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.markdown.nouns import DateSource, DocumentDate
 from loci.markdown.tags_and_dates import with_ancestors
-from loci.mcp.answer_budget import ShortenedResult
-from loci.mcp.tool import BUDGET, as_text
+from loci.mcp.answers import ShortenedResult, as_text
+from loci.mcp.tool import BUDGET
 from loci.search.ranking import Chunk, Explanation, Hit, Ranking, Stage
 from loci.search.scoring import words_in
 from loci.search.snippet import ELLIPSIS, snippet

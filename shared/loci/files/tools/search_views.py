@@ -6,7 +6,7 @@ from loci.files.finder import AnswerStatus, FoundFile, FoundFiles, FoundPassage,
 from loci.files.lake import LONGEST_ID
 from loci.files.search_query import Scope
 from loci.files.tools.file_views import is_none
-from loci.mcp.tool import as_text
+from loci.mcp.answers import as_text
 
 SUMMARY_IN_LIST = 120
 MOST_NAMED = 20

@@ -1,18 +1,35 @@
-"""The hosts and origins that a request may name, and the address that clients see."""
+"""The head of a request: headers that come once, the hosts and origins that it may name, and the public address."""
 
 import re
 from urllib.parse import urlsplit
 
+from mcp_types import HEADER_MISMATCH, INVALID_REQUEST
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from loci.core.scopes import scopes_at
 from loci.core.settings import Settings
-from loci.mcp.http.refusal import Refusal
+from loci.mcp.http.refusal import SESSION, Refusal
 
 HOST = re.compile(r"([\w.~-]+|\[[0-9A-Fa-f:.]+\])(:\d*)?", re.ASCII)
 METADATA = "/.well-known/oauth-protected-resource"
+# If one of these came twice, a proxy could read the first and Loci the second.
+SINGLE = frozenset(
+    {b"authorization", b"x-api-key", b"content-type", b"content-length", b"host", b"origin"}
+    | {SESSION, b"mcp-protocol-version", b"mcp-method", b"mcp-name"}
+)
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+
+def check_single(scope: Scope) -> None:
+    """Refuse a request that has one of the headers twice that matter here."""
+    seen: set[bytes] = set()
+    for name, _ in scope["headers"]:
+        if name in seen:
+            code = HEADER_MISMATCH if name.startswith(b"mcp-") else INVALID_REQUEST
+            raise Refusal(400, f"The header {name.decode('latin-1')} came twice", code=code)
+        if name in SINGLE:
+            seen.add(name)
 
 
 def public_base(settings: Settings, scope: Scope, headers: Headers) -> str:

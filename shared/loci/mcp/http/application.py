@@ -18,9 +18,8 @@ from loci.core.identity import SYSTEM
 from loci.core.lazy import Lazy
 from loci.core.version import version
 from loci.mcp.http.address import METADATA, asked_scopes, is_open, public_base
-from loci.mcp.http.gatekeeper import Gatekeeper
+from loci.mcp.http.endpoint import Gatekeeper, RequestsUnderWay, Transport
 from loci.mcp.http.refusal import problem_of
-from loci.mcp.http.transport import RequestsUnderWay, Transport
 from loci.mcp.module import Host, tool_families
 from loci.mcp.server import LociServer, build_server
 from loci.mcp.tool import SURFACES, Surface

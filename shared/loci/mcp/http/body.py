@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 
 import anyio
 from pydantic import BaseModel, ValidationError
-from starlette.types import Message, Receive
+from starlette.types import Receive
 
 from loci.core.json import shape_fault
 from loci.mcp.http.refusal import Refusal, not_json
@@ -55,16 +55,6 @@ async def _all_bytes(receive: Receive, largest: int) -> bytes:
         parts.append(part)
         more = event.get("more_body", False)
     return b"".join(parts)
-
-
-def replayed(raw: bytes, receive: Receive) -> Receive:
-    """Give the body again, then whatever else the client sends."""
-    left: list[Message] = [{"type": "http.request", "body": raw, "more_body": False}]
-
-    async def again() -> Message:
-        return left.pop() if left else await receive()
-
-    return again
 
 
 def check_shape(raw: bytes) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from mcp_types import HEADER_MISMATCH, INVALID_REQUEST, PARSE_ERROR
+from mcp_types import INVALID_REQUEST, PARSE_ERROR
 from starlette.types import Scope, Send
 
 from loci.core.errors import LociError, NoSpace, NotFound, Refused
@@ -16,11 +16,6 @@ from loci.core.telemetry import Telemetry
 JSON_TYPE = (b"content-type", b"application/json")
 CHECK_JSON = "Check the format of the request: it must be one JSON text in UTF-8"
 SESSION = b"mcp-session-id"
-# If one of these came twice, a proxy could read the first and Loci the second.
-SINGLE = frozenset(
-    {b"authorization", b"x-api-key", b"content-type", b"content-length", b"host", b"origin"}
-    | {SESSION, b"mcp-protocol-version", b"mcp-method", b"mcp-name"}
-)
 LONGEST_UNREAD = 64 * 1024
 CODES: Final = {
     401: "UNAUTHORISED",
@@ -83,17 +78,6 @@ async def respond(send: Send, status: int, body: bytes, headers: list[tuple[byte
     length = [] if status == 204 else [(b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": [*headers, *length]})
     await send({"type": "http.response.body", "body": body})
-
-
-def check_single(scope: Scope) -> None:
-    """Refuse a request that has one of the headers twice that matter here."""
-    seen: set[bytes] = set()
-    for name, _ in scope["headers"]:
-        if name in seen:
-            code = HEADER_MISMATCH if name.startswith(b"mcp-") else INVALID_REQUEST
-            raise Refusal(400, f"The header {name.decode('latin-1')} came twice", code=code)
-        if name in SINGLE:
-            seen.add(name)
 
 
 def closing(scope: Scope) -> list[tuple[bytes, bytes]]:

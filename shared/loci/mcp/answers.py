@@ -1,4 +1,4 @@
-"""Cuts an answer that is too large to a head that fits and is still valid under the tool's output schema."""
+"""Makes the answer of what a tool returns: whole, or a head that fits and is still valid under its output schema."""
 
 import base64
 import binascii
@@ -15,18 +15,20 @@ from mcp_types import (
     ContentBlock,
     EmbeddedResource,
     ImageContent,
+    InputRequiredResult,
     ResourceLink,
     TextContent,
     TextResourceContents,
 )
 from pydantic import Field
+from pydantic_core import to_jsonable_python
 
 from loci.core.errors import LociError
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, bytes_in, content_of, media_in, without_media
 from loci.core.scopes import READS, scope_of
 from loci.mcp.threads import on_thread
-from loci.mcp.tool import BUDGET, LociTool, as_text
+from loci.mcp.tool import BUDGET, LociTool
 
 # A string under one of these cannot be cut without becoming invalid.
 UNCUTTABLE = frozenset({"enum", "const", "pattern", "format", "minLength"})
@@ -40,6 +42,8 @@ LARGEST_BLOCKS = 3 << 20
 MEDIA_TYPE = re.compile(r"[a-z]+/[A-Za-z0-9.+-]{1,80}")
 Schema = Mapping[str, Any]
 EMPTY: Schema = {}
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+ToolAnswer = CallToolResult | InputRequiredResult
 KINDS: dict[str, type | tuple[type, ...]] = {
     "null": type(None),
     "boolean": bool,
@@ -106,18 +110,37 @@ class BudgetedCall:
     scopes: frozenset[str]
 
 
-async def within_budget(
-    tool: LociTool, arguments: Mapping[str, Any], result: CallToolResult, caller: Caller, results: ResultStore
-) -> CallToolResult:
-    """Return the result if it is whole and fits, else its head, and keep the whole of it."""
-    if tool.budget is None or result.is_error:
+def as_text(plain: Any) -> str:
+    """The text for clients that read no structured content."""
+    return plain if isinstance(plain, str) else _JSON.encode(plain)
+
+
+def answer_of(tool: LociTool, value: Any) -> ToolAnswer:
+    """Turn a returned value into a result. A bare string is the text itself; anything else is one line of JSON."""
+    if isinstance(value, CallToolResult | InputRequiredResult):
+        return value
+    metadata = tool.sdk_tool.fn_metadata
+    if tool.sdk_tool.output_schema is None:
+        return metadata.convert_result(value)
+    plain = to_jsonable_python(value, by_alias=True)
+    structured = {"result": plain} if metadata.wrap_output else plain
+    return CallToolResult(content=[TextContent(type="text", text=as_text(plain))], structured_content=structured)
+
+
+async def answer_within_budget(
+    tool: LociTool, arguments: Mapping[str, Any], value: Any, caller: Caller, results: ResultStore
+) -> ToolAnswer:
+    """Turn a returned value into a result, if it fits; else into its head, and keep the whole of it."""
+    result = answer_of(tool, value)
+    if not isinstance(result, CallToolResult) or tool.budget is None or result.is_error:
         return result
     call = BudgetedCall(caller, tool.sdk_tool.name, arguments, tool.reads, tool.scopes or frozenset(READS))
     structured = cast("object", result.structured_content)
     text = "\n".join(block.text for block in result.content if isinstance(block, TextContent))
     others = [block for block in result.content if not isinstance(block, TextContent)]
     is_shortened = isinstance(result, ShortenedResult)
-    plain = text if structured is None or is_shortened else as_text(_bare(tool, structured))
+    is_text_whole = structured is None or is_shortened or result is not value
+    plain = text if is_text_whole else as_text(_bare(tool, structured))
     fits = max(_length(one) for one in {text, plain}) <= tool.budget
     if fits and not is_shortened:
         return await on_thread(with_light_blocks, call, result, results) if others else result

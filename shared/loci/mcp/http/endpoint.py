@@ -1,0 +1,386 @@
+"""The MCP endpoints over HTTP: each request is checked before the SDK sees it, and answered in the form it asks for.
+
+The gatekeeper checks address, method, caller, session and body. The transport answers a message with a stream of
+events or with JSON, and a batch with JSON.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import anyio
+import mcp_types
+from mcp.server.streamable_http import REQUEST_CANCELLED
+from mcp.shared.inbound import unsupported_protocol_version_rejection
+from mcp_types import HEADER_MISMATCH, INTERNAL_ERROR
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.datastructures import Headers
+from starlette.types import Message, Receive, Scope, Send
+
+from loci.core.errors import LociError
+from loci.core.identity import Caller
+from loci.mcp.caller import PAGES_KEY, SCOPE_KEY
+from loci.mcp.http.address import Addresses, check_single
+from loci.mcp.http.body import Batch, Body, parse_body, read_body
+from loci.mcp.http.refusal import JSON_TYPE, SESSION, Refusal, closing, respond
+from loci.mcp.http.sessions import Sessions
+from loci.mcp.module import Host
+from loci.mcp.threads import on_thread
+
+# The revisions whose clients may send several messages at once.
+BATCHED = (None, "2024-11-05", "2025-03-26")
+# The form of the answer is decided here. The SDK asks for both types, even if it answers with one.
+ACCEPT = (b"accept", b"application/json, text/event-stream")
+SESSION_KEY = "loci.session"
+"""The key in the ASGI scope under which the gatekeeper leaves the id of the session, if the request has one."""
+EVENTS = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache, no-transform")]
+LARGEST_ANSWER = 2_500_000
+"""Characters of all answers of a batch; a Lambda answer ends at 6 MB and holds them as JSON inside of JSON."""
+Serve = Callable[[Scope, Receive, Send], Awaitable[None]]
+Form = Literal["stream", "json"]
+
+
+class RequestsUnderWay:
+    """The requests of sessions that this process answers now: a later message of the session may cancel one.
+
+    Ids of requests are easy to guess, and many clients count from the same number. So a request is known by its
+    session, too, whose id nobody can guess and only its owner may use. A request without a session cannot be cancelled
+    by a message. Only the thread of the event loop uses this.
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[anyio.CancelScope, tuple[str, str | int]] = {}
+
+    @contextmanager
+    def cancellable(self, session: str | None, message: Mapping[str, Any]) -> Generator[anyio.CancelScope]:
+        """A scope to answer the message in. It ends early if the session cancels the request."""
+        with anyio.CancelScope() as scope:
+            if session is not None and "method" in message and "id" in message:
+                self._names[scope] = session, message["id"]
+            try:
+                yield scope
+            finally:
+                self._names.pop(scope, None)
+
+    def hear(self, session: str | None, message: Mapping[str, Any]) -> None:
+        """Cancel the request that the message names, if it is a message that cancels one of its session."""
+        match message:
+            case {"method": "notifications/cancelled", "params": {"requestId": str() | int() as id}}:
+                for scope, name in self._names.items():
+                    if name == (session, id):
+                        scope.cancel()
+            case _:
+                pass
+
+
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """The SDK's server, once for each form of the answer."""
+
+    stream: Serve
+    json: Serve
+    is_quick: Callable[[str], bool]
+    """True if calls of that tool end soon and report nothing before."""
+    under_way: RequestsUnderWay
+
+    async def serve(
+        self, form: Form, body: Body, scope: Scope, receive: Receive, send: Send, *, has_sessions: bool
+    ) -> None:
+        """Answer in that form. A stream of one event costs a third of a stream that can have more.
+
+        In a revision with sessions a message cancels a request, and a lost connection does not; in the newest a
+        client cancels by closing the connection.
+        """
+        takes_time = self._may_notify(body.message)
+        is_streamed = form == "stream" and takes_time
+        serve = self.stream if is_streamed else self.json
+        if has_sessions:
+            await self._serve_in_session(serve, form, body, scope, send, is_streamed=is_streamed)
+        elif takes_time and not is_streamed:
+            await _serve_until_closed(serve, body, scope, receive, send)
+        else:
+            await serve(scope, replayed(body.raw, receive), send)
+
+    async def answer_batch(
+        self, parts: Sequence[Body | Refusal], scope: Scope, send: Send, headers: list[tuple[bytes, bytes]]
+    ) -> None:
+        """Answer all messages in one array, in their order. Answer 202 if none of them needs an answer."""
+        answers: list[str] = []
+        for part in parts:
+            if isinstance(part, Refusal):
+                answers.append(part.text())
+            elif sum(map(len, answers)) > LARGEST_ANSWER:
+                answers.append(_too_much(part))
+            elif (answer := await self._answer(part, scope)) is not None:
+                answers.append(answer if len(answer) <= LARGEST_ANSWER else _too_much(part))
+        if answers:
+            await respond(send, 200, f"[{','.join(answers)}]".encode(), [JSON_TYPE, *headers])
+        else:
+            await respond(send, 202, b"", headers)
+
+    async def _answer(self, body: Body, scope: Scope) -> str | None:
+        """The JSON text that answers the message; None if it needs no answer, or was cancelled."""
+        parts: list[bytes] = []
+
+        async def keep(message: Message) -> None:
+            parts.append(message.get("body", b""))
+
+        session: str | None = scope.get(SESSION_KEY)
+        self.under_way.hear(session, body.message)
+        with self.under_way.cancellable(session, body.message) as answering:
+            await self.json(scope, replayed(body.raw, _nothing_more), keep)
+        return None if answering.cancelled_caught else b"".join(parts).decode() or None
+
+    async def _serve_in_session(
+        self, serve: Serve, form: Form, body: Body, scope: Scope, send: Send, *, is_streamed: bool
+    ) -> None:
+        has_begun = is_over = False
+        session: str | None = scope.get(SESSION_KEY)
+        send_answer = _one_event(send) if form == "stream" and not is_streamed else send
+
+        async def sending(message: Message) -> None:
+            nonlocal has_begun, is_over
+            has_begun = True
+            is_over = not message.get("more_body", is_streamed)  # JSON has its length in front: it goes out whole
+            await send_answer(message)
+
+        self.under_way.hear(session, body.message)
+        with self.under_way.cancellable(session, body.message) as answering:
+            await serve(scope, replayed(body.raw, _nothing_more), sending)
+        if answering.cancelled_caught and not is_over:
+            await _end_unanswered(form, body, send, has_begun=has_begun)
+
+    def _may_notify(self, message: Mapping[str, Any]) -> bool:
+        params: Mapping[str, Any] = message.get("params") or {}
+        meta: object = params.get("_meta")
+        if isinstance(meta, dict) and "progressToken" in meta:
+            return True
+        return message.get("method") == "tools/call" and not self.is_quick(str(params.get("name")))
+
+
+def _too_much(part: Body) -> str:
+    what = "The answers of this batch are too large together: ask for this one alone"
+    return Refusal(200, what, code=INTERNAL_ERROR, id=part.message.get("id")).text()
+
+
+async def _nothing_more() -> Message:
+    """Wait for ever: for the SDK the client has neither gone nor sent more."""
+    return await asyncio.Future[Message]()
+
+
+async def _serve_until_closed(serve: Serve, body: Body, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer, unless the client closes the connection before."""
+    async with anyio.create_task_group() as tasks:
+
+        async def watch() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            tasks.cancel_scope.cancel()
+
+        tasks.start_soon(watch)
+        await serve(scope, replayed(body.raw, _nothing_more), send)
+        tasks.cancel_scope.cancel()
+
+
+async def _end_unanswered(form: Form, body: Body, send: Send, *, has_begun: bool) -> None:
+    """End the response to a request that was cancelled: a stream without an answer, JSON with the one it must have."""
+    if form == "json":
+        refusal = Refusal(200, "Request cancelled", code=REQUEST_CANCELLED, id=body.message["id"])
+        await refusal.send(send, [])
+        return
+    if not has_begun:
+        await send({"type": "http.response.start", "status": 200, "headers": EVENTS})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _one_event(send: Send) -> Send:
+    """Send a JSON answer as the only event of a stream. Anything else goes out unchanged."""
+    framed = False
+
+    async def sending(message: Message) -> None:
+        nonlocal framed
+        if message["type"] == "http.response.start" and message["status"] == 200:
+            framed = True
+            dropped = (b"content-type", b"content-length")
+            headers = [(name, value) for name, value in message["headers"] if name not in dropped]
+            message = {**message, "headers": [*headers, *EVENTS]}
+        elif framed:
+            message = {**message, "body": b"event: message\r\ndata: " + message["body"] + b"\r\n\r\n"}
+        await send(message)
+
+    return sending
+
+
+def replayed(raw: bytes, receive: Receive) -> Receive:
+    """Give the body again, then whatever else the client sends."""
+    left: list[Message] = [{"type": "http.request", "body": raw, "more_body": False}]
+
+    async def again() -> Message:
+        return left.pop() if left else await receive()
+
+    return again
+
+
+class Gatekeeper:
+    """An ASGI application in front of the endpoints."""
+
+    def __init__(self, host: Host, transports: Mapping[str, Transport], *, is_open: bool) -> None:
+        self._host = host
+        self._transports = transports
+        self._gate = host.gate(is_open=is_open)
+        self._addresses = Addresses(host.settings, is_open=is_open)
+        self._sessions = Sessions(host.keyring, host.records, time.time)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        origin: str | None = None
+        try:
+            check_single(scope)
+            origin = self._addresses.check(headers)
+            await self._serve(scope, headers, origin, receive, send)
+        except Refusal as refusal:
+            await self._refuse(refusal, scope, origin, send)
+        except LociError as error:  # raised before the SDK was asked, by the store or the issuer of tokens
+            # Only the log says more: an unknown caller need not learn where the store is.
+            what = f"{error.code}: Loci cannot answer now. Try again in a minute"
+            refusal = Refusal(503, what, code=INTERNAL_ERROR, headers={"Retry-After": "60"})
+            await self._refuse(refusal, scope, origin, send, reason=str(error))
+
+    async def _refuse(
+        self, refusal: Refusal, scope: Scope, origin: str | None, send: Send, reason: str | None = None
+    ) -> None:
+        path = scope["path"] if scope["path"] in self._transports else "elsewhere"
+        self._host.telemetry.refused(path=path, status=refusal.status, reason=reason or refusal.message)
+        await refusal.send(send, [*_cross_origin(origin), *closing(scope)])
+
+    async def _serve(self, scope: Scope, headers: Headers, origin: str | None, receive: Receive, send: Send) -> None:
+        transport = self._transports.get(scope["path"].rstrip("/"))
+        if transport is None:
+            raise Refusal(404, f"There is no endpoint here: use {', '.join(self._transports)}")
+        if scope["method"] == "OPTIONS" and origin is not None:
+            return await respond(send, 204, b"", [*_cross_origin(origin), *_preflight(headers)])
+        if scope["method"] not in ("POST", "DELETE"):
+            raise Refusal(405, "This endpoint takes POST", headers={"Allow": "POST, DELETE"})
+        caller = await self._gate.recognise(scope, headers)
+        version = headers.get("mcp-protocol-version")
+        # The newest revision has no sessions; an id that comes with it is ignored.
+        has_sessions = version is None or version in HANDSHAKE_PROTOCOL_VERSIONS
+        if scope["method"] == "DELETE":
+            return await self._end_session(headers, caller, origin, send, has_sessions=has_sessions)
+        form = _form(headers.get("accept"))
+        _check_type(headers.get("content-type", ""))
+        session = headers.get("mcp-session-id") if has_sessions else None
+        shows_pages = session is not None and await on_thread(self._sessions.check, session, caller)
+        body = parse_body(await read_body(receive, headers.get("content-length")))
+        passed, extra = _passed_on(scope, caller, session, shows_pages=shows_pages), _cross_origin(origin)
+        if isinstance(body, Batch):
+            if version not in BATCHED:
+                raise Refusal(400, "This protocol revision has no batches: send one message a request")
+            parts = [_checked(part, version) for part in body.parts]
+            return await transport.answer_batch(parts, passed, send, extra)
+        _check_version(body.message, version)
+        if body.tolerated:
+            self._host.telemetry.tolerated("closing braces behind the message")
+        if has_sessions and body.message.get("method") == "initialize":
+            id = self._sessions.begin(caller, shows_pages=_declares_pages(body.message))
+            extra.append((SESSION, id.encode()))
+        sending = _with_headers(send, extra) if extra else send
+        return await transport.serve(form, body, passed, receive, sending, has_sessions=has_sessions)
+
+    async def _end_session(
+        self, headers: Headers, caller: Caller, origin: str | None, send: Send, *, has_sessions: bool
+    ) -> None:
+        if not has_sessions:
+            raise Refusal(405, "This protocol revision has no sessions to end", headers={"Allow": "POST"})
+        id = headers.get("mcp-session-id")
+        if id is None:
+            raise Refusal(400, "DELETE ends a session: name it in the session header")
+        await on_thread(self._sessions.end, id, caller)
+        await respond(send, 204, b"", _cross_origin(origin))
+
+
+def _form(accept: str | None) -> Form:
+    """A stream if the client names it, JSON if it takes anything."""
+    wanted = {one.split(";")[0].strip().lower() for one in (accept or "*/*").split(",")}
+    if wanted & {"text/event-stream", "text/*"}:
+        return "stream"
+    if wanted & {"application/json", "application/*", "*/*"}:
+        return "json"
+    raise Refusal(406, "Accept application/json, text/event-stream, or both")
+
+
+def _check_type(content_type: str) -> None:
+    if content_type.split(";", maxsplit=1)[0].strip().lower() != "application/json":
+        raise Refusal(415, "Send the message as Content-Type: application/json")
+
+
+def _check_version(message: Mapping[str, Any], version: str | None) -> None:
+    """The header decides who serves the request, so it must name a known revision, and the same one as the body."""
+    match message:
+        case {"params": {"_meta": {mcp_types.PROTOCOL_VERSION_META_KEY: declared}}} if declared != version:
+            what = "MCP-Protocol-Version must be sent, and name the same revision as the body"
+            raise Refusal(400, what, code=HEADER_MISMATCH, id=message.get("id"))
+        case _:
+            pass
+    if version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS:
+        unsupported = unsupported_protocol_version_rejection(version)
+        if unsupported is not None:
+            raise Refusal(400, unsupported.message, code=unsupported.code, id=message.get("id"), data=unsupported.data)
+
+
+def _checked(part: Body | Refusal, version: str | None) -> Body | Refusal:
+    """Check a part of a batch as a message alone is checked."""
+    if isinstance(part, Body):
+        try:
+            _check_version(part.message, version)
+        except Refusal as refusal:
+            return refusal
+    return part
+
+
+def _declares_pages(initialize: Mapping[str, Any]) -> bool:
+    match initialize:
+        case {"params": {"capabilities": {"elicitation": {"url": dict()}}}}:
+            return True
+        case _:
+            return False
+
+
+def _passed_on(scope: Scope, caller: Caller, session: str | None, *, shows_pages: bool) -> Scope:
+    headers = [(name, value) for name, value in scope["headers"] if name not in (b"accept", b"content-type")]
+    told = {SCOPE_KEY: caller, SESSION_KEY: session, PAGES_KEY: shows_pages}
+    return {**scope, "headers": [*headers, ACCEPT, (b"content-type", b"application/json")], **told}
+
+
+def _with_headers(send: Send, extra: list[tuple[bytes, bytes]]) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            begun = message["status"] == 200
+            added = [(name, value) for name, value in extra if begun or name != SESSION]
+            message = {**message, "headers": [*message.get("headers", ()), *added]}
+        await send(message)
+
+    return sending
+
+
+def _cross_origin(origin: str | None) -> list[tuple[bytes, bytes]]:
+    """Headers for a page of another origin. Without an origin none: some clients search all headers for the session."""
+    if origin is None:
+        return []
+    return [
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-expose-headers", b"Mcp-Session-Id, WWW-Authenticate"),
+        (b"vary", b"Origin"),
+    ]
+
+
+def _preflight(headers: Headers) -> list[tuple[bytes, bytes]]:
+    wanted = headers.get("access-control-request-headers", "")
+    return [
+        (b"access-control-allow-methods", b"POST, DELETE"),
+        (b"access-control-allow-headers", wanted.encode("latin-1")),
+        (b"access-control-max-age", b"600"),
+    ]
