@@ -12,10 +12,11 @@ import uvicorn
 from mcp.server.mcpserver.tools import Tool
 from starlette.applications import Starlette
 
+from loci.app import App
 from loci.compose import build_app
 from loci.mcp.http.application import asgi
 from loci.mcp.http.connection import uvicorn_config
-from loci.mcp.module import Host, tool_families
+from loci.mcp.module import tool_families
 from loci.mcp.server import LociServer, build_server
 from loci.mcp.tool import LociTool, Surface, ToolFunction
 from loci.mcp.tool_catalog import family_of
@@ -32,7 +33,7 @@ def application() -> Starlette:
     return asgi(build_app(), on_loopback=True, build=with_fixtures)
 
 
-def with_fixtures(app: Host, surface: Surface) -> LociServer:
+def with_fixtures(app: App, surface: Surface) -> LociServer:
     """Loci's server of one endpoint, and everything that the suite calls by name."""
     extra = [family_of(fixture_tool(tool)) for tool in fixtures.tools()]
     server = build_server(app, surface, [*tool_families(app), *extra])

@@ -2,23 +2,23 @@
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from mcp_types import INTERNAL_ERROR
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from loci.auth.api_keys import ACCESS, ApiKeys
+from loci.auth.api_keys import ACCESS
 from loci.core.identity import LOCAL_CALLER, Caller
 from loci.core.lazy import Lazy
 from loci.mcp.http.address import METADATA, asked_scopes, public_base
 from loci.mcp.http.peer import peer_of
 from loci.mcp.http.refusal import Refusal
-from loci.mcp.module import Host
 from loci.mcp.threads import on_thread
 
 if TYPE_CHECKING:
+    from loci.app import App
     from loci.auth.grants import Grants
     from loci.auth.issuer import AccessTokens
 
@@ -35,13 +35,6 @@ FORWARDED_BEGIN = (
 )
 
 
-class AuthHost(Host, Protocol):
-    """The product, as the ways to recognise a caller see it."""
-
-    @property
-    def api_keys(self) -> ApiKeys: ...
-
-
 class KeyNeeded(Refusal):
     """The refusal of a caller on this machine who may not be the person that needs no key."""
 
@@ -52,21 +45,21 @@ class KeyNeeded(Refusal):
 class Gate:
     """Lets callers in. If it is open, a caller without a credential is the person at this machine."""
 
-    def __init__(self, host: AuthHost, *, is_open: bool) -> None:
-        self._host = host
+    def __init__(self, app: "App", *, is_open: bool) -> None:
+        self._app = app
         self.is_open = is_open
         self._tokens: AccessTokens | None = None
-        self._grants = Lazy(self._own_grants) if host.settings.oauth == "built-in" else None
-        if host.settings.oidc_issuer:
+        self._grants = Lazy(self._own_grants) if app.settings.oauth == "built-in" else None
+        if app.settings.oidc_issuer:
             from loci.auth import issuer  # cryptography is loaded only if tokens are accepted
 
-            self._tokens = issuer.AccessTokens(host.settings, time.monotonic)
+            self._tokens = issuer.AccessTokens(app.settings, time.monotonic)
 
     async def recognise(self, scope: Scope, headers: Headers) -> Caller:
         """Return the caller. Refuse a credential that is missing, wrong or not enough."""
         shown = _credential(scope, headers)
         if shown is None:
-            if self.is_open and self._host.settings.auth == "open":
+            if self.is_open and self._app.settings.auth == "open":
                 return LOCAL_CALLER
             passed_on = _passed_on(headers) if self.is_open else None
             if self.is_open and passed_on is None:
@@ -79,7 +72,7 @@ class Gate:
             raise self._unauthorised(scope, headers, "Show an API key or an access token", {})
         if self._grants is not None and shown.startswith(ACCESS):
             return await self._by_grant(self._grants, scope, headers, shown)
-        key = await on_thread(self._host.api_keys.with_text, shown)
+        key = await on_thread(self._app.api_keys.with_text, shown)
         if key is not None:
             return Caller(key.owner, "key", is_person=key.is_person, name=key.name, credential=key.id)
         # OAuth 2.1 forbids a token in the query, where logs of proxies keep it: only keys may come there.
@@ -90,12 +83,12 @@ class Gate:
     def _own_grants(self) -> "Grants":
         from loci.auth.grants import grants_of  # callers with keys need nothing of it
 
-        return grants_of(self._host)
+        return grants_of(self._app)
 
     async def _by_grant(self, grants: "Lazy[Grants]", scope: Scope, headers: Headers, token: str) -> Caller:
         if "authorization" not in headers:
             raise self._unauthorised(scope, headers, "Send this token as Authorization: Bearer", {})
-        base = self._host.settings.base_url
+        base = self._app.settings.base_url
         # A token for `/mcp` is good for its parts too.
         names = (f"{base}/mcp", f"{base}{scope['path'].rstrip('/')}")
         caller = await on_thread(grants.get().caller_of, token, names)
@@ -116,7 +109,7 @@ class Gate:
             raise self._unauthorised(
                 scope, headers, f"This access token is not valid here: {error}", {"error": "invalid_token"}
             ) from None
-        missing = sorted(set(self._host.settings.oidc_scopes) - caller.scopes)
+        missing = sorted(set(self._app.settings.oidc_scopes) - caller.scopes)
         if missing:
             challenge = self._challenge(scope, headers, {"error": "insufficient_scope"})
             raise Refusal(403, f"The token lacks the scope {' '.join(missing)}", headers=challenge)
@@ -128,7 +121,7 @@ class Gate:
     def _challenge(self, scope: Scope, headers: Headers, parts: Mapping[str, str]) -> dict[str, str]:
         fields = {"realm": "loci", **parts}
         if self._tokens is not None or self._grants is not None:
-            settings = self._host.settings
+            settings = self._app.settings
             base = settings.base_url if self._grants else public_base(settings, scope, headers)
             fields["resource_metadata"] = f"{base}{METADATA}{scope['path'].rstrip('/')}"
             if scopes := asked_scopes(settings, scope["path"]):

@@ -29,7 +29,7 @@ from loci.core.signing import Keyring
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
 
 if TYPE_CHECKING:
-    from loci.auth.gate import AuthHost
+    from loci.app import App
 
 
 KIND: Final = "oauth_grant"
@@ -286,10 +286,10 @@ class Grants:
         self._records.remove(SYSTEM, KIND, id)
 
 
-def grants_of(host: "AuthHost") -> Grants:
+def grants_of(app: "App") -> Grants:
     """The grants of a deployment."""
-    without_key, issuer = host.settings.auth == "open", host.settings.signs_in_at
-    return Grants(host.records, host.keyring, host.api_keys, time.time, without_key=without_key, issuer=issuer)
+    without_key, issuer = app.settings.auth == "open", app.settings.signs_in_at
+    return Grants(app.records, app.keyring, app.api_keys, time.time, without_key=without_key, issuer=issuer)
 
 
 def granting_owners(records: RecordStore) -> list[Owner]:
@@ -376,6 +376,6 @@ class Consents:
         return f"{asked.redirect}{'&' if '?' in asked.redirect else '?'}{urlencode(told)}"
 
 
-def consents_of(host: "AuthHost") -> Consents:
+def consents_of(app: "App") -> Consents:
     """The questions to the people of a deployment."""
-    return Consents(clients_of(host), grants_of(host), host.keyring, host.settings.base_url, time.time)
+    return Consents(clients_of(app), grants_of(app), app.keyring, app.settings.base_url, time.time)

@@ -1,13 +1,17 @@
 """The built-in authorization server, as a part of the server: its routes, if the setting `oauth` wants them."""
 
+from typing import TYPE_CHECKING
+
 from starlette.types import ASGIApp
 
-from loci.auth.gate import AuthHost
 from loci.core.errors import Misconfigured
 from loci.core.lazy import Lazy
 from loci.core.settings import Settings
 from loci.mcp.http.address import is_safe
 from loci.mcp.module import Module, ModuleRoute
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 PATHS = (
     "/authorize",
@@ -19,18 +23,18 @@ PATHS = (
 )
 
 
-def oauth_module(host: AuthHost) -> Module:
+def oauth_module(app: "App") -> Module:
     """Nothing of it is loaded before its first request."""
 
     def endpoints() -> ASGIApp:
         from loci.auth.oauth_routes import OAuthEndpoints
 
-        return OAuthEndpoints(host)
+        return OAuthEndpoints(app)
 
-    check_sign_in(host.settings)
-    if host.settings.oauth != "built-in":
+    check_sign_in(app.settings)
+    if app.settings.oauth != "built-in":
         return Module("oauth")
-    check_issuer(host.settings)
+    check_issuer(app.settings)
     made = Lazy(endpoints)
     return Module("oauth", routes=[ModuleRoute(path, lambda _: made.get()) for path in PATHS])
 

@@ -24,7 +24,7 @@ from loci.core.json import JsonObject
 from loci.core.stores import ABSENT, Record, RecordStore, read_or_none, update
 
 if TYPE_CHECKING:
-    from loci.auth.gate import AuthHost
+    from loci.app import App
 
 
 MOST_REDIRECTS, LONGEST_REDIRECT, LONGEST_NAME = 10, 1000, 100
@@ -259,9 +259,9 @@ class OAuthClients:
         update(self._records, SYSTEM, COUNTS, key, counted, expires_at=self._clock() + 2 * HOUR, durable=False)
 
 
-def clients_of(host: "AuthHost") -> OAuthClients:
+def clients_of(app: "App") -> OAuthClients:
     """The clients of a deployment."""
-    return OAuthClients(host.records, host.read_public, time.time)
+    return OAuthClients(app.records, app.read_public, time.time)
 
 
 def client_of(record: Record) -> OAuthClient:

@@ -9,7 +9,7 @@ import html
 import json
 import re
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import parse_qsl, urlsplit
 
 from mcp.server.auth.handlers.authorize import AuthorizationHandler
@@ -35,7 +35,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from loci.auth.gate import AuthHost
 from loci.auth.grants import ACCESS_SECONDS, AskedGrant, Tokens, consents_of, grants_of
 from loci.auth.oauth_clients import OAuthClient, TooManyPrograms, clients_of, is_document, spelled
 from loci.core.errors import LociError, Refused
@@ -47,6 +46,9 @@ from loci.mcp.http.endpoint import replayed
 from loci.mcp.http.refusal import Refusal, closing
 from loci.mcp.threads import THREADS, UPSTREAM, on_thread, on_thread_of
 from loci.mcp.tool import SURFACES
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 LONGEST_STATE: Final = 2048
@@ -96,12 +98,12 @@ class KnownClient(OAuthClientInformationFull):
 class AuthorizationServer(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
     """Registers clients, sends people to the page that asks for consent, and gives tokens."""
 
-    def __init__(self, host: AuthHost, address: str, told: Mapping[str, Any]) -> None:
+    def __init__(self, app: "App", address: str, told: Mapping[str, Any]) -> None:
         """`address` is the sender's. `told` is what they sent, of which the SDK passes only a part on."""
-        self._clients = clients_of(host)
-        self._grants = grants_of(host)
-        self._consents = consents_of(host)
-        self._base = host.settings.base_url
+        self._clients = clients_of(app)
+        self._grants = grants_of(app)
+        self._consents = consents_of(app)
+        self._base = app.settings.base_url
         self._resources = [self._base + path_of(one) for one in SURFACES]
         self._address = address
         self._told = told
@@ -231,9 +233,9 @@ def _given(tokens: Tokens | None) -> OAuthToken:
 class OAuthEndpoints:
     """An ASGI application at the root of the host."""
 
-    def __init__(self, host: AuthHost) -> None:
-        self._host = host
-        self._issuer = host.settings.base_url
+    def __init__(self, app: "App") -> None:
+        self._app = app
+        self._issuer = app.settings.base_url
         self._registration = ClientRegistrationOptions(enabled=True, valid_scopes=list(SCOPES))
         revocation = RevocationOptions(enabled=True)
         told = build_metadata(AnyHttpUrl(self._issuer), None, self._registration, revocation)
@@ -274,7 +276,7 @@ class OAuthEndpoints:
         if answer.status_code >= 400:
             shown = path if path in self._answers else "elsewhere"
             reason = reason or json.loads(bytes(answer.body))["error"]
-            self._host.telemetry.refused(path=shown, status=answer.status_code, reason=reason)
+            self._app.telemetry.refused(path=shown, status=answer.status_code, reason=reason)
         for name, value in {**NOT_KEPT, **({} if path == "/authorize" else FOR_ALL)}.items():
             answer.headers.setdefault(name, value)
         await answer(scope, receive, send)
@@ -287,7 +289,7 @@ class OAuthEndpoints:
         fields = _fields(request.query_params) if request.method == "GET" else await _posted(request)
         if fields.get("response_mode", "query") != "query":
             raise Wrong("invalid_request", "response_mode must be query")
-        server = AuthorizationServer(self._host, self._address(request), fields)
+        server = AuthorizationServer(self._app, self._address(request), fields)
         try:
             if "redirect_uri" in fields:
                 spelled(fields["redirect_uri"])
@@ -305,14 +307,14 @@ class OAuthEndpoints:
         fields = await _posted(request)
         if "code" in fields and not VERIFIER.fullmatch(fields.get("code_verifier", "")):
             raise Wrong("invalid_request", "code_verifier must have 43 to 128 letters, digits, and any of -._~")
-        server = AuthorizationServer(self._host, self._address(request), fields)
+        server = AuthorizationServer(self._app, self._address(request), fields)
         return await TokenHandler(server, ClientAuthenticator(server)).handle(request)
 
     async def _revoke(self, request: Request) -> Response:
         fields = await _posted(request)
         if "token" not in fields:
             raise Wrong("invalid_request", "token is missing")
-        server = AuthorizationServer(self._host, self._address(request), fields)
+        server = AuthorizationServer(self._app, self._address(request), fields)
         await server.revoke(fields.get("client_id", ""), fields["token"])
         return Response()
 
@@ -324,12 +326,12 @@ class OAuthEndpoints:
         except (Refusal, ValueError) as error:
             raise Wrong("invalid_client_metadata", f"The registration is no small JSON object: {error}") from None
         sent = cast("dict[str, object]", told) if isinstance(told, dict) else {}
-        server = AuthorizationServer(self._host, self._address(request), sent)
+        server = AuthorizationServer(self._app, self._address(request), sent)
         return await RegistrationHandler(server, self._registration).handle(request)
 
     def _address(self, request: Request) -> str:
         """The address that is counted: the caller's own, also behind a proxy."""
-        name = self._host.settings.aws.address_header
+        name = self._app.settings.aws.address_header
         passed = request.headers.getlist(name) if name else []
         # What comes before the last comma, the caller may have sent.
         return passed[-1].rpartition(",")[2].strip() if passed else request.client.host if request.client else ""

@@ -3,13 +3,15 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mangum import Mangum
 from starlette.applications import Starlette
 
 from loci.core.deadline import within
-from loci.mcp.module import Host
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 SPARE = 6.0
 """Seconds of the function's time that a request may not use: API Gateway gives up one second before the function ends,
@@ -18,12 +20,12 @@ SHORTEST = 1.0
 Handler = Callable[[dict[str, Any], Any], Any]
 
 
-def job_handler(host: Host, finish: Callable[[], None] = lambda: None) -> Handler:
+def job_handler(app: "App", finish: Callable[[], None] = lambda: None) -> Handler:
     """A handler that does jobs: work that outlives its request (`adapters.aws.lambda_jobs` sends it).
 
     `finish`: called at the end of each, as this process may stand still then.
     """
-    jobs = {module.name: module.job for module in host.modules if module.job}
+    jobs = {module.name: module.job for module in app.modules if module.job}
 
     def handle(event: dict[str, Any], _: Any) -> None:
         try:

@@ -1,28 +1,24 @@
-"""The two sides of the server: what a vertical brings to it, and what the protocol needs of the product.
+"""What a vertical brings to the server.
 
 Nothing that a vertical brings is loaded before it is needed: a cold start answers one request.
 """
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Scope
+from starlette.types import ASGIApp
 
-from loci.core.identity import Caller
 from loci.core.json import JsonObject
 from loci.core.lazy import Lazy
-from loci.core.settings import Settings
-from loci.core.signing import Keyring
-from loci.core.stores import LocalLinks, RecordStore
-from loci.core.telemetry import Calls, Telemetry
-from loci.mcp.answers import ResultStore
 from loci.mcp.resources import ModuleResources, PromptTemplate
 from loci.mcp.tasks import LongWork
 from loci.mcp.tool import Surface
 from loci.mcp.tool_catalog import ToolFamily
 from loci.mcp.upstream import UpstreamTools
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,38 +52,6 @@ class Module:
         return surface == "all" or surface in self.surfaces
 
 
-class Gate(Protocol):
-    """Lets callers in."""
-
-    async def recognise(self, scope: Scope, headers: Headers) -> Caller:
-        """Return the caller. Refuse a credential that is missing, wrong or not enough."""
-        ...
-
-
-class Host(Protocol):
-    """The product, as the protocol sees it."""
-
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def telemetry(self) -> Telemetry: ...
-    @property
-    def calls(self) -> Calls: ...
-    @property
-    def keyring(self) -> Keyring: ...
-    @property
-    def records(self) -> RecordStore: ...
-    @property
-    def local_links(self) -> LocalLinks | None: ...
-    @property
-    def read_public(self) -> Callable[[str], bytes]: ...
-    def gate(self, *, is_open: bool) -> Gate: ...
-    @property
-    def scratchpad(self) -> ResultStore: ...
-    @property
-    def modules(self) -> Sequence[Module]: ...
-
-
-def tool_families(host: Host) -> list[ToolFamily]:
+def tool_families(app: "App") -> list[ToolFamily]:
     """Every tool of every vertical, none of them loaded."""
-    return [family for module in host.modules for family in module.tools]
+    return [family for module in app.modules for family in module.tools]

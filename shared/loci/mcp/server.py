@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 from mcp.server.caching import CacheHint
@@ -37,7 +37,7 @@ from loci.core.version import version
 from loci.mcp.answers import ToolAnswer, answer_within_budget, server_result_within_budget
 from loci.mcp.caller import caller_of, principal
 from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, answered, failed_call, unknown_tool
-from loci.mcp.module import Host, Module, tool_families
+from loci.mcp.module import Module, tool_families
 from loci.mcp.resources import filled_prompt, listed_prompt, serve_resources
 from loci.mcp.sdk import SdkServer
 from loci.mcp.tasks import EXTENSION, Tasks
@@ -45,6 +45,9 @@ from loci.mcp.threads import on_thread
 from loci.mcp.tool import CALL_TOOL, CALL_TOOL_NAME, LociTool, Surface
 from loci.mcp.tool_catalog import ToolCatalog, ToolFamily
 from loci.mcp.upstream import UpstreamTools, call_upstream
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 KEPT = """\
 Loci keeps what you learn and runs what you need, behind one endpoint.
@@ -76,25 +79,25 @@ MOST_FAULTS = 5
 
 
 def build_server(
-    host: Host, surface: Surface = "all", families: Sequence[ToolFamily] | None = None, door: Door = "mcp"
+    app: "App", surface: Surface = "all", families: Sequence[ToolFamily] | None = None, door: Door = "mcp"
 ) -> "LociServer":
     """Build the server of one endpoint, for stdio, HTTP and Lambda alike. Default: the tools of all modules."""
-    families = tool_families(host) if families is None else families
-    modules = [module for module in host.modules if module.is_on(surface)]
+    families = tool_families(app) if families is None else families
+    modules = [module for module in app.modules if module.is_on(surface)]
     catalog = ToolCatalog(families, surface)
     # Where tools are found by searching, each that is found can be called.
     finds_all = any(module.upstream for module in modules)
-    return LociServer(host, catalog, ToolCatalog(families, "all") if finds_all else catalog, modules, door)
+    return LociServer(app, catalog, ToolCatalog(families, "all") if finds_all else catalog, modules, door)
 
 
 class LociServer(SdkServer):
     """The SDK's server, with Loci's names, errors, budgets and telemetry around each call."""
 
     def __init__(
-        self, host: Host, listed: ToolCatalog, catalog: ToolCatalog, modules: Sequence[Module], door: Door
+        self, app: "App", listed: ToolCatalog, catalog: ToolCatalog, modules: Sequence[Module], door: Door
     ) -> None:
         """`listed` has the tools that the endpoint lists, `catalog` those that it calls."""
-        self._host = host
+        self._app = app
         self._listed = listed
         self._catalog = catalog
         self._door: Door = door
@@ -102,7 +105,7 @@ class LociServer(SdkServer):
         self._resources = [module.resources for module in modules if module.resources]
         self._upstream = next((module.upstream for module in modules if module.upstream), None)
         long_work = next((module.long_work for module in modules if module.long_work), None)
-        self._tasks = Tasks(long_work, host.scratchpad) if long_work else None
+        self._tasks = Tasks(long_work, app.scratchpad) if long_work else None
         super().__init__(
             "loci",
             extensions=[self._tasks] if self._tasks else [],
@@ -114,7 +117,7 @@ class LociServer(SdkServer):
             # Nothing may stay open on Lambda.
             subscriptions=False,
             request_state_security=RequestStateSecurity(
-                keys=host.keyring.keys("request-state"), bind_principal=principal
+                keys=app.keyring.keys("request-state"), bind_principal=principal
             ),
             cache_hints={"tools/list": CacheHint(ttl_ms=300_000), "server/discover": CacheHint(ttl_ms=300_000)},
             log_level="WARNING",
@@ -166,7 +169,7 @@ class LociServer(SdkServer):
                 return await self._call_upstream(self._upstream, name, arguments, context)
             tool.check(caller, tool.sdk_tool.name)
             value = await tool.sdk_tool.run(arguments, context)
-            return await answer_within_budget(tool, arguments, value, caller, self._host.scratchpad)
+            return await answer_within_budget(tool, arguments, value, caller, self._app.scratchpad)
 
         failure: FailedCall | None = None
         try:
@@ -177,7 +180,7 @@ class LociServer(SdkServer):
             failure = failed_call(error)
             answer = failure.result
         if failure and failure.bug:
-            self._host.telemetry.bug(called or UNKNOWN, failure.bug)
+            self._app.telemetry.bug(called or UNKNOWN, failure.bug)
         if not is_passed_on:  # the gateway tells of its calls itself
             end = Called(
                 tool=called or UNKNOWN,
@@ -191,7 +194,7 @@ class LociServer(SdkServer):
                 counted_as=tool.step if tool else None,
                 arguments=arguments,
             )
-            self._host.calls.ended(end)
+            self._app.calls.ended(end)
         return answer
 
     async def list_tools(self) -> list[Tool]:
@@ -199,7 +202,7 @@ class LociServer(SdkServer):
         return self._own_tools(lambda _: True)
 
     def _own_tools(self, is_shown: Callable[[LociTool], bool]) -> list[Tool]:
-        colon = self._host.settings.tool_names == "colon"
+        colon = self._app.settings.tool_names == "colon"
         return [
             Tool(
                 name=tool.id if colon else tool.sdk_tool.name,
@@ -251,7 +254,7 @@ class LociServer(SdkServer):
             raise unknown_tool(name, self._listed.names, error.resolution) from None
         if not isinstance(answer, CallToolResult) or self._door == "cli":
             return answer
-        caller, kept = caller_of(context.request_context), self._host.scratchpad
+        caller, kept = caller_of(context.request_context), self._app.scratchpad
         known = partial(tools.known, caller.owner, name)
         return await on_thread(server_result_within_budget, known, arguments, answer, caller, kept)
 
@@ -259,7 +262,7 @@ class LociServer(SdkServer):
         """List the tools that this caller may call: also those of servers that the operator wants listed."""
         caller = caller_of(context)
         own = self._own_tools(lambda tool: _may_call(caller, tool))
-        if self._upstream is None or not self._host.settings.tools_listed:
+        if self._upstream is None or not self._app.settings.tools_listed:
             return ListToolsResult(tools=own)
         upstream = await on_thread(self._upstream.get)
         chosen = await answered(partial(upstream.listed, caller.owner))

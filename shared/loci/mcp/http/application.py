@@ -4,6 +4,7 @@ import mimetypes
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -20,10 +21,13 @@ from loci.core.version import version
 from loci.mcp.http.address import METADATA, asked_scopes, is_open, public_base
 from loci.mcp.http.endpoint import Gatekeeper, RequestsUnderWay, Transport
 from loci.mcp.http.refusal import problem_of
-from loci.mcp.module import Host, tool_families
+from loci.mcp.module import tool_families
 from loci.mcp.server import LociServer, build_server
 from loci.mcp.tool import SURFACES, Surface
 from loci.mcp.tool_catalog import ToolFamily
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 FOR_ALL = {
     "Access-Control-Allow-Origin": "*",
@@ -31,7 +35,7 @@ FOR_ALL = {
     "Cache-Control": "no-store",
 }
 """The headers of the document that tells clients, also those in browsers, where to get a token."""
-Build = Callable[[Host, Surface], LociServer]
+Build = Callable[["App", Surface], LociServer]
 Endpoint = Callable[[Request], Response]
 
 
@@ -41,15 +45,15 @@ def path_of(surface: Surface) -> str:
 
 
 def asgi(
-    host: Host, *, on_loopback: bool = False, build: Build | None = None, families: Sequence[ToolFamily] | None = None
+    app: "App", *, on_loopback: bool = False, build: Build | None = None, families: Sequence[ToolFamily] | None = None
 ) -> Starlette:
     """Build the application. On loopback, without any auth configured, every caller is the person at this machine."""
     managers: list[StreamableHTTPSessionManager] = []
-    tools = tool_families(host) if families is None else families
+    tools = tool_families(app) if families is None else families
     under_way = RequestsUnderWay()
 
     def transport(surface: Surface) -> Transport:
-        server = build_server(host, surface, tools) if build is None else build(host, surface)
+        server = build_server(app, surface, tools) if build is None else build(app, surface)
 
         def manager(*, json: bool) -> StreamableHTTPSessionManager:
             # Host and origin are checked in front, where the refusal can be explained.
@@ -61,7 +65,7 @@ def asgi(
         return Transport(stream.handle_request, json.handle_request, server.is_quick, under_way)
 
     transports = {path_of(surface): transport(surface) for surface in SURFACES}
-    opened = is_open(host.settings, on_loopback=on_loopback)
+    opened = is_open(app.settings, on_loopback=on_loopback)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None, None]:
@@ -71,16 +75,16 @@ def asgi(
             yield
 
     routes = [
-        Route("/mcp{rest:path}", Gatekeeper(host, transports, is_open=opened)),
+        Route("/mcp{rest:path}", Gatekeeper(app, transports, is_open=opened)),
         *(
             Route(route.path, _LazyApp(Lazy(partial(route.make, opened))))
-            for module in host.modules
+            for module in app.modules
             for route in module.routes
         ),
-        Route("/healthz", _health(host)),
-        Route("/blobs/{token}", _blob(host)),
-        Route(METADATA, _metadata(host), methods=["GET", "OPTIONS"]),
-        Route(METADATA + "/{path:path}", _metadata(host), methods=["GET", "OPTIONS"]),
+        Route("/healthz", _health(app)),
+        Route("/blobs/{token}", _blob(app)),
+        Route(METADATA, _metadata(app), methods=["GET", "OPTIONS"]),
+        Route(METADATA + "/{path:path}", _metadata(app), methods=["GET", "OPTIONS"]),
     ]
     application = Starlette(routes=routes, lifespan=lifespan)
     application.router.redirect_slashes = False  # it would lead to whatever host the request names
@@ -97,11 +101,11 @@ class _LazyApp:
         await self._app.get()(scope, receive, send)
 
 
-def _health(host: Host) -> Endpoint:
+def _health(app: "App") -> Endpoint:
     def health(_: Request) -> Response:
         """Say if the store answers."""
         try:
-            host.records.get(SYSTEM, "health", "probe")
+            app.records.get(SYSTEM, "health", "probe")
         except LociError as error:
             return JSONResponse({"status": "unavailable", "reason": error.code}, 503)
         return JSONResponse({"status": "ok", "version": version()})
@@ -109,13 +113,13 @@ def _health(host: Host) -> Endpoint:
     return health
 
 
-def _blob(host: Host) -> Endpoint:
+def _blob(app: "App") -> Endpoint:
     def blob(request: Request) -> Response:
         """Send the file behind a signed link, as a download."""
         try:
-            if host.local_links is None:
+            if app.local_links is None:
                 raise NotFound("Links lead elsewhere here", "Ask for a new one")
-            linked = host.local_links.follow(request.path_params["token"])
+            linked = app.local_links.follow(request.path_params["token"])
         except LociError as error:
             problem = problem_of(error)
             return JSONResponse(problem.body, problem.status, problem.headers)
@@ -131,13 +135,13 @@ def _blob(host: Host) -> Endpoint:
     return blob
 
 
-def _metadata(host: Host) -> Endpoint:
+def _metadata(app: "App") -> Endpoint:
     paths = {path_of(surface) for surface in SURFACES}
 
     def metadata(request: Request) -> Response:
         """The protected resource's document (RFC 9728), which tells a client where to get a token."""
         path = "/" + request.path_params.get("path", "mcp")
-        settings, is_own = host.settings, host.settings.oauth == "built-in"
+        settings, is_own = app.settings, app.settings.oauth == "built-in"
         if not (is_own or settings.oidc_issuer) or path not in paths:
             return JSONResponse({"error": "no authorization server is configured for this resource"}, 404, FOR_ALL)
         document = {

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 import mcp_types
@@ -27,8 +27,10 @@ from loci.mcp.http.address import Addresses, check_single
 from loci.mcp.http.body import Batch, Body, parse_body, read_body
 from loci.mcp.http.refusal import JSON_TYPE, SESSION, Refusal, closing, respond
 from loci.mcp.http.sessions import Sessions
-from loci.mcp.module import Host
 from loci.mcp.threads import on_thread
+
+if TYPE_CHECKING:
+    from loci.app import App
 
 # The revisions whose clients may send several messages at once.
 BATCHED = (None, "2024-11-05", "2025-03-26")
@@ -227,12 +229,12 @@ def replayed(raw: bytes, receive: Receive) -> Receive:
 class Gatekeeper:
     """An ASGI application in front of the endpoints."""
 
-    def __init__(self, host: Host, transports: Mapping[str, Transport], *, is_open: bool) -> None:
-        self._host = host
+    def __init__(self, app: "App", transports: Mapping[str, Transport], *, is_open: bool) -> None:
+        self._app = app
         self._transports = transports
-        self._gate = host.gate(is_open=is_open)
-        self._addresses = Addresses(host.settings, is_open=is_open)
-        self._sessions = Sessions(host.keyring, host.records, time.time)
+        self._gate = app.gate(is_open=is_open)
+        self._addresses = Addresses(app.settings, is_open=is_open)
+        self._sessions = Sessions(app.keyring, app.records, time.time)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
@@ -253,7 +255,7 @@ class Gatekeeper:
         self, refusal: Refusal, scope: Scope, origin: str | None, send: Send, reason: str | None = None
     ) -> None:
         path = scope["path"] if scope["path"] in self._transports else "elsewhere"
-        self._host.telemetry.refused(path=path, status=refusal.status, reason=reason or refusal.message)
+        self._app.telemetry.refused(path=path, status=refusal.status, reason=reason or refusal.message)
         await refusal.send(send, [*_cross_origin(origin), *closing(scope)])
 
     async def _serve(self, scope: Scope, headers: Headers, origin: str | None, receive: Receive, send: Send) -> None:
@@ -283,7 +285,7 @@ class Gatekeeper:
             return await transport.answer_batch(parts, passed, send, extra)
         _check_version(body.message, version)
         if body.tolerated:
-            self._host.telemetry.tolerated("closing braces behind the message")
+            self._app.telemetry.tolerated("closing braces behind the message")
         if has_sessions and body.message.get("method") == "initialize":
             id = self._sessions.begin(caller, shows_pages=_declares_pages(body.message))
             extra.append((SESSION, id.encode()))
