@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from loci.graph.api import DocumentGraph
     from loci.mcp.module import Module
     from loci.search.document_index import SearchAdapters
-    from loci.search.inference import Embedder
     from loci.search.language_model import LanguageModel
+    from loci.search.search import Search
     from loci.transfer.api import Transfer
     from loci.workflows.api import Workflows
     from loci.workflows.parts import WorkflowAdapters
@@ -73,7 +73,7 @@ class Runtime(Protocol):
         ...
 
     def search(self) -> "SearchAdapters": ...
-    def files(self, search: "SearchAdapters") -> "FileAdapters": ...
+    def files(self) -> "FileAdapters": ...
     def code(self) -> "CodeAdapters": ...
     def tools(self) -> "ToolAdapters": ...
     def workflows(self) -> "WorkflowAdapters": ...
@@ -122,15 +122,9 @@ class App:
     def documents(self) -> "Documents":
         """Documents: searched, linked, written."""
         from loci.documents.api import Documents
-        from loci.documents.parts import document_parts
+        from loci.documents.parts import DocumentParts
 
-        stores = self.settings, self.records, self.blobs
-
-        def repair(owner: Owner) -> int:
-            return self.authoring.repair(owner)
-
-        adapters, model = self.search_adapters, self.language_model
-        return Documents(document_parts(*stores, adapters, model, repair, self.tell))
+        return Documents(DocumentParts(self))
 
     @part
     def graph(self) -> "DocumentGraph":
@@ -153,19 +147,15 @@ class App:
         from loci.files.api import Files
         from loci.files.parts import FileParts
 
-        adapters = self.runtime.files(self.search_adapters)
-        stores = self.settings, self.records, self.blobs
-        return Files(FileParts(*stores, adapters, self.language_model, self.tell))
+        return Files(FileParts(self, self.runtime.files()))
 
     @part
     def code(self) -> "Code":
         """Callers' code, behind a wall."""
         from loci.code.api import Code
-        from loci.code.parts import code_parts
+        from loci.code.parts import CodeParts
 
-        adapters = self.runtime.code()
-        verticals = (lambda: self.files), (lambda: self.tools), (lambda: self.documents)
-        return Code(code_parts(self.settings, self.records, self.scratchpad, self.telemetry, adapters, *verticals))
+        return Code(CodeParts(self))
 
     @part
     def tools(self) -> "Tools":
@@ -175,12 +165,7 @@ class App:
         from loci.mcp.module import tool_families
         from loci.mcp.tool_catalog import OwnTools
 
-        def embedder() -> "Embedder":
-            return self.search_adapters.embedder
-
-        own, adapters = OwnTools(lambda: tool_families(self)), self.runtime.tools()
-        links = self.approval_links
-        return Tools(ToolParts(self.settings, self.records, embedder, adapters, own, self.calls, links, self.tell))
+        return Tools(ToolParts(self, OwnTools(lambda: tool_families(self))))
 
     @part
     def workflows(self) -> "Workflows":
@@ -188,10 +173,7 @@ class App:
         from loci.workflows.api import Workflows
         from loci.workflows.parts import WorkflowParts
 
-        stores = self.settings, self.records, self.scratchpad
-        steps = (lambda: self.tools), (lambda: self.code)
-        adapters, links = self.runtime.workflows(), self.approval_links
-        return Workflows(WorkflowParts(*stores, *steps, adapters, links, lambda: self.language_model, self.tell))
+        return Workflows(WorkflowParts(self))
 
     @part
     def transfer(self) -> "Transfer":
@@ -227,6 +209,18 @@ class App:
     def search_adapters(self) -> "SearchAdapters":
         """The index and the models, which documents and files share."""
         return self.runtime.search()
+
+    @part
+    def search(self) -> "Search":
+        """The search over the index, which documents and files share."""
+        from loci.search.language_stage import LanguageStage
+        from loci.search.search import Search
+
+        settings, adapters, model = self.settings, self.search_adapters, self.language_model
+        name, seconds = settings.language_model or "", settings.language_model_seconds
+        stage = LanguageStage(model, name, seconds=seconds) if model else None
+        ports = adapters.index, adapters.embedder, adapters.reranker
+        return Search(*ports, stage, rerank_seconds=settings.rerank_seconds)
 
     @part
     def language_model(self) -> "LanguageModel | None":

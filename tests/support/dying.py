@@ -1,11 +1,13 @@
 """Stores whose process dies at a write: before it, or right after it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from loci.app import App
+from loci.core.events import untold
 from loci.files.api import Files
 from loci.files.parts import FileAdapters, FileParts
+from tests.support.with_parts import with_parts
 
 T = TypeVar("T")
 WRITES = frozenset({"put", "write", "remove"})
@@ -51,12 +53,8 @@ def dying(store: T, life: Life) -> T:
 
 def dying_files(app: App, life: Life) -> Files:
     """The files of the app, in a process that dies."""
-    shared = app.documents.parts
-    adapters = FileAdapters(
-        dying(shared.index, life),
-        shared.embedder,
-        cast("Any", None),  # nothing is searched
-        app.files.parts.lake._locks,  # pyright: ignore[reportPrivateUsage]
-        app.files.parts.ingest._reader,  # pyright: ignore[reportPrivateUsage]
-    )
-    return Files(FileParts(app.settings, dying(app.records, life), dying(app.blobs, life), adapters, None))
+    search, parts = app.search_adapters, app.files.parts
+    stores = {"records": dying(app.records, life), "blobs": dying(app.blobs, life)}
+    stores |= {"search_adapters": replace(search, index=dying(search.index, life)), "language_model": None}
+    reader = parts.ingest._reader  # pyright: ignore[reportPrivateUsage]
+    return Files(FileParts(with_parts(app, tell=untold, **stores), FileAdapters(reader)))

@@ -1,7 +1,6 @@
 """An app with parts of its own, as a test wants it to."""
 
 from copy import copy
-from dataclasses import replace
 
 from loci.app import App
 from loci.code.api import Code
@@ -24,14 +23,20 @@ def with_settings(app: App, **settings: object) -> App:
 
 def with_python(app: App, runner: Runner) -> App:
     """The app with this runner in place of its own."""
-    return with_parts(app, code=Code(replace(app.code.parts, python=Lazy(lambda: runner))))
+    return _with_code_parts(app, python=Lazy(lambda: runner))
 
 
 def with_typescript(app: App, typescript: TypeScript) -> App:
     """The app with this TypeScript in place of its own."""
-    return with_parts(app, code=Code(replace(app.code.parts, typescript=Lazy(lambda: typescript))))
+    return _with_code_parts(app, typescript=Lazy(lambda: typescript))
 
 
 def with_patience(app: App, seconds: float) -> App:
     """The app, whose calls wait so long for their runs."""
-    return with_parts(app, code=Code(replace(app.code.parts, patience=seconds)))
+    return _with_code_parts(app, patience=seconds)
+
+
+def _with_code_parts(app: App, **parts: object) -> App:
+    changed = copy(app.code.parts)
+    changed.__dict__.update(parts)
+    return with_parts(app, code=Code(changed))

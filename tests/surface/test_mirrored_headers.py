@@ -7,10 +7,11 @@ from typing import Annotated
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
 from pydantic import Field
 
+from loci.app import App
 from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
-from loci.mcp.module import Host, tool_families
+from loci.mcp.module import tool_families
 from loci.mcp.server import LociServer, build_server
 from loci.mcp.tool import Surface, loci_tool
 from loci.mcp.tool_catalog import family_of
@@ -31,7 +32,7 @@ def where(region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Regio
     return region
 
 
-def with_where(app: Host, surface: Surface) -> LociServer:
+def with_where(app: App, surface: Surface) -> LociServer:
     return build_server(app, surface, [*tool_families(app), family_of(loci_tool(where, title="Where"))])
 
 

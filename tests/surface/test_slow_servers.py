@@ -17,8 +17,6 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
-from loci.documents.api import Documents
-from loci.documents.parts import document_parts
 from loci.mcp import lambda_handler
 from loci.mcp.http.application import asgi
 from loci.mcp.lambda_handler import keep_alive
@@ -141,7 +139,7 @@ def searching(inference: InvokeApi, tmp_path: Path) -> App:
     function = LambdaInference(FUNCTION, Clients())
     locks = parts.library._locks  # pyright: ignore[reportPrivateUsage]
     adapters = SearchAdapters(parts.index, LambdaEmbedder(function), LambdaReranker(function), locks)
-    made = Documents(document_parts(app.settings, app.records, app.blobs, adapters, None, app.authoring.repair))
+    made = with_parts(app, search_adapters=adapters).documents
     for name in ("north", "south"):
         made.parts.library.add(LOCAL, f"{name}.md", f"# {name}\n\nThe ferry to the {name} island.\n".encode())
     function._known = None  # pyright: ignore[reportPrivateUsage] (as in a new environment)

@@ -17,6 +17,7 @@ from loci.core.events import EVENT_KINDS, EventKind
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.secrets_in_text import argument_sizes, fit_to_show
+from loci.core.telemetry import Called
 from loci.events.event import MISSED, START, Event, EventBatch, EventLog, EventPosition
 
 if TYPE_CHECKING:

@@ -94,31 +94,3 @@ class EventLog(Protocol):
     def after(self, owner: Owner, place: EventPosition) -> EventBatch:
         """Return the next events after the position, or after a gap if the position is not kept any more."""
         ...
-
-
-def argument_sizes(arguments: Mapping[str, object]) -> JsonObject:
-    """The sizes of arguments by name. Sizes of secrets are blanked, and so are names that may be texts."""
-    shown: dict[str, Json] = {}
-    for name, value in arguments.items():
-        if len(shown) >= MOST:
-            shown["…"] = f"{len(arguments) - MOST} more"
-            break
-        is_plain = _PLAIN_NAME.fullmatch(name) is not None and not has_secret(name)
-        shown[name if is_plain else STARS] = _size(value) if is_plain and not _SECRET_NAME.search(name) else STARS
-    return shown
-
-
-def _size(value: object) -> str:
-    match value:
-        case str():
-            return f"{len(value)} characters"
-        case list():
-            return f"{len(cast('list[object]', value))} items"
-        case dict():
-            return f"{len(cast('dict[str, object]', value))} fields"
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case _:
-            return "null"

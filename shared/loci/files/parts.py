@@ -5,10 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from loci.core.events import Tell, untold
 from loci.core.lazy import Lazy
-from loci.core.settings import Settings
-from loci.core.stores import BlobStore, RecordStore, WriteLocks
 from loci.files.citations import Citations
 from loci.files.cutting import LongWork
 from loci.files.finder import FileFinder
@@ -17,13 +14,9 @@ from loci.files.lake import Lake
 from loci.files.ports import FileJobs, FileReader, FileUploads, LocalUploads
 from loci.files.summaries import Summaries
 from loci.files.versions import Versions
-from loci.search.document_index import DocumentIndex
-from loci.search.inference import Embedder, Reranker
-from loci.search.language_model import LanguageModel
-from loci.search.language_stage import LanguageStage
-from loci.search.search import Search
 
 if TYPE_CHECKING:
+    from loci.app import App
     from loci.core.worker_process import Workers
 
 
@@ -31,10 +24,6 @@ if TYPE_CHECKING:
 class FileAdapters:
     """The ports that files need besides the stores, on one runtime."""
 
-    index: DocumentIndex
-    embedder: Embedder
-    reranker: Reranker
-    locks: WriteLocks
     reader: Callable[[], FileReader]
     """Made at the first file that needs a parser."""
     uploads: FileUploads | None = None
@@ -48,30 +37,23 @@ class FileAdapters:
 class FileParts:
     """Everything that `Files` is made of, put together on the adapters of a runtime."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        records: RecordStore,
-        blobs: BlobStore,
-        adapters: FileAdapters,
-        language_model: LanguageModel | None,
-        tell: Tell = untold,
-    ) -> None:
+    def __init__(self, app: "App", adapters: FileAdapters) -> None:
+        settings, search = app.settings, app.search_adapters
         is_local, self.largest = settings.mode == "embedded", settings.file_mb << 20
-        name, seconds = settings.language_model or "", settings.language_model_seconds
-        self.index, self.embedder = adapters.index, adapters.embedder
+        self.index, self.embedder = search.index, search.embedder
         self.uploads, self.local_uploads, self.jobs = adapters.uploads, adapters.local_uploads, adapters.jobs
-        self.lake = Lake(records, blobs, adapters.locks, time.time)
+        self.lake = Lake(app.records, app.blobs, search.locks, time.time)
         self.work = LongWork(adapters.workers)
         self.versions = Versions(self.lake, self.index, self.embedder, settings.file_versions, self.work)
         self.citations = Citations(self.lake, self.versions, self.index, self.work, reads_contents=is_local)
         self.reader = Lazy(adapters.reader)
-        self.ingest = FileIngest(self.lake, self.versions, self.index, self.embedder, self.reader.get, self.work, tell)
-        self.summaries = Summaries(self.lake, self.ingest.stages, language_model, name, seconds=seconds)
+        self.ingest = FileIngest(
+            self.lake, self.versions, self.index, self.embedder, self.reader.get, self.work, app.tell
+        )
+        model, name, seconds = app.language_model, settings.language_model or "", settings.language_model_seconds
+        self.summaries = Summaries(self.lake, self.ingest.stages, model, name, seconds=seconds)
         self.queue = ReadingQueue(self.ingest) if is_local else None
         """Reads files beside the calls that bring them. None: this process may stand still after an answer."""
         self.local_paths = LocalPaths(settings.file_roots, self.largest) if is_local else None
         """None: there are no files beside the server."""
-        stage = LanguageStage(language_model, name, seconds=seconds) if language_model else None
-        search = Search(self.index, self.embedder, adapters.reranker, stage, rerank_seconds=settings.rerank_seconds)
-        self.finder = FileFinder(self.lake, search, self.versions.at)
+        self.finder = FileFinder(self.lake, app.search, self.versions.at)

@@ -3,12 +3,11 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from loci.core.background import Background
 from loci.core.events import Tell, untold
-from loci.core.settings import Settings
 from loci.core.stores import RecordStore, SecretBox
-from loci.core.telemetry import Calls
 from loci.gateway.call_history import CallLog, Usage
 from loci.gateway.capabilities.api import Learning
 from loci.gateway.capabilities.capability_store import CapabilityStore
@@ -21,8 +20,11 @@ from loci.gateway.server_config import Secrets, ServerResolver
 from loci.gateway.tool_embeddings import ToolEmbeddings
 from loci.gateway.tool_list import ToolList
 from loci.gateway.tool_search import ToolSearch
-from loci.gateway.waiting_calls import ApprovalLinks, WaitingCalls
-from loci.search.inference import Embedder
+from loci.gateway.waiting_calls import WaitingCalls
+
+if TYPE_CHECKING:
+    from loci.app import App
+    from loci.search.inference import Embedder
 
 GATHER_SECONDS = 0.25
 """Seconds in which notes gather, to be written together. Calls are answered first."""
@@ -47,26 +49,23 @@ class ToolAdapters:
 class ToolParts:
     """The parts behind `Tools`, put together on the adapters of a runtime."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        records: RecordStore,
-        embedder: Callable[[], Embedder],
-        adapters: ToolAdapters,
-        own: BuiltInTools,
-        calls: Calls,
-        links: ApprovalLinks,
-        tell: Tell = untold,
-    ) -> None:
-        self.tool_list = reached_servers(records, adapters, tell)
+    def __init__(self, app: "App", own: BuiltInTools) -> None:
+        settings, records = app.settings, app.records
+        self.tool_list = reached_servers(records, app.runtime.tools(), app.tell)
         self.servers, self.resolver = self.tool_list.servers, self.tool_list.resolver
         self.secrets, self.logins = self.resolver.secrets, self.resolver.logins
         self.later = Background(GATHER_SECONDS)
         self.usage = Usage(records, self.later, time.time)
         self.call_log = CallLog(records, self.later, time.time)
-        self.waiting = WaitingCalls(records, self.call_log, links, time.time, settings.approval_seconds, tell)
+        self.waiting = WaitingCalls(
+            records, self.call_log, app.approval_links, time.time, settings.approval_seconds, app.tell
+        )
         policy = Policy(read_only=settings.tools_read_only, approval=settings.tools_approval)
-        self.gateway = Gateway(self.tool_list, own, policy, calls, self.waiting)
+        self.gateway = Gateway(self.tool_list, own, policy, app.calls, self.waiting)
+
+        def embedder() -> "Embedder":
+            return app.search_adapters.embedder
+
         self.tool_search = ToolSearch(self.usage, ToolEmbeddings(records, embedder))
         self.capability_store = CapabilityStore(records, time.time)
         self.capability_search = CapabilitySearch(

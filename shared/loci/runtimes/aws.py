@@ -108,8 +108,8 @@ class AwsRuntime(Providers):
 
         return OpenSearchIndex(OpenSearchCluster(on_aws.search_url), on_aws.search_index, at_once=self._at_once)
 
-    def files(self, search: "SearchAdapters") -> "FileAdapters":
-        """The index and the models of documents, and what takes files in.
+    def files(self) -> "FileAdapters":
+        """What takes files in.
 
         A process that signs nothing is the ingestion, which reads them. Others send it what is to be read.
         """
@@ -118,11 +118,10 @@ class AwsRuntime(Providers):
         from loci.files.parts import FileAdapters
 
         queue = self.settings.aws.ingest_queue if self._signs else None
-        ports = search.index, search.embedder, search.reranker, search.locks
         if not queue:
-            return FileAdapters(*ports, self._file_reader)
+            return FileAdapters(self._file_reader)
         uploads = S3FileUploads(self.bucket, self.clients, self.keyring.seal("file parts"))
-        return FileAdapters(*ports, self._file_reader, uploads=uploads, jobs=QueueFileJobs(queue, self.clients))
+        return FileAdapters(self._file_reader, uploads=uploads, jobs=QueueFileJobs(queue, self.clients))
 
     def _file_reader(self) -> "FileReader":
         """Reads files in the function that the settings name."""

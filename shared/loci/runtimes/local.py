@@ -64,15 +64,14 @@ class LocalRuntime(Providers):
         locks = FolderWriteLocks(self.settings.data / "turns")
         return SearchAdapters(SqliteIndex(self._database), *local_inference(self.settings), locks)
 
-    def files(self, search: "SearchAdapters") -> "FileAdapters":
+    def files(self) -> "FileAdapters":
         from loci.adapters.local.confined_reader import AT_ONCE
         from loci.adapters.local.file_uploads import SealedUploads
         from loci.core.worker_process import Workers
         from loci.files.parts import FileAdapters
 
         uploads = SealedUploads(self.keyring.seal("file upload"), self.settings.base_url, time.time)
-        ports = search.index, search.embedder, search.reranker, search.locks
-        return FileAdapters(*ports, self._file_reader, uploads, uploads, workers=Workers(AT_ONCE))
+        return FileAdapters(self._file_reader, uploads, uploads, workers=Workers(AT_ONCE))
 
     def _file_reader(self) -> "FileReader":
         """Reads files in confined processes of this machine, with the runner's packages."""

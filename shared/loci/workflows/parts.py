@@ -7,11 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from loci.core.errors import Unavailable
-from loci.core.events import Tell, untold
-from loci.core.settings import Settings
-from loci.core.stores import RecordStore, Slots
-from loci.gateway.waiting_calls import ApprovalLinks
-from loci.scratchpad.api import Scratchpad
+from loci.core.stores import Slots
 from loci.workflows.answers import RunAnswers
 from loci.workflows.attempts import Steps
 from loci.workflows.planning import IntentRunner, PlanMaker
@@ -22,9 +18,8 @@ from loci.workflows.slice import Slices, WorkflowEngine
 from loci.workflows.toolbox import OwnersToolbox
 
 if TYPE_CHECKING:
-    from loci.code.api import Code
+    from loci.app import App
     from loci.gateway.api import Tools
-    from loci.search.language_model import LanguageModel
 
 PATIENCE = 25.0
 PAUSED_SECONDS = 3600.0
@@ -47,34 +42,29 @@ class WorkflowAdapters:
 class WorkflowParts:
     """The parts behind `Workflows`, put together on the adapters of a runtime."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        records: RecordStore,
-        scratchpad: Scratchpad,
-        tools: "Callable[[], Tools]",
-        code: "Callable[[], Code]",
-        adapters: WorkflowAdapters,
-        links: ApprovalLinks,
-        model: "Callable[[], LanguageModel | None]",
-        tell: Tell = untold,
-    ) -> None:
+    def __init__(self, app: "App") -> None:
+        settings, records, adapters = app.settings, app.records, app.runtime.workflows()
+
+        def tools() -> "Tools":
+            return app.tools
+
         self.clock: Callable[[], float] = time.time
         self.who_approves: WhoApproves = settings.workflow_approval
         self.patience = PATIENCE
         """Seconds that a call waits before it answers that the run goes on."""
         self.ends_with_call = False
         """True: this process ends with the call, so that nothing goes on in it."""
-        self.links = links
-        self.runs = Runs(records, time.time, PAUSED_SECONDS, settings.approval_seconds, tell)
-        self.steps = Steps(tools, code)
+        self.links = app.approval_links
+        self.runs = Runs(records, time.time, PAUSED_SECONDS, settings.approval_seconds, app.tell)
+        self.steps = Steps(tools, lambda: app.code)
         self.slices = Slices(self.runs, self.steps, time.time, adapters.is_gone)
         self.engine = adapters.engine(self.slices, self.runs)
         slots = Slots(records, SLOT, MOST_ACTIVE, _too_many, durable=False)
         aside = Slots(records, ASIDE, MOST_WAITING, _too_many, durable=False)
         self.active = ActiveRuns(slots, aside, ActiveOwners(records, time.time), self.runs, time.time)
-        self.answers = RunAnswers(self.runs, scratchpad, time.time, links)
-        planning = PlanMaker(partial(OwnersToolbox, tools), Proposals(model, settings.language_model_seconds))
+        self.answers = RunAnswers(self.runs, app.scratchpad, time.time, self.links)
+        proposals = Proposals(lambda: app.language_model, settings.language_model_seconds)
+        planning = PlanMaker(partial(OwnersToolbox, tools), proposals)
         self.intents = IntentRunner(planning, self.runs, self.steps, self.engine, time.time, self.who_approves)
         self.calls = lambda: tools().parts.waiting
         """Returns the calls that wait for a person."""
