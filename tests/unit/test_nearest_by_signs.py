@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.local.index import nearest, vectors
+from loci.adapters.local.index import vectors
 from loci.adapters.local.index.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
 from loci.core.identity import Owner
@@ -45,8 +45,8 @@ def exact(folder: Path) -> SqliteIndex:
 def index(exact: SqliteIndex, folder: Path, monkeypatch: pytest.MonkeyPatch) -> SqliteIndex:
     """The same passages, as if they were many."""
     find(exact, ANN, near=vector(*[1.0] * DIMENSIONS))
-    monkeypatch.setattr(nearest, "LEAST_GUESSED", GUESSED)
-    monkeypatch.setattr(nearest, "LEAST_READ", READ)
+    monkeypatch.setattr(vectors, "LEAST_GUESSED", GUESSED)
+    monkeypatch.setattr(vectors, "LEAST_READ", READ)
     monkeypatch.setattr(vectors, "MANY", GROUPS * EACH - EACH // 2)
     return SqliteIndex(Database(folder / "loci.db"))
 

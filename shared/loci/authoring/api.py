@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MOST_LINES = 60
 LONGEST_LINE = 200
 MOST_COMPARED = 2_000
-"""Lines of either text after those that both begin with. To compare more would take seconds."""
+"""Lines of either text after their common beginning. To compare more would take seconds."""
 Change = Callable[[str, bytes | None], bytes]
 """Makes the new text of a document from its path and its text now (None: there is no document)."""
 
@@ -188,7 +188,7 @@ class Authoring:
         return UndoneWrite(self._with_links(owner, back.written), last.write, last.older)
 
     def _check_id(self, owner: Owner, name: str) -> None:
-        """If the name is an id of no document, name ids that look like it."""
+        """Raise an error that names similar ids, if the name is an id of no document."""
         if DOCUMENT_ID.fullmatch(name) and self._catalog.document(owner, name) is None:
             raise UnknownNames(self._catalog).error(owner, name)
 

@@ -39,7 +39,7 @@ FOLDER = "moves/"
 MOST_LINKING = 500
 """Documents that one move may change."""
 TRIES = 5
-"""For a document that an editor writes at the same moment."""
+"""The most attempts at a document that an editor writes at the same moment."""
 
 Rows = list[tuple[Style, str, str]]
 """The new targets of a document's links: their style, the target as it was written, and the new one."""
@@ -63,7 +63,7 @@ class MovePlan:
     before: str
     """The hash of the document at its old path."""
     after: str
-    """Its hash at the new one, with its own links rewritten."""
+    """The hash of its text at the new path, with its own links rewritten."""
     former: tuple[str, ...]
     """The earlier paths that the document had at its old one."""
     own: Rows
@@ -383,7 +383,7 @@ def _rows(new: NewTargets) -> Rows:
 
 
 def _targets(rows: Rows, *, is_back: bool = False) -> NewTargets:
-    """The new targets, or those that give the links their old ones."""
+    """The new targets of the links, or, to undo a move, their old ones."""
     return {(style, target if is_back else written): written if is_back else target for style, written, target in rows}
 
 

@@ -156,7 +156,7 @@ def _is_relative(source: str, target: str, path: str) -> bool:
 
 
 def last_names(documents: Sequence[Document], aliases: Sequence[str]) -> set[str]:
-    """The names by one of which every link to these documents ends."""
+    """The names with which links to these documents end."""
     names = {*aliases, *(one for document in documents for one in (document.title, document.id))}
     for path in (path for document in documents for path in (document.path, *document.former)):
         bare = without_suffix(path)

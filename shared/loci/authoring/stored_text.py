@@ -150,24 +150,24 @@ class BlobText:
     path: str
 
     def read(self) -> bytes | None:
-        """The text. None if there is none."""
+        """The text; None if it does not exist."""
         try:
             return self.blobs.read(self.owner, blob_key(self.id))
         except NotFound:
             return None
 
     def stamp(self) -> FileStamp | None:
-        """None: it has neither."""
+        """None: the text is in no file."""
         return None
 
     def write(self, content: bytes, before: bytes | None, stamp: FileStamp | None = None) -> None:
-        """As in `FileText`."""
+        """See `FileText`."""
         del stamp
         self._expect(before)
         self.blobs.write(self.owner, blob_key(self.id), content)
 
     def remove(self, before: bytes) -> None:
-        """As in `FileText`."""
+        """See `FileText`."""
         self._expect(before)
         self.blobs.remove(self.owner, blob_key(self.id))
 

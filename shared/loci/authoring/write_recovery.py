@@ -26,7 +26,7 @@ class WrittenDocument:
 
     target: WriteTarget
     document: Document | None
-    """None: the document is gone, it could not be indexed, or it was a dry run."""
+    """The document; None if it is gone, if it could not be indexed, or in a dry run."""
     hash: str | None
     is_changed: bool
     unfinished: str | None = None
@@ -66,7 +66,7 @@ class WriteRecovery:
         return BlobText(self.blobs, owner, self.catalog.find(owner, target.path).id, target.path)
 
     def read(self, owner: Owner, target: WriteTarget) -> bytes | None:
-        """The document's text. None if there is none."""
+        """The document's text; None if it does not exist."""
         return self.stored_text(owner, target).read()
 
     def expect_whole(self, owner: Owner, target: WriteTarget, content: bytes | None) -> None:
@@ -85,7 +85,7 @@ class WriteRecovery:
         stamp: FileStamp | None = None,
         by_tool: bool = False,
     ) -> WrittenDocument:
-        """Write the text, or remove it (None), then index it. Once that is done, no error says otherwise.
+        """Write the text, or remove it (None), then index it. After that, no error looks like a failed write.
 
         `former` are earlier paths of a new document, and `stamp` is that of its file. `by_tool`: a tool was asked for
         this text; a move only follows.

@@ -25,7 +25,7 @@ class WriteTarget:
     path: str
     """The path that people use."""
     root: Root | None
-    """None: its text is a blob."""
+    """The root of its file; None if its text is a blob."""
 
     @property
     def place(self) -> str:
@@ -56,7 +56,7 @@ class WriteTargets:
         return self._by_path(owner, name)
 
     def find_itself(self, owner: Owner, name: str) -> WriteTarget:
-        """The target that the name means. `Refused` if the name is that of a link to it."""
+        """The target that the name means. `Refused` if a symbolic link has the name."""
         target = self.find(owner, name)
         if target.root:
             document = self.catalog.document(owner, name)
@@ -74,7 +74,7 @@ class WriteTargets:
         return known and WriteTarget(path, known)
 
     def _by_path(self, owner: Owner, name: str) -> WriteTarget:
-        """By a path that begins with the name of a root, or by the path of a blob."""
+        """Find it by a path that begins with the name of a root, or by the path of a blob."""
         path = checked_path(name)
         first, _, below = path.partition("/")
         roots = self.catalog.roots(owner)

@@ -64,7 +64,7 @@ class TaggedDocument:
 
 
 class Documents:
-    """Every owner's documents: found, read, linked, written and ingested."""
+    """The documents of all owners: searched, read, ingested and removed."""
 
     def __init__(self, parts: DocumentParts) -> None:
         self.parts = parts
@@ -95,7 +95,7 @@ class Documents:
         newest_first: bool = False,
         part: Part = EVERY_PART,
     ) -> FoundDocuments:
-        """The documents of a part that answer the query best.
+        """Search a part of the documents for those that answer the query best.
 
         `room`: the characters of a passage that will be shown. `newest_first`: the newest of the documents that are
         about it, then the others.
@@ -146,17 +146,17 @@ class Documents:
         return self.parts.library.is_empty(owner)
 
     def is_more_than(self, owner: Owner, number: int) -> bool:
-        """True if the owner has more documents than that, or perhaps has. Reads no more of them."""
+        """True if the owner has, or may have, more documents than `number`. Reads no more of them."""
         return self.parts.library.is_more_than(owner, number)
 
     def undated(self, owner: Owner) -> int:
-        """The number of documents that do not say their date: only that of their last change is known."""
+        """The number of documents that do not say their date: only the day of their last change is known."""
         return sum(one.date is None for one in self.parts.library.cached(owner))
 
     def directory(
         self, owner: Owner, below: str | None = None, depth: int | None = None, *, with_documents: bool = False
     ) -> list[str]:
-        """The folders of all documents, as in `docs/briefs/`; only those below a folder, only so many levels."""
+        """The folders of all documents, such as `docs/briefs/`, or of one folder, at most `depth` levels down."""
         paths = [one.path for one in self.parts.library.cached(owner)]
         return directory(paths, below, depth, with_documents=with_documents) if paths else []
 

@@ -36,7 +36,7 @@ class CatalogEntry:
     id: str
     document: Document | None
     version: str
-    """The version of the document's record; `ABSENT` if there is none."""
+    """The version of the document's record; `ABSENT` if it does not exist."""
 
 
 class Catalog:
@@ -59,7 +59,7 @@ class Catalog:
         return self.with_version(owner, id)[0] if DOCUMENT_ID.fullmatch(id) else None
 
     def with_version(self, owner: Owner, id: str) -> tuple[Document | None, str]:
-        """The document and the version of its record; None and `ABSENT` if there is none.
+        """The document and the version of its record; None and `ABSENT` if it does not exist.
 
         None and a version: the record is damaged, and a write may replace it.
         """
@@ -71,7 +71,7 @@ class Catalog:
         return [document for document, _ in self.with_versions(owner)]
 
     def each(self, owner: Owner) -> Iterator[Document]:
-        """All documents, ordered by id, read page by page: only those of a page are held."""
+        """All documents, ordered by id, read page by page: only one page is in memory."""
         return (document for document, _ in self.with_versions(owner))
 
     def with_versions(self, owner: Owner) -> Iterator[tuple[Document, str]]:
@@ -79,7 +79,7 @@ class Catalog:
         yield from readable(every(self.records, owner, DOCUMENT), lambda one: (document_of(one), one.version))
 
     def some(self, owner: Owner, ids: Sequence[str]) -> dict[str, Document]:
-        """The documents with these ids, without those that do not exist."""
+        """The documents with these ids, without ids that no document has."""
         found = self.records.get_all(owner, DOCUMENT, ids)
         return {document.id: document for document in readable(found.values(), document_of)}
 
@@ -88,12 +88,12 @@ class Catalog:
         return {record.key for record in every(self.records, owner, DOCUMENT)}
 
     def page(self, owner: Owner, limit: int, after: str | None) -> tuple[list[Document], str | None]:
-        """At most `limit` documents that follow `after`, and the key to pass as the next `after`."""
+        """A page of at most `limit` documents that follow `after`, and the key to pass as the next `after`."""
         page = self.records.list(owner, DOCUMENT, limit=limit, after=after)
         return list(readable(page.records, document_of)), page.next
 
     def find(self, owner: Owner, path: str) -> CatalogEntry:
-        """The document at that path, or the id that a new one would get: perhaps that of a damaged record."""
+        """The document at that path, or the id that a new one would get, which a damaged record may have."""
         free: CatalogEntry | None = None
         for id in ids_for(path):
             document, version = self.with_version(owner, id)
@@ -132,7 +132,7 @@ class Catalog:
         self.records.put(owner, MENTIONS, id, value, durable=False)
 
     def mentions(self, owner: Owner) -> dict[str, WrittenLinks]:
-        """The aliases and mentions of each document, by id, without those that have none."""
+        """The aliases and mentions of each document that has any, by id."""
         return dict(readable(every(self.records, owner, MENTIONS), lambda one: (one.key, links_of(one))))
 
     def mentions_of(self, owner: Owner, id: str) -> WrittenLinks:
@@ -169,7 +169,7 @@ class Catalog:
     def remove_empty_roots(self, owner: Owner) -> None:
         """Remove the roots that have no documents.
 
-        An ingested folder stays one: its files may all be unreadable, and whoever asks for one learns why.
+        An ingested folder stays a root: its files may all be unreadable, and a reader of one then learns why.
         """
         used = {document.root for document in self.documents(owner)}
         for id in self.roots(owner).keys() - used:

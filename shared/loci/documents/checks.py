@@ -53,7 +53,7 @@ def _check_owner(app: "App", owner: Owner, *, fix: bool) -> list[Finding]:
 
 
 def check_documents(app: "App", owner: Owner) -> Finding:
-    """Count the documents, and report those that were ingested with a problem."""
+    """Count the documents, and report the documents that were ingested with a problem."""
     documents, faulty = 0, FirstNames()
     for one in app.documents.parts.catalog.each(owner):
         documents += 1
@@ -111,7 +111,7 @@ def _differences(app: "App", owner: Owner) -> set[_Difference]:
 def _whole(
     app: "App", owner: Owner, half_written: Mapping[str, str], lacking: Mapping[str, str], *, fix: bool
 ) -> Finding:
-    """Report the documents of which the index has not all passages, with their ids and paths."""
+    """Report the ids and paths of the documents whose passages are not all in the index."""
     parts, what = app.documents.parts, list[str]()
     if half_written:
         what.append(f"{counted(len(half_written), 'document')} half written: {first_names(half_written.values())}")
@@ -138,7 +138,7 @@ def _whole(
 
 
 def check_links(app: "App", owner: Owner) -> Finding | None:
-    """Count the links, and report those that lead nowhere yet."""
+    """Count the links, and report the links that lead nowhere yet."""
     graph = app.graph.graphs.of(owner)
     links = sum(map(len, graph.outgoing.values()))
     broken = [one for of_one in graph.open.values() for one in of_one]

@@ -12,9 +12,9 @@ SUGGESTED = 3
 def directory(
     paths: Iterable[str], below: str | None = None, depth: int | None = None, *, with_documents: bool = False
 ) -> list[str]:
-    """The folders with documents, as in `docs/briefs/`, and the documents if asked for, in the order of their paths.
+    """The folders with documents, such as `docs/briefs/`, and the documents if asked for, in the order of their paths.
 
-    Only those below a folder, and only so many levels, counted from there. `NotFound` if there is no such folder.
+    `below`: only in this folder, and at most `depth` levels down from it. `NotFound` if there is no such folder.
     """
     documents = list(paths)
     every = {f"{folder}/" for path in documents for folder in PurePosixPath(path).parents if folder.name}

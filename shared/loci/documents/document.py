@@ -58,14 +58,14 @@ class Document:
 
     @property
     def dated(self) -> DocumentDate | None:
-        """The day that it gives itself, else that of its last change."""
+        """The day that the document gives itself, else the day of its last change."""
         if self.date:
             return DocumentDate(self.date, self.date_from or "front matter")
         return DocumentDate(self.changed_on, "file") if self.changed_on else None
 
     @property
     def day(self) -> str:
-        """Its date, to sort by; empty if it has none."""
+        """The day to sort by; empty if none is known."""
         return self.date or self.changed_on or ""
 
 
@@ -75,7 +75,7 @@ class DocumentText:
 
     document: Document
     text: str
-    """Every character of it, with its line ends and its byte order mark."""
+    """The characters of the document, with its line ends and its byte order mark."""
     sha256: str
     """The hash of the bytes as they are now. It differs from the document's hash if they changed since the ingest."""
     is_exact: bool = True

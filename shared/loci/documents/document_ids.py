@@ -54,5 +54,5 @@ def _readable(path: str) -> str:
 
 
 def _shortened(id: str, room: int) -> str:
-    """The beginning of the id, in so many characters and at most twice as many bytes."""
+    """The beginning of the id, in at most `room` characters and twice as many bytes."""
     return id[:room].encode()[: 2 * room].decode(errors="ignore").rstrip("-")

@@ -17,10 +17,10 @@ FOLDER = "history/"
 
 @dataclass(frozen=True, slots=True)
 class PastWrite:
-    """One write of a tool, with the text that it replaced."""
+    """A write of a tool, with the text that it replaced."""
 
     before: bytes | None
-    """None: the write created the document."""
+    """The replaced text; None if the write created the document."""
     after: str
     """The hash of the text that was written. Empty if the write removed the document."""
     at: str

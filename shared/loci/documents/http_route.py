@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MOST = 500
 SECONDS = 15.0
-"""After so long what is left of a request is left for the next one: gateways give up after half a minute."""
+"""Seconds after which a request stops, and leaves the rest to the next one: gateways give up after half a minute."""
 
 Answer = Mapping[str, object]
 

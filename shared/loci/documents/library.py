@@ -40,11 +40,11 @@ from loci.markdown.tags_and_dates import with_ancestors
 
 MAX_OWNERS = 50
 MAX_SECONDS = 60.0
-"""Another process sees a document without any passage after so long at most: it leaves no trace in the index."""
+"""The most seconds until another process sees a document without passages: it leaves no trace in the index."""
 
 
 class Library:
-    """Every owner's documents. The text is in a file on this machine or, for uploads, in the blob store."""
+    """The documents of all owners. The text is in a file on this machine or, for uploads, in the blob store."""
 
     def __init__(self, catalog: Catalog, writer: IndexWriter, blobs: BlobStore, locks: WriteLocks) -> None:
         self._deletions = Deletions(catalog.records)
@@ -58,7 +58,7 @@ class Library:
         self._unknown = UnknownNames(catalog)
 
     def get(self, owner: Owner, name: str) -> Document:
-        """The document of that id, path or file. If there is none, `NotFound` suggests similar ids."""
+        """The document of that id, path or file. If it does not exist, `NotFound` suggests similar ids."""
         document = self._catalog.document(owner, name) or self._at_path(owner, name)
         if document is None:
             raise self._unknown.error(owner, name)
@@ -69,7 +69,7 @@ class Library:
         return not self.is_more_than(owner, 0)
 
     def is_more_than(self, owner: Owner, number: int) -> bool:
-        """True if the owner has more documents than that, or perhaps has. Reads no more of them."""
+        """True if the owner has, or may have, more documents than `number`. Reads no more of them."""
         some, after = self._catalog.page(owner, number + 1, None)
         return len(some) > number or after is not None
 
@@ -142,7 +142,7 @@ class Library:
         return self._writer.is_current(document)
 
     def indexed(self, owner: Owner, documents: Iterable[Document]) -> set[str]:
-        """The ids of those that are written whole, current, and in the index."""
+        """The ids of the documents that are written whole, current, and in the index."""
         return self._writer.indexed(owner, documents)
 
     def add(self, owner: Owner, path: str, content: bytes) -> Document:
@@ -164,7 +164,7 @@ class Library:
         return self._writer.retry_on_conflict(lambda: self._add(owner, path, content), _busy(path))
 
     def refuse(self, owner: Owner, path: str, error: Refused) -> None:
-        """Keep the reason why the upload at that path is no document, for who asks for it."""
+        """Keep the reason why the upload at that path is no document, for a reader of that path."""
         self._catalog.refused.note(owner, path, error)
 
     def reindex(self, owner: Owner, id: str) -> Document:
@@ -277,7 +277,7 @@ class Library:
         return hash is not None and self._history.is_written(owner, path, hash)
 
     def _text(self, owner: Owner, id: str) -> bytes | None:
-        """The stored text, even if its writer was interrupted before the record; None if there is none."""
+        """The stored text, even if its writer was interrupted before the record; None if nothing is stored."""
         try:
             return self._blobs.read(owner, blob_key(id))
         except NotFound:

@@ -1,4 +1,4 @@
-"""The order of documents by time: the date that a document says counts, that of its file if it tells something."""
+"""The order of documents by time: by the date that a document says, else by that of its file, if it means something."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from loci.documents.document import Document
 
 COPIED_TOGETHER = 20
-"""If so many undated files have the time of one day, they were copied or checked out that day: nobody edits so many."""
+"""Undated files with the time of one day that were copied or checked out that day: nobody edits so many."""
 COPIED_SHARE = 0.25
-"""They must also be more than this share of all undated files: a large library has busy days."""
+"""The share of all undated files that they must exceed, too: a large library has busy days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,16 +17,16 @@ class Recency:
     """The days by which an owner's documents are put into order."""
 
     copied_on: frozenset[str]
-    """The days on which files were copied together. The time of such a file tells nothing."""
+    """The days on which files were copied together. The time of such a file means nothing."""
 
     def day(self, document: Document) -> str:
-        """The document's date, to sort by. Empty if nothing tells it, and so before every other day."""
+        """The document's date, to sort by. Empty if it is not known, and so before every other day."""
         tells = document.date or document.written_by_tool or document.changed_on not in self.copied_on
         return document.day if tells else ""
 
 
 def recency_of(documents: Collection[Document]) -> Recency:
-    """How to put these documents, all of an owner, into order."""
+    """The order by time of these documents, which are all of an owner."""
     undated = [one.changed_on for one in documents if one.date is None and not one.written_by_tool and one.changed_on]
     days, share = Counter(undated), COPIED_SHARE * len(undated)
     return Recency(frozenset(day for day, files in days.items() if files >= COPIED_TOGETHER and files > share))

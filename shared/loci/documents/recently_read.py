@@ -1,4 +1,4 @@
-"""Which documents an owner has read lately."""
+"""The documents that an owner has read lately."""
 
 import threading
 from collections import OrderedDict

@@ -72,7 +72,7 @@ class Upkeep:
     pause: Callable[[float], None] = time.sleep
 
     def model(self) -> str | None:
-        """The identity of the model that embeds; None if there is none."""
+        """The identity of the model that embeds; None without a model."""
         return self.writer.model()
 
     def warm_search(self) -> None:
@@ -160,7 +160,7 @@ class _Renewal:
     drafts: list[DocumentDraft] = field(default_factory=list[DocumentDraft])
 
     def write(self, documents: Sequence[tuple[Document, str]]) -> Generator[str]:
-        """Write those of the documents, with their versions, that the index does not have as they are now.
+        """Write the documents, given with their versions, that the index does not have as they are now.
 
         Yields the path of each that was looked at.
         """

@@ -14,7 +14,7 @@ from loci.documents.ingest.local_files import blob_key
 
 UNFINISHED = "unfinished"
 ATTEMPTS = 10
-"""To read a text that others keep writing."""
+"""The most attempts to read a text that others keep writing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def unfinished_write(record: Record) -> UnfinishedWrite:
 
 @dataclass(frozen=True, slots=True)
 class WholeTexts:
-    """Reads the texts that Loci keeps itself, and refuses those that something else changed: a disk that fails, say.
+    """Reads the texts that Loci keeps itself, and refuses texts that something else changed, such as a failing disk.
 
     Files are not compared with the hash of what was written: people edit them.
     """

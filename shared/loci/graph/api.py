@@ -25,7 +25,7 @@ REASON_CHARACTERS = 160
 
 
 class DocumentGraph:
-    """Every owner's documents as a graph: their links, and what a link is missing between."""
+    """The documents of all owners as a graph: their links, and pairs between which a link is missing."""
 
     def __init__(self, settings: Settings, documents: Documents, language_model: LanguageModel | None) -> None:
         self._documents = parts = documents.parts
@@ -66,7 +66,7 @@ class DocumentGraph:
         return topics(self._documents.index, owner, found, limit=limit, min_size=min_size)
 
     def suggest_reading(self, owner: Owner, context: str, *, limit: int, max_tokens: int) -> SuggestedReading:
-        """Documents to read before a task, in an order, each with the reason for it."""
+        """Documents to read before a task, in order, each with its reason."""
         found = self._search(owner, context, limit=READING_SEEDS, room=REASON_CHARACTERS).ranking
         quoted = (snippet(hit.snippet, found.words, REASON_CHARACTERS) for hit in found.hits)
         hits = tuple(replace(hit, snippet=text) for hit, text in zip(found.hits, quoted, strict=True))

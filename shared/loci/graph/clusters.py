@@ -124,7 +124,7 @@ def communities(count: int, weights: Mapping[tuple[int, int], float]) -> list[li
 
 
 def _weights(ids: Sequence[str], graph: Graph, similarity: Similarity) -> dict[tuple[int, int], float]:
-    """Weigh how firmly documents are joined: by similarity, and by links, of which those of a hub weigh less."""
+    """Weigh how firmly documents are joined: by similarity, and by links. The links of a hub weigh less."""
     position = {id: at for at, id in enumerate(ids)}
     weights: dict[tuple[int, int], float] = {}
     average = similarity.average()

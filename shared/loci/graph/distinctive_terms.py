@@ -78,7 +78,7 @@ def _best_form(forms: Counter[str]) -> str:
 def _weighted(
     group: Sequence[str], titles: Mapping[str, str], terms: Mapping[str, Mapping[str, float]]
 ) -> dict[str, float]:
-    """The stems of a group with their weights: most have those that several of its documents have."""
+    """The stems of a group with their weights: the greatest are of stems that several of its documents have."""
     sums, having, named = defaultdict[str, float](float), Counter[str](), Counter[str]()
     for id in group:
         named.update({stem for stem in index_words(titles.get(id, "")) if tells(stem)})

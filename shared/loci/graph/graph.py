@@ -21,7 +21,7 @@ class Link:
     evidence: str = ""
     anchor: str | None = None
     similarity: float | None = None
-    """Only of an inferred link."""
+    """The cosine of an inferred link; None for a link that is written."""
     other_targets: tuple[str, ...] = ()
     """Documents with the same name that are farther away from the source."""
 
@@ -35,7 +35,7 @@ class OpenLink:
 
 
 ResolvedLinks = tuple[tuple[Link, ...], tuple[OpenLink, ...]]
-"""The links of one document, and those that lead to documents that do not exist."""
+"""The links of one document, and its links to documents that do not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class GraphSource:
     """Everything a graph was built from. The next graph takes over the parts that are still valid."""
 
     naming: Mapping[str, object]
-    """By document, everything that decides what it can be called."""
+    """The names of each document, from which links are resolved, by id."""
     names: DocumentNames
     written: Mapping[str, WrittenLinks]
     resolved: Mapping[str, ResolvedLinks]
@@ -57,7 +57,7 @@ class Graph:
     outgoing: Mapping[str, tuple[Link, ...]]
     incoming: Mapping[str, tuple[Link, ...]]
     open: Mapping[str, tuple[OpenLink, ...]]
-    """By document, its links to documents that do not exist."""
+    """The links of each document to documents that do not exist, by id."""
     source: GraphSource = field(repr=False)
 
 

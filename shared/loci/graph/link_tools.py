@@ -36,7 +36,7 @@ class Edge(BaseModel):
 
 
 class StepView(BaseModel):
-    """One link of a path."""
+    """A link of a path."""
 
     id: str = Field(description="the document that the link leads to")
     type: str

@@ -36,7 +36,7 @@ class DocumentLink:
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """One link of a path."""
+    """A link of a path."""
 
     link: Link
     direction: Direction

@@ -35,7 +35,7 @@ class Picture:
     """The documents to draw. If there are too many, these are the most linked ones."""
 
     documents: tuple[Document, ...]
-    """By path."""
+    """The documents, in the order of their paths."""
     groups: tuple[PictureGroup, ...]
     """The largest first."""
     group_of: Mapping[str, str]
@@ -55,11 +55,11 @@ class PictureSource:
     graph: Graph
     gaps: Sequence[Gap] = ()
     groups: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
-    """By document, the id and the label of its group."""
+    """The id and the label of the group of each document, by the document's id."""
     compared_by: str | None = None
 
     def picture(self, max_documents: int = MAX_DOCUMENTS) -> Picture:
-        """Draw at most so many documents."""
+        """The picture of at most `most` documents."""
         graph = self.graph
         degree = Counter(end for some in graph.outgoing.values() for one in some for end in (one.source, one.target))
         most_linked = sorted(graph.documents.values(), key=lambda one: (-degree[one.id], one.path))[:max_documents]

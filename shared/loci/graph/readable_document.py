@@ -25,19 +25,19 @@ class ReadableDocument:
     document: Document
     front_matter: str
     elements: Sequence[Json]
-    """Of `content.readable`."""
+    """The elements, as `markdown.readable` makes them."""
     first: int
     """The character with which they begin."""
     next: int | None
     """The first character of the next part; None if this is the last."""
     backlinks: Sequence[DocumentLink]
-    """The first of the links that lead to it; similar documents are none."""
+    """The first of the links that lead to it. Similar documents do not count."""
     linked_by: int
-    """How many there are."""
+    """The number of these links."""
 
 
 def readable_document(library: Library, graphs: Graphs, owner: Owner, name: str, first: int = 0) -> ReadableDocument:
-    """The document with this id or path, from this character on. Raises `NotFound` if there is none."""
+    """The document with this id or path, from this character on. Raises `NotFound` if it does not exist."""
     read = library.read(owner, name)
     document, graph = read.document, graphs.of(owner)
     text = read.text.removeprefix(BOM).replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
@@ -62,7 +62,7 @@ def readable_document(library: Library, graphs: Graphs, owner: Owner, name: str,
 
 
 def _part(text: str, first: int) -> tuple[str, int | None]:
-    """As much of the text as is shown at once, and where the rest begins. It ends with a paragraph or with a line."""
+    """The part of the text that is shown at once, and where the rest begins. It ends with a paragraph or a line."""
     end = first + LONGEST
     if end >= len(text):
         return text[first:], None

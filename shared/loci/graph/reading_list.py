@@ -29,11 +29,11 @@ RECENT_BONUS: Final = 0.3
 HIT_BONUS: Final = 0.5
 """The score of the best hit, on top of what the random walks give it. The second one gets half of it, and so on."""
 MINIMUM_SCORE: Final = 0.05
-"""Every hit counts a little, even with a score of 0."""
+"""The least weight of a hit: it counts a little, even with a score of 0."""
 SIMILAR_WEIGHT: Final = 0.5
 """A link that nobody wrote counts half."""
 CANDIDATES_PER_DOCUMENT: Final = 3
-"""Some candidates do not fit, and some have been read."""
+"""Candidates for each document of the list: some do not fit, and some have been read."""
 NAMED: Final = 3
 RELATION_REASONS: Final[Mapping[tuple[Relation, bool], str]] = {
     ("follows", True): "What follows {}",
@@ -41,7 +41,7 @@ RELATION_REASONS: Final[Mapping[tuple[Relation, bool], str]] = {
     ("follows", False): "What {} follows",
     ("implements", False): "What {} puts into practice",
 }
-"""By the relation of a link, and True if it leads to a hit."""
+"""Reasons by the relation of a link, and True if it leads to a hit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def suggest_reading(
     passages = first_passages(graphs.index, owner, [one.document for one in candidates])
 
     def count(one: ReadingCandidate) -> int:
-        """Estimate the tokens of a document from those of its first passages."""
+        """Estimate the tokens of a document from the tokens of its first passages."""
         document, texts = one.document, [passage.text for passage in passages[one.document.id]]
         if not texts:
             return max(1, document.bytes // 3)

@@ -48,7 +48,7 @@ class Similarity:
     ids: tuple[str, ...]
     vectors: "Floats"
     terms: Mapping[str, Mapping[str, float]]
-    """By document, the stems that tell it from the others, with their weights."""
+    """The stems that set each document apart from the others, with their weights, by id."""
 
     def most_similar_pairs(
         self, minimum: float, limit: int, excluded: Iterable[tuple[str, str]]

@@ -44,7 +44,7 @@ class Entry:
 
     @property
     def id(self) -> str:
-        """As `fetch` takes it: `document:notes-plan`, `document:notes-plan@50000`, `file:ds-1f~12`."""
+        """The id for `fetch`: `document:notes-plan`, `document:notes-plan@50000`, `file:ds-1f~12`."""
         kind, sign = ("file", "~") if self.is_file else ("document", "@")
         return f"{kind}:{self.name}" + ("" if self.first is None else f"{sign}{self.first}")
 
@@ -61,7 +61,7 @@ class Entry:
 
 
 def entry_of(id: str) -> Entry:
-    """The entry behind an id. Raises `NotFound` if it is none."""
+    """The entry behind an id. Raises `NotFound` if the id is malformed."""
     found = SHAPE.fullmatch(id)
     if found is None or (found[2] and id.startswith("file:")) or (found[3] and id.startswith("document:")):
         raise NotFound(f"There is nothing with the id {id[:80]!r}", "Use ids that search gave", code="ID_NOT_FOUND")

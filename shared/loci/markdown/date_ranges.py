@@ -65,7 +65,7 @@ class _Calendar:
     day: int | None = None
 
     def days(self, year: int) -> DateRange:
-        """Its first and last day; in this year, if it has none of its own."""
+        """The first and last day; in this year, if it names no year."""
         year = self.year or year
         if self.month is None:
             return date(year, 1, 1), date(year, 12, 31)
@@ -90,7 +90,7 @@ def _range(text: str, today: date) -> DateRange:
 
 
 def _from_to(first: str, last: str, today: date) -> DateRange:
-    """The days from the one to the other. A month without a year is in that of the other one, or next to it."""
+    """The days from `first` to `last`. A month without a year is in the year of the other one, or next to it."""
     if not first or not last or first in NAMED_RANGES or last in NAMED_RANGES:
         return _days(first, today)[0] if first else None, _days(last, today)[1] if last else None
     begins, ends = _calendar(first), _calendar(last)

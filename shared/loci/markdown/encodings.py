@@ -13,9 +13,9 @@ Codec = Literal["utf-8", "utf-16-le", "utf-16-be"]
 SAMPLE = 8192
 """Bytes that show if a file is text."""
 FEW = 4
-"""So many control characters are a slip in a text."""
+"""Control characters in a text that are a slip."""
 SHARE = 20
-"""One control character in so many characters is too much for a text."""
+"""Characters of a text for each of its control characters. Content with more of those is no text."""
 # Those of line ends, tabs, form feeds, old terminals and manual pages are found in texts.
 CONTROLS: Final = frozenset((*range(8), *range(14, 27), *range(28, 32), 127))
 KINDS: Final[Mapping[bytes, str]] = {

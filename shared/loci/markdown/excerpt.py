@@ -113,7 +113,7 @@ def _fitting(lines: list[str], most: int, costs: Costs) -> list[str]:
 
 
 def _beginning(line: str, most: int, costs: Costs) -> str:
-    """As many characters of the line as fit, but at least one."""
+    """The characters of the line that fit, but at least one."""
     low, high = 1, min(len(line), most * LONGEST_TOKEN)
     while low < high:
         middle = (low + high + 1) // 2

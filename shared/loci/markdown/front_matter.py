@@ -36,7 +36,7 @@ class FrontMatter:
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """The values of each field, as they are written. Field names are in lower case."""
     lines: int = 0
-    """Its number of lines, with both fences. The text begins on the next line."""
+    """The number of lines, with both fences. The text begins on the next line."""
     problem: Problem | None = None
 
     def first(self, *names: str) -> str | None:

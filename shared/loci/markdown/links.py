@@ -57,7 +57,7 @@ class LinkPlace:
 
     @property
     def mention(self) -> Mention:
-        """As names are resolved."""
+        """The form in which names are resolved."""
         return Mention(self.target, "path" if self.style == "path" else "name", "references", 0, "")
 
 
@@ -81,7 +81,7 @@ def mentions_in(lines: Sequence[str], outline: Outline, skip: int, *, is_markdow
 def _said(
     lines: Sequence[str], prose: Sequence[str], outline: Outline, skip: int, *, is_markdown: bool
 ) -> Iterator[tuple[int, Relation | None, tuple[Form, str, str | None]]]:
-    """Each link: its line, from 0, its relation if the link itself says one, its form, its target and its anchor."""
+    """The links, each with its line, from 0, its relation if the link itself says one, its form, target and anchor."""
     for at, relation, place in (*_in_fields(lines[:skip]), *_in_comments("\n".join(prose))):
         yield at, relation, ("name", place.target, place.anchor)
     shown = blanked_comments("\n".join(prose)).split("\n")  # nobody sees a link in one

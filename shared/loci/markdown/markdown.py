@@ -42,7 +42,7 @@ class ParsedDocument:
     """The text of a document and what Loci reads out of it. Lines count from 1 and include the front matter."""
 
     text: str
-    """Every line ends in LF, and NUL characters are replaced: no index can store them."""
+    """The text. Every line ends in LF, and NUL characters are replaced: no index can store them."""
     lines: int
     title: str
     headings: tuple[Heading, ...]

@@ -53,7 +53,7 @@ class Mention:
     """A link as it is written in a document. Its target may not exist."""
 
     target: str
-    """Without the label and without the heading."""
+    """The target as it is written, without the label and the heading."""
     form: Form
     relation: Relation
     line: int

@@ -17,7 +17,7 @@ from loci.search.passages import Block
 
 PLAIN_SUFFIXES = frozenset((".txt", ".text"))
 MOST_LINES = 500_000
-"""For more lines, markdown-it would need minutes, and gigabytes for its tokens."""
+"""The most lines. For more, markdown-it would need minutes, and gigabytes for its tokens."""
 LONGEST_TITLE = 200
 CODE_TOKENS = frozenset(("fence", "code_block"))
 LINE_TOKENS = CODE_TOKENS | {"html_block"}
@@ -28,11 +28,11 @@ LONGEST_HEADING = 4_000
 """Characters of a heading that its title is made of."""
 EMPHASIS = re.compile(r"[*`]++|(?<!\w)_++|(?<!_)_++(?!\w)")
 SHOWN_LINK = re.compile(r"!?\[\[(?:[^\[\]|]*+\|)?+([^\[\]|]*+)\]\]|!?\[([^\[\]]*+)\]\([^()]*+\)")
-"""`[[target|label]]` and `[label](target)`, of which the label stays."""
+"""The links `[[target|label]]` and `[label](target)`. Only the label stays."""
 IMAGE = re.compile(r"\[?!\[[^\[\]]*+\]\([^()\s]*+\)(?:\]\([^()\s]*+\))?")
 """A picture, perhaps in a link, as the badges are behind the names of projects."""
 FEWEST_TURNS = 3
-"""So many turns in a row are a conversation."""
+"""Turns in a row that make a conversation."""
 # A speaker and then some text: "Ann:", "**Ann Lee:**", "[10:32] Ann:", "> Ann:".
 TURN = re.compile(
     r"(?:> ?)?(?:\[[^\]\n]{1,40}\] ?|\(?\d{1,2}:\d\d(?::\d\d)?\)? ?(?:[-–—] ?)?)?"  # noqa: RUF001
@@ -105,7 +105,7 @@ def prose_lines(lines: Sequence[str], outline: Outline, skip: int) -> list[str]:
 
 
 def blocks(lines: Sequence[str], outline: Outline, title: str | None) -> list[Block]:
-    """Each part as a block under its headings, outermost first. A `title` that is not a heading goes above them all."""
+    """The parts as blocks under their headings, outermost first. A `title` that is no heading goes above them all."""
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     code_starts = {first for first, _ in outline.code}
     found: list[Block] = []

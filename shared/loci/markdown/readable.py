@@ -34,7 +34,7 @@ ELEMENTS: Final = frozenset(
 )
 """The elements that markdown makes. Code, links and pictures are made here."""
 Resolve = Callable[[Mention], str | None]
-"""The id of the document that a link names; None if there is none."""
+"""The id of the document that a link names; None if it names no document."""
 
 
 def readable(lines: Sequence[str], resolve: Resolve) -> list[Json]:

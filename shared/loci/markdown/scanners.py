@@ -13,7 +13,7 @@ NOT_LINE_END = re.compile(r"[^\n]")
 
 
 def comments(text: str) -> Iterator[re.Match[str]]:
-    """The comments of HTML in the text, in order; group 1 is the inner text. One that is never closed is none."""
+    """The comments of HTML in the text, in order, without one that is never closed; group 1 is the inner text."""
     return (one for one in COMMENT.finditer(text) if one[1] is not None)
 
 

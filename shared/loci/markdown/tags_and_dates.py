@@ -20,7 +20,7 @@ COLOUR = re.compile(r"(?=.*\d)(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNOR
 
 
 def tags_of(given: Iterable[str], prose: str) -> tuple[str, ...]:
-    """Each tag once: the given ones of the front matter first, then those in `prose`, the text without code blocks."""
+    """The tags, each once: first `given`, from the front matter, then tags in `prose`, the text without code blocks."""
     found = [*_split(given), *_in_comments(prose), *_hashtags(prose)]
     return tuple(dict.fromkeys(tag for tag in map(normal_tag, found) if tag))[:MOST_TAGS]
 

@@ -64,11 +64,11 @@ class DocumentIndex(Protocol):
         ...
 
     def chunks(self, owner: Owner, collection: str, ids: Sequence[str]) -> dict[str, Chunk]:
-        """The chunks with these ids, whole, by id. Leaves out those that do not exist."""
+        """The chunks with these ids, whole, by id. Leaves out ids that no chunk has."""
         ...
 
     def passages(self, owner: Owner, collection: str) -> Iterator[Chunk]:
-        """Every chunk. One that is written meanwhile may be missing; none comes twice."""
+        """All chunks, each once. A chunk that is written meanwhile may be missing."""
         ...
 
     def counts(self, owner: Owner, collection: str) -> IndexCounts: ...
@@ -89,7 +89,7 @@ class IndexRoom:
     passages: int
     most_passages: int
     bytes: int
-    """On the disk of this machine."""
+    """Bytes on the disk of this machine."""
 
 
 @runtime_checkable
@@ -123,7 +123,7 @@ class ListedUpload:
 
     key: str
     modified: float
-    """When it was written, in seconds since 1970."""
+    """The time of its last write, in seconds since 1970."""
 
 
 class Uploads(Protocol):
@@ -146,5 +146,5 @@ class Uploads(Protocol):
         ...
 
     def read(self, key: str, most: int) -> Upload | None:
-        """The object as it is now, or None if there is none. Raises `Refused` if it has more than `most` bytes."""
+        """The object as it is now, or None if it does not exist. Raises `Refused` if it has more than `most` bytes."""
         ...

@@ -26,7 +26,7 @@ class EmbeddingModel:
     """The facts about the embedding model in use."""
 
     identity: str
-    """Its name and the first 12 characters of its file's SHA-256, as in `bge-small-en-v1.5@828e1496d7fa`."""
+    """The name and the first 12 characters of its file's SHA-256, as in `bge-small-en-v1.5@828e1496d7fa`."""
     dimensions: int
     longest: int
     """The number of tokens of a text that the model reads. It ignores the rest."""
@@ -69,7 +69,7 @@ class QueryEmbedding:
     tokens: bytes
     """The vectors of its words, each normalised, little-endian float32, one after the other: for late interaction."""
     spans: tuple[tuple[int, int], ...]
-    """For each of these vectors, the part of the question that it stands for: from and to which character."""
+    """The part of the question that each of these vectors stands for: where it starts, and where it ends."""
     scale: Scale
 
 
@@ -77,7 +77,7 @@ class Embedder(Protocol):
     """Turns texts into vectors. Its model may arrive, go or change while Loci runs."""
 
     def model(self) -> EmbeddingModel | None:
-        """The model in use now, or None if there is none."""
+        """The model in use now, or None without a model."""
         ...
 
     def missing(self) -> str:
@@ -85,7 +85,7 @@ class Embedder(Protocol):
         ...
 
     def passages(self, texts: Sequence[str]) -> list[Embedding]:
-        """One embedding a text, in order. Raises `Unavailable` if there is no model now."""
+        """The embeddings of the texts, in order. Raises `Unavailable` if there is no model now."""
         ...
 
     def query(self, text: str) -> QueryEmbedding:
@@ -101,7 +101,7 @@ class Reranker(Protocol):
     """A cross-encoder: it reads the question and a passage together."""
 
     def model(self) -> str | None:
-        """The identity of the model in use now, or None if there is none."""
+        """The identity of the model in use now, or None without a model."""
         ...
 
     def missing(self) -> str:

@@ -26,7 +26,7 @@ SHORTEST_QUOTATION: Final = 12
 """Characters. A shorter quotation is in too many passages to mean anything."""
 MOST_TOKENS: Final = 1500
 SHARE: Final = 3 / 4
-"""Of what is left of a request: the answer must still be written."""
+"""The share of the time that a request has left: the answer must still be written."""
 
 
 class BestPassage(TypedDict):
@@ -155,7 +155,7 @@ def _judged(hits: Sequence[Hit], judgement: Judgement, room: int) -> list[Hit]:
 
 
 def _order(order: Sequence[int], count: int) -> list[int]:
-    """Every number from 1 to `count` once: first those that the model names, in its order."""
+    """The numbers from 1 to `count`, each once: first the ones that the model names, in its order."""
     known = range(1, count + 1)
     return list(dict.fromkeys([*(int(number) for number in order if number in known), *known]))
 

@@ -53,7 +53,7 @@ def matches(tokens: bytes, dimensions: int, passages: Sequence[bytes]) -> "Float
 
 
 def averages(matches: "Floats", weights: Sequence[float] = ()) -> list[float]:
-    """For each passage, its matches averaged: about 0 is unrelated, 1 is the same.
+    """The average of the matches of each passage: about 0 is unrelated, 1 is the same.
 
     The `weights` are those of the words; without them all weigh the same, as a model's `Scale` has it.
     """

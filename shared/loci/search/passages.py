@@ -14,11 +14,11 @@ from loci.search.ranking import Chunk
 from loci.search.words import index_words
 
 LONGEST = 254
-"""Tokens of a passage with its headings. all-MiniLM-L6-v2 reads 256, two of which mark the ends."""
+"""The most tokens of a passage with its headings. all-MiniLM-L6-v2 reads 256, and two of these mark the ends."""
 SHORT = 160
-"""Its neighbours' words find a passage with fewer tokens, too: a turn of a conversation seldom names its subject."""
+"""Tokens. A shorter passage is found by its neighbours' words, too: a turn of a talk seldom names its subject."""
 FEW = 3
-"""So many passages under one heading are about one thing: their neighbours' words find them, too, however long."""
+"""Passages under one heading that are about one thing: the words of their neighbours find them, too, however long."""
 LONGEST_HEADING = 160
 """Characters. There is always room left for text."""
 # Longer than a passage in any language. Longer blocks are cut before their tokens are counted, to bound memory.
@@ -55,7 +55,7 @@ class Passage:
     end: int
     heading: tuple[str, ...]
     tokens: int
-    """Without the tokens of its headings."""
+    """The number of its tokens, without its headings."""
     is_turn: bool = False
 
 
@@ -108,9 +108,9 @@ def heading_line(heading: tuple[str, ...]) -> str:
 
 
 def _words(found: Sequence[Passage], own: Sequence[list[str]], at: int, under: int) -> Iterator[str]:
-    """The words of one of the passages `under` a heading, and those of its neighbours there if it alone says little.
+    """The words of one of the passages `under` a heading, and of its neighbours there if it alone says little.
 
-    Those of a turn twice, because its neighbours are of other people.
+    The words of a turn come twice, because its neighbours are of other people.
     """
     yield from own[at]
     is_turn, is_short = found[at].is_turn, found[at].tokens < SHORT

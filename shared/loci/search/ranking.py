@@ -46,10 +46,10 @@ class Where:
     """The conditions of a search. A document must meet every one that is set."""
 
     documents: tuple[str, ...] = ()
-    """Only these."""
+    """The only documents to search; empty: all."""
     no_documents: tuple[str, ...] = ()
     any_words: tuple[str, ...] = ()
-    """Words of which the passage itself, not only its document, has one."""
+    """Words. The passage itself, not only its document, must have one of them."""
     any_tags: tuple[str, ...] = ()
     all_tags: tuple[str, ...] = ()
     no_tags: tuple[str, ...] = ()

@@ -21,11 +21,11 @@ the word, because it found them."""
 # Fitted to questions that a library answers and to questions that it does not, then made less steep.
 BY_SENSE, BY_WORDS, BIAS = 5.0, 3.0, -4.4
 LEAST = 0.25
-"""If no passage scores more, and none is `NEAR`, nothing is about the question."""
+"""The least score of a passage that is about the question, unless one is `NEAR`."""
 NEAR = 0.45
-"""The least cosine of a passage that may be about the question, however few of its words it has: so far on the way from
-the cosine of unrelated texts to that of answers, both the model's own (`Scale`). `make quality` prints the share of
-refused questions: of those that a library answers, and of those that belong to another one."""
+"""The least cosine of a passage that may be about the question, however few of its words it has: a share of the way
+from the cosine of unrelated texts to the cosine of answers, both the model's own (`Scale`). `make quality` prints the
+share of refused questions: of questions that a library answers, and of questions that belong to another one."""
 LEAST_BY_WORDS = 0.10
 """The least score of a passage by words alone, which know no synonyms."""
 NARROWEST = 0.05
@@ -77,7 +77,7 @@ def fuse(candidates: Sequence[Candidate], alpha: float) -> list[Fused]:
 
 
 def best_of_each(ranked: Iterable[Fused], each: int | None = 1) -> list[Fused]:
-    """The best `each` chunks of each document, in order; all of them if it is None."""
+    """The best `each` chunks of each document, in order; None: all chunks."""
     counts: Counter[str] = Counter()
     best: list[Fused] = []
     for one in ranked:
@@ -131,7 +131,7 @@ def _words_in(spaced: Sequence[tuple[str, str]], chunk: Chunk) -> list[str]:
 
 
 def coverage(words: Sequence[str], passages: Mapping[str, Collection[str]]) -> dict[str, float]:
-    """For each passage the share of the question's words that it has. `passages` says which ones: each word once.
+    """The share of the question's words that each passage has. `passages` has the words of each, every word once.
 
     A word counts more if fewer passages have it, and twice if it comes twice.
 

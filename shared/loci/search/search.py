@@ -45,7 +45,7 @@ CANDIDATES = 50
 MORE_ROUNDS = 2
 """Further looks at the index if a few documents have all the candidates."""
 ROUNDS_FOR_ALL = 12
-"""The same for who asks for more than `CANDIDATES`, and so for all that there is."""
+"""The same for a limit above `CANDIDATES`: such a search wants all that there is."""
 LATE = 32
 """Passages that go through late interaction."""
 NAMED = 10
@@ -82,7 +82,7 @@ class StageLog:
         self.stages.append(Stage(stage, False, 0.0, why))
 
     def failed(self, stage: StageName, error: Exception) -> None:
-        """Log a stage that should have run."""
+        """Log a stage that should have run, but failed."""
         self.stages.append(Stage(stage, False, 0.0, str(error), failed=True))
 
 
@@ -124,7 +124,7 @@ class Look:
     collection: str
     question: Question
     vector: QuestionVector | None
-    """None: the vector leg cannot run."""
+    """The vector of the question; None if the vector leg cannot run."""
     where: Where
 
     def candidates(self, limit: int, each: int | None, log: StageLog) -> list[Candidate]:
@@ -170,7 +170,7 @@ class Look:
 
 
 def _together(found: Sequence[Candidate], later: Sequence[Candidate]) -> list[Candidate]:
-    """All of both. A chunk that the vector found first may have been found by its words since."""
+    """The candidates of both looks. A chunk that the vector found first may have been found by its words since."""
     every = {one.chunk: one for one in found}
     for one in later:
         first = every.setdefault(one.chunk, one)
@@ -184,7 +184,7 @@ def _ranks(found: Sequence[Candidate]) -> tuple[list[int | None], list[int | Non
 
 
 def _later(one: Candidate, most: int) -> Candidate:
-    """The candidate, ranked behind those of the look before."""
+    """The candidate, ranked behind the candidates of the look before."""
     lexical, nearest = (rank and rank + most for rank in (one.lexical_rank, one.vector_rank))
     return replace(one, lexical_rank=lexical, vector_rank=nearest)
 
@@ -332,13 +332,13 @@ class Search:
 
 
 def _with_the_word_first(ranked: Sequence[Fused], candidates: Sequence[Candidate]) -> list[Fused]:
-    """Put all documents that have the word before those only near it: a search for very many wants them all."""
+    """Put all documents that have the word before the ones only near it: a search for very many wants them all."""
     having = {one.document for one in candidates if one.lexical_rank is not None}
     return sorted(ranked, key=lambda one: one.candidate.document not in having)
 
 
 def _of_the_best(ranked: Sequence[T], documents: Sequence[str], limit: int, each: int | None) -> list[T]:
-    """Those of the `limit` best documents, or the `limit` best of all. `documents` says which one each is of."""
+    """The passages of the `limit` best documents, or the `limit` best of all. `documents` has the document of each."""
     if each is None:
         return list(ranked[:limit])
     best = set(list(dict.fromkeys(documents))[:limit])
@@ -346,7 +346,7 @@ def _of_the_best(ranked: Sequence[T], documents: Sequence[str], limit: int, each
 
 
 def _first_of_each(hits: Sequence[Hit], each: int | None) -> tuple[list[Hit], list[Hit]]:
-    """The best passage of each document, and the others. All are first ones if passages are asked for."""
+    """The best passage of each document, and the others. With `each=None` all count as best ones."""
     if each is None:
         return list(hits), []
     best = {hit.chunk.document: hit for hit in reversed(hits)}

@@ -8,12 +8,12 @@ ELLIPSIS = "…"
 
 
 def snippet(text: str, words: Collection[str], room: int) -> str:
-    """At most `room` characters of the text, where most of the words are: verbatim, with an ellipsis for a cut."""
+    """The part of the text with most of the words, at most `room` characters: verbatim, with an ellipsis for a cut."""
     return cut_out(text, *span(text, words, room))
 
 
 def cut_out(text: str, begin: int, end: int) -> str:
-    """That part of the text, with an ellipsis for what is cut off."""
+    """The text from `begin` to `end`, with an ellipsis on each side where text is cut off."""
     return f"{ELLIPSIS if text[:begin].strip() else ''}{text[begin:end]}{ELLIPSIS if text[end:].strip() else ''}"
 
 

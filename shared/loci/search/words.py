@@ -52,7 +52,7 @@ STOP_WORDS = """
 
 
 def index_words(text: str) -> list[str]:
-    """Every word, in order: pairs of CJK characters, the stems of other words, identifiers whole and in parts."""
+    """All words, in order: pairs of CJK characters, the stems of other words, identifiers whole and in parts."""
     found: list[str] = []
     if text.isascii():
         for run in ASCII_RUN.findall(text):

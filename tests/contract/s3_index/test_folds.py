@@ -5,7 +5,7 @@ from pathlib import Path
 import boto3
 import pytest
 
-from loci.adapters.s3_index import base
+from loci.adapters.s3_index import bases
 from loci.core.identity import Owner
 from tests.contract.indexes import EAST, NOTES, by_words, chunk, embedding, find, put
 from tests.contract.s3_index.objects import (
@@ -30,8 +30,8 @@ pytestmark = [
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """So small that an index of a test has many of them, as an index of 20,000 passages has."""
-    monkeypatch.setattr(base, "PIECE", 16)
-    monkeypatch.setattr(base, "MOST_MOVED", 16)
+    monkeypatch.setattr(bases, "BLOCKS_OF_PIECE", 16)
+    monkeypatch.setattr(bases, "MOST_MOVED", 16)
 
 
 def test_a_fold_leaves_one_base_and_few_changes(here: Environment, ann: Owner) -> None:

@@ -11,7 +11,7 @@ BLOCK = 16 << 10
 HASH = 16
 """Bytes of SHA-256 that are kept."""
 EMPTY = bytes(HASH)
-"""In place of the hash of a block of zeros, which is never sent."""
+"""The stand-in for the hash of a block of zeros, which is never sent."""
 ZEROS = bytes(BLOCK)
 # https://www.sqlite.org/fileformat.html: the size of a page; the first page with a list of free pages, and their number
 PAGE_SIZE, FREE = struct.Struct(">16xH"), struct.Struct(">32xII")
@@ -50,7 +50,7 @@ class Blocks:
         return bytes(blanked)
 
     def _free_pages(self) -> tuple[int, frozenset[int]]:
-        """The size of a page, and the free pages, counted from 0. Those that list the others are not among them."""
+        """The size of a page, and the free pages, counted from 0. Pages that list free pages are left out."""
         header = self._file.read(FREE.size)
         if len(header) < FREE.size:
             return BLOCK, frozenset()

@@ -22,12 +22,12 @@ BLOCK = struct.Struct(">16sI")
 """The mark of the change, and how many bytes follow."""
 NOTHING = bytes(16)
 FAST = 1
-"""Of zlib. Vectors hardly shrink at any level."""
+"""The level of zlib. Vectors hardly shrink at any level."""
 UNMARKED = TagsAndDate()
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class IndexChange:
     """A document as somebody put it. Without chunks it was removed."""
 
     collection: str
@@ -61,32 +61,32 @@ class Changes:
         """The size in bytes, without the header."""
         return len(self.content) - len(FORMAT) - HEADER.size
 
-    def since_base(self) -> list[Change]:
+    def since_base(self) -> list[IndexChange]:
         """The changes that the base does not have."""
         _, in_base, _ = self._header()
         return self.since(in_base) or []
 
-    def since(self, mark: bytes) -> list[Change] | None:
+    def since(self, mark: bytes) -> list[IndexChange] | None:
         """The changes after that mark. None if it is unknown, or so old that the changes after it are in the base."""
         _, _, before = self._header()
         is_after = mark == before
-        found: list[Change] = []
+        found: list[IndexChange] = []
         for one, start, end in self._blocks():
             if is_after:
                 found.append(_change(self.content[start:end]))
             is_after = is_after or one == mark
         return found if is_after else None
 
-    def all(self) -> list[Change]:
-        """Every change that is here."""
+    def all(self) -> list[IndexChange]:
+        """All changes that are here."""
         return [_change(self.content[start:end]) for _, start, end in self._blocks()]
 
-    def with_more(self, changes: Sequence[Change]) -> "Changes":
+    def with_more(self, changes: Sequence[IndexChange]) -> "Changes":
         """These and the new ones, each with a mark that no other has."""
         return Changes(self.content + b"".join(_framed(secrets.token_bytes(16), _block(one)) for one in changes))
 
     def folded(self, base: str, keep: float) -> "Changes":
-        """The last of the changes, of so many bytes, after a base that has all of them."""
+        """The last changes, in at most `keep` bytes, after a base that has all changes."""
         _, _, before = self._header()
         end = first = len(self.content)
         for mark, start, _ in reversed(list(self._blocks())):
@@ -126,7 +126,7 @@ def _framed(mark: bytes, block: bytes) -> bytes:
     return BLOCK.pack(mark, len(block)) + block
 
 
-def _block(change: Change) -> bytes:
+def _block(change: IndexChange) -> bytes:
     chunks = [
         [
             *(one.id, one.path, one.title, one.heading, one.first_line, one.last_line, one.text, one.hash, one.words),
@@ -140,10 +140,12 @@ def _block(change: Change) -> bytes:
     )
 
 
-def _change(block: bytes) -> Change:
+def _change(block: bytes) -> IndexChange:
     try:
         collection, document, tags, date, chunks = json.loads(zlib.decompress(block))
-        return Change(collection, document, [_chunk(document, one) for one in chunks], TagsAndDate(tuple(tags), date))
+        return IndexChange(
+            collection, document, [_chunk(document, one) for one in chunks], TagsAndDate(tuple(tags), date)
+        )
     except (ValueError, TypeError, zlib.error) as error:
         raise unreadable(str(error)) from error
 

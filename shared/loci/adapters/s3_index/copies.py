@@ -16,7 +16,7 @@ from loci.core.identity import Owner
 LEAST_FREE = 64 * 1024**2
 """Bytes. With less, only the copy in use stays."""
 MOST_BYTES = 256 * 1024**2
-"""Of the 512 MB that a Lambda function has by default: one more copy, of 20,000 passages, fits beside them."""
+"""Bytes of the 512 MB that a Lambda function has by default: one more copy, of 20,000 passages, fits beside them."""
 
 
 class Copies:
@@ -34,7 +34,7 @@ class Copies:
         self._lock = threading.Lock()
 
     def of(self, owner: Owner) -> OwnerCopy:
-        """The owner's copy. It stays usable for whoever has it, even if it has to go."""
+        """The owner's copy. It stays usable for a search that holds it, even after it has to go."""
         with self._lock:
             self._folder = self._folder or _own_folder(self._parent)
             copy = self._copies.get(owner.key)
@@ -61,7 +61,7 @@ class Copies:
 
 
 def _own_folder(parent: Path | None) -> Path:
-    """A folder of this process. Those that killed processes left are removed: on Lambda they would fill the disk."""
+    """A folder of this process. Folders that killed processes left are removed: on Lambda they would fill the disk."""
     import fcntl  # not on Windows, where nobody runs a deployment
 
     parent = parent or Path(tempfile.gettempdir()) / f"loci-index-{os.getuid()}"

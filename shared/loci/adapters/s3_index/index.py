@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 
-from loci.adapters.s3_index.changes import Change
+from loci.adapters.s3_index.changes import IndexChange
 from loci.adapters.s3_index.copies import Copies
 from loci.adapters.s3_index.owner_copy import OwnerCopy, busy
 from loci.core.background import FairQueues
@@ -32,12 +32,12 @@ THREADS = ThreadPoolExecutor(thread_name_prefix="question")
 class _Waiting:
     """A change that waits to be written, alone or with others."""
 
-    change: Change
+    change: IndexChange
     is_written: bool = False
 
 
 class S3Index:
-    """Each call sees what others wrote before it. Changes that come at once are written together."""
+    """A call sees everything that others wrote before it. Changes that come at once are written together."""
 
     def __init__(self, copies: Copies, locks: WriteLocks) -> None:
         self._copies = copies
@@ -57,13 +57,13 @@ class S3Index:
         *,
         is_new: bool = False,  # noqa: ARG002 (every write is visible at once)
     ) -> None:
-        self._write(owner, Change(collection, document, chunks, tags_and_date))
+        self._write(owner, IndexChange(collection, document, chunks, tags_and_date))
 
     def together(self) -> AbstractContextManager[None]:
         return nullcontext()  # a record must not come before its passages
 
     def remove(self, owner: Owner, collection: str, document: str) -> None:
-        self._write(owner, Change(collection, document))
+        self._write(owner, IndexChange(collection, document))
 
     def embeddings(self, owner: Owner, model: str, hashes: Sequence[str]) -> dict[str, Embedding]:
         # A text has one embedding by a model: what others wrote meanwhile would only save work.
@@ -117,7 +117,7 @@ class S3Index:
         self._copies.make_room()
         return copy
 
-    def _write(self, owner: Owner, change: Change) -> None:
+    def _write(self, owner: Owner, change: IndexChange) -> None:
         mine = _Waiting(change)
         with self._guard:
             waiting = self._waiting.setdefault(owner.key, deque())

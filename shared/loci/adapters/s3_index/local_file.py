@@ -9,7 +9,7 @@ from pathlib import Path
 from loci.adapters.local.index.index import SqliteIndex
 from loci.adapters.local.index.writes import put_chunks, remove_chunks
 from loci.adapters.local.sqlite import Database
-from loci.adapters.s3_index.changes import Change
+from loci.adapters.s3_index.changes import IndexChange
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 
@@ -34,7 +34,7 @@ class LocalFile:
         # A search that still uses the index keeps it, and so the file.
         weakref.finalize(self.index, _delete, path)
 
-    def write(self, owner: Owner, changes: Sequence[Change], publish: Callable[[int, int], None]) -> bool:
+    def write(self, owner: Owner, changes: Sequence[IndexChange], publish: Callable[[int, int], None]) -> bool:
         """Make the changes, call `publish` with the passages before and after them, and keep them if it returns.
 
         False if they change nothing. Then `publish` is not called.
@@ -70,7 +70,7 @@ class LocalFile:
         return 0
 
 
-def _make(connection: sqlite3.Connection, owner: Owner, change: Change) -> bool:
+def _make(connection: sqlite3.Connection, owner: Owner, change: IndexChange) -> bool:
     if not change.chunks:
         return remove_chunks(connection, owner, change.collection, change.document)
     put_chunks(connection, owner, change.collection, change.document, change.chunks, change.tags_and_date)

@@ -1,4 +1,4 @@
-"""One owner's index on this machine, in step with the objects in the bucket."""
+"""The index of one owner on this machine, in step with the objects in the bucket."""
 
 import threading
 import time
@@ -9,23 +9,22 @@ from uuid import uuid4
 
 from loci.adapters.aws.index_objects import IndexObjects, Stored
 from loci.adapters.local.index.index import SqliteIndex
-from loci.adapters.s3_index.base import Base, new_name
-from loci.adapters.s3_index.bases import Bases
+from loci.adapters.s3_index.bases import Base, Bases, new_name
 from loci.adapters.s3_index.blocks import Blocks
-from loci.adapters.s3_index.changes import Change, Changes
+from loci.adapters.s3_index.changes import Changes, IndexChange
 from loci.adapters.s3_index.local_file import LocalFile
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import ABSENT
 
 TRIES = 10
-"""For a writer that others overtake, although it has the lock: theirs ended while they wrote."""
+"""The most attempts of a writer that others overtake, although it has the lock: theirs ended while they wrote."""
 LEAST_FOLDED, MOST_FOLDED = 1 << 20, 8 << 20
 """Bytes: changes that are larger go into the base. Each write sends all of them, and a fold about twice as much."""
 SHARE = 1 / 16
-"""Of the base: more changes than that are folded into it, within the bounds above."""
+"""A share of the base: more changes than that are folded into it, within the bounds above."""
 KEPT = 1 / 4
-"""Of the changes that a fold writes into the base: they stay for those who lag behind."""
+"""The share of the changes in a fold that stay, too, for readers that lag behind."""
 
 
 class OwnerCopy:
@@ -65,7 +64,7 @@ class OwnerCopy:
         self.current()
         return self._changes.last.hex()
 
-    def write(self, changes: Sequence[Change]) -> None:
+    def write(self, changes: Sequence[IndexChange]) -> None:
         """Make the changes for everybody, or none of them."""
         with self._lock:
             for _ in range(TRIES):
@@ -95,7 +94,7 @@ class OwnerCopy:
             self._file = self._empty()
         return self._file
 
-    def _write(self, changes: Sequence[Change]) -> None:
+    def _write(self, changes: Sequence[IndexChange]) -> None:
         after = self._changes.with_more(changes)
         versions: list[str] = []
 

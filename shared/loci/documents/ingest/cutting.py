@@ -20,13 +20,13 @@ from loci.search.ranking import Chunk
 
 MAX_CHUNKS = 20_000
 SECONDS = 600.0
-"""Of the processor, for a request to another process. Parsers take time in proportion to the text: none needs it."""
+"""Seconds of the processor for a request to another process. No text needs them: parsers take time in proportion."""
 FEW = 200
 """Documents that the caller cuts itself: for these few, other processes would start too late to help."""
 BATCH = 16
 """Documents of one request to another process."""
 MOST_PROCESSES = 4
-"""One process writes the index, and more than these would wait for it."""
+"""The most processes that cut. One process writes the index, and more than these would wait for it."""
 
 Job = tuple[str, str, bytes]
 """The id, the path and the content of a document."""

@@ -123,7 +123,7 @@ class FolderIngest:
         return self._telling(owner, paths, lambda: self._run(owner, paths, progress, with_forgotten=with_forgotten))
 
     def update(self, owner: Owner, folder: LocalPath, files: Sequence[str], gone: Sequence[str]) -> IngestSummary:
-        """Ingest these files of the folder and remove the documents of those that are gone, without a full scan."""
+        """Ingest these files of the folder and remove the documents of files that are gone, without a full scan."""
         return self._telling(owner, [folder.path], lambda: self._update(owner, folder, files, gone))
 
     def _run(self, owner: Owner, paths: Sequence[str], progress: Progress, *, with_forgotten: bool) -> IngestSummary:

@@ -55,7 +55,7 @@ PLAIN_SCAN: Final = FolderScan()
 
 
 class _Walk:
-    """One scan of a folder."""
+    """A scan of a folder."""
 
     def __init__(self, folder: str, ignored: Ignored | None) -> None:
         self._folder = folder

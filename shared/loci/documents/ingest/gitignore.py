@@ -26,17 +26,17 @@ SIGNS: Final = re.compile(r"\\(.)|\[\^|\*+", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One line of a file."""
+    """A pattern: a line of a `.gitignore` file."""
 
     parts: tuple[re.Pattern[str] | None, ...]
-    """One for each name on the way; None stands for any number of them."""
+    """The pattern of each name on the way; None stands for any number of names."""
     is_exception: bool
     only_folders: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """The patterns that count in a folder: its own and those of the folders above it."""
+    """The patterns that count in a folder: its own, and the patterns of the folders above it."""
 
     files: tuple[tuple[str, tuple[Pattern, ...]], ...] = ()
     """The folder of each file, and its patterns. The innermost comes last."""

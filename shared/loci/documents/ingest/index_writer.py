@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 COLLECTION = "documents"
 PARSER_VERSION = 4
-"""Add one when the parser reads more out of documents: those that an older version read are then read again."""
+"""Add one when the parser reads more out of documents: documents that an older version read are then read again."""
 MAX_FORMER_PATHS = 8
 BATCH = 128
 """Chunks that are embedded together."""
@@ -48,7 +48,7 @@ Portion = Callable[[int, int], None]
 
 
 class Progress(Protocol):
-    """Is told how far an ingest is."""
+    """Receives the progress of an ingest."""
 
     def __call__(self, done: int, total: int, path: str, note: str = "", /) -> None:
         """The number of documents done, of all, and the path of the last one; with a note, of a long one under way."""
@@ -126,7 +126,7 @@ class IndexWriter:
         return document.parser_version == PARSER_VERSION and self.model() in (None, document.model)
 
     def indexed(self, owner: Owner, documents: Iterable[Document]) -> set[str]:
-        """The ids of those that are written whole, current, and in the index: it can be lost, or be another one."""
+        """The ids of the documents that are written whole, current, and in the index, which may be new."""
         current = {one.id: one.chunks for one in documents if one.sha256 and self.is_current(one)}
         held = self._index.documents(owner, COLLECTION, [*current]) if current else {}
         return {id for id, chunks in current.items() if held.get(id, 0) == chunks}

@@ -1,4 +1,4 @@
-"""One ingest in progress: file by file, embedded in batches, then the removals."""
+"""An ingest in progress: file by file, embedded in batches, then the removals."""
 
 import hashlib
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ class SourceFile:
     root: Root
 
     def read(self) -> bytes:
-        """Its content. `Refused` if it is no text."""
+        """The content of the file. `Refused` if it is no text."""
         content = read_file(self.root.folder, below_root(self.path))
         require_text(self.path, content)
         return content
@@ -82,7 +82,7 @@ class IngestRun:
         self._pending_chunks = 0
 
     def take(self, sources: Sequence[SourceFile]) -> None:
-        """Read the files, and write those that have changed. Without a model, several processes cut them."""
+        """Read the files, and write the changed ones. Without a model, several processes cut them."""
         self._total = len(sources)
         try:
             with closing(self._cut(filter(None, map(self._changed, sources)))) as files:

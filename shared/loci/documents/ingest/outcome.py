@@ -16,14 +16,14 @@ class FileFailure:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """How many folders and documents an ingest passed over on purpose. Nobody looked into the folders."""
+    """The number of folders and documents that an ingest left out on purpose, without a look into the folders."""
 
     hidden: int = 0
-    """Their names begin with a dot."""
+    """Folders and documents whose names begin with a dot."""
     modules: int = 0
     """Folders called `node_modules`."""
     ignored: int = 0
-    """`.gitignore` files name them, and the setting says that this counts."""
+    """Folders and documents that `.gitignore` files name, if the setting says that this counts."""
 
     def __add__(self, other: "LeftOut") -> "LeftOut":
         return LeftOut(self.hidden + other.hidden, self.modules + other.modules, self.ignored + other.ignored)

@@ -23,7 +23,7 @@ CLOCK_SKEW = 3600.0
 """Seconds by which the clocks of S3 and of the ingestion may differ."""
 PAGE = 1000
 ATTEMPTS = 10
-"""For an object that is replaced while it is ingested."""
+"""The most attempts at an object that is replaced while it is ingested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class ClientSync:
     tell: Tell = untold
 
     def uploaded(self, owner: Owner, under: str, after: str | None) -> tuple[list[UploadedDocument], str | None]:
-        """One page of the uploaded documents below that folder, and the next `after` (None: no more pages)."""
+        """A page of the uploaded documents below that folder, and the next `after` (None: no more pages)."""
         documents, next_after = self.catalog.page(owner, PAGE, after)
         start = f"{under.strip('/')}/"
         uploaded = [one for one in documents if one.root is None and one.uploaded_sha256 is not None]

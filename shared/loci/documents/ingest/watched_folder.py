@@ -14,7 +14,7 @@ from loci.documents.ingest.local_files import LocalPath, is_below, is_document
 from loci.documents.ingest.outcome import IngestSummary
 
 SAME_TICK: Final = 0.05
-"""Two writes of a file within so many seconds may leave the same timestamps: file systems round them."""
+"""Seconds within which two writes of a file may leave the same timestamps: file systems round them."""
 FileStamp = tuple[int, int, int, int]
 """A file's inode, size, time of the last write and time of the last change."""
 Stamps = dict[str, FileStamp | None]
@@ -47,7 +47,7 @@ FolderEvent = FolderIngested | FolderUnavailable | IngestPostponed
 
 
 class WatchedFolder:
-    """One folder without those in it that are watched by themselves, and its files as they were last seen."""
+    """A folder without the folders in it that are watched by themselves, and its files as they were last seen."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class WatchedFolder:
         return event
 
     def _changes(self, paths: Collection[str]) -> tuple[Stamps, list[str]] | FolderUnavailable:
-        """The files at or below these paths that are new or written since the last look, and those that are gone."""
+        """The files at or below these paths that are new or written since the last look, and files that are gone."""
         before, named = folder_identity(self._folder), set(paths)
         outermost = (path for path in named if not any(above in named for above in _parents(path)))
         places = set(filter(self._is_included, outermost))

@@ -31,7 +31,7 @@ DocumentName = Annotated[
 
 
 class OtherContent(BaseModel):
-    """Another document of the same call, or why it could not be read."""
+    """A further document of the same call, or why it could not be read."""
 
     id: str
     path: str | None = None

@@ -23,7 +23,7 @@ _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 ROOM = 8 * 1024
 """Bytes of an answer, whatever the limit, so that it need not be read in two."""
 ROOM_EXPLAINED = BUDGET
-"""The same of one with explanations, which are for people."""
+"""Bytes of an answer with explanations, which are for people."""
 FOR_POINTER = 320
 """Bytes for what is added to an answer that is kept: the id of the whole, or why it could not be kept."""
 FOR_PASSAGES = 2048
@@ -32,28 +32,28 @@ PASSAGE = 1000
 """The most of a passage, in characters and in bytes: the embedder reads as much. If tables are cut to 600, 81 % of the
 rows that answer are shown; whole, 95 %."""
 FILLED_BYTES = 900
-"""The most of what is filled up: in Chinese that is as much text as the characters that it has in English."""
+"""The most bytes of a passage with its neighbours: in Chinese as much text as `FILLED_UP` characters in English."""
 LINE = 80
 """Bytes of the passage of a later result."""
 SHORTEST = 160
-"""Bytes. If there is less room, no further passage is begun."""
+"""Bytes. No passage is shown in less room."""
 LONGER_LINES = 8
-"""Bytes, by which the lines of a passage get longer if it is filled up."""
+"""Bytes by which `lines` gets longer if a passage is filled up."""
 NAME_OF_THE_LIST = len('"passages":[],')
 LONGEST_SAID = 1000
-"""Bytes of a question that are said again."""
+"""Bytes of a question that the answer repeats."""
 LONGEST_REASON, LONGEST_REMARK, LONGEST_NOTE = 3000, 800, 300
-"""Bytes of the reason why nothing is found, of what a language model says of the question, and of a stage's note."""
+"""Bytes of the reason for an empty answer, of a language model's remark on the question, and of a stage's note."""
 BY_TAGS = Explanation(None, None, 1, None, None, None, None, None, None)
 FEWEST = 8
-"""Characters. Less of a text says nothing."""
+"""Characters. A shorter part of a text says nothing."""
 
 LONGEST_TITLE, LONGEST_HEADINGS, LONGEST_PATH = 160, 200, 400
 """Bytes as JSON. Of longer headings and paths the end is shown; `id` names the document all the same."""
 LONGEST_CONTEXT, LONGEST_QUOTATION = 600, 1000
-"""The same of what a language model says of a passage, and quotes of it."""
+"""Bytes of a language model's remark on a passage, and of its quotation."""
 WIDEST_GAP = 3
-"""Lines from the end of a passage to the next. If there are more, something stands between them that is in neither."""
+"""Lines from the end of a passage to the next. If there are more, a text that is in neither stands between them."""
 
 Fits = Callable[[str], bool]
 """True if there is room for this text."""
@@ -103,12 +103,12 @@ class SearchResults(BaseModel):
 
 
 def search_results(found: FoundDocuments, query: str, *, explain: bool, undated: int | None = None) -> CallToolResult:
-    """The answer to the query. If something had to be cut, it brings all of it to be kept."""
+    """The answer to the query. If something had to be cut, it has the whole answer, too, to be kept."""
     return _tool_result(found, _metadata(found.ranking, query, explain, undated), explain=explain)
 
 
 def shown_results(found: FoundDocuments, query: str, *, explain: bool, room: int | None = None) -> SearchResults:
-    """The answer to the query, as the tool gives it, or with this room."""
+    """The answer to the query, as the tool gives it, or in this many bytes."""
     return _shown(found, _metadata(found.ranking, query, explain, None), room, explain=explain)[0]
 
 
@@ -138,7 +138,7 @@ def _tool_result(found: FoundDocuments, metadata: Metadata, *, explain: bool) ->
 def _shown(
     found: FoundDocuments, metadata: Metadata, room: int | None, *, explain: bool
 ) -> tuple[SearchResults, list[SearchResult]]:
-    """As much of what was found as there is room for; and if that is not all, every row with its whole best passage."""
+    """The results for which there is room; and if those are not all, every row with its whole best passage."""
     hits = found.ranking.hits
     dates = {id: document.dated for id, document in found.documents.items()}
     rows = [result_of(hit, dates.get(hit.chunk.document), explain=explain) for hit in hits]
@@ -190,7 +190,7 @@ class _AnswerRoom:
 
     left: int
     words: Sequence[str]
-    """Those of the question: a passage that must be cut is cut to them."""
+    """The words of the question: a passage that is too long is cut to the part that has most of them."""
     around: Mapping[str, Chunk]
     """Passages beside the best ones, by id."""
     with_nulls: bool
@@ -200,7 +200,7 @@ class _AnswerRoom:
     """Ids of the passages that are shown whole."""
 
     def put(self, rows: Sequence[SearchResult]) -> None:
-        """Put in a line of each document, or what a model quoted of it, as long as there is room for passages, too."""
+        """Put in a line of each document, or a model's quotation, as long as there is room for passages, too."""
         for row in rows:
             if row.context is None:
                 row.snippet = beginning(row.snippet, LINE)
@@ -213,7 +213,7 @@ class _AnswerRoom:
             self.rows[row.id] = row
 
     def show(self, passages: Sequence[Hit]) -> None:
-        """Show these passages whole, as far as there is room, and of the others the line that fits. Best first."""
+        """Show these passages whole, best first, as long as there is room, and the best line of the others."""
         begun = {id for id, row in self.rows.items() if row.context is not None}
         for hit in passages:
             row = self.rows.get(hit.chunk.document)
@@ -293,14 +293,14 @@ class Filled:
 
     @property
     def lines(self) -> str:
-        """Such as 10-20."""
+        """The lines in the document, such as 10-20."""
         return f"{self.chunks[0].first_line}-{self.chunks[-1].last_line}"
 
 
 def filled(chunk: Chunk, around: Mapping[str, Chunk], fits: Fits, without: Collection[str] = ()) -> Filled:
     """The passage with as many of its neighbours as fit, from both sides in turns. The one after it comes first.
 
-    Only those under the same headings, and none of those `without` which it shall do.
+    The neighbours have the same headings. Passages in `without` are not taken: they are shown elsewhere.
     """
     found = Filled((chunk,))
     sides = [1, -1]
@@ -314,7 +314,7 @@ def filled(chunk: Chunk, around: Mapping[str, Chunk], fits: Fits, without: Colle
 
 
 def _longer(found: Filled, side: int, around: Mapping[str, Chunk], without: Collection[str]) -> Filled | None:
-    """With the next passage on this side of it, if there is one that can be joined to it."""
+    """The passages with the next one on this side, if that one can be joined to them."""
     last = found.chunks[-1 if side > 0 else 0]
     document, _, number = last.id.rpartition("#")
     other = around.get(f"{document}#{int(number) + side}")
@@ -371,17 +371,17 @@ def json_size(value: Any) -> int:
 
 
 def beginning(text: str, most: int) -> str:
-    """At most so many bytes of the text, from its beginning."""
+    """The beginning of the text, in at most `most` bytes."""
     return _longest(text, most, lambda count: text[:count] + ELLIPSIS)
 
 
 def ending(text: str, most: int) -> str:
-    """At most so many bytes of the text, up to its end."""
+    """The end of the text, in at most `most` bytes."""
     return _longest(text, most, lambda count: ELLIPSIS + text[len(text) - count :])
 
 
 def excerpt(text: str, words: Collection[str], room: int, most: int) -> str:
-    """At most `room` characters and `most` bytes of the text, where most of the words are."""
+    """The part of the text with most of the words, in at most `room` characters and `most` bytes."""
     room = min(len(text), room, len(text) * most // max(1, json_size(text)))
     return "" if room < FEWEST else beginning(snippet(text, words, room), most)
 

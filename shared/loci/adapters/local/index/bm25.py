@@ -7,16 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 
-from loci.adapters.local.index.rows import DocumentCondition
+from loci.adapters.local.index.tables import DocumentCondition, matching, words_of
 from loci.adapters.local.index.word_postings import WordPostings
-from loci.adapters.local.index.word_tables import matching, words_of
 
 MOST_WORDS = 64
 """Words of a question that are searched for: the rarest of the first few hundred."""
 # FTS5 finds fast and scores slowly. So it scores only chunks with a rare word: a word in at most this share of them.
 RARE = 0.1
 FEWEST_GATED = 10_000
-"""With fewer chunks in the scope it is as fast to score all that match."""
+"""Chunks of a scope. If there are fewer, it is as fast to score all that match."""
 MOST_COUNTED = 50_000
 """Words whose counts are remembered."""
 
@@ -107,7 +106,7 @@ class Bm25:
 
 @dataclass(frozen=True, slots=True)
 class _WordCounts:
-    """The number of chunks of a scope that had a word when the scope had so many chunks."""
+    """The number of chunks of a scope that had each word, when the scope had `total` chunks."""
 
     total: int
     counts: dict[str, int] = field(default_factory=dict[str, int])
@@ -119,11 +118,11 @@ class WordScores:
 
     best: Scored
     of: Callable[[Sequence[int]], dict[int, float]]
-    """The scores of these chunks, by number, without those that have none of the words."""
+    """The scores of these chunks, by number, without chunks that have none of the words."""
 
 
 class _WordQuery:
-    """One query of FTS5, with or without a gate that lets only chunks with a rare word through."""
+    """A query of FTS5, with or without a gate that lets only chunks with a rare word through."""
 
     def __init__(
         self,
@@ -136,7 +135,7 @@ class _WordQuery:
     ) -> None:
         self._connection = connection
         self._table = words_of(scope)
-        self._words = words
+        self._match = matching(words)
         self._limit = limit
         self._among = among
         self._having = having
@@ -160,11 +159,11 @@ class _WordQuery:
         """The scores of these chunks. FTS5 finds every chunk with one of the words for it, but scores only these."""
         if not numbers:
             return {}
-        found = self._rows(SCORED + ONLY, (matching(self._words), json.dumps(numbers)))
+        found = self._rows(SCORED + ONLY, (self._match, json.dumps(numbers)))
         return {number: -score for number, score in found}
 
     def _scored(self, rare: Sequence[str] = ()) -> tuple[str, Sequence[str | int]]:
-        sql, values = SCORED, [matching(self._words)]
+        sql, values = SCORED, [self._match]
         if rare:
             # Not an AND inside the MATCH: these words would score twice.
             sql, values = sql + GATED, [*values, matching(rare)]

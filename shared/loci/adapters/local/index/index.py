@@ -1,5 +1,6 @@
 """`DocumentIndex` in SQLite: chunks, their words and their vectors in one file, each write in one transaction."""
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +10,7 @@ from functools import partial
 
 from loci.adapters.batches import batches
 from loci.adapters.local.index.bm25 import Bm25, having_any
-from loci.adapters.local.index.rows import (
+from loci.adapters.local.index.tables import (
     AT_ONCE,
     COLUMNS,
     DOCUMENT,
@@ -20,10 +21,12 @@ from loci.adapters.local.index.rows import (
     document_condition,
     names_at,
     placeholders,
+    scope_of,
+    sized_scope_of,
 )
 from loci.adapters.local.index.vectors import MatrixKey, VectorCache
 from loci.adapters.local.index.word_postings import WordPostings
-from loci.adapters.local.index.writes import put_chunks, remove_chunks, scope_of, sized_scope_of
+from loci.adapters.local.index.writes import put_chunks, remove_chunks
 from loci.adapters.local.sqlite import Database
 from loci.core.full_disk import is_short
 from loci.core.identity import Owner
@@ -33,7 +36,7 @@ from loci.search.ranking import Candidate, Chunk, IndexCounts, QueryVector, Tags
 VECTOR_MEMORY = 512 * 1024**2
 """Bytes: the codes of four million passages, or all vectors of some smaller collections."""
 WORD_MEMORY = 256 * 1024**2
-"""Bytes: the chunks of forty million times that one has a word."""
+"""Bytes: room for forty million entries that say that a chunk has a word."""
 CACHED_CHUNKS = 4096
 """About 30 MB."""
 CACHED_NAMES = 8 * CACHED_CHUNKS
@@ -127,32 +130,33 @@ class SqliteIndex:
                 documents = None if among is None else _column(connection, among.sql, among.values)
                 having = having_any(connection, scope, where.any_words) if total and where.any_words else None
                 by_vector = cosines.nearest(connection, limit, documents, having)
-            also = word_scores.of([number for number in by_vector if number not in by_words])
+            also = word_scores.of([number for number in by_vector if number not in by_words]) if by_vector else {}
             names = self._names.get(by_words.keys() | by_vector.keys(), partial(names_at, connection))
             word_ranks, vector_ranks = _ranks(by_words, names, limit), _ranks(by_vector, names, limit)
             if cosines is not None:
                 by_vector |= cosines.of(connection, list(word_ranks))
-        by_words |= also
-        return [
-            Candidate(
-                *names[number],
-                bm25=by_words.get(number),
-                lexical_rank=word_ranks.get(number),
-                cosine=by_vector.get(number),
-                vector_rank=vector_ranks.get(number),
-            )
-            for number in dict.fromkeys([*word_ranks, *vector_ranks])
-        ]
+            by_words |= also
+            return [
+                Candidate(
+                    *names[number],
+                    bm25=by_words.get(number),
+                    lexical_rank=word_ranks.get(number),
+                    cosine=by_vector.get(number),
+                    vector_rank=vector_ranks.get(number),
+                )
+                for number in dict.fromkeys([*word_ranks, *vector_ranks])
+            ]
 
     def chunks(self, owner: Owner, collection: str, ids: Sequence[str]) -> dict[str, Chunk]:
-        numbers: list[int] = []
+        # One parameter, however many ids there are: SQLite limits their number.
+        sql = (
+            "SELECT number FROM chunk WHERE scope = (SELECT number FROM scope WHERE owner = ? AND collection = ?)"
+            " AND id IN (SELECT value FROM json_each(?))"
+        )
         with self._database.snapshot() as connection:
-            scope = scope_of(connection, owner, collection)
-            for some in batches(ids, AT_ONCE):
-                sql = f"SELECT number FROM chunk WHERE scope = ? AND id IN ({placeholders(some)})"  # noqa: S608
-                numbers += _column(connection, sql, (scope or 0, *some))
+            numbers = _column(connection, sql, (owner.key, collection, json.dumps(ids)))
             found = self._chunks.get(numbers, partial(chunks_at, connection))
-        return {chunk.id: chunk for chunk in found.values()}
+            return {chunk.id: chunk for chunk in found.values()}
 
     def passages(self, owner: Owner, collection: str) -> Iterator[Chunk]:
         last = 0

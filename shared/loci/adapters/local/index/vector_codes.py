@@ -1,4 +1,4 @@
-"""The short form of a vector: two bits for each dimension, with which a search finds those that may be near.
+"""The short form of a vector: two bits for each dimension, by which a search finds the vectors that may be near.
 
 The first bit is the sign, the second says whether the number is among the greater ones of its sign. The code has all
 first bits, then all second bits, each in whole words of 64. No numpy: to write a passage does not load it.
@@ -11,7 +11,7 @@ from functools import cache
 WORD = 8
 """Bytes."""
 GREAT = 0.94
-"""From so much on a number is great, in root mean squares of the vector. The levels are then as one to three."""
+"""The least of the great numbers, in root mean squares of the vector. The levels are then as one to three."""
 
 
 def code_of(vector: bytes) -> bytes:
@@ -22,7 +22,7 @@ def code_of(vector: bytes) -> bytes:
 
 
 def code_bytes(dimensions: int) -> int:
-    """How long the codes are."""
+    """The length of the codes."""
     return 2 * WORD * -(-dimensions // (8 * WORD))
 
 
@@ -33,7 +33,7 @@ def _packed(digits: bytes) -> bytes:
 
 @cache
 def _tables(dimensions: int) -> tuple[bytes, bytes]:
-    """For the upper byte of a float16, the digits of the two bits. It has the sign and the first bits of the size."""
+    """The digits of the two bits for the upper byte of a float16, which has the sign and the first bits of the size."""
     sign = bytearray(b"1" * 128 + b"0" * 128)
     [least] = struct.pack("<e", GREAT / math.sqrt(max(1, dimensions)))[1:]
     half = bytearray(b"0" * 256)

@@ -3,9 +3,18 @@
 import sqlite3
 from collections.abc import Sequence
 
-from loci.adapters.local.index.rows import COLUMNS, STORED, ChunkRow, row_of
+from loci.adapters.local.index.tables import (
+    COLUMNS,
+    STORED,
+    ChunkRow,
+    add_words,
+    make_postings,
+    make_words,
+    remove_words,
+    row_of,
+    scope_of,
+)
 from loci.adapters.local.index.vector_codes import code_of
-from loci.adapters.local.index.word_tables import add_words, make_postings, make_words, remove_words
 from loci.core.identity import Owner
 from loci.search.ranking import Chunk, TagsAndDate
 
@@ -59,22 +68,6 @@ def remove_chunks(
     connection.execute("DELETE FROM tag WHERE document = ?", found)
     connection.execute("DELETE FROM document WHERE number = ?", found)
     return True
-
-
-def scope_of(connection: sqlite3.Connection, owner: Owner, collection: str) -> int | None:
-    """The number of the collection; None if it has never had a document."""
-    found = connection.execute(
-        "SELECT number FROM scope WHERE owner = ? AND collection = ?", (owner.key, collection)
-    ).fetchone()
-    return found and found[0]
-
-
-def sized_scope_of(connection: sqlite3.Connection, owner: Owner, collection: str) -> tuple[int, int]:
-    """The number of the collection and how many chunks it has; zeros if it has never had a document."""
-    found = connection.execute(
-        "SELECT number, chunks FROM scope WHERE owner = ? AND collection = ?", (owner.key, collection)
-    ).fetchone()
-    return found or (0, 0)
 
 
 def _made_scope(connection: sqlite3.Connection, owner: Owner, collection: str) -> int:

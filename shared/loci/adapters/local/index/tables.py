@@ -1,13 +1,18 @@
-"""The rows of the SQLite index: chunks as rows, `Where` as SQL, and a cache of the rows that were read last."""
+"""The tables of the SQLite index: scopes, chunks as rows, `Where` as SQL, the words of each scope, and the progress.
+
+The words of each scope are in a table of FTS5 of its own. FTS5 weighs a word by how many rows of its table have it. If
+all owners shared one, scores would tell what others write.
+"""
 
 import json
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from loci.adapters.batches import batches
+from loci.core.identity import Owner
 from loci.search.inference import Embedding
 from loci.search.ranking import Chunk, Where
 
@@ -21,6 +26,24 @@ DOCUMENT = "(SELECT id FROM document WHERE number = chunk.document)"
 ChunkName = tuple[str, str]
 """The id of a chunk and the id of its document."""
 ChunkRow = tuple[str, str, str, str, int, int, str, str, str, str | None, bytes | None, bytes | None]
+# One word more in each chunk: the table for all owners, before this one, had the scope there, and the length counts.
+INDEXED = "words || ' _'"
+
+
+def scope_of(connection: sqlite3.Connection, owner: Owner, collection: str) -> int | None:
+    """The number of the collection's scope; None if it has never had a document."""
+    found = connection.execute(
+        "SELECT number FROM scope WHERE owner = ? AND collection = ?", (owner.key, collection)
+    ).fetchone()
+    return found and found[0]
+
+
+def sized_scope_of(connection: sqlite3.Connection, owner: Owner, collection: str) -> tuple[int, int]:
+    """The number of the collection's scope, and of its chunks; zeros if it has never had a document."""
+    found = connection.execute(
+        "SELECT number, chunks FROM scope WHERE owner = ? AND collection = ?", (owner.key, collection)
+    ).fetchone()
+    return found or (0, 0)
 
 
 def chunks_at(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Chunk]:
@@ -111,7 +134,7 @@ class RowCache(Generic[Row]):
         self._lock = threading.Lock()
 
     def get(self, numbers: Iterable[int], read: Callable[[Sequence[int]], dict[int, Row]]) -> dict[int, Row]:
-        """The rows with these numbers. `read` reads those that are not cached, and leaves out those that are gone."""
+        """The rows with these numbers. `read` reads rows that are not cached, and leaves out rows that are gone."""
         wanted = list(numbers)
         with self._lock:
             found = {one: row for one in wanted if (row := self._newer.get(one) or self._older.get(one)) is not None}
@@ -123,3 +146,82 @@ class RowCache(Generic[Row]):
                 self._older, self._newer = self._newer, {}
             self._newer |= found
         return found
+
+
+def words_of(scope: int) -> str:
+    """The name of the scope's table."""
+    return f"word_{scope}"
+
+
+def matching(words: Sequence[str]) -> str:
+    """The question of FTS5 for chunks with one of the words. Any character is safe."""
+    return " OR ".join('"' + word.replace("\0", " ").replace('"', '""') + '"' for word in words)
+
+
+def make_words(connection: sqlite3.Connection, scope: int) -> None:
+    """Make the scope's table, with the words of the chunks that are there."""
+    table = words_of(scope)
+    # FTS5 reads the view only to check the table or to fill it anew.
+    view = f"SELECT number, {INDEXED} AS words FROM chunk WHERE scope = {scope}"  # noqa: S608
+    connection.execute(f"CREATE VIEW {table}_now AS {view}")
+    connection.execute(
+        f"CREATE VIRTUAL TABLE {table} USING fts5"
+        f" (words, content = '{table}_now', content_rowid = 'number', tokenize = \"ascii tokenchars '_'\")"
+    )
+    connection.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")  # noqa: S608
+
+
+def postings_of(scope: int) -> str:
+    """The name of the table that has each place of each word."""
+    return f"{words_of(scope)}_at"
+
+
+def make_postings(connection: sqlite3.Connection, scope: int) -> None:
+    """Make that table. It shows what the scope's table holds, and stores nothing."""
+    connection.execute(
+        f"CREATE VIRTUAL TABLE IF NOT EXISTS {postings_of(scope)} USING fts5vocab({words_of(scope)}, instance)"
+    )
+
+
+def add_words(connection: sqlite3.Connection, scope: int, document: int, after: int) -> None:
+    """Add the words of the document's chunks whose numbers are greater than `after`."""
+    connection.execute(
+        f"INSERT INTO {words_of(scope)} (rowid, words)"  # noqa: S608
+        f" SELECT number, {INDEXED} FROM chunk WHERE document = ? AND number > ?",
+        (document, after),
+    )
+
+
+def remove_words(connection: sqlite3.Connection, scope: int, chunk: int) -> None:
+    """Remove the words of a chunk that is still there."""
+    table = words_of(scope)
+    connection.execute(
+        f"INSERT INTO {table} ({table}, rowid, words)"  # noqa: S608
+        f" SELECT 'delete', number, {INDEXED} FROM chunk WHERE number = ?",
+        (chunk,),
+    )
+
+
+class IndexProgress(NamedTuple):
+    """The rows of all collections. Chunks are only added and removed, so these numbers only grow."""
+
+    last_chunk: int
+    first_gone: int
+    """The first removal that the database still knows."""
+    last_gone: int
+
+
+def progress(connection: sqlite3.Connection) -> IndexProgress:
+    """The progress that the connection sees."""
+    return IndexProgress(
+        *connection.execute(
+            "SELECT coalesce((SELECT max(number) FROM chunk), 0), coalesce((SELECT min(number) FROM gone), 0),"
+            " coalesce((SELECT max(number) FROM gone), 0)"
+        ).fetchone()
+    )
+
+
+def removed_since(connection: sqlite3.Connection, scope: int, last_gone: int) -> list[int]:
+    """The chunks of the scope that were removed after that removal."""
+    found = connection.execute("SELECT chunk FROM gone WHERE scope = ? AND number > ?", (scope, last_gone))
+    return [chunk for [chunk] in found]
