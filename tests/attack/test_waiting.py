@@ -14,7 +14,7 @@ from loci.authoring import write_recovery
 from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.documents import library
-from loci.documents.document_ids import lock_name
+from loci.documents.document import lock_name
 from loci.mcp.http.application import asgi
 from tests.attack.conftest import ANN, BOB
 from tests.attack.doors import PATIENCE, UvicornDoor, uvicorn_door

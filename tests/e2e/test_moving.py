@@ -76,7 +76,7 @@ def facts(data: Path) -> dict[str, Any]:
     app = opened(data)
     archive, history = app.documents.archive, History(app.blobs)
     documents = {
-        one.id: (one.path, archive.text(LOCAL, one), one.tags, one.day, history.of(LOCAL, one.path))
+        one.id: (one.path, archive.text(LOCAL, one), one.tags, one.day, history.writes(LOCAL, one.path))
         for one in app.documents.newest(LOCAL)
     }
     deleted = [record.value for record in every(app.records, LOCAL, "deleted")]

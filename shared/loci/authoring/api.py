@@ -15,8 +15,7 @@ from loci.core.identity import Owner
 from loci.core.lazy import Lazy
 from loci.core.settings import Settings
 from loci.core.stores import BlobStore, WriteLocks
-from loci.documents.document import Document
-from loci.documents.document_ids import DOCUMENT_ID
+from loci.documents.document import DOCUMENT_ID, Document
 from loci.documents.history import History, PastWrite, UndoableWrite, hash_of
 from loci.documents.ingest.index_writer import RETRY_PAUSES
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
@@ -208,7 +207,7 @@ class Authoring:
         if written.document is None:
             return written
         try:
-            return replace(written, links=self._own_links.of(owner, written.document))
+            return replace(written, links=self._own_links.of_document(owner, written.document))
         except LociError as error:  # the text is written all the same
             why = f"Its links could not be read ({error.what}): explore_links shows them later"
             return replace(written, unfinished=why)

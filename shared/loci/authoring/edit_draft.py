@@ -11,7 +11,7 @@ from typing import Literal
 
 from loci.authoring.raw_text import UNDERLINE, RawText, checked, raw_text, with_line_feeds
 from loci.core.errors import NotFound, Refused
-from loci.markdown.encodings import shown_text
+from loci.markdown.encodings import decode_text
 from loci.markdown.excerpt import section_lines
 from loci.markdown.nouns import BOM
 from loci.markdown.scanners import COMMENT_END, COMMENT_START
@@ -100,7 +100,7 @@ def replace_all(content: bytes, text: str) -> bytes:
     A text that was read and did not change gives the same bytes.
     """
     old, new = raw_text(content), text.removeprefix(BOM)
-    if with_line_feeds(new) == with_line_feeds(shown_text(content)[0].removeprefix(BOM)):
+    if with_line_feeds(new) == with_line_feeds(decode_text(content)[0].removeprefix(BOM)):
         return content
     after = create(new).decode()
     is_ended = old.lines[-1] == "" or new.endswith(("\r", "\n"))

@@ -19,8 +19,7 @@ from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.stores import ABSENT, BlobStore, WriteLocks
 from loci.documents.catalog import Catalog
-from loci.documents.document import LOCK_WAIT_SECONDS, Document
-from loci.documents.document_ids import lock_name
+from loci.documents.document import LOCK_WAIT_SECONDS, Document, lock_name
 from loci.documents.history import History, PastWrite, hash_of
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.vacant_paths import Deletions
@@ -173,7 +172,7 @@ class Moves:
         old = self.recovery.index(owner, source)
         if old is None:
             raise Refused(f"{source.place} is just being changed", "Try again", code="BUSY")
-        graph = self.graphs.of(owner)
+        graph = self.graphs.for_owner(owner)
         id, root = self.catalog.find(owner, goal.path).id, goal.root and goal.root.id
         draft = self.writer.draft(id, goal.path, root, content, ABSENT)
         new, own_aliases = replace(draft.document, former=()), draft.mentions.aliases

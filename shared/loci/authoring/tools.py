@@ -140,7 +140,7 @@ def writing_tools(app: "App") -> list[LociTool]:
         said = {"create": "Created", "append": "Appended to", "replace": "Replaced text of", "edit": "Edited"}[mode]
         place = written.target.place
         result = f"{said} {place}" if written.is_changed else f"{place} says this already"
-        return WrittenView.model_validate(_shown(written, result))
+        return WrittenView.model_validate(_render(written, result))
 
     def delete_document(
         path: Name,
@@ -185,7 +185,7 @@ def writing_tools(app: "App") -> list[LociTool]:
         did = "Moved it back to {}, with all links" if write.move else "Put back what {} said before"
         result = f"Took {place} away" if undone.written.hash is None else did.format(place)
         return UndoneView.model_validate(
-            {**_shown(undone.written, result), "undone": f"{write.by} at {write.at}", "undoable": undone.older}
+            {**_render(undone.written, result), "undone": f"{write.by} at {write.at}", "undoable": undone.older}
         )
 
     return [
@@ -197,7 +197,7 @@ def writing_tools(app: "App") -> list[LociTool]:
     ]
 
 
-def _shown(written: WrittenDocument, result: str) -> dict[str, object]:
+def _render(written: WrittenDocument, result: str) -> dict[str, object]:
     document = written.document
     return {
         "result": _with_reason(result, written.unfinished),

@@ -10,8 +10,7 @@ from loci.core.errors import Damaged, LociError, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore, WriteLocks
 from loci.documents.catalog import Catalog
-from loci.documents.document import LOCK_WAIT_SECONDS, Document
-from loci.documents.document_ids import lock_name
+from loci.documents.document import LOCK_WAIT_SECONDS, Document, lock_name
 from loci.documents.history import hash_of
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.vacant_paths import Deletions

@@ -41,10 +41,10 @@ def search(
 
     It shows all results with their passages: the tool's bound of 8 KB does not hold here.
     """
-    from loci.documents.tools.search_results import PASSAGE, shown_results  # slow to load; `--help` does not need it
+    from loci.documents.tools.search_results import PASSAGE, render_results  # slow to load; `--help` does not need it
 
     found = open_app(data, config).documents.search(LOCAL, query, limit=limit, room=PASSAGE)
-    shown = shown_results(found, query, explain=explain, room=sys.maxsize)
+    shown = render_results(found, query, explain=explain, room=sys.maxsize)
     if as_json:
         typer.echo(json.dumps(shown.model_dump(mode="json", exclude_none=not explain)))
         return

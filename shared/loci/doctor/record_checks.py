@@ -125,7 +125,7 @@ def _mend(app: App, one: DamagedRecord) -> None:
             else:
                 app.records.remove(one.owner, one.kind, one.key)
         case whole_texts.UNFINISHED:
-            for document in app.documents.parts.catalog.each(one.owner):
+            for document in app.documents.parts.catalog.iterate(one.owner):
                 if content_id(document.path, length=32) == one.key:
                     app.documents.parts.library.reindex(one.owner, document.id)
             app.records.remove(one.owner, one.kind, one.key)
@@ -224,7 +224,7 @@ def _owners(app: App) -> list[Owner]:
 def _parts(app: App, owner: Owner) -> Iterator[Part]:
     of = "" if owner == LOCAL else f" of {owner.tenant}/{owner.subject}"
     documents, files = app.documents.parts, app.files.parts
-    for one in documents.catalog.each(owner):
+    for one in documents.catalog.iterate(owner):
         if one.root is None:
             yield f"{one.path}{of}", partial(documents.library.content, owner, one)
     for key in app.blobs.list(owner, history.FOLDER):

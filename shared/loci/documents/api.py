@@ -1,4 +1,4 @@
-"""Documents: the one door. MCP tools, commands, pages and HTTP routes call these methods and nothing behind them."""
+"""Documents: the one door. MCP tools, commands, pages and HTTP routes call these methods, and none behind them."""
 
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -9,16 +9,14 @@ from loci.core.errors import Damaged, Misconfigured, Unavailable
 from loci.core.full_disk import freeing
 from loci.core.identity import Owner
 from loci.documents.archive import DocumentArchive
-from loci.documents.directory import directory
-from loci.documents.document import Document, DocumentText
-from loci.documents.filtering import EVERY_PART, Part
+from loci.documents.document import Document, DocumentText, Recency, recency_of
+from loci.documents.filtering import EVERY_PART, LibraryPart, directory
 from loci.documents.ingest.index_writer import COLLECTION, Progress, no_progress
 from loci.documents.ingest.local_files import LocalPath, is_below
 from loci.documents.ingest.outcome import IngestSummary
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.ingest.watched_folder import WatchedFolder
 from loci.documents.parts import DocumentParts
-from loci.documents.recency import Recency, recency_of
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.documents.upkeep import Upkeep
 from loci.markdown.excerpt import Excerpt, ExcerptRequest, read_excerpt
@@ -93,7 +91,7 @@ class Documents:
         room: int,
         where: Where = EVERYTHING,
         newest_first: bool = False,
-        part: Part = EVERY_PART,
+        part: LibraryPart = EVERY_PART,
     ) -> FoundDocuments:
         """Search a part of the documents for those that answer the query best.
 
@@ -115,7 +113,7 @@ class Documents:
             further = [hit for hit in ranking.hits if best[hit.chunk.document] is not hit and hit.fits >= least]
             documents: Mapping[str, Document] = {}
             with suppress(Unavailable):  # the passages are found all the same, only without their dates
-                documents = parts.catalog.some(owner, [hit.chunk.document for hit in hits])
+                documents = parts.catalog.load(owner, [hit.chunk.document for hit in hits])
             if newest_first:
                 hits = _newest_first(hits, documents, recency_of(parts.library.cached(owner)))[:limit]
             passages = _best_first(hits, further)

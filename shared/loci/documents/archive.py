@@ -8,8 +8,7 @@ from loci.core.errors import Conflict, LociError, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore, WriteLocks, lost_race
 from loci.documents.catalog import Catalog
-from loci.documents.document import LOCK_WAIT_SECONDS, Document
-from loci.documents.document_ids import ids_for, lock_name
+from loci.documents.document import LOCK_WAIT_SECONDS, Document, ids_for, lock_name
 from loci.documents.history import History, PastWrite, hash_of
 from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, blob_key, file_of

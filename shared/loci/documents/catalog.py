@@ -12,8 +12,7 @@ from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject, string
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
-from loci.documents.document import Document, Root
-from loci.documents.document_ids import DOCUMENT_ID, ids_for, normal_id
+from loci.documents.document import DOCUMENT_ID, Document, Root, ids_for, normal_id
 from loci.documents.vacant_paths import RefusedUploads
 from loci.markdown.nouns import NO_LINKS, Form, Mention, Relation, WrittenLinks
 
@@ -70,7 +69,7 @@ class Catalog:
         """All documents, ordered by id."""
         return [document for document, _ in self.with_versions(owner)]
 
-    def each(self, owner: Owner) -> Iterator[Document]:
+    def iterate(self, owner: Owner) -> Iterator[Document]:
         """All documents, ordered by id, read page by page: only one page is in memory."""
         return (document for document, _ in self.with_versions(owner))
 
@@ -78,7 +77,7 @@ class Catalog:
         """All documents, each with the version that `put` compares."""
         yield from readable(every(self.records, owner, DOCUMENT), lambda one: (document_of(one), one.version))
 
-    def some(self, owner: Owner, ids: Sequence[str]) -> dict[str, Document]:
+    def load(self, owner: Owner, ids: Sequence[str]) -> dict[str, Document]:
         """The documents with these ids, without ids that no document has."""
         found = self.records.get_all(owner, DOCUMENT, ids)
         return {document.id: document for document in readable(found.values(), document_of)}

@@ -33,7 +33,7 @@ def check_owners(app: "App", *, fix: bool) -> list[Finding]:
 
 def _has_documents(app: "App", owner: Owner) -> bool:
     parts = app.documents.parts
-    return bool(parts.index.counts(owner, COLLECTION).chunks or next(parts.catalog.each(owner), None))
+    return bool(parts.index.counts(owner, COLLECTION).chunks or next(parts.catalog.iterate(owner), None))
 
 
 def _check_owner(app: "App", owner: Owner, *, fix: bool) -> list[Finding]:
@@ -55,7 +55,7 @@ def _check_owner(app: "App", owner: Owner, *, fix: bool) -> list[Finding]:
 def check_documents(app: "App", owner: Owner) -> Finding:
     """Count the documents, and report the documents that were ingested with a problem."""
     documents, faulty = 0, FirstNames()
-    for one in app.documents.parts.catalog.each(owner):
+    for one in app.documents.parts.catalog.iterate(owner):
         documents += 1
         if one.problems:
             faulty.add(f"{one.path} ({one.problems[0]})")
@@ -98,7 +98,7 @@ def _differences(app: "App", owner: Owner) -> set[_Difference]:
     parts, found = app.documents.parts, set[_Difference]()
     held = parts.index.documents(owner, COLLECTION)
     unknown = set(held)
-    for one in parts.catalog.each(owner):
+    for one in parts.catalog.iterate(owner):
         unknown.discard(one.id)
         if not one.sha256:
             found.add(_Difference("half written", one.id, one.path))
@@ -116,7 +116,7 @@ def _whole(
     if half_written:
         what.append(f"{counted(len(half_written), 'document')} half written: {first_names(half_written.values())}")
     if lacking:
-        all_of_them = counted(sum(1 for _ in parts.catalog.each(owner)), "document")
+        all_of_them = counted(sum(1 for _ in parts.catalog.iterate(owner)), "document")
         what.append(f"It lacks passages of {len(lacking):,} of {all_of_them}: {first_names(lacking.values())}")
     if not what:
         passages = counted(parts.index.counts(owner, COLLECTION).chunks, "passage")
@@ -139,7 +139,7 @@ def _whole(
 
 def check_links(app: "App", owner: Owner) -> Finding | None:
     """Count the links, and report the links that lead nowhere yet."""
-    graph = app.graph.graphs.of(owner)
+    graph = app.graph.graphs.for_owner(owner)
     links = sum(map(len, graph.outgoing.values()))
     broken = [one for of_one in graph.open.values() for one in of_one]
     if not links and not broken:
@@ -224,7 +224,7 @@ def check_files(app: "App", owner: Owner) -> Finding | None:
     roots = app.documents.parts.catalog.roots(owner)
     files, folders = 0, set[str]()
     faults = {name: FirstNames() for name in ("changed", "gone", "unreadable", "in no known folder")}
-    for one in app.documents.parts.catalog.each(owner):
+    for one in app.documents.parts.catalog.iterate(owner):
         if one.root is None:
             continue
         files += 1
@@ -273,4 +273,4 @@ def _fault(document: Document, roots: Mapping[str, Root]) -> str | None:
 
 def _text_keys(app: "App", owner: Owner) -> set[str]:
     """The keys of the texts that the owner's uploaded documents have."""
-    return {blob_key(one.id) for one in app.documents.parts.catalog.each(owner) if one.root is None}
+    return {blob_key(one.id) for one in app.documents.parts.catalog.iterate(owner) if one.root is None}

@@ -1,11 +1,25 @@
-"""The nouns: documents, and the folders of this machine that they come from."""
+"""The nouns: documents with their ids, the folders that they come from, and their order by time."""
 
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from loci.core.ids import content_id
 from loci.markdown.nouns import DateSource, DocumentDate, Problem
 
 LOCK_WAIT_SECONDS = 10.0
-"""A writer waits this long for the write lock of a document."""
+"""Seconds that a writer waits for the write lock of a document."""
+DOCUMENT_ID = re.compile(r"[a-z0-9\-\u0080-\ud7ff\ue000-\U0010ffff]{1,120}")
+LONGEST_ID = 120
+HASH_LENGTHS = (8, 16, 32)
+FILE_EXTENSION = re.compile(r"(?<=[^/])\.[A-Za-z]{1,8}$")
+HYPHENS = re.compile(r"-+")
+COPIED_TOGETHER = 20
+"""Undated files with the time of one day that were copied or checked out that day: nobody edits so many."""
+COPIED_SHARE = 0.25
+"""The share of all undated files that they must exceed, too: a large library has busy days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +94,68 @@ class DocumentText:
     """The hash of the bytes as they are now. It differs from the document's hash if they changed since the ingest."""
     is_exact: bool = True
     """False if some bytes are not UTF-8: the text has U+FFFD for them."""
+
+
+def ids_for(path: str) -> Iterator[str]:
+    """The possible ids of a document, the best first. It gets the first one that no other path has.
+
+    An id is readable. For `docs/briefs/auth.md` it is `docs-briefs-auth`, and letters of other scripts stay:
+    `docs-会议`. The next ones add more and more of the path's hash. A path always gets a hash if its id would have no
+    letter or digit, or be too long.
+    """
+    readable = _readable(path)
+    if readable and readable == _shortened(readable, LONGEST_ID):
+        yield readable
+    for length in HASH_LENGTHS:
+        yield f"{_shortened(readable, LONGEST_ID - length - 1)}-{content_id(path, length=length)}".lstrip("-")
+
+
+def normal_id(id: str) -> str:
+    """The id as it is stored: clients may compose its letters in another way."""
+    return unicodedata.normalize("NFC", id)
+
+
+def lock_name(path: str) -> str:
+    """The name of the document's write lock. Paths that compete for one id share a lock."""
+    return next(ids_for(path))
+
+
+def _readable(path: str) -> str:
+    """The path in lower case with hyphens. Latin letters lose their accents, letters of other scripts stay."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", FILE_EXTENSION.sub("", path)).casefold())
+    kept = [""]
+    for one in folded:
+        kind = unicodedata.category(one)[0]
+        bare = "".join(part for part in unicodedata.normalize("NFKD", one) if not unicodedata.combining(part))
+        if kind == "M":  # a vowel sign belongs to its letter
+            kept += [] if kept[-1].isascii() else [one]
+        elif kind in "LN":
+            kept.append(bare if bare.isascii() else one)
+        else:
+            kept.append("-")
+    return unicodedata.normalize("NFC", HYPHENS.sub("-", "".join(kept)).strip("-"))
+
+
+def _shortened(id: str, room: int) -> str:
+    """The beginning of the id, in at most `room` characters and twice as many bytes."""
+    return id[:room].encode()[: 2 * room].decode(errors="ignore").rstrip("-")
+
+
+@dataclass(frozen=True, slots=True)
+class Recency:
+    """The days by which an owner's documents are put into order."""
+
+    copied_on: frozenset[str]
+    """The days on which files were copied together. The time of such a file means nothing."""
+
+    def day(self, document: Document) -> str:
+        """The document's date, to sort by. Empty if it is not known, and so before every other day."""
+        tells = document.date or document.written_by_tool or document.changed_on not in self.copied_on
+        return document.day if tells else ""
+
+
+def recency_of(documents: Collection[Document]) -> Recency:
+    """The order by time of these documents, which are all of an owner."""
+    undated = [one.changed_on for one in documents if one.date is None and not one.written_by_tool and one.changed_on]
+    days, share = Counter(undated), COPIED_SHARE * len(undated)
+    return Recency(frozenset(day for day, files in days.items() if files >= COPIED_TOGETHER and files > share))

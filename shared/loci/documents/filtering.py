@@ -1,11 +1,12 @@
-"""Searches in a part of the library: the documents below a folder, or with certain properties."""
+"""The folders of the library, and its parts that can be searched: a folder, or documents with certain properties."""
 
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Final
 
-from loci.documents.directory import directory
+from loci.core.errors import NotFound
 from loci.documents.document import Document
 from loci.documents.ingest.local_files import plain_path
 from loci.documents.unknown_names import most_alike
@@ -20,6 +21,7 @@ SAID, LONGEST_SAID = 5, 80
 """Properties that the reason repeats, and characters of each."""
 # Tags have no character of these: `normal_tag` takes the quotation mark away at the beginning.
 FOLDER, PROPERTY = '"folder:', '"property:'
+SUGGESTED = 3
 
 
 def properties_of(matter: FrontMatter) -> tuple[str, ...]:
@@ -39,7 +41,7 @@ def marks_of(document: Document) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LibraryPart:
     """A part of the library."""
 
     folder: str | None = None
@@ -80,7 +82,7 @@ class Part:
         return ""
 
 
-EVERY_PART: Final = Part()
+EVERY_PART: Final = LibraryPart()
 
 
 def _property(name: str, value: str) -> str:
@@ -97,3 +99,32 @@ def _field(name: str) -> str:
 
 def _value(value: str) -> str:
     return " ".join(unicodedata.normalize("NFC", value).casefold().split())
+
+
+def directory(
+    paths: Iterable[str], below: str | None = None, depth: int | None = None, *, with_documents: bool = False
+) -> list[str]:
+    """The folders with documents, such as `docs/briefs/`, and the documents if asked for, in the order of their paths.
+
+    `below`: only in this folder, and at most `depth` levels down from it. `NotFound` if there is no such folder.
+    """
+    documents = list(paths)
+    every = {f"{folder}/" for path in documents for folder in PurePosixPath(path).parents if folder.name}
+    prefix = "/".join(part for part in (below or "").split("/") if part not in ("", "."))
+    prefix += "/" if prefix else ""
+    if prefix and prefix not in every:
+        raise _no_folder(prefix, every)
+    entries = [*every, *(documents if with_documents else [])]
+    inside = (one for one in entries if one.startswith(prefix) and one != prefix)
+    return sorted(one for one in inside if depth is None or _level(one, prefix) <= depth)
+
+
+def _level(path: str, prefix: str) -> int:
+    """The number of its parts below the prefix."""
+    return path[len(prefix) :].rstrip("/").count("/") + 1
+
+
+def _no_folder(name: str, known: Iterable[str]) -> NotFound:
+    alike = most_alike(name, {folder: folder for folder in known}, SUGGESTED)
+    advice = f"Did you mean {', '.join(alike)}?" if alike else "Leave out the prefix to see all folders"
+    return NotFound(f"There is no folder {name[:200]!r} with documents", advice, code="FOLDER_NOT_FOUND")

@@ -89,7 +89,7 @@ class History:
         texts = (one.write.before for one in self._newest_first(owner, path))
         return next((text for text in texts if hash_of(text) == hash), None)
 
-    def of(self, owner: Owner, path: str) -> list[PastWrite]:
+    def writes(self, owner: Owner, path: str) -> list[PastWrite]:
         """The writes of a document, oldest first."""
         return [one.write for one in self._newest_first(owner, path)][::-1]
 
@@ -102,7 +102,7 @@ class History:
 
     def restore(self, owner: Owner, path: str, writes: Sequence[PastWrite]) -> None:
         """Keep the writes that are not kept yet."""
-        kept = self.of(owner, path) if writes else []
+        kept = self.writes(owner, path) if writes else []
         for one in writes:
             if one not in kept:
                 self.keep(owner, path, one)

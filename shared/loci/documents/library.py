@@ -12,8 +12,7 @@ from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore, WriteLocks, lost_race
 from loci.documents.catalog import Catalog
-from loci.documents.document import LOCK_WAIT_SECONDS, Document, DocumentText
-from loci.documents.document_ids import lock_name
+from loci.documents.document import LOCK_WAIT_SECONDS, Document, DocumentText, lock_name, recency_of
 from loci.documents.history import History, PastWrite, hash_of
 from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter, former_paths
 from loci.documents.ingest.local_files import (
@@ -31,11 +30,10 @@ from loci.documents.ingest.local_files import (
     read_file,
 )
 from loci.documents.owner_cache import OwnerCache
-from loci.documents.recency import recency_of
 from loci.documents.unknown_names import UnknownNames
 from loci.documents.vacant_paths import DeletedDocument, Deletions, StaysDeletedError
 from loci.documents.whole_texts import WholeTexts
-from loci.markdown.encodings import require_text, shown_text
+from loci.markdown.encodings import decode_text, require_text
 from loci.markdown.tags_and_dates import with_ancestors
 
 MAX_OWNERS = 50
@@ -111,7 +109,7 @@ class Library:
         content = self.content(owner, document)
         sha256 = hashlib.sha256(content).hexdigest()
         require_text(document.path, content)
-        text, is_exact = shown_text(content)
+        text, is_exact = decode_text(content)
         return DocumentText(document, text, sha256, is_exact)
 
     def content(self, owner: Owner, document: Document) -> bytes:

@@ -8,8 +8,7 @@ from loci.core.errors import LociError, NotFound
 from loci.core.identity import Owner
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
-from loci.documents.document import Document
-from loci.documents.document_ids import DOCUMENT_ID, ids_for
+from loci.documents.document import DOCUMENT_ID, Document, ids_for
 from loci.documents.ingest.folder_scan import PLAIN_SCAN
 from loci.documents.ingest.local_files import (
     below_root,

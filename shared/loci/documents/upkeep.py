@@ -288,7 +288,7 @@ class IndexRebuild:
         named = list(dict.fromkeys([LOCAL, *self.named_owners(), *uploaders]))
         known = {one.key for one in named}
         others: Sequence[Owner] = [UnnamedOwner(key) for key in self.owner_keys() if key not in known]
-        return [*named, *(one for one in others if next(self.catalog.each(one), None))]
+        return [*named, *(one for one in others if next(self.catalog.iterate(one), None))]
 
     def run(self, owner: Owner, progress: Progress = no_progress) -> ReindexSummary:
         """Rebuild the index of one owner. The uploads of an owner say the name, so an unnamed one has none."""

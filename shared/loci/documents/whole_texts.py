@@ -116,7 +116,7 @@ class WholeTexts:
         return Refused(f"{what} {hash_of(content)}", advice, code=CONTENT_DAMAGED)
 
     def _advice(self, owner: Owner, document: Document, removal: str) -> str:
-        past = History(self.blobs).of(owner, document.path)
+        past = History(self.blobs).writes(owner, document.path)
         advice = f"Restore it from a backup, or remove it with {removal}, and write it anew"
         if past and past[-1].before is not None:
             advice = f"undo_write puts back its text from before {past[-1].by} at {past[-1].at}. {advice}"

@@ -54,7 +54,7 @@ class DocumentGraph:
     def surroundings(self, owner: Owner, name: str, *, depth: int, limit: int, over_similar: bool) -> Surroundings:
         """The documents within some links of one, nearest first, each with the shortest way to it."""
         id, graphs = self._documents.library.get(owner, name).id, self.graphs
-        return surroundings(graphs.with_similar(owner) if over_similar else graphs.of(owner), id, depth, limit)
+        return surroundings(graphs.with_similar(owner) if over_similar else graphs.for_owner(owner), id, depth, limit)
 
     def gaps(self, owner: Owner, *, limit: int, threshold: float) -> list[Gap]:
         """Pairs of similar documents that no link joins, the most similar first."""

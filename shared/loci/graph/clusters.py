@@ -9,8 +9,7 @@ from typing import Any, Final, Literal, cast
 
 from loci.core.identity import Owner
 from loci.core.ids import content_id
-from loci.documents.document import Document
-from loci.documents.recency import recency_of
+from loci.documents.document import Document, recency_of
 from loci.graph.distinctive_terms import first_passages, telling_stems, written_words
 from loci.graph.graph import Graph
 from loci.graph.similarity import NeighboursIndex, Similarity

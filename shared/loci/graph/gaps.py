@@ -116,7 +116,7 @@ class Remarks:
 
 def explained_gaps(graphs: Graphs, remarks: Remarks, owner: Owner, *, limit: int, threshold: float) -> list[Gap]:
     """Return the pairs that are at least this similar. The language model explains them, otherwise rules do."""
-    gaps = find_gaps(graphs.of(owner), graphs.similarity(owner), limit, threshold)
+    gaps = find_gaps(graphs.for_owner(owner), graphs.similarity(owner), limit, threshold)
     documents = [gap.source for gap in gaps]
     if remarks.model:
         documents += [gap.target for gap in gaps]

@@ -44,7 +44,7 @@ class Graphs:
         self._with_similar: OwnerCache[tuple[NeighboursIndex, Graph], Graph] = OwnerCache(MAX_OWNERS_COMPARED)
         self._clusterings: OwnerCache[tuple[Graph, Similarity, Method], Clustering] = OwnerCache(MAX_OWNERS_COMPARED)
 
-    def of(self, owner: Owner) -> Graph:
+    def for_owner(self, owner: Owner) -> Graph:
         """Return the graph of the owner's documents as they are now; the same object if nothing has changed."""
         return self._graphs.get(
             owner,
@@ -68,13 +68,15 @@ class Graphs:
     def with_similar(self, owner: Owner) -> Graph:
         """Return the graph with all `similar` links added."""
         return self._with_similar.get(
-            owner, lambda: (self._neighbours_of(owner), self.of(owner)), lambda state, _: _with_similar(*state)
+            owner, lambda: (self._neighbours_of(owner), self.for_owner(owner)), lambda state, _: _with_similar(*state)
         )
 
     def clusters(self, owner: Owner, method: Method) -> Clustering:
         """Group the owner's documents: the same documents give the same clusters."""
         return self._clusterings.get(
-            owner, lambda: (self.of(owner), self.similarity(owner), method), lambda state, _: find_clusters(*state)
+            owner,
+            lambda: (self.for_owner(owner), self.similarity(owner), method),
+            lambda state, _: find_clusters(*state),
         )
 
     def _neighbours_of(self, owner: Owner) -> NeighboursIndex:

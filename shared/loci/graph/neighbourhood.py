@@ -67,7 +67,7 @@ def links_of(
     with_open: bool,
 ) -> list[DocumentLink]:
     """Return the links of this relation, or all; `with_open` adds links to documents that do not exist."""
-    graph = graphs.of(owner)
+    graph = graphs.for_owner(owner)
     known = graph.documents
     found: list[DocumentLink] = []
     if direction != "incoming":

@@ -50,7 +50,7 @@ class OwnLinks:
         self._known: OrderedDict[Owner, _KnownNames] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, owner: Owner, document: Document) -> list[DocumentLink]:
+    def of_document(self, owner: Owner, document: Document) -> list[DocumentLink]:
         """The links that it writes, by line, also those to documents that do not exist."""
         written = self._catalog.mentions_of(owner, document.id)
         known = self._of_owner(owner)

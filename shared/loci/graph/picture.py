@@ -84,7 +84,7 @@ class PictureSource:
 
 def picture_source(graphs: Graphs, owner: Owner, *, with_gaps: bool = True) -> PictureSource:
     """Return the owner's documents as they are now. Without gaps it takes a fraction of the time."""
-    graph, found = graphs.of(owner), graphs.clusters(owner, "louvain")
+    graph, found = graphs.for_owner(owner), graphs.clusters(owner, "louvain")
     clusters = [one for one in found.clusters if len(one.documents) > 1]  # a document that is alone has no group
     named = labelled(graphs.index, owner, found.documents, clusters)
     groups = {id: (one.id, one.label) for one in named for id in one.documents}

@@ -39,7 +39,7 @@ class ReadableDocument:
 def readable_document(library: Library, graphs: Graphs, owner: Owner, name: str, first: int = 0) -> ReadableDocument:
     """The document with this id or path, from this character on. Raises `NotFound` if it does not exist."""
     read = library.read(owner, name)
-    document, graph = read.document, graphs.of(owner)
+    document, graph = read.document, graphs.for_owner(owner)
     text = read.text.removeprefix(BOM).replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
     shown, following = _part(text, first)
 

@@ -92,7 +92,7 @@ def suggest_reading(
     These are at most `limit` documents with at most `max_tokens` tokens together, unread ones first.
     """
     similar = graphs.similar(owner, [hit.chunk.document for hit in ranking.hits])
-    candidates = reading_candidates(graphs.of(owner), ranking.hits, similar, CANDIDATES_PER_DOCUMENT * limit)
+    candidates = reading_candidates(graphs.for_owner(owner), ranking.hits, similar, CANDIDATES_PER_DOCUMENT * limit)
     passages = first_passages(graphs.index, owner, [one.document for one in candidates])
 
     def count(one: ReadingCandidate) -> int:

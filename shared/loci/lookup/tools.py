@@ -34,7 +34,7 @@ SHAPE: Final = re.compile(r"(document:[^@]{1,200}|file:[^~]{1,64})(?:@(\d{1,9}))
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LookupEntry:
     """A place in a document (its first character) or in a file (its first passage)."""
 
     is_file: bool
@@ -60,14 +60,14 @@ class Entry:
         return f"{base}/ui/files#{self.name}" + ("" if self.first is None else f"~{self.first}")
 
 
-def entry_of(id: str) -> Entry:
+def entry_of(id: str) -> LookupEntry:
     """The entry behind an id. Raises `NotFound` if the id is malformed."""
     found = SHAPE.fullmatch(id)
     if found is None or (found[2] and id.startswith("file:")) or (found[3] and id.startswith("document:")):
         raise NotFound(f"There is nothing with the id {id[:80]!r}", "Use ids that search gave", code="ID_NOT_FOUND")
     kind, _, name = found[1].partition(":")
     first = found[2] or found[3]
-    return Entry(kind == "file", name, int(first) if first else None)
+    return LookupEntry(kind == "file", name, int(first) if first else None)
 
 
 class Result(BaseModel):
@@ -118,14 +118,14 @@ def lookup_tools(app: "App") -> list[LociTool]:
     ]
 
 
-Found = tuple[float, Entry, str]
+Found = tuple[float, LookupEntry, str]
 
 
 def _documents(app: "App", owner: Owner, query: str) -> Sequence[Found]:
     found = app.documents.search(owner, query, limit=MOST, room=ROOM)
     known = found.documents
     return [
-        (hit.score, Entry(is_file=False, name=id), known[id].title if id in known else id)
+        (hit.score, LookupEntry(is_file=False, name=id), known[id].title if id in known else id)
         for hit in found.ranking.hits
         if (id := hit.chunk.document)
     ]
@@ -138,12 +138,12 @@ def _files(app: "App", owner: Owner, query: str) -> Sequence[Found]:
     found = app.files.search(owner, asked, limit=MOST, scope=Scope())
     best = [(one.file, one.passages[0]) for one in found.files if one.match != "none"]
     return [
-        (passage.score, Entry(True, file.id, _number(passage.chunk_id)), f"{file.name}, {passage.where.label}")
+        (passage.score, LookupEntry(True, file.id, _number(passage.chunk_id)), f"{file.name}, {passage.where.label}")
         for file, passage in best
     ]
 
 
-def _read_document(app: "App", owner: Owner, entry: Entry) -> Fetched:
+def _read_document(app: "App", owner: Owner, entry: LookupEntry) -> Fetched:
     read = app.documents.read(owner, entry.name)
     document, first = read.document, entry.first or 0
     if first and first >= len(read.text):
@@ -153,12 +153,12 @@ def _read_document(app: "App", owner: Owner, entry: Entry) -> Fetched:
     if document.dated:
         metadata["date"] = document.dated.day
     if end < len(read.text):
-        metadata |= {"next": Entry(False, document.id, end).id, "characters": str(len(read.text))}
-    url = Entry(False, document.id).url(app.settings.base_url)
+        metadata |= {"next": LookupEntry(False, document.id, end).id, "characters": str(len(read.text))}
+    url = LookupEntry(False, document.id).url(app.settings.base_url)
     return Fetched(id=entry.id, title=document.title, text=read.text[first:end], url=url, metadata=metadata)
 
 
-def _read_file(app: "App", owner: Owner, entry: Entry) -> Fetched:
+def _read_file(app: "App", owner: Owner, entry: LookupEntry) -> Fetched:
     """The passages from that one on, as many as there is room for."""
     first = entry.first or 0
     version, passages = app.files.contents.passages(owner, entry.name, None, first=first, count=PASSAGES)
@@ -171,13 +171,13 @@ def _read_file(app: "App", owner: Owner, entry: Entry) -> Fetched:
     if passages:
         metadata["place"] = passages[0].where.label
     if first + len(texts) < version.chunks:
-        metadata |= {"next": Entry(True, entry.name, first + len(texts)).id, "passages": str(version.chunks)}
+        metadata |= {"next": LookupEntry(True, entry.name, first + len(texts)).id, "passages": str(version.chunks)}
     url = entry.url(app.settings.base_url)
     return Fetched(id=entry.id, title=file.name, text="\n\n".join(texts), url=url, metadata=metadata)
 
 
-def _past_end(entry: Entry, length: str) -> NotFound:
-    start = Entry(entry.is_file, entry.name).id
+def _past_end(entry: LookupEntry, length: str) -> NotFound:
+    start = LookupEntry(entry.is_file, entry.name).id
     what = f"There is nothing at {entry.id!r}: {start!r} has {length}"
     return NotFound(what, f"Fetch {start!r} to read from the start, then follow metadata.next", code="ID_NOT_FOUND")
 

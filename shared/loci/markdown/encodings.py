@@ -60,7 +60,7 @@ def encoding_of(content: bytes) -> Encoding:
     return Encoding(MARKS.get(bom, "utf-8"), bom)
 
 
-def shown_text(content: bytes) -> tuple[str, bool]:
+def decode_text(content: bytes) -> tuple[str, bool]:
     """The text with its mark, with U+FFFD for bytes that are not in its encoding; and False if there are such bytes."""
     codec = encoding_of(content).codec
     try:

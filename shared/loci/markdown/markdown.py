@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from loci.markdown.encodings import encoding_of, shown_text
+from loci.markdown.encodings import decode_text, encoding_of
 from loci.markdown.front_matter import FrontMatter, read_front_matter
 from loci.markdown.links import mentions_in
 from loci.markdown.nouns import BOM, DocumentDate, Heading, Problem, WrittenLinks
@@ -100,7 +100,7 @@ def parse(path: str, content: bytes) -> ParsedDocument:
 def decoded(content: bytes) -> tuple[str, list[Problem]]:
     """The bytes as text, and the problems found in them."""
     problems: list[Problem] = []
-    text, is_exact = shown_text(content)
+    text, is_exact = decode_text(content)
     text = text.removeprefix(BOM)
     if not is_exact:
         name = "UTF-8" if encoding_of(content).codec == "utf-8" else "UTF-16"

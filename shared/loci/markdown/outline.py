@@ -51,7 +51,7 @@ class OutlinePart:
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class MarkdownOutline:
     """The headings and parts of a text, in order, without its front matter and blank lines."""
 
     parts: tuple[Heading | OutlinePart, ...]
@@ -68,12 +68,16 @@ def is_plain_text(path: str, lines: Sequence[str]) -> bool:
     return PurePosixPath(path).suffix.lower() in PLAIN_SUFFIXES or len(lines) > MOST_LINES
 
 
-def outline_of(path: str, lines: Sequence[str], skip: int) -> Outline:
+def outline_of(path: str, lines: Sequence[str], skip: int) -> MarkdownOutline:
     """The outline of the document at that path. The first `skip` lines are front matter."""
-    return Outline(tuple(_paragraphs(lines, skip))) if is_plain_text(path, lines) else outline_of_markdown(lines, skip)
+    return (
+        MarkdownOutline(tuple(_paragraphs(lines, skip)))
+        if is_plain_text(path, lines)
+        else outline_of_markdown(lines, skip)
+    )
 
 
-def outline_of_markdown(lines: Sequence[str], skip: int) -> Outline:
+def outline_of_markdown(lines: Sequence[str], skip: int) -> MarkdownOutline:
     """The outline of a markdown text. The first `skip` lines are front matter."""
     parts: list[Heading | OutlinePart] = []
     code: list[tuple[int, int]] = []
@@ -93,10 +97,10 @@ def outline_of_markdown(lines: Sequence[str], skip: int) -> Outline:
             parts.append(Heading(level, _without_markup(token.content), token.map[0] + 1))
         elif inside in LIST_TOKENS and token.level == 1 and token.type == "list_item_open" and token.map:
             parts.append(OutlinePart(token.map[0], _end_line(lines, token.map), "item"))
-    return Outline(tuple(parts), tuple(code))
+    return MarkdownOutline(tuple(parts), tuple(code))
 
 
-def prose_lines(lines: Sequence[str], outline: Outline, skip: int) -> list[str]:
+def prose_lines(lines: Sequence[str], outline: MarkdownOutline, skip: int) -> list[str]:
     """The lines, with an empty line for each line of front matter or code."""
     prose = ["" if at < skip else line for at, line in enumerate(lines)]
     for first, end in outline.code:
@@ -104,7 +108,7 @@ def prose_lines(lines: Sequence[str], outline: Outline, skip: int) -> list[str]:
     return prose
 
 
-def blocks(lines: Sequence[str], outline: Outline, title: str | None) -> list[Block]:
+def blocks(lines: Sequence[str], outline: MarkdownOutline, title: str | None) -> list[Block]:
     """The parts as blocks under their headings, outermost first. A `title` that is no heading goes above them all."""
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     code_starts = {first for first, _ in outline.code}
@@ -170,7 +174,7 @@ def _labels(heading: str) -> str:
 
 
 def _under_headings(
-    lines: Sequence[str], outline: Outline, top: tuple[str, ...]
+    lines: Sequence[str], outline: MarkdownOutline, top: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], OutlinePart]]:
     """The parts, each with the headings above it. A heading with nothing below it is a part of the section above."""
     above: list[Heading] = []

@@ -45,7 +45,7 @@ def readable(lines: Sequence[str], resolve: Resolve) -> list[Json]:
     """
     references: dict[str, Any] = {}
     blocks = _markdown().parse("\n".join(lines), references)
-    return _Tree(resolve, references).of(blocks)
+    return _Tree(resolve, references).render(blocks)
 
 
 def plain(text: str) -> list[Json]:
@@ -61,7 +61,7 @@ class _Tree:
         self._references = references
         self._until = time.thread_time() + PATIENCE
 
-    def of(self, tokens: Sequence[Token]) -> list[Json]:
+    def render(self, tokens: Sequence[Token]) -> list[Json]:
         top: list[Json] = []
         open_ones: list[list[Json]] = [top]
         for token in tokens:
@@ -112,7 +112,7 @@ class _Tree:
             return [content] if content else []
         tokens: list[Token] = []
         _markdown().inline.parse(content, _markdown(), self._references, tokens)
-        return self.of(tokens)
+        return self.render(tokens)
 
     def _picture(self, token: Token) -> Json:
         """The words for it, which lead to it: nothing is loaded."""

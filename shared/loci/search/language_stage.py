@@ -150,7 +150,7 @@ def _unread(hits: Sequence[Hit], why: str, ms: float = 0.0, *, failed: bool = Fa
 def _judged(hits: Sequence[Hit], judgement: Judgement, room: int) -> list[Hit]:
     remarks = {one["passage"]: one for one in reversed(judgement["best"])}  # if two name one passage, the first counts
     order = _order(judgement["order"], len(hits))
-    shown = [_shown(hits[number - 1], remarks.get(number), room) for number in order[:SHOWN]]
+    shown = [_with_remark(hits[number - 1], remarks.get(number), room) for number in order[:SHOWN]]
     return [*shown, *(hits[number - 1] for number in order[SHOWN:])]
 
 
@@ -160,7 +160,7 @@ def _order(order: Sequence[int], count: int) -> list[int]:
     return list(dict.fromkeys([*(int(number) for number in order if number in known), *known]))
 
 
-def _shown(hit: Hit, best: BestPassage | None, room: int) -> Hit:
+def _with_remark(hit: Hit, best: BestPassage | None, room: int) -> Hit:
     if best is None:
         return hit
     quotation = _quotation(hit.chunk.text, best["snippet"], room)

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationEr
 
 from loci.core.errors import Refused
 from loci.core.json import JsonObject
-from loci.documents.document_ids import ids_for
+from loci.documents.document import ids_for
 from loci.documents.ingest.local_files import blob_key, checked_path
 from loci.transfer.documents import bare_document
 from loci.transfer.items import Item, Loaded, Unreadable

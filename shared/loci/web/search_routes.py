@@ -10,7 +10,7 @@ from loci.app import App
 from loci.core.errors import Refused
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.documents.tools.search_results import PASSAGE, shown_results
+from loci.documents.tools.search_results import PASSAGE, render_results
 from loci.graph.neighbourhood import DocumentLink
 from loci.graph.readable_document import ReadableDocument
 from loci.mcp.threads import SEARCHES
@@ -50,7 +50,7 @@ class SearchRoutes:
         if not question.strip() or len(question) > LONGEST_QUESTION:
             raise Refused("The question is empty, or too long", "Write some words", code="EMPTY_QUERY")
         answer = self._app.documents.search(owner, question, limit=FOUND, room=PASSAGE)
-        return shown_results(answer, question, explain=True).model_dump(mode="json")
+        return render_results(answer, question, explain=True).model_dump(mode="json")
 
     def _document(self, owner: Owner, request: Request) -> JsonObject:
         first = number_in(request, "from") or 0

@@ -6,7 +6,7 @@ import pytest
 
 from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL
-from loci.documents.directory import directory
+from loci.documents.filtering import directory
 
 from .conftest import Desk, open_desk
 

@@ -129,7 +129,7 @@ def test_to_look_at_the_links_of_one_takes_as_many_steps_among_many_as_among_few
             desk.write(f"{number}.md", f"[[{(number + 1) % count}]]")
         desk.run()
         graphs = Graphs(desk.catalog, desk.index, desk.embedder, lambda: 0.0)
-        graphs.of(LOCAL)
+        graphs.for_owner(LOCAL)
         done = 0
 
         def step(*_: object) -> None:
@@ -137,7 +137,7 @@ def test_to_look_at_the_links_of_one_takes_as_many_steps_among_many_as_among_few
             done += 1
 
         sys.setprofile(step)
-        links = graphs.of(LOCAL).outgoing["notes-0"]
+        links = graphs.for_owner(LOCAL).outgoing["notes-0"]
         sys.setprofile(None)
         assert [link.target for link in links] == ["notes-1"]
         return done
@@ -151,9 +151,9 @@ def test_if_nothing_has_changed_the_graph_is_the_same_object(desk: Desk) -> None
     desk.run()
     now = [0.0]
     graphs = Graphs(desk.catalog, desk.index, desk.embedder, lambda: now[0])
-    before = graphs.of(LOCAL)
+    before = graphs.for_owner(LOCAL)
     now[0] += MAX_AGE_SECONDS
-    assert graphs.of(LOCAL) is before
+    assert graphs.for_owner(LOCAL) is before
 
 
 def test_a_document_without_a_passage_is_seen_within_a_minute(desk: Desk) -> None:
@@ -161,8 +161,8 @@ def test_a_document_without_a_passage_is_seen_within_a_minute(desk: Desk) -> Non
     desk.run()
     now = [0.0]
     graphs = Graphs(desk.catalog, desk.index, desk.embedder, lambda: now[0])
-    assert set(graphs.of(LOCAL).documents) == {"notes-a"}
+    assert set(graphs.for_owner(LOCAL).documents) == {"notes-a"}
     desk.write("empty.md", "")
     desk.run()
     now[0] += MAX_AGE_SECONDS
-    assert set(graphs.of(LOCAL).documents) == {"notes-a", "notes-empty"}
+    assert set(graphs.for_owner(LOCAL).documents) == {"notes-a", "notes-empty"}

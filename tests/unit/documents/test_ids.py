@@ -6,7 +6,7 @@ import unicodedata
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loci.documents.document_ids import DOCUMENT_ID, LONGEST_ID, ids_for, normal_id
+from loci.documents.document import DOCUMENT_ID, LONGEST_ID, ids_for, normal_id
 from tests.support.each import each
 
 PATHS = st.text(min_size=1).filter(lambda path: "\ud800" not in path)

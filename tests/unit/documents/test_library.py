@@ -8,8 +8,8 @@ from loci.adapters.local.write_locks import FolderWriteLocks
 from loci.core.errors import NotFound, Refused, Unavailable
 from loci.core.identity import LOCAL, Owner
 from loci.documents import library
-from loci.documents.directory import directory
-from loci.documents.document_ids import lock_name
+from loci.documents.document import lock_name
+from loci.documents.filtering import directory
 from loci.documents.ingest.folder_ingest import IngestedFolders
 from tests.support.each import each
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from loci.core.identity import LOCAL
-from loci.documents.document import Document
-from loci.documents.document_ids import ids_for
+from loci.documents.document import Document, ids_for
 from loci.graph.graph import Graph, build_graph
 from loci.graph.link_resolution import DocumentNames, is_other_file
 from loci.markdown.markdown import parse

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from loci.markdown.inline_links import inline_links
+from loci.markdown.links import inline_links
 from loci.markdown.outline import EMPHASIS, TABLE_RULE
 from loci.markdown.scanners import (
     comments,

@@ -42,7 +42,7 @@ BOUNDED = {
 }
 """Patterns that only see texts of so many characters, because the code cuts them first."""
 
-MADE_LATER = ("loci.core.redaction", "loci.documents.ingest.gitignore")
+MADE_LATER = ("loci.core.redaction", "loci.documents.ingest.folder_scan")
 """Modules that make patterns of what a user gives. `test_redaction` and `test_gitignore` try them."""
 
 

@@ -9,12 +9,12 @@ from loci.authoring.edit_draft import append, replace_exact, replace_section
 from loci.authoring.relinking import relinked
 from loci.authoring.tagging import tagged
 from loci.core.errors import LociError
-from loci.documents.document_ids import ids_for
+from loci.documents.document import ids_for
 from loci.documents.ingest.local_files import checked_path
 from loci.markdown.date_ranges import asked_for_newest, parse_date_range
 from loci.markdown.excerpt import ExcerptRequest, read_excerpt
 from loci.markdown.front_matter import read_front_matter
-from loci.markdown.inline_links import inline_links
+from loci.markdown.links import inline_links
 from loci.markdown.markdown import parse
 from loci.markdown.nouns import relation_named
 from loci.markdown.tags_and_dates import first_day, normal_tag

@@ -105,7 +105,7 @@ class Base:
         return b"".join([FORMAT, LENGTH.pack(len(head)), head, *self.hashes, *places])
 
     @classmethod
-    def of(cls, content: bytes) -> "Base":
+    def from_bytes(cls, content: bytes) -> "Base":
         """The base in the object."""
         if not content.startswith(FORMAT):
             raise unreadable("another version of Loci wrote its base, or it is damaged")
@@ -141,7 +141,7 @@ class Bases:
 
     def read(self, name: str) -> Base:
         """The base; raise `NotFound` if it is gone."""
-        return Base.of(self._objects.read(self._owner, BASE + name))
+        return Base.from_bytes(self._objects.read(self._owner, BASE + name))
 
     def fetch(self, name: str, into: Path, near: Path | None) -> None:
         """Write the file of the base; raise `NotFound` if an object is gone. Blocks that `near` has are copied."""

@@ -33,7 +33,7 @@ class Copies:
         self._copies: OrderedDict[str, OwnerCopy] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, owner: Owner) -> OwnerCopy:
+    def for_owner(self, owner: Owner) -> OwnerCopy:
         """The owner's copy. It stays usable for a search that holds it, even after it has to go."""
         with self._lock:
             self._folder = self._folder or _own_folder(self._parent)

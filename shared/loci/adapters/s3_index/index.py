@@ -113,7 +113,7 @@ class S3Index:
         return IndexRoom(copy.passages(), self._copies.most_passages, copy.bytes())
 
     def _copy(self, owner: Owner) -> OwnerCopy:
-        copy = self._copies.of(owner)
+        copy = self._copies.for_owner(owner)
         self._copies.make_room()
         return copy
 

@@ -148,7 +148,7 @@ class FolderIngest:
         gone = [one for one, file in here if one.path not in seen and not is_below(file, [*unread, *missing])]
         ids = {document.id for document, _ in known.values()}
         run = IngestRun(owner, self.catalog, self.writer, known, ids.__contains__, gone, progress)
-        run.take(sources)
+        run.write_changed(sources)
         self._forget(owner, run, forgotten)
         # Last, so that a document that moved finds its embeddings at its old path.
         for document in gone:
@@ -184,7 +184,7 @@ class FolderIngest:
         run = IngestRun(owner, self.catalog, self.writer, known, has_id, [*lost.values()])
         forgotten = self.folders.forgotten(owner)
         sources = [named[file] for file in filter(is_regular_file, files) if file in named]
-        run.take([one for one in sources if one.path not in forgotten or one.path in known])
+        run.write_changed([one for one in sources if one.path not in forgotten or one.path in known])
         self._forget(owner, run, forgotten)
         for file in filterfalse(is_regular_file, lost):
             run.remove(lost[file])

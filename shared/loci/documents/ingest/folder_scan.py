@@ -1,16 +1,158 @@
-"""Finds the documents in folders of this machine, and counts what it leaves out."""
+"""Finds the documents in folders of this machine, and counts those that it leaves out, as `.gitignore` files may say.
+
+Patterns work as in git: the last one that matches decides, of the innermost file.
+"""
 
 import os
+import re
+import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import translate
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from loci.core.atomic_write import open_folder
+from loci.core.atomic_write import FILE, open_folder
 from loci.core.errors import Refused
-from loci.documents.ingest.gitignore import Ignored, folders_to, ignored_above
 from loci.documents.ingest.local_files import SKIPPED_FOLDERS, is_document
 from loci.documents.ingest.outcome import NOTHING_LEFT_OUT, FileFailure, LeftOut
+
+NAME: Final = ".gitignore"
+LARGEST: Final = 65_536
+"""Bytes that are read of a file."""
+MOST_PATTERNS: Final = 1000
+LONGEST: Final = 1000
+"""Characters of a pattern. To compile a longer one takes time."""
+SIGNS: Final = re.compile(r"\\(.)|\[\^|\*+", re.DOTALL)
+"""The signs that git and Python's `fnmatch` write in different ways."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A pattern: a line of a `.gitignore` file."""
+
+    parts: tuple[re.Pattern[str] | None, ...]
+    """The pattern of each name on the way; None stands for any number of names."""
+    is_exception: bool
+    only_folders: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """The patterns that count in a folder: its own, and the patterns of the folders above it."""
+
+    files: tuple[tuple[str, tuple[Pattern, ...]], ...] = ()
+    """The folder of each file, and its patterns. The innermost comes last."""
+
+    def below(self, folder: str, opened: int) -> "Ignored":
+        """The patterns that count in this folder, which is opened."""
+        try:
+            patterns = _read(opened)
+        except OSError:
+            return self
+        return Ignored((*self.files, (folder, patterns))) if patterns else self
+
+    def in_folder(self, folder: str) -> "Ignored":
+        """The patterns that count in this folder."""
+        try:
+            opened = open_folder(folder)
+        except (OSError, Refused):
+            return self
+        try:
+            return self.below(folder, opened)
+        finally:
+            os.close(opened)
+
+    def has(self, path: str, *, is_folder: bool) -> bool:
+        """True if this absolute path is ignored."""
+        for folder, patterns in reversed(self.files):
+            names = path[len(folder) :].strip("/").split("/")
+            for pattern in reversed(patterns):
+                if (is_folder or not pattern.only_folders) and _matches(pattern.parts, names):
+                    return not pattern.is_exception
+        return False
+
+
+def ignored_above(top: str, folder: str) -> Ignored:
+    """The patterns of the folders above this one, which is `top` or below it, as far up as its repository goes."""
+    above = Path(top).parents
+    last = next((at for at, one in enumerate((Path(top), *above)) if (one / ".git").exists()), 0)
+    found = Ignored()
+    for one in (*map(str, reversed(above[:last])), *folders_to(top, folder)):
+        found = found.in_folder(one)
+    return found
+
+
+def folders_to(top: str, path: str) -> list[str]:
+    """The folders from `top` to the one that has the path, which is below it or is `top`."""
+    names = path[len(top) :].strip("/").split("/")
+    return ["/".join([top.rstrip("/"), *names[:at]]) or "/" for at in range(len(names))] if path != top else []
+
+
+def _read(folder: int) -> tuple[Pattern, ...]:
+    opened = os.open(NAME, FILE, dir_fd=folder)
+    with os.fdopen(opened, "rb") as file:
+        if not stat.S_ISREG(os.fstat(opened).st_mode):
+            return ()
+        text = file.read(LARGEST).decode("utf-8-sig", "replace")
+    return tuple(one for line in text.splitlines()[:MOST_PATTERNS] if (one := _pattern(line)))
+
+
+def _pattern(line: str) -> Pattern | None:
+    if line.startswith("#") or len(line) > LONGEST:
+        return None
+    bare = line.rstrip(" ")
+    if bare.endswith("\\") and len(bare) < len(line):
+        bare += " "  # a space after a backslash counts
+    is_exception = bare.startswith("!")
+    bare = bare.removeprefix("!")
+    names = [one for one in bare.split("/") if one]
+    if not names:
+        return None
+    if "/" not in bare.rstrip("/"):
+        names.insert(0, "**")
+    if names[-1] == "**":
+        names.append("*")
+    once = [two for one, two in pairwise(["", *names]) if not one == two == "**"]
+    try:
+        parts = tuple(None if one == "**" else _name(one) for one in once)
+    except re.error:
+        return None
+    return Pattern(parts, is_exception, only_folders=bare.endswith("/"))
+
+
+@lru_cache(MOST_PATTERNS)
+def _name(name: str) -> re.Pattern[str]:
+    """The pattern of one name. It takes no time: `fnmatch` makes it one that never goes back behind a star."""
+    return re.compile(translate(SIGNS.sub(_as_fnmatch_has_it, name)))
+
+
+def _as_fnmatch_has_it(sign: re.Match[str]) -> str:
+    if sign[0] == "[^":
+        return "[!"
+    if sign[1] is None:
+        return "*"
+    return f"[{sign[1]}]" if sign[1] in "*?[" else sign[1]
+
+
+def _matches(parts: Sequence[re.Pattern[str] | None], names: Sequence[str]) -> bool:
+    """True if each part fits the next name, and each None any number of them. Goes back to the last None."""
+    at = number = start = 0
+    last: int | None = None
+    while number < len(names):
+        part = parts[at] if at < len(parts) else ()
+        if part is None:
+            last, start, at = at, number, at + 1
+        elif part and part.match(names[number]):
+            at, number = at + 1, number + 1
+        elif last is not None:
+            at, start = last + 1, start + 1
+            number = start
+        else:
+            return False
+    return all(part is None for part in parts[at:])
 
 
 @dataclass(frozen=True, slots=True)

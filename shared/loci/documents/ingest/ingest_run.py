@@ -13,8 +13,7 @@ from loci.core.identity import Owner
 from loci.core.lazy import Lazy
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
-from loci.documents.document import Document, Root
-from loci.documents.document_ids import ids_for
+from loci.documents.document import Document, Root, ids_for
 from loci.documents.ingest.index_writer import BATCH, PORTION, DocumentDraft, IndexWriter, Progress, no_progress
 from loci.documents.ingest.local_files import below_root, changed_on, read_file
 from loci.documents.ingest.outcome import FileFailure, IngestSummary
@@ -81,7 +80,7 @@ class IngestRun:
         self._pending: list[tuple[SourceFile, DocumentDraft]] = []
         self._pending_chunks = 0
 
-    def take(self, sources: Sequence[SourceFile]) -> None:
+    def write_changed(self, sources: Sequence[SourceFile]) -> None:
         """Read the files, and write the changed ones. Without a model, several processes cut them."""
         self._total = len(sources)
         try:

@@ -63,13 +63,13 @@ class UploadIngest:
                 # Once more, in case another has replaced or removed it before the library had the reason.
                 version = self.uploads.version(key)
                 if version == refused_version:
-                    self.tell(owner, "ingestion", {**_told(path, "failed"), "code": error.code})
+                    self.tell(owner, "ingestion", {**_describe(path, "failed"), "code": error.code})
                     raise
                 refused_version = version
                 continue
             # Each writer compares after it has written: of two that write one document, the last has seen the newest.
             if self.uploads.version(key) == version:
-                self.tell(owner, "ingestion", _told(path, "removed" if version == ABSENT else "done"))
+                self.tell(owner, "ingestion", _describe(path, "removed" if version == ABSENT else "done"))
                 return True
         raise Unavailable(f"{key} keeps changing", "Try again when nobody replaces it", code="UPLOAD_CHANGING")
 
@@ -120,7 +120,7 @@ class UploadIngest:
         return upload.version
 
 
-def _told(path: str, state: str) -> JsonObject:
+def _describe(path: str, state: str) -> JsonObject:
     return {"what": "document", "name": path, "state": state}
 
 

@@ -107,9 +107,9 @@ def search_results(found: FoundDocuments, query: str, *, explain: bool, undated:
     return _tool_result(found, _metadata(found.ranking, query, explain, undated), explain=explain)
 
 
-def shown_results(found: FoundDocuments, query: str, *, explain: bool, room: int | None = None) -> SearchResults:
+def render_results(found: FoundDocuments, query: str, *, explain: bool, room: int | None = None) -> SearchResults:
     """The answer to the query, as the tool gives it, or in this many bytes."""
-    return _shown(found, _metadata(found.ranking, query, explain, None), room, explain=explain)[0]
+    return _fit_results(found, _metadata(found.ranking, query, explain, None), room, explain=explain)[0]
 
 
 def tagged_results(wanted: Sequence[str], found: Sequence[TaggedDocument], *, is_empty: bool) -> CallToolResult:
@@ -123,7 +123,7 @@ def tagged_results(wanted: Sequence[str], found: Sequence[TaggedDocument], *, is
 
 
 def _tool_result(found: FoundDocuments, metadata: Metadata, *, explain: bool) -> CallToolResult:
-    shown, rows = _shown(found, metadata, None, explain=explain)
+    shown, rows = _fit_results(found, metadata, None, explain=explain)
     structured = shown.model_dump(mode="json", exclude_none=not explain)
     content = [TextContent(type="text", text=as_text(structured))]
     if not rows:
@@ -135,7 +135,7 @@ def _tool_result(found: FoundDocuments, metadata: Metadata, *, explain: bool) ->
     return ShortenedResult(content=[*content], structured_content=structured, whole=whole)
 
 
-def _shown(
+def _fit_results(
     found: FoundDocuments, metadata: Metadata, room: int | None, *, explain: bool
 ) -> tuple[SearchResults, list[SearchResult]]:
     """The results for which there is room; and if those are not all, every row with its whole best passage."""
@@ -143,7 +143,7 @@ def _shown(
     dates = {id: document.dated for id, document in found.documents.items()}
     rows = [result_of(hit, dates.get(hit.chunk.document), explain=explain) for hit in hits]
     empty = SearchResults(results=[], metadata=metadata.model_copy(update={"left_out": len(rows)}))
-    given = _AnswerRoom(
+    answer = _AnswerRoom(
         (room or (ROOM_EXPLAINED if explain else ROOM))
         - FOR_POINTER
         - json_size(empty.model_dump(mode="json", exclude_none=not explain)),
@@ -151,12 +151,12 @@ def _shown(
         found.around,
         with_nulls=explain,
     )
-    given.put([row.model_copy() for row in rows])
-    given.show(found.passages)
-    left_out = len(rows) - len(given.rows) or None
-    is_whole = not left_out and all(hit.context is None and hit.chunk.id in given.whole for hit in hits)
+    answer.put([row.model_copy() for row in rows])
+    answer.show(found.passages)
+    left_out = len(rows) - len(answer.rows) or None
+    is_whole = not left_out and all(hit.context is None and hit.chunk.id in answer.whole for hit in hits)
     metadata = metadata.model_copy(update={"left_out": left_out})
-    return SearchResults(results=list(given.rows.values()), metadata=metadata), [] if is_whole else rows
+    return SearchResults(results=list(answer.rows.values()), metadata=metadata), [] if is_whole else rows
 
 
 def _metadata(ranking: Ranking, query: str, explain: bool, undated: int | None) -> Metadata:
@@ -186,7 +186,7 @@ def _tagged(found: TaggedDocument, wanted: Sequence[str]) -> Hit:
 
 @dataclass(slots=True)
 class _AnswerRoom:
-    """The room of an answer, given out by rank: what is left of it, and what has been put into it."""
+    """The room of an answer, answer out by rank: what is left of it, and what has been put into it."""
 
     left: int
     words: Sequence[str]

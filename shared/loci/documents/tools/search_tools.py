@@ -8,7 +8,7 @@ from pydantic import Field
 
 from loci.core.errors import Refused
 from loci.core.identity import Caller
-from loci.documents.filtering import Part
+from loci.documents.filtering import LibraryPart
 from loci.documents.tools.reading_tool import reading_tool
 from loci.documents.tools.search_results import PASSAGE, SearchResults, noted_list, search_results, tagged_results
 from loci.documents.unknown_names import EMPTY_LIBRARY
@@ -49,7 +49,7 @@ def search_tools(app: "App") -> list[LociTool]:
         Returns the best passages word for word, and a line of later documents, each with its id for
         read_node_content. `metadata.reason` says why an answer is empty.
         """
-        part = Part(folder, properties)
+        part = LibraryPart(folder, properties)
         found = app.documents.search(caller.owner, query, limit=limit, room=PASSAGE, part=part)
         return search_results(found, query, explain=explain)
 

@@ -63,7 +63,7 @@ class Bm25:
             sums = self._postings.sums(connection, scope, asked)
             best = sums and sums.best(limit, limit + EQUALS)
             if sums and best is not None:
-                return WordScores(best, sums.of)
+                return WordScores(best, sums.scores_of)
         wanted, counts = self._wanted(connection, scope, total, asked)
         if not wanted:
             return WordScores([], lambda _: {})
@@ -73,12 +73,12 @@ class Bm25:
         known = sorted(counts, key=counts.__getitem__)
         common = [word for word in known[2:] if counts[word] > RARE * total]
         if not common:
-            return WordScores(query.best(), query.of)
+            return WordScores(query.best(), query.scores_of)
         found = query.best(known[: len(known) - len(common)])
         # A chunk with only common words scores at most (k1 + 1) times the rarity of each.
         bound = sum(2.2 * wanted.count(word) * _rarity(counts[word], total) for word in common)
         is_exact = len(found) >= limit and found[-1][1] > bound
-        return WordScores(found if is_exact else query.best(), query.of)
+        return WordScores(found if is_exact else query.best(), query.scores_of)
 
     def _wanted(
         self, connection: sqlite3.Connection, scope: int, total: int, asked: Sequence[str]
@@ -117,7 +117,7 @@ class WordScores:
     """The numbers of the best chunks with their scores, and of equals of the last."""
 
     best: Scored
-    of: Callable[[Sequence[int]], dict[int, float]]
+    scores_of: Callable[[Sequence[int]], dict[int, float]]
     """The scores of these chunks, by number, without chunks that have none of the words."""
 
 
@@ -155,7 +155,7 @@ class _WordQuery:
         sql, values = self._scored(rare)
         return self._cut(self._rows(sql + BEST, (*values, self._limit + EQUALS)), sql, values)
 
-    def of(self, numbers: Sequence[int]) -> dict[int, float]:
+    def scores_of(self, numbers: Sequence[int]) -> dict[int, float]:
         """The scores of these chunks. FTS5 finds every chunk with one of the words for it, but scores only these."""
         if not numbers:
             return {}

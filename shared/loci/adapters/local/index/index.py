@@ -130,11 +130,13 @@ class SqliteIndex:
                 documents = None if among is None else _column(connection, among.sql, among.values)
                 having = having_any(connection, scope, where.any_words) if total and where.any_words else None
                 by_vector = cosines.nearest(connection, limit, documents, having)
-            also = word_scores.of([number for number in by_vector if number not in by_words]) if by_vector else {}
+            also = (
+                word_scores.scores_of([number for number in by_vector if number not in by_words]) if by_vector else {}
+            )
             names = self._names.get(by_words.keys() | by_vector.keys(), partial(names_at, connection))
             word_ranks, vector_ranks = _ranks(by_words, names, limit), _ranks(by_vector, names, limit)
             if cosines is not None:
-                by_vector |= cosines.of(connection, list(word_ranks))
+                by_vector |= cosines.cosines_of(connection, list(word_ranks))
             by_words |= also
             return [
                 Candidate(

@@ -123,7 +123,7 @@ class Cosines:
         values = self._cosines(connection, places)
         return self._named(places, values, _best(values, limit, SAME))
 
-    def of(self, connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, float]:
+    def cosines_of(self, connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, float]:
         """The cosines of these chunks, by number. Leaves out those without a vector."""
         import numpy as np
 
@@ -232,7 +232,7 @@ class VectorCache:
         # snapshot that it is used with.
         with matrix.lock:
             matrix.refresh(connection)
-            rows = matrix.shown()
+            rows = matrix.snapshot()
         self._evict()
         return rows
 
@@ -266,7 +266,7 @@ class _Matrix:
     def size(self) -> int:
         return sum(array.nbytes for array in self._room)
 
-    def shown(self) -> VectorRows:
+    def snapshot(self) -> VectorRows:
         room, some = self._room, slice(self.length)
         rows = None if self.is_many else room.rows[some]
         return VectorRows(

@@ -131,7 +131,7 @@ class WordSums:
         order = np.lexsort((places, -found))
         return list(zip(self.numbers[places[order]].tolist(), found[order].tolist(), strict=True))
 
-    def of(self, numbers: Sequence[int]) -> dict[int, float]:
+    def scores_of(self, numbers: Sequence[int]) -> dict[int, float]:
         """The scores of these chunks, without chunks that have none of the words."""
         import numpy as np
 
