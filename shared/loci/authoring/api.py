@@ -34,7 +34,7 @@ LONGEST_LINE = 200
 MOST_COMPARED = 2_000
 """Lines of either text after their common beginning. To compare more would take seconds."""
 Change = Callable[[str, bytes | None], bytes]
-"""Makes the new text of a document from its path and its text now (None: there is no document)."""
+"""Makes the new text of a document from its path and its current text (None: it does not exist)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,7 @@ class Authoring:
     def _write(
         self, owner: Owner, target: WriteTarget, before: bytes | None, after: bytes | None, by: str
     ) -> WrittenDocument:
-        """Replace the text and keep the old one. `after` None: remove it."""
+        """Replace the text, or remove it if `after` is None, and keep the old one."""
         key = self._history.keep(owner, target.path, PastWrite(before, hash_of(after) or "", self._writer.now(), by))
         try:
             return self._recovery.write(owner, target, before, after, by_tool=True)
@@ -226,7 +226,7 @@ class Authoring:
     def _changed_since_read(
         self, owner: Owner, target: WriteTarget, now: bytes | None, expect: str, change: Change | None = None
     ) -> Conflict | NotFound:
-        """The error for the second of two writers. It shows what the first one changed, else what this write would."""
+        """The error for the second of two writers. It shows the changes of the first one, else of this write."""
         if now is None:
             return _gone(target)
         known = self._history.text(owner, target.path, expect)

@@ -36,7 +36,7 @@ class EditDraft:
     mode: Mode
     text: str
     heading: str | None = None
-    """The section to append to or to replace. None: the whole document."""
+    """The section to append to or to replace; None: the whole document."""
     old: str = ""
     """The text that an edit replaces."""
 

@@ -224,7 +224,7 @@ class Moves:
                 yield Place(one.path, one.root), _rows(new)
 
     def _carry_out(self, owner: Owner, plan: MovePlan) -> MovedDocument:
-        """Keep the plan and do what it says."""
+        """Keep the plan and carry it out."""
         self._keep(owner, plan)
         note = self.recovery.journal.begin(owner, plan.goal.path, plan.goal.root, plan.id)
         try:
@@ -241,7 +241,7 @@ class Moves:
         return MovedDocument(source, written, tuple(one.path for one, _ in plan.linking))
 
     def _steps(self, owner: Owner, plan: MovePlan) -> str | None:
-        """Do what is left of the move, or of taking it back; return what could not be indexed.
+        """Do the rest of the move, or of its undoing; return the documents that could not be indexed.
 
         If a text cannot be written, take all back. A document that cannot be written then keeps its new links.
         """

@@ -39,7 +39,7 @@ class FileText:
         return local_files.file_of(self.path, self.root)
 
     def read(self) -> bytes | None:
-        """The text. None if there is no file."""
+        """The text; None if there is no file."""
         try:
             return local_files.read_file(self.root.folder, local_files.below_root(self.path))
         except NotFound:
@@ -51,7 +51,7 @@ class FileText:
             return _stamp(name, folder)
 
     def write(self, content: bytes, before: bytes | None, stamp: FileStamp | None = None) -> None:
-        """Replace `before` (None: no file) by the content. `Conflict` if the file says something else by now."""
+        """Replace `before` (None: no file) by the content. `Conflict` if the file has other content by now."""
         with self._opened(make=True) as (folder, name):
             kept = stamp if before is None else _stamp(name, folder)
             scratch = f"{self._scratch()}{random_id()}.tmp"
@@ -82,7 +82,7 @@ class FileText:
             os.fsync(folder)
 
     def remove(self, before: bytes) -> None:
-        """Remove the file. `Conflict` if it says something else than `before`."""
+        """Remove the file. `Conflict` if it has other content than `before`."""
         with self._opened() as (folder, name):
             _stamp(name, folder)
             self._expect(name, folder, before)
@@ -157,7 +157,7 @@ class BlobText:
             return None
 
     def stamp(self) -> FileStamp | None:
-        """None: the text is in no file."""
+        """The stamp of the file, or None: the text is in no file."""
         return None
 
     def write(self, content: bytes, before: bytes | None, stamp: FileStamp | None = None) -> None:

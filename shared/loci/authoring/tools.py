@@ -1,4 +1,4 @@
-"""The tools that write documents, and take back what was written."""
+"""The tools that write and move documents, and undo writes."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -69,7 +69,7 @@ class WriteRecovery:
         return self.stored_text(owner, target).read()
 
     def expect_whole(self, owner: Owner, target: WriteTarget, content: bytes | None) -> None:
-        """Raise `Refused` if Loci keeps the text itself, and this is not what it wrote."""
+        """Raise `Refused` if Loci keeps the text itself, and something else changed it."""
         if target.root is None:
             WholeTexts(self.catalog, self.blobs).expect(owner, target.path, content)
 
@@ -84,7 +84,7 @@ class WriteRecovery:
         stamp: FileStamp | None = None,
         by_tool: bool = False,
     ) -> WrittenDocument:
-        """Write the text, or remove it (None), then index it. After that, no error looks like a failed write.
+        """Write the text, or remove it (None), then index it. A later error does not look like a failed write.
 
         `former` are earlier paths of a new document, and `stamp` is that of its file. `by_tool`: a tool was asked for
         this text; a move only follows.
@@ -115,7 +115,7 @@ class WriteRecovery:
     def index(
         self, owner: Owner, target: WriteTarget, former: Sequence[str] = (), *, by_tool: bool = False
     ) -> Document | None:
-        """Bring the index up to date with the text. None if there is no text, and so no document any more."""
+        """Bring the index up to date with the text; None if there is no text, and so no document any more."""
         busy = Unavailable("Other writers keep changing it", "Try again when they are done", code="BUSY")
         return self.writer.retry_on_conflict(lambda: self._index_once(owner, target, former, by_tool=by_tool), busy)
 

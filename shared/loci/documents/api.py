@@ -93,7 +93,7 @@ class Documents:
         newest_first: bool = False,
         part: LibraryPart = EVERY_PART,
     ) -> FoundDocuments:
-        """Search a part of the documents for those that answer the query best.
+        """Find the documents of a part that answer the query best.
 
         `room`: the characters of a passage that will be shown. `newest_first`: the newest of the documents that are
         about it, then the others.

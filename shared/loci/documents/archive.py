@@ -1,4 +1,4 @@
-"""Documents that come out of an archive: written back with what was known of them, and with their earlier texts."""
+"""Documents that come out of an archive: written back with their records, and with their earlier texts."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -29,7 +29,7 @@ class ArchivedDocument:
 
 @dataclass(frozen=True, slots=True)
 class DocumentArchive:
-    """Takes documents back, and tells what is in their places."""
+    """Writes documents back, and reads what is at their paths now."""
 
     catalog: Catalog
     library: Library
@@ -108,7 +108,7 @@ class DocumentArchive:
         return replace(draft, document=document)
 
     def _put(self, owner: Owner, one: ArchivedDocument, draft: DocumentDraft, held: set[str]) -> LociError | None:
-        """History and text come first: a reader who sees the record finds them."""
+        """Write history and text first: a reader that sees the record finds them."""
         document = draft.document
         if lock_name(document.path) not in held:
             return Unavailable("Somebody else writes this document", "Try again in a minute", code="BUSY")

@@ -83,7 +83,7 @@ class Catalog:
         return {document.id: document for document in readable(found.values(), document_of)}
 
     def ids(self, owner: Owner) -> set[str]:
-        """The ids of all documents, with those whose records are damaged."""
+        """The ids of all documents, including documents with damaged records."""
         return {record.key for record in every(self.records, owner, DOCUMENT)}
 
     def page(self, owner: Owner, limit: int, after: str | None) -> tuple[list[Document], str | None]:
@@ -103,7 +103,7 @@ class Catalog:
         return free or CatalogEntry("", None, ABSENT)
 
     def put(self, owner: Owner, document: Document, expect_version: str) -> str:
-        """Write the document's record and return its version; `Conflict` if somebody else wrote it meanwhile."""
+        """Write the document's record and return its version; `Conflict` if another writer was faster."""
         told = replace(document, problems=document.problems[:MAX_PROBLEMS])
         fields: JsonObject = _DOCUMENTS.dump_python(told, mode="json", exclude={"id"})
         value: JsonObject = {STORED_NAMES.get(name, name): one for name, one in fields.items()}

@@ -17,9 +17,9 @@ HASH_LENGTHS = (8, 16, 32)
 FILE_EXTENSION = re.compile(r"(?<=[^/])\.[A-Za-z]{1,8}$")
 HYPHENS = re.compile(r"-+")
 COPIED_TOGETHER = 20
-"""Undated files with the time of one day that were copied or checked out that day: nobody edits so many."""
+"""Undated files that have the time of one day because they were copied that day: nobody edits as many."""
 COPIED_SHARE = 0.25
-"""The share of all undated files that they must exceed, too: a large library has busy days."""
+"""The share of all undated files that these must exceed, too: a large library has busy days."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ class History:
         return key
 
     def last(self, owner: Owner, path: str, now: str | None) -> UndoableWrite | None:
-        """The last write, if there is one. `now` is the hash of the document (None: there is no document).
+        """The last write, or None. `now` is the hash of the document (None: it does not exist).
 
         A write that was interrupted before it changed anything is removed here.
         """
@@ -116,7 +116,7 @@ class History:
 
 
 def hash_of(content: bytes | None) -> str | None:
-    """The hash of a document, as `read_node_content` returns it. None if there is no document."""
+    """The hash of a document, as `read_node_content` returns it; None if it does not exist."""
     return None if content is None else hashlib.sha256(content).hexdigest()
 
 

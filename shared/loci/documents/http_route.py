@@ -1,4 +1,4 @@
-"""`/documents` over plain HTTP: what `loci ingest --to` asks and sends. The credential says whose they are."""
+"""`/documents` over plain HTTP, for `loci ingest --to`. The owner is derived from the credential."""
 
 import time
 from base64 import b64decode
@@ -58,7 +58,7 @@ class _Batch(BaseModel):
 
 
 class DocumentsRoute:
-    """GET tells what is held below a name, page by page; POST takes documents in and out."""
+    """GET lists the documents below a name, page by page; POST adds and removes documents."""
 
     def __init__(self, app: "App", *, is_open: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._app = app

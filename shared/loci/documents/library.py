@@ -72,7 +72,7 @@ class Library:
         return len(some) > number or after is not None
 
     def cached(self, owner: Owner) -> Collection[Document]:
-        """All documents, read again only after somebody has written one."""
+        """All documents, read again only after a write."""
 
         def state() -> tuple[str, int, int]:
             # The index comes first: a write that this misses then changes the state of the next look.
@@ -225,7 +225,7 @@ class Library:
         return document
 
     def _put(self, owner: Owner, draft: DocumentDraft, content: bytes) -> Document:
-        """Write the draft; `Conflict` if somebody has written the document since the draft's version."""
+        """Write the draft; `Conflict` if another writer has replaced the draft's version."""
         document = draft.document
         held, version = self._catalog.with_version(owner, document.id)
         if version != draft.version:

@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 
 class OwnerCache(Generic[State, Result]):
-    """Keeps the last result of each owner, for the owners who asked last.
+    """Keeps the last result of each owner, for the owners that used it last.
 
     Callers who ask for one owner at the same time wait for each other, so that they share one computation.
     """

@@ -1,4 +1,4 @@
-"""Prompts for work with documents: ways that proved good to people who keep such libraries."""
+"""Prompts for work with documents, from the practice of people who keep such libraries."""
 
 from typing import Final
 

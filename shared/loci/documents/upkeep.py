@@ -1,4 +1,4 @@
-"""Keeps what an owner has whole and findable: repairs, embeds and reads again, and rebuilds an index that was lost."""
+"""Keeps documents whole and findable: repairs, embeds and reads them again, and rebuilds an index that was lost."""
 
 import hashlib
 import shlex
@@ -60,7 +60,7 @@ class ReindexSummary:
 
 @dataclass(frozen=True, slots=True)
 class Upkeep:
-    """Work beside the requests of callers. Others may read and write meanwhile, and what was stopped goes on."""
+    """Work in the background. Others may read and write meanwhile, and work that was stopped goes on."""
 
     catalog: Catalog
     writer: IndexWriter
@@ -96,7 +96,7 @@ class Upkeep:
         self.renew(owner, lambda one: one.parser_version < PARSER_VERSION, stop)
 
     def embed_missing(self, owner: Owner, stop: Callable[[], bool] = lambda: False) -> int:
-        """Embed what the current model has not embedded; return the number of documents."""
+        """Embed the passages that the current model has not embedded; return the number of documents."""
         model = self.model()
         return self.renew(owner, lambda one: one.model != model, stop) if model else 0
 
@@ -115,7 +115,7 @@ class Upkeep:
     def reindex(
         self, owner: Owner, progress: Progress = no_progress, uploads: UploadIngest | None = None
     ) -> ReindexSummary:
-        """Write what the index lacks, or has from another text, parser or model. With `uploads`, begin with new ones.
+        """Write documents that the index lacks, or has in another state. With `uploads`, begin with new ones.
 
         Each document is written only if nobody else has written it since it was read.
         """
@@ -245,7 +245,7 @@ class _Renewal:
                 self._fail(draft.document.path, str(outcome))
 
     def _written_again(self, id: str) -> Document | NotFound | Refused | None:
-        """The document as it is now, indexed; None if somebody has removed it meanwhile."""
+        """The document as it is now, indexed; None if it was removed meanwhile."""
         try:
             return self.library.reindex(self.owner, id) if self.catalog.document(self.owner, id) else None
         except (NotFound, Refused) as error:
@@ -273,9 +273,9 @@ class IndexRebuild:
     upkeep: Upkeep
     catalog: Catalog
     named_owners: Callable[[], list[Owner]]
-    """Returns the owners who have an API key or a connection, or had one."""
+    """Returns the owners that have an API key or a connection, or had one."""
     owner_keys: Callable[[], list[str]]
-    """Returns the keys of all owners who have stored texts or files."""
+    """Returns the keys of all owners that have stored texts or files."""
     uploads: UploadIngest | None = None
     is_after_damage: bool = False
     """True if the index of every owner has to be rebuilt."""
@@ -283,7 +283,7 @@ class IndexRebuild:
     """Ends the rebuild: writes the passages that the index lacks of files, and returns how many files these are."""
 
     def owners(self) -> list[Owner]:
-        """The default owner, all whose names are kept, and all others who have documents."""
+        """The default owner, all owners whose names are kept, and all others that have documents."""
         uploaders = self.uploads.owners() if self.uploads else []
         named = list(dict.fromkeys([LOCAL, *self.named_owners(), *uploaders]))
         known = {one.key for one in named}

@@ -34,7 +34,7 @@ class RefusedUploads:
         return list(readable(every(self.records, owner, REFUSED), lambda one: string(one.value["path"])))
 
     def end(self, owner: Owner, path: str) -> None:
-        """Forget the reason: another upload is there, or none."""
+        """Forget the reason: the upload was replaced or removed."""
         if self.records.get(owner, REFUSED, _key(path)):  # to look costs a fraction of a write
             self.records.remove(owner, REFUSED, _key(path), durable=False)
 
@@ -62,7 +62,7 @@ class DeletedDocument:
 
     path: str
     sha256: str | None
-    """The hash of its upload. None: only tools wrote it."""
+    """The hash of its upload; None if only tools wrote it."""
     at: str
 
 
@@ -78,7 +78,7 @@ class Deletions:
             self.keep(owner, DeletedDocument(document.path, document.uploaded_sha256, at))
 
     def keep(self, owner: Owner, deleted: DeletedDocument) -> None:
-        """Keep what is known of a deleted document."""
+        """Keep the facts about a deleted document."""
         value: JsonObject = {"path": deleted.path, "sha256": deleted.sha256, "at": deleted.at}
         self.records.put(owner, DELETED, _key(deleted.path), value)
 

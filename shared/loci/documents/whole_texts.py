@@ -1,4 +1,4 @@
-"""The texts that Loci keeps itself: which of them are being written, and whether one is what was written."""
+"""The texts that Loci keeps itself: marks for texts that are being written, and checks of whether one is intact."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class UnfinishedWrite:
 
     path: str
     root: str | None
-    """The id of the root that its file lies in. None: its text is a blob."""
+    """The id of the root that its file lies in; None if its text is a blob."""
     move: str | None = None
     """The id of the move to this path. It is finished as a whole."""
 
@@ -103,7 +103,7 @@ class WholeTexts:
             raise self._damaged(owner, document, content)
 
     def _is_whole(self, owner: Owner, document: Document, content: bytes) -> bool:
-        """True if it is what was written, or a tool writes it or was interrupted: then its record comes later."""
+        """True if the text is intact, or a tool writes it or was interrupted: then its record comes later."""
         if document.sha256 in ("", hash_of(content)):
             return True
         return any(

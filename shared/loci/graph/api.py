@@ -47,7 +47,7 @@ class DocumentGraph:
         relation: Relation | None = None,
         with_open: bool = False,
     ) -> list[DocumentLink]:
-        """The links of a document, with those to similar documents; `with_open` adds links that lead nowhere yet."""
+        """The links of a document, also to similar documents; `with_open` adds links that lead nowhere yet."""
         id = self._documents.library.get(owner, name).id
         return links_of(self.graphs, owner, id, direction=direction, relation=relation, with_open=with_open)
 

@@ -1,4 +1,4 @@
-"""Clusters: groups of documents about one topic, each with the words that tell it from the others."""
+"""Clusters: groups of documents about one topic, each with its distinctive words."""
 
 import math
 from collections import Counter, defaultdict
@@ -20,7 +20,7 @@ SEED: Final = 1
 """Louvain's method visits the documents in a random order."""
 NEAREST: Final = 10
 LINK_WEIGHT: Final = 1.0
-"""A written link joins two documents as firmly as if they said the same."""
+"""The weight of a written link: it joins two documents as firmly as equal texts do."""
 LABEL_TERMS: Final = 3
 SEARCHED_DOCUMENTS: Final = 5
 """The documents of a cluster that are searched for its terms."""
@@ -34,9 +34,9 @@ class Cluster:
     """Changes with the documents of the cluster."""
     documents: tuple[str, ...]
     stems: tuple[str, ...]
-    """The words that tell it from the other clusters, best first."""
+    """Its distinctive words, best first."""
     tag: str | None = None
-    """The tag of all its documents, if that is what made it a cluster."""
+    """The tag of all its documents, if the cluster was made by tags."""
     terms: tuple[str, ...] = ()
     """The stems as its documents write them."""
     label: str = ""

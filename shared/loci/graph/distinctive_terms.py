@@ -1,4 +1,4 @@
-"""The words that tell groups of documents apart: what their names say, then what their texts say."""
+"""The words that set groups of documents apart: first from their names, then from their texts."""
 
 import math
 from collections import Counter, defaultdict
@@ -47,14 +47,14 @@ _WORDS: Final = (
 FUNCTION_WORDS: Final = frozenset(stem for words in _WORDS for stem in index_words(words))
 MOST_STEMS: Final = 8
 NAMES_WEIGHT: Final = 2.0
-"""A document's name says more of it than a word of its text."""
+"""The weight of a word of a document's name: it says more than a word of the text."""
 SAME_NEIGHBOUR: Final = 0.8
 """A character that stands beside a pair so often belongs to its word."""
 LONGEST_CJK: Final = 8
 FIRST_PASSAGES: Final = 20
 """The passages of a document that are searched for its terms."""
 HIRAGANA: Final = frozenset(map(chr, range(0x3041, 0x30A0)))
-"""Japanese writes endings and particles in them, and seldom what something is about."""
+"""Characters in which Japanese writes endings and particles, and seldom a subject."""
 
 
 def telling_stems(

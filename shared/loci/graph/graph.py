@@ -17,7 +17,7 @@ class Link:
     target: str
     relation: Relation
     line: int | None = None
-    """The line that it is written in; None if nobody wrote it."""
+    """The line that it is written in; None for an inferred link."""
     evidence: str = ""
     anchor: str | None = None
     similarity: float | None = None

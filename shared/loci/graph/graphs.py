@@ -1,4 +1,4 @@
-"""Everything that is derived from an owner's documents, for the owners who asked last."""
+"""Graphs, similarities and clusters of an owner's documents, kept for the owners that used them last."""
 
 import time
 from collections import defaultdict

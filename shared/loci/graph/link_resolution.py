@@ -67,7 +67,7 @@ class DocumentNames:
             self.replace(one.id, one, aliases.get(one.id, ()))
 
     def replace(self, id: str, document: Document | None, aliases: Sequence[str] = ()) -> None:
-        """Give the document of this id the names that it has now. None: it is gone."""
+        """Give the document of this id its current names. None: the document is gone."""
         if before := self.documents.pop(id, None):
             for names, name, named in self._names_of(before, self._aliases.pop(id, ())):
                 names[name].remove(named)
@@ -119,7 +119,7 @@ class DocumentNames:
         yield self._by_name, normal_name(id), _Named(id, path, BY_ID)
 
     def resolve(self, source: str, mention: Mention) -> ResolvedTarget | None:
-        """Return the document that the link names, seen from the document with the path `source`; None if none does."""
+        """Return the document that the link names, seen from the path `source`; None if it leads nowhere."""
         target = mention.target.replace("\\", "/")
         if found := self._by_path_from(source, target):
             return ResolvedTarget(found)

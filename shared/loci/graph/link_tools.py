@@ -1,4 +1,4 @@
-"""The tools over the graph of documents: what is linked with what."""
+"""The tools over the links of documents."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal

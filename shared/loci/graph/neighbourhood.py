@@ -25,7 +25,7 @@ class DocumentLink:
     title: str
     """The other document's title; of a document that does not exist, the name in the link."""
     line: int | None
-    """The line that it is written in; None if nobody wrote it."""
+    """The line that it is written in; None for an inferred link."""
     evidence: str
     """The text of that line, or the reason why the link was inferred."""
     anchor: str | None

@@ -1,4 +1,4 @@
-"""The tools that look at all documents: what is missing, what belongs together, what to read."""
+"""The tools that look at all documents: missing links, topics, and reading lists."""
 
 from collections.abc import Iterable
 from itertools import accumulate

@@ -19,11 +19,11 @@ from loci.graph.neighbourhood import DocumentLink, open_link, seen_from
 from loci.search.document_index import DocumentIndex
 
 MOST_STEPS = 2
-"""Records of documents that one write puts. If there were more, somebody else wrote, too."""
+"""Records of documents that one write puts. If there were more, another writer was there, too."""
 MOST_SECONDS = 300.0
 """All names are read again after so long: another process leaves no trace of a document without a passage."""
 NamesState = tuple[str, int]
-"""The state of the index, and how often this process wrote records. It stays the same while nobody writes documents."""
+"""The state of the index, and how often this process wrote records. It stays the same until a document is written."""
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class OwnLinks:
         self._lock = threading.Lock()
 
     def of_document(self, owner: Owner, document: Document) -> list[DocumentLink]:
-        """The links that it writes, by line, also those to documents that do not exist."""
+        """The links that a document writes, by line, also links to documents that do not exist."""
         written = self._catalog.mentions_of(owner, document.id)
         known = self._of_owner(owner)
         with known.lock:

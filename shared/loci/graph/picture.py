@@ -45,7 +45,7 @@ class Picture:
     total: int
     """The number of documents, drawn or not."""
     compared_by: str | None
-    """The name of what found the gaps; None if nobody looked for them."""
+    """The method that found the gaps; None if they were not searched for."""
 
 
 @dataclass(frozen=True, slots=True)

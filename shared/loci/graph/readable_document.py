@@ -1,4 +1,4 @@
-"""Documents as a page shows them: their text as elements, with links that lead to documents, and who links to them."""
+"""Documents as a page shows them: their text as elements, with links that lead to documents, and the links to them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

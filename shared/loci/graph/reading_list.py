@@ -27,11 +27,11 @@ HALF_LIFE_DAYS: Final = 365.0
 RECENT_BONUS: Final = 0.3
 """The newest document is worth so much more than the oldest."""
 HIT_BONUS: Final = 0.5
-"""The score of the best hit, on top of what the random walks give it. The second one gets half of it, and so on."""
+"""The bonus of the best hit, on top of its score by random walks. The second one gets half of it, and so on."""
 MINIMUM_SCORE: Final = 0.05
 """The least weight of a hit: it counts a little, even with a score of 0."""
 SIMILAR_WEIGHT: Final = 0.5
-"""A link that nobody wrote counts half."""
+"""The weight of an inferred link: half of a written one."""
 CANDIDATES_PER_DOCUMENT: Final = 3
 """Candidates for each document of the list: some do not fit, and some have been read."""
 NAMED: Final = 3
@@ -145,7 +145,7 @@ def reading_list(
     count: Callable[[ReadingCandidate], int],
     max_tokens: int,
 ) -> tuple[list[ReadingItem], list[str]]:
-    """Choose what fits into the tokens, unread documents first; and name what does not fit.
+    """Choose documents that fit into the tokens, unread ones first; and name the ones that do not fit.
 
     `read` has the hash with which each document was read: a document that has changed since is unread. If a document is
     too long, its passage that answers is taken, if that fits.
@@ -213,7 +213,7 @@ def _freshness(day: str | None, newest: str) -> float:
 
 
 def _reason(graph: Graph, hits: Mapping[str, Hit], similar: Mapping[str, Sequence[Link]], id: str) -> str:
-    """Return the strongest reason to read the document: what it says itself, or how it is linked to the hits.
+    """Return the strongest reason to read the document: its own text, or its links to the hits.
 
     This is one sentence, without a full stop.
     """

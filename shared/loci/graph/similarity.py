@@ -1,4 +1,4 @@
-"""The similarity of documents, their nearest neighbours, and the terms that tell each document from the others."""
+"""The similarity of documents, their nearest neighbours, and the distinctive terms of each document."""
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
@@ -36,7 +36,7 @@ MINIMUM_BY_MODEL: Final = 0.5
 ABOVE_AVERAGE: Final = 0.25
 """The part of the way from the average similarity to 1."""
 ENOUGH_DOCUMENTS: Final = 20
-"""Fewer do not tell what similarity is average."""
+"""Pairs that must be compared to know the average similarity."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +148,7 @@ def nearest_neighbours(
 
 
 def minimum_similarity(similarity: Similarity) -> float:
-    """Return how similar two documents must be to be alike."""
+    """Return the least similarity of documents that are alike."""
     if similarity.compared_by == BY_WORDS:
         return MINIMUM_BY_WORDS
     if len(similarity.ids) < ENOUGH_DOCUMENTS:
@@ -185,7 +185,7 @@ def compared(passages: Iterable[Chunk], model: EmbeddingModel | None) -> Similar
 
 
 class LazyTerms(Mapping[str, Mapping[str, float]]):
-    """The terms of all documents, computed when the first is read: to compare documents, nobody needs them."""
+    """The terms of all documents, computed when the first is read: a comparison of documents does not need them."""
 
     def __init__(self, compute: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
         self._compute = compute
@@ -237,7 +237,7 @@ class TfIdf:
         return vectors
 
     def terms(self) -> dict[str, dict[str, float]]:
-        """Return the words of each document that tell it best from the others, with their values."""
+        """Return the most distinctive words of each document, with their values."""
         import numpy as np
 
         subjects = np.fromiter((is_subject(word) for word in self._words), np.bool_, len(self._words))

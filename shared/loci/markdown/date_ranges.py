@@ -1,4 +1,4 @@
-"""Ranges of days as people write them, and questions for what is newest."""
+"""Ranges of days as people write them, and questions for the newest."""
 
 import calendar
 import re
@@ -35,7 +35,7 @@ NEWEST = re.compile(r"\s*(?:the\s+)?(?:newest|latest|most\s+recent|recent)\s+(\S
 
 
 def asked_for_newest(query: str) -> str | None:
-    """The rest of a question that begins with `newest`, `latest` or `most recent`. None: it does not."""
+    """The rest of a question that begins with `newest`, `latest` or `most recent`; None if it does not."""
     found = NEWEST.match(query)
     return found[1] if found else None
 

@@ -31,7 +31,7 @@ ABSENT = frozenset(("", "~", "null"))
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """The fields of a front matter, or what is wrong with it."""
+    """The fields of a front matter, or its problem."""
 
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """The values of each field, as they are written. Field names are in lower case."""

@@ -215,7 +215,7 @@ def _written(
 
 
 def link_places(path: str, lines: Sequence[str]) -> list[LinkPlace]:
-    """The places where links name their targets, in their order, but those in code and comments."""
+    """The places where links name their targets, in their order, without links in code and comments."""
     skip = read_front_matter(lines).lines
     outline = outline_of(path, lines, skip)
     blank = list(lines)
@@ -334,7 +334,7 @@ def _spans(outline: MarkdownOutline) -> Iterator[tuple[int, int]]:
 
 
 def _path_of(destination: str) -> tuple[str, str | None]:
-    """The path to a document and the heading in it. Empty for a web address, or what can be no path."""
+    """The path to a document and the heading in it. Empty for a web address, or a text that can be no path."""
     path, _, anchor = destination.partition("#")
     path = unquote(path.partition("?")[0]).strip()
     if len(path) > LONGEST_TARGET or "\0" in path or SCHEME.match(path):
@@ -343,7 +343,7 @@ def _path_of(destination: str) -> tuple[str, str | None]:
 
 
 def _by_path(text: str, start: int, end: int, destination: str) -> LinkPlace | None:
-    """The place of a path. `destination` is what is written there, decoded as CommonMark does."""
+    """The place of a path. `destination` is the text there, decoded as CommonMark does."""
     target, _ = _path_of(destination)
     written = text[start:end]
     if not target:

@@ -39,7 +39,7 @@ LONGEST_ALIAS = 200
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
-    """The text of a document and what Loci reads out of it. Lines count from 1 and include the front matter."""
+    """The text of a document and the facts in it. Lines count from 1 and include the front matter."""
 
     text: str
     """The text. Every line ends in LF, and NUL characters are replaced: no index can store them."""
@@ -58,7 +58,7 @@ class ParsedDocument:
 
 
 def parse(path: str, content: bytes) -> ParsedDocument:
-    """Parse the document at that path. It never fails: `problems` tells what is wrong with the document."""
+    """Parse the document at that path. It never fails: `problems` lists the faults of the document."""
     text, problems = decoded(content)
     lines = text.split("\n")
     name = PurePosixPath(path)

@@ -23,7 +23,7 @@ LONGEST: Final = 100_000
 LONGEST_INLINE: Final = 4_000
 """Characters of a paragraph that is read for its markup: markdown-it looks ahead again for each open bracket."""
 PATIENCE: Final = 1.0
-"""Seconds of processor time for them, in the whole document. What comes later is shown as it is written."""
+"""Seconds of processor time for paragraphs, in the whole document. Later ones are shown as they are written."""
 LONGEST_ADDRESS: Final = 2_000
 OUTSIDE: Final = re.compile(r"https?://[^\s]+|mailto:[^\s]+", re.IGNORECASE)
 ELEMENTS: Final = frozenset(
@@ -38,7 +38,7 @@ Resolve = Callable[[Mention], str | None]
 
 
 def readable(lines: Sequence[str], resolve: Resolve) -> list[Json]:
-    """The elements of a markdown text: each a text, or a list of its name, its attributes and what is in it.
+    """The elements of a markdown text: each a text, or a list of its name, its attributes and its children.
 
     A link has `to`, the id of a document; `url`, an address outside; or `missing`, the name of no document. `part` is a
     heading in the document, or without one, in this very one.
@@ -146,7 +146,7 @@ class _Tree:
 
 @cache
 def _markdown() -> MarkdownIt:
-    """Blocks are parsed first, and then what is in each."""
+    """The parser. It reads blocks first, and later the inside of each."""
     made = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     made.core.ruler.disable(["inline"])
     made.block.ruler.at("reference", _reference_rule)

@@ -28,7 +28,7 @@ def blanked_comments(text: str) -> str:
 
 
 def without_brackets(text: str) -> str:
-    """The text without each `[` and what follows it up to the next `]`."""
+    """The text without each `[` and the characters up to the next `]`."""
     return BRACKETS.sub(lambda one: "" if one[1] else one[0], text)
 
 

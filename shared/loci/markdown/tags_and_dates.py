@@ -32,7 +32,7 @@ def normal_tag(tag: str) -> str:
 
 
 def with_ancestors(tags: Iterable[str]) -> tuple[str, ...]:
-    """The tags, and those in which they are nested: `in/nested` is an `in`, too."""
+    """The tags, and the tags in which they are nested: `in/nested` is an `in`, too."""
     parts = (tag.split("/") for tag in tags)
     return tuple(dict.fromkeys("/".join(some[:end]) for some in parts for end in range(1, len(some) + 1)))
 

@@ -78,7 +78,7 @@ class DocumentIndex(Protocol):
         ...
 
     def documents(self, owner: Owner, collection: str, among: Sequence[str] | None = None) -> dict[str, int]:
-        """The ids of all documents that have chunks, or of those `among` these, with the number of their chunks."""
+        """The ids of all documents that have chunks, or of some `among` these, with the number of their chunks."""
         ...
 
 

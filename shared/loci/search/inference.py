@@ -1,4 +1,4 @@
-"""The embedding model and the reranker: the two ports, and what passes through them."""
+"""The embedding model and the reranker: the two ports, and the values that pass through them."""
 
 import math
 import re

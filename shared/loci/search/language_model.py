@@ -1,4 +1,4 @@
-"""The language model: its port, and what a provider's model gives back before anybody has checked it."""
+"""The language model: its port, and the unchecked answers of a provider's model."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -7,12 +7,12 @@ from loci.core.json import JsonObject
 
 
 class LanguageModel(Protocol):
-    """Reads a prompt and answers in JSON. A deployment may have none."""
+    """Reads a prompt and answers in JSON. A deployment may be without one."""
 
     def complete(
         self, prompt: str, schema: JsonObject, *, seconds: float, most_tokens: int, of_day: float = 1.0
     ) -> JsonObject:
-        """An answer that fits the schema, within the time. It leaves what is beyond this share of a day's tokens.
+        """An answer that fits the schema, within the time. It uses at most this share of a day's tokens.
 
         Raises `Unavailable` if there is no such answer: the model was too slow, it refused, it cannot be reached,
         today's tokens are spent, or the answer did not fit the schema twice in a row.

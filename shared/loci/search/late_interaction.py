@@ -28,7 +28,7 @@ def _unpacked() -> "Floats":
 
 
 def matches(tokens: bytes, dimensions: int, passages: Sequence[bytes]) -> "Floats":
-    """The best match of each word of the question (columns) in each passage (rows). None in a passage without vectors.
+    """The best match of each word of the question (columns) in each passage (rows). Zeros for one without vectors.
 
     A passage keeps only the signs of its vectors, so 384 dimensions take 48 bytes. The question's vectors are floats.
     """
@@ -55,7 +55,7 @@ def matches(tokens: bytes, dimensions: int, passages: Sequence[bytes]) -> "Float
 def averages(matches: "Floats", weights: Sequence[float] = ()) -> list[float]:
     """The average of the matches of each passage: about 0 is unrelated, 1 is the same.
 
-    The `weights` are those of the words; without them all weigh the same, as a model's `Scale` has it.
+    The `weights` belong to the words; without them all weigh the same, as a model's `Scale` has it.
     """
     import numpy as np
 

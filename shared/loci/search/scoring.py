@@ -121,7 +121,7 @@ def words_in(words: Sequence[str], chunk: Chunk) -> list[str]:
 
 
 def _spaced(words: Sequence[str]) -> list[tuple[str, str]]:
-    """Each word once, alone and between the spaces that it has among other words."""
+    """The words, each once, alone and between the spaces that it has among other words."""
     return [(word, f" {word} ") for word in dict.fromkeys(words)]
 
 

@@ -56,7 +56,7 @@ class Base:
     """Bytes of the file."""
     hashes: Sequence[bytes] = ()
     places: Sequence[BlockPlace | None] = ()
-    """None: the block is empty."""
+    """The place of each block; None if the block is empty."""
     pieces: Mapping[str, int] = field(default_factory=dict[str, int])
     """The number of blocks of each piece, with blocks that are not used any more."""
 
@@ -167,7 +167,7 @@ class Bases:
         return [one for one in self._objects.names(self._owner) if one != CHANGES]
 
     def remove(self, names: Collection[str]) -> None:
-        """Remove objects that nobody needs any more."""
+        """Remove objects that are not needed any more."""
         _all(partial(self._objects.remove, self._owner, one) for one in names)
 
     def _fetch_span(self, piece: str, wanted: Sequence[Wanted], into: int) -> None:

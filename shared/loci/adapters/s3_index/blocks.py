@@ -18,7 +18,7 @@ PAGE_SIZE, FREE = struct.Struct(">16xH"), struct.Struct(">32xII")
 
 
 class Blocks:
-    """Reads a file that nobody writes meanwhile. Pages that are free are read as zeros: what they hold is of no use."""
+    """Reads a file that is not written meanwhile. Free pages are read as zeros: their content is of no use."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb")

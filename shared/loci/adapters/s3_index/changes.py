@@ -28,7 +28,7 @@ UNMARKED = TagsAndDate()
 
 @dataclass(frozen=True, slots=True)
 class IndexChange:
-    """A document as somebody put it. Without chunks it was removed."""
+    """A document that was put, or, without chunks, removed."""
 
     collection: str
     document: str

@@ -21,8 +21,8 @@ from loci.search.ranking import Candidate, Chunk, IndexCounts, QueryVector, Tags
 
 LOCK = "search index"
 LOCK_WAIT = 5.0
-"""Seconds. Who does not get the lock by then writes all the same: a killed process may have it, and S3 lets nobody
-overwrite what they have not read. The lock only spares writers the repetition."""
+"""Seconds. A writer that has no lock by then writes all the same: a killed process may have it, and S3 refuses to
+overwrite content that the writer has not read. The lock only spares writers the repetition."""
 WAIT = 20.0
 """Seconds that a write waits for the others of this process."""
 THREADS = ThreadPoolExecutor(thread_name_prefix="question")

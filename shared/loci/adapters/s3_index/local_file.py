@@ -1,4 +1,4 @@
-"""The SQLite index of one owner, in a file that goes when nobody uses it any more."""
+"""The SQLite index of one owner, in a file that is deleted after its last use."""
 
 import sqlite3
 import weakref
@@ -52,7 +52,7 @@ class LocalFile:
             return _passages(connection)
 
     def whole(self) -> Path:
-        """The file with all that was written to it. Nobody may write until it has been read."""
+        """The file with everything that was written to it. It must not be written until it has been read."""
         with self._database.read() as connection:
             [is_busy, *_] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if not is_busy:

@@ -28,7 +28,7 @@ KEPT = 1 / 4
 
 
 class OwnerCopy:
-    """Reads what others wrote before each use, and writes what nobody else has overwritten."""
+    """Reads the writes of others before each use, and writes only over content that it has read."""
 
     def __init__(self, owner: Owner, objects: IndexObjects, folder: Path, most_passages: int) -> None:
         self._owner = owner
@@ -65,7 +65,7 @@ class OwnerCopy:
         return self._changes.last.hex()
 
     def write(self, changes: Sequence[IndexChange]) -> None:
-        """Make the changes for everybody, or none of them."""
+        """Make the changes for all processes, or none of them."""
         with self._lock:
             for _ in range(TRIES):
                 self._refresh()
@@ -156,7 +156,7 @@ class OwnerCopy:
         return min(max(LEAST_FOLDED, self._held().bytes() * SHARE), MOST_FOLDED)
 
     def _fold(self) -> None:
-        """Write a base that has all changes in it, sharing what it can with the one before."""
+        """Write a base that has all changes in it, and shares blocks with the base before."""
         before, base = self._replaced(), new_name()
         after = self._changes.folded(base, KEPT * self._most_changes())
         # Listed before the changes are written: if that succeeds, nobody else has folded since, and nobody needs those

@@ -83,7 +83,7 @@ class IngestedFolders:
         return set(readable(every(self.catalog.records, owner, FORGOTTEN), forgotten_path))
 
     def recall(self, owner: Owner, paths: Collection[str]) -> None:
-        """Forget no longer what is asked for by name, or with its folder."""
+        """End the exclusion of paths that are now asked for by name, or with their folders."""
         for path in self.forgotten(owner).intersection(paths):
             self.catalog.records.remove(owner, FORGOTTEN, content_id(path))
 
@@ -115,7 +115,7 @@ class FolderIngest:
     def run(
         self, owner: Owner, paths: Sequence[str], progress: Progress = no_progress, *, with_forgotten: bool = True
     ) -> IngestSummary:
-        """Ingest what is new or changed in these folders and files, and remove what is gone from them.
+        """Ingest new and changed documents in these folders and files, and remove documents that are gone from them.
 
         A folder that was ingested by itself or is named here keeps its documents if it has lost all of them.
         Documents that the owner wanted forgotten come back, unless nobody asked for this ingest.
@@ -191,7 +191,7 @@ class FolderIngest:
         return replace(run.summary, kept=_with_counts(missing, gone))
 
     def _telling(self, owner: Owner, paths: Sequence[str], ingest: Callable[[], IngestSummary]) -> IngestSummary:
-        """Ingest, and tell that it began, and its counts or its error."""
+        """Ingest, and publish events: that it began, then its counts or its error."""
         where = ", ".join(PurePath(path).name or path for path in paths[:MOST_TOLD])
         what: JsonObject = {"what": "documents", "where": where}
         self.tell(owner, "ingestion", {**what, "state": "began"})
@@ -205,7 +205,7 @@ class FolderIngest:
         return summary
 
     def _forget(self, owner: Owner, run: IngestRun, before: Collection[str]) -> None:
-        """Remove what the owner wanted forgotten since then, but the run wrote after that."""
+        """Remove documents that the owner wanted forgotten during the run, but that the run wrote after that."""
         for path in self.folders.forgotten(owner).difference(before).intersection(run.summary.taken):
             if document := self.catalog.find(owner, path).document:
                 run.remove(document)
@@ -221,7 +221,7 @@ class FolderIngest:
         )
 
     def _roots(self, owner: Owner, locations: Sequence[LocalPath]) -> dict[str, Root]:
-        """All roots, after making one for each location that lies in none."""
+        """All roots, after making a root for each location that lies in none."""
         for one in locations:
             roots = self.catalog.roots(owner)
             if root_of(one.folder, {root.folder: root for root in roots.values()}) is None:
@@ -253,7 +253,7 @@ def _missing(folders: Iterable[str], files: Sequence[str], unread: Sequence[str]
 
 
 def _with_counts(missing: Sequence[str], files: Sequence[str]) -> tuple[MissingFolder, ...]:
-    """The missing folders that had some of the files, each with how many."""
+    """The missing folders that had some of the files, each with the number of these."""
     counts = {folder: sum(is_below(file, [folder]) for file in files) for folder in missing}
     return tuple(MissingFolder(folder, count) for folder, count in counts.items() if count)
 

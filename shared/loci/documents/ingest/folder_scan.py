@@ -1,4 +1,4 @@
-"""Finds the documents in folders of this machine, and counts those that it leaves out, as `.gitignore` files may say.
+"""Finds the documents in folders of this machine, and counts the ones that it leaves out, for example by `.gitignore`.
 
 Patterns work as in git: the last one that matches decides, of the innermost file.
 """
@@ -163,7 +163,7 @@ class FolderContents:
     skipped: tuple[FileFailure, ...] = ()
     """Paths that look like documents but are not."""
     unread: tuple[FileFailure, ...] = ()
-    """Folders that could not be read: nobody knows what is in them."""
+    """Folders that could not be read: their contents are unknown."""
     left_out: LeftOut = NOTHING_LEFT_OUT
 
 
@@ -172,7 +172,7 @@ class FolderScan:
     """Finds documents. It skips hidden files and does not follow links."""
 
     with_gitignore: bool = False
-    """True: it skips also what `.gitignore` files name."""
+    """True: it also skips paths that `.gitignore` files name."""
 
     def contents(self, folder: str, top: str | None = None) -> FolderContents:
         """All documents below the folder, sorted by path. `top` is the folder of a larger scan that it is part of."""
@@ -256,7 +256,7 @@ class _Walk:
 
 
 def _why_skipped(entry: "os.DirEntry[str]", path: str, folder: str) -> str | None:
-    """The reason to report. None if nobody would expect a document, or if a link's target is below the folder."""
+    """The reason to report; None if no document was to be expected, or if a link's target is below the folder."""
     if not entry.is_symlink():
         return "It is not a regular file" if is_document(entry.name) else None
     try:

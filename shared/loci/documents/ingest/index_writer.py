@@ -250,7 +250,7 @@ class IndexWriter:
         return self._index.together()
 
     def write(self, owner: Owner, draft: DocumentDraft) -> Document:
-        """Write the document; `Conflict` if somebody else has written it since the draft's version."""
+        """Write the document; `Conflict` if another writer has replaced the draft's version."""
         document = draft.document
         # Another writer that claims the record from here on makes the last step fail, and writes the whole itself.
         version = self._catalog.put(owner, replace(document, model=None, sha256=""), draft.version)
@@ -277,7 +277,7 @@ class IndexWriter:
     def write_all(
         self, owner: Owner, drafts: Sequence[DocumentDraft], portion: Portion = no_portion
     ) -> tuple[list[tuple[DocumentDraft, Document | NotFound | Refused]], int]:
-        """Embed and write drafts together. Returns what became of each, and how many embeddings the model has made."""
+        """Embed and write drafts together. Returns the outcome of each, and the number of new embeddings."""
         embedded = self.embed(owner, drafts, portion)
         with self.together():
             return [(one, self.try_write(owner, one)) for one in embedded.drafts], embedded.new_embeddings

@@ -50,7 +50,7 @@ class FileToCut:
 
 
 class IngestRun:
-    """Counts what happens to each file. Call `take` with the files, then `remove`."""
+    """Counts the outcome of each file. Call `write_changed` with the files, then `remove`."""
 
     def __init__(
         self,
@@ -196,7 +196,7 @@ class IngestRun:
         self._progress(len(self._done), self._total, path)
 
     def _cut_off(self, error: NoSpace, sources: Sequence[SourceFile]) -> NoSpace:
-        """The error of a run that a full disk has ended: it tells which of its documents are in, and which are not."""
+        """The error of a run that a full disk has ended: it counts the documents that are in, and the others."""
         missing, summary = [one.path for one in sources if one.path not in self._done], self.summary
         there = len(summary.taken) + summary.unchanged
         return NoSpace(

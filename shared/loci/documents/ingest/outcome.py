@@ -34,7 +34,7 @@ NOTHING_LEFT_OUT: Final = LeftOut()
 
 @dataclass(frozen=True, slots=True)
 class MissingFolder:
-    """A folder that has lost all its documents, as an unmounted disk does. Loci keeps what it knows of them."""
+    """A folder that has lost all its documents, as an unmounted disk does. Loci keeps their records."""
 
     folder: str
     documents: int

@@ -78,7 +78,7 @@ class UploadIngest:
         return self.uploads.version(key) != ABSENT
 
     def missed(self, owner: Owner, known: Sequence[Document]) -> list[str]:
-        """The keys of the owner's uploads that are not among their `known` documents, or are newer than those."""
+        """The keys of the owner's uploads that are not among their `known` documents, or are newer."""
         prefix = upload_prefix(owner)
         known_at = {one.path: one.at for one in self.library.deleted_uploads(owner)}
         uploaded = (one for one in known if one.root is None and one.uploaded_sha256 is not None)
@@ -91,7 +91,7 @@ class UploadIngest:
         ]
 
     def owners(self) -> list[Owner]:
-        """Everybody who has an upload."""
+        """The owners that have an upload."""
         found: list[Owner] = []
         for tenant in self.uploads.folders(f"{UPLOADS}/"):
             for folder in self.uploads.folders(tenant):
@@ -165,7 +165,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class ClientSync:
-    """Applies each change as a whole: after an interruption the client lists what is stored and sends the rest."""
+    """Applies each change as a whole: after an interruption the client lists stored documents and sends the rest."""
 
     catalog: Catalog
     library: Library

@@ -1,4 +1,4 @@
-"""The tool that reads a document: its text as it is, and beside it what writing and going on need."""
+"""The tool that reads a document: its text as it is, and the facts that a caller needs to write it or read on."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -106,7 +106,7 @@ def _read(app: "App", caller: Caller, name: str) -> DocumentText | OtherContent:
 
 
 def _texts(view: dict[str, object]) -> list[str]:
-    """The text of a document, and what else there is to say of it."""
+    """The text of a document, and notes on it."""
     about = as_text({name: value for name, value in view.items() if name != "result" and value is not None})
     return [about] if view["result"] is None else [str(view["result"]), about]
 

@@ -25,7 +25,7 @@ ROOM = 8 * 1024
 ROOM_EXPLAINED = BUDGET
 """Bytes of an answer with explanations, which are for people."""
 FOR_POINTER = 320
-"""Bytes for what is added to an answer that is kept: the id of the whole, or why it could not be kept."""
+"""Bytes for the pointer in an answer whose whole is kept: the id of the whole, or why it could not be kept."""
 FOR_PASSAGES = 2048
 """Bytes that whole passages have before there is a line for everything."""
 PASSAGE = 1000
@@ -186,7 +186,7 @@ def _tagged(found: TaggedDocument, wanted: Sequence[str]) -> Hit:
 
 @dataclass(slots=True)
 class _AnswerRoom:
-    """The room of an answer, answer out by rank: what is left of it, and what has been put into it."""
+    """The room of an answer, given out by rank: the bytes that are left, and the rows that were put in."""
 
     left: int
     words: Sequence[str]
@@ -194,7 +194,7 @@ class _AnswerRoom:
     around: Mapping[str, Chunk]
     """Passages beside the best ones, by id."""
     with_nulls: bool
-    """True if the answer explains itself: then it has every field, and its rows take all the room."""
+    """True if the answer has explanations: then it has every field, and its rows may take all the room."""
     rows: dict[str, SearchResult] = field(default_factory=dict[str, SearchResult])
     whole: set[str] = field(default_factory=set[str])
     """Ids of the passages that are shown whole."""
@@ -256,7 +256,7 @@ class _AnswerRoom:
         return True
 
     def _view(self, hit: Hit, room: int, *, is_best: bool) -> PassageView | None:
-        """The passage, filled up; or the part of it that fits; None if there is too little room even for that."""
+        """The passage, filled up, or the part of it that fits; None if there is too little room."""
         most = min(PASSAGE, room - LONGER_LINES)
 
         def fits(text: str) -> bool:
@@ -349,7 +349,7 @@ def further_passage(chunk: Chunk) -> PassageView:
 
 
 def heading_of(chunk: Chunk) -> str | None:
-    """The headings above the passage; None if that is only the title, which is said already."""
+    """The headings above the passage; None if that is only the title, which the result has already."""
     return None if chunk.heading in ((), (chunk.title,)) else ending(" > ".join(chunk.heading), LONGEST_HEADINGS)
 
 

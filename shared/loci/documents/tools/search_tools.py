@@ -1,4 +1,4 @@
-"""The tools that search, and that list what there is."""
+"""The tools that search documents and list their folders."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -33,7 +33,7 @@ Tags = Annotated[list[str], Field(max_length=100)]
 
 
 def search_tools(app: "App") -> list[LociTool]:
-    """The tools over what was ingested."""
+    """The tools over ingested documents."""
 
     def search_documents(
         query: Query,

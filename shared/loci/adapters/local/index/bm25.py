@@ -52,7 +52,7 @@ class Bm25:
         *,
         with_numpy: bool = False,
     ) -> "WordScores":
-        """The `limit` best chunks of the scope's `total`, and the scores of others for who asks.
+        """The `limit` best chunks of the scope's `total`, and a way to the scores of others.
 
         Only in the documents `among`, and only chunks `having` one of those words, if they are given.
         """
@@ -151,7 +151,7 @@ class _WordQuery:
         )
 
     def best(self, rare: Sequence[str] = ()) -> Scored:
-        """The best, perhaps only of those with one of the `rare` words."""
+        """The best chunks, perhaps only of chunks with one of the `rare` words."""
         sql, values = self._scored(rare)
         return self._cut(self._rows(sql + BEST, (*values, self._limit + EQUALS)), sql, values)
 

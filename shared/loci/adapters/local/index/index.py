@@ -130,9 +130,8 @@ class SqliteIndex:
                 documents = None if among is None else _column(connection, among.sql, among.values)
                 having = having_any(connection, scope, where.any_words) if total and where.any_words else None
                 by_vector = cosines.nearest(connection, limit, documents, having)
-            also = (
-                word_scores.scores_of([number for number in by_vector if number not in by_words]) if by_vector else {}
-            )
+            others = [number for number in by_vector if number not in by_words]
+            also = word_scores.scores_of(others) if others else {}
             names = self._names.get(by_words.keys() | by_vector.keys(), partial(names_at, connection))
             word_ranks, vector_ranks = _ranks(by_words, names, limit), _ranks(by_vector, names, limit)
             if cosines is not None:

@@ -177,7 +177,7 @@ def postings_of(scope: int) -> str:
 
 
 def make_postings(connection: sqlite3.Connection, scope: int) -> None:
-    """Make that table. It shows what the scope's table holds, and stores nothing."""
+    """Make that table. It is a view of the scope's table, and stores nothing."""
     connection.execute(
         f"CREATE VIRTUAL TABLE IF NOT EXISTS {postings_of(scope)} USING fts5vocab({words_of(scope)}, instance)"
     )

@@ -58,7 +58,7 @@ class VectorRows:
     numbers: "Numbers"
     documents: "Numbers"
     rows: "Floats | None"
-    """None: there are too many to keep."""
+    """The vectors; None if there are too many to keep."""
     signs: "Words"
     """A row for each 64 dimensions: they are read one after the other."""
     halves: "Words"
@@ -280,7 +280,7 @@ class _Matrix:
         )
 
     def refresh(self, connection: sqlite3.Connection) -> None:
-        """Load what is new and drop the vectors of removed chunks."""
+        """Load new vectors and drop the vectors of removed chunks."""
         now = progress(connection)
         if (now.last_chunk, now.last_gone) == (self.last_chunk, self.last_gone):
             return
@@ -377,4 +377,4 @@ class _Arrays(NamedTuple):
     signs: "Words"
     halves: "Words"
     rows: "Floats"
-    """None: there are too many to keep."""
+    """The vectors; None if there are too many to keep."""

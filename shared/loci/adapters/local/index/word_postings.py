@@ -1,4 +1,4 @@
-"""Remembers which chunks have a word, and how often: from that BM25 adds up in a few passes what FTS5 takes long for.
+"""Remembers the chunks that have a word, and how often: from that BM25 is added up in a few passes. FTS5 takes longer.
 
 The sums are FTS5's scores to the last bit. A write makes nothing stale: the next question reads what was added.
 """
@@ -255,7 +255,7 @@ class WordPostings:
 def _grown(
     connection: sqlite3.Connection, scope: int, lengths: WordLengths, word: str, known: _Posting | None
 ) -> _Posting:
-    """The posting as the connection sees it, perhaps with what a newer search has added."""
+    """The posting as the connection sees it, perhaps with entries that a newer search has added."""
     import numpy as np
 
     if known is not None and known.seen >= len(lengths.numbers):
