@@ -141,13 +141,14 @@ def _fit_results(
     """The results for which there is room; and if those are not all, every row with its whole best passage."""
     hits = found.ranking.hits
     dates = {id: document.dated for id, document in found.documents.items()}
-    rows = [result_of(hit, dates.get(hit.chunk.document), explain=explain) for hit in hits]
+    words = found.ranking.words
+    rows = [result_of(hit, words, dates.get(hit.chunk.document), explain=explain) for hit in hits]
     empty = SearchResults(results=[], metadata=metadata.model_copy(update={"left_out": len(rows)}))
     answer = _AnswerRoom(
         (room or (ROOM_EXPLAINED if explain else ROOM))
         - FOR_POINTER
         - json_size(empty.model_dump(mode="json", exclude_none=not explain)),
-        found.ranking.words,
+        words,
         found.around,
         with_nulls=explain,
     )
@@ -325,14 +326,17 @@ def _longer(found: Filled, side: int, around: Mapping[str, Chunk], without: Coll
     return Filled(chunks) if 1 <= lower.first_line - upper.last_line <= WIDEST_GAP else None
 
 
-def result_of(hit: Hit, dated: DocumentDate | None, *, explain: bool) -> SearchResult:
+def result_of(hit: Hit, words: Sequence[str], dated: DocumentDate | None, *, explain: bool) -> SearchResult:
     """The result, with the whole of its best passage, or with the part of it that a language model quotes."""
+    text = hit.chunk.text.strip()
+    if hit.context is not None:
+        text = beginning(snippet(hit.snippet, words, PASSAGE), LONGEST_QUOTATION)
     return SearchResult(
         id=hit.chunk.document,
         score=hit.score,
         preview=beginning(hit.chunk.title, LONGEST_TITLE),
         source=hit.source,
-        snippet=hit.chunk.text.strip() if hit.context is None else beginning(hit.snippet, LONGEST_QUOTATION),
+        snippet=text,
         context=hit.context and beginning(hit.context, LONGEST_CONTEXT),
         path=ending(hit.chunk.path, LONGEST_PATH),
         heading=heading_of(hit.chunk),
