@@ -168,7 +168,7 @@ def test_it_takes_little_memory_to_refuse_it(empty: Path, least: float, tmp_path
         assert archive.stat().st_size < 1_000_000
     for name, (_, data), (code, said, used) in zip(MANY, pairs, all_imported(pairs), strict=True):
         is_run = "workflow" in name or "result" in name
-        why = "is not written as workflows are" if is_run else "The archive is damaged"
+        why = "is not valid, or has more than" if is_run else "The archive is damaged"
         assert (code, why in said) == (1, True), (name, said)
         assert used - least < ROOM_MB, name
         with closing(opened(data)) as app:

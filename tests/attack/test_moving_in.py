@@ -94,7 +94,7 @@ def test_no_value_that_is_set_here_goes_to_a_server_that_comes_in(
     asked(door, ann, take=sent(item))
     assert app.tools.known(ANN) == []
     home.tools.keep_secret(LOCAL, "KEPT_HERE", "hunter2")
-    [outcome] = home.transfer.of(Receiver(LOCAL)).look([item])
+    [outcome] = home.transfer.target(Receiver(LOCAL)).preview([item])
     assert "of this machine to https://evil.example/mcp" in outcome.why
 
 

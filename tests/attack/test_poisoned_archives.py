@@ -82,7 +82,7 @@ def taken(app: App, one: Loaded) -> bool:
     """True if it comes in. What keeps it out is an error of Loci, whatever is in it."""
     try:
         [read] = Archive(io.BytesIO(archive_of(one)), app.transfer.kinds).items()
-        return app.transfer.of(Receiver(LOCAL)).take([read]) == [TAKEN]
+        return app.transfer.target(Receiver(LOCAL)).store([read]) == [TAKEN]
     except LociError:
         return False
 

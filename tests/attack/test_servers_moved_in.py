@@ -63,7 +63,7 @@ def ann_key(app: App) -> str:
 
 
 def take(app: App, one: Loaded, *, programs: bool = False) -> None:
-    assert app.transfer.of(Receiver(LOCAL, programs=programs)).take([one]) == [TAKEN]
+    assert app.transfer.target(Receiver(LOCAL, programs=programs)).store([one]) == [TAKEN]
 
 
 def keys_sent(near: Protected) -> set[str]:
@@ -102,10 +102,10 @@ def test_whoever_vouches_for_it_lets_it_have_the_variable(
     item = server("far", entry(near))
     take(home, item)
     trusted = Receiver(LOCAL, programs=True)
-    assert home.transfer.of(Receiver(LOCAL)).look([item]) == [SAME]
-    assert home.transfer.of(trusted).look([item]) == [TAKEN]
+    assert home.transfer.target(Receiver(LOCAL)).preview([item]) == [SAME]
+    assert home.transfer.target(trusted).preview([item]) == [TAKEN]
     take(home, item, programs=True)
-    assert home.transfer.of(trusted).look([item]) == [SAME]
+    assert home.transfer.target(trusted).preview([item]) == [SAME]
     monkeypatch.setenv("SET_LATER", "value")
     with pytest.raises(ToolServerError, match="login"):
         home.tools.ask(LOCAL, "far")

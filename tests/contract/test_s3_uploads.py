@@ -80,7 +80,7 @@ def test_an_object_that_was_replaced_is_not_taken_in(clients: Clients, aws: Aws,
     read = aws("s3").put_object(Bucket=bucket, Key="files-in/a", Body=b"read")["ETag"]
     aws("s3").put_object(Bucket=bucket, Key="files-in/a", Body=b"replaced")
     with pytest.raises(Unavailable, match=r"412|PreconditionFailed"):
-        S3Blobs(bucket, clients).take_in(ANN, "files/a", "files-in/a", read)
+        S3Blobs(bucket, clients).import_object(ANN, "files/a", "files-in/a", read)
     current = aws("s3").head_object(Bucket=bucket, Key="files-in/a")["ETag"]
-    S3Blobs(bucket, clients).take_in(ANN, "files/a", "files-in/a", current)
+    S3Blobs(bucket, clients).import_object(ANN, "files/a", "files-in/a", current)
     assert S3Blobs(bucket, clients).read(ANN, "files/a") == b"replaced"

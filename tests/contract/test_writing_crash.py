@@ -18,7 +18,7 @@ import pytest
 
 from loci.app import App
 from loci.authoring.write_recovery import WriteRecovery
-from loci.cli.background import Background
+from loci.cli.background import UpkeepThread
 from loci.compose import build_app
 from loci.core.errors import NotFound
 from loci.core.identity import LOCAL
@@ -259,7 +259,7 @@ def test_a_server_that_starts_puts_right_what_was_interrupted(tmp_path: Path) ->
     (tmp_path / "notes" / "a.md").write_text("# B\n")
     scratch = f".loci-{content_id('notes/a.md', length=16)}0123456789abcdef.tmp"
     (tmp_path / "notes" / scratch).write_text("half of it")
-    with Background(app, lambda _: None, example=False):
+    with UpkeepThread(app, lambda _: None, example=False):
         until(lambda: not journal.unfinished(LOCAL))
     assert app.documents.parts.library.get(LOCAL, "notes-a").title == "B"
     assert [one.name for one in (tmp_path / "notes").iterdir()] == ["a.md"]
@@ -297,7 +297,7 @@ def test_a_server_that_starts_removes_what_killed_writes_left(tmp_path: Path) ->
     with ExitStack() as held:
         for file in written:
             fcntl.flock(held.enter_context(file.open()), fcntl.LOCK_EX)
-        with Background(app, lambda _: None, example=False):
+        with UpkeepThread(app, lambda _: None, example=False):
             until(lambda: not any(file.exists() for file in left))
         kept = [*others, *written, begun, owned, data / "executors" / "executor-4"]
         assert [file for file in kept if not file.exists()] == []

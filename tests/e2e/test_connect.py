@@ -103,7 +103,7 @@ def test_it_says_where_keys_can_still_be_read(home: Path) -> None:
     path = put(home, CURSOR, "{}")
     path.chmod(0o644)
     first = connected(home, "cursor", "--url", URL, "--key", KEY)
-    assert f"Others on this machine can read {path}" in first
+    assert f"Other users can read {path}" in first
     path.chmod(0o600)
     assert "Others on" not in connected(home, "cursor", "--remove")
 

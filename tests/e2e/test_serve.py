@@ -70,7 +70,7 @@ class Refusal:
         Refusal("Setting 'log_level'", {"config.toml": b'log_level = "LOUD"'}),
         Refusal("Setting 'colour': unknown setting", {"config.toml": b"colour = 1"}),
         Refusal("There is no settings file nowhere.toml", arguments=("--config", "nowhere.toml")),
-        Refusal("is damaged or is no Loci database", {"loci.db": b"no database " * 1000}),
+        Refusal("is damaged, or is not a Loci database", {"loci.db": b"no database " * 1000}),
         Refusal("Setting 'public_url'", environment={"LOCI_PUBLIC_URL": "loci.example.com/mcp"}),
         Refusal("there is no API key", arguments=("--host", "0.0.0.0", "--port", "0")),
         Refusal("loci keys create", arguments=("--host", "0.0.0.0", "--port", "0")),

@@ -12,7 +12,7 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.json import JsonObject
 from loci.core.settings import load_settings
-from loci.transfer.api import Report
+from loci.transfer.api import TransferReport
 from loci.transfer.archive import ArchiveWriter, reading
 from loci.transfer.documents import bare_document
 from loci.transfer.items import Item, Loaded, Receiver
@@ -57,8 +57,8 @@ def sent(*items: Loaded) -> str:
     return b64encode(archive_of(*items)).decode()
 
 
-def imported(app: App, archive: Path, **trust: bool) -> Report:
-    report = Report()
+def imported(app: App, archive: Path, **trust: bool) -> TransferReport:
+    report = TransferReport()
     with reading(archive, app.transfer.kinds) as read:
-        app.transfer.bring(read, app.transfer.of(Receiver(LOCAL, **trust)), report, lambda _, __: None)
+        app.transfer.import_archive(read, app.transfer.target(Receiver(LOCAL, **trust)), report, lambda _, __: None)
     return report

@@ -64,7 +64,7 @@ def named(finding: Finding) -> set[str]:
     """The kinds and ids that the finding names."""
     assert finding.state == "fault"
     assert "loci doctor --fix" in (finding.advice or "")
-    return set(re.split(r", ", finding.what.partition(": ")[2].removesuffix(". Loci goes on without")))
+    return set(re.split(r", ", finding.what.partition(": ")[2].removesuffix(". Loci ignores them")))
 
 
 # Documents

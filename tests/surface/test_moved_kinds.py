@@ -11,7 +11,7 @@ import pytest
 from loci.app import App
 from loci.core.identity import LOCAL
 from loci.gateway.capabilities.api import EndedRun
-from loci.transfer.api import Report
+from loci.transfer.api import TransferReport
 from loci.transfer.archive import Archive
 from loci.transfer.items import Receiver
 from loci.workflows.plan import Plan
@@ -36,11 +36,11 @@ def laptop(tmp_path: Path) -> Generator[App]:
         yield app
 
 
-def moved(origin: App, place: App) -> Report:
-    file, report = io.BytesIO(), Report()
+def moved(origin: App, place: App) -> TransferReport:
+    file, report = io.BytesIO(), TransferReport()
     origin.transfer.export(origin.transfer.items(LOCAL, [*COUNTS]), file, lambda _, __: None)
     archive = Archive(file, place.transfer.kinds)
-    place.transfer.bring(archive, place.transfer.of(Receiver(LOCAL)), report, lambda _, __: None)
+    place.transfer.import_archive(archive, place.transfer.target(Receiver(LOCAL)), report, lambda _, __: None)
     return report
 
 

@@ -1,4 +1,4 @@
-"""`loci add`: put files into the lake, and say what was read out of each."""
+"""`loci add`: add files to the lake, here or on another server, and report what was read from each."""
 
 import hashlib
 import json
@@ -45,20 +45,20 @@ READABLE = frozenset(
         *("html", "htm", "json", "md", "markdown", "txt", "text", "log"),
     )
 )
-"""The endings of the files that --recursive takes. A file that is named is tried whatever its ending is."""
+"""The suffixes of the files that --recursive adds. A file that is named is added whatever its suffix."""
 STDIN: Final = "-"
-"""Names what arrives at standard input."""
+"""The path that stands for standard input."""
 Stage = Callable[[str], None]
-"""Called with what is done with a file just now."""
+"""Called with the current step of a file."""
 INLINE: Final = 256 << 10
-"""Bytes. A larger file, or one that is no text, is sent to a URL."""
+"""The most bytes of a text that goes into a call. Larger and binary files are sent to a URL."""
 FIRST_PAUSE: Final = 0.2
 LONGEST_PAUSE: Final = 4.0
-"""Seconds between questions how far a file is."""
+"""Seconds between two checks of the state of a file."""
 PATIENCE: Final = 900.0
-"""Seconds without any news of a file."""
+"""Seconds to wait without any change of a file's state."""
 SECONDS: Final = 300.0
-"""That one request with bytes of a file may take."""
+"""Seconds that one request with bytes of a file may take."""
 Row = Mapping[str, Any]
 
 
@@ -70,21 +70,21 @@ class Added:
     failure: LociError | None = None
     """The error that kept it from being stored."""
     row: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """The answer of the tool ingestion_status about it, if it is stored."""
+    """The answer of the tool ingestion_status about the file, if it is stored."""
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """The answer of the tool fetch_memory about it, if it is stored."""
+    """The answer of the tool fetch_memory about the file, if it is stored."""
     is_new: bool = False
 
     @property
     def reason(self) -> str | None:
-        """The reason why it was not read."""
+        """The reason why the file was not read, or None."""
         if self.failure is not None:
             return str(self.failure)
         return None if self.row["status"] == "okay" else self.row["reason"] or f"It is {self.row['status']}"
 
     @property
     def line(self) -> str:
-        """For people."""
+        """The outcome as text."""
         if self.reason is not None:
             return f"{self.path}: {self.reason}"
         row, facts = self.row, self.facts
@@ -119,12 +119,12 @@ def add(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Add files to the lake, to be searched, cited and computed on.
+    """Add files to the lake, so that agents can search them, cite them and compute on them.
 
-    A file that has the name of an older one becomes its new version. The same content again changes nothing. A running
-    server sees the result at once. The exit code is 1 if a file could not be read; the summary says why.
+    A file with the name of an older file becomes its new version. Adding the same content again changes nothing. A
+    running server sees the result at once. The exit code is 1 if a file could not be read; the summary says why.
 
-    With --url, the files are sent to another Loci server, which reads them: only those that it does not have yet.
+    With --url, send the files to another Loci server, which reads them. Files that it has already are not sent.
 
     Examples: loci add report.pdf costs/*.xlsx; loci add -r ~/papers; pbpaste | loci add - --name notes.md
     """
@@ -151,11 +151,11 @@ def _here(wanted: Sequence[str], name: str | None, data: Path | None, config: Pa
 
 
 def _expanded(paths: Sequence[str], *, recursive: bool) -> Iterator[str]:
-    """The files behind the arguments: those that are named, and those in folders, in order."""
+    """The files that the arguments name, and the files in folders, in order."""
     for path in paths:
         found = Path(path).expanduser()
         if path == STDIN or not found.is_dir():
-            yield path  # one that is missing is told later
+            yield path  # a missing file is reported later
         elif recursive:
             yield from map(str, _walked(found))
         else:
@@ -188,7 +188,7 @@ def _added(files: "Files", path: str, name: str | None, before: "Mapping[str, Fi
 
 
 def add_each(wanted: Sequence[str], add: Callable[[str, Stage], Added]) -> list[Added]:
-    """Add the files, and show how far that is. One that fails does not keep the others from it."""
+    """Add the files one by one, and show the progress. If a file fails, the others are still added."""
     done: list[Added] = []
     with shown_progress() as progress:
         for number, path in enumerate(wanted, 1):
@@ -207,7 +207,7 @@ def add_each(wanted: Sequence[str], add: Callable[[str, Stage], Added]) -> list[
 
 
 def content_of(path: str, check_size: Callable[[int], None] = lambda _: None) -> tuple[bytes, str]:
-    """The content of a file and its name, or what arrives at standard input."""
+    """The content and the name of a file, or of standard input."""
     if path == STDIN:
         return sys.stdin.buffer.read(), STDIN
     found = Path(path).expanduser()
@@ -219,9 +219,9 @@ def content_of(path: str, check_size: Callable[[int], None] = lambda _: None) ->
 
 
 def view(done: Sequence[Added]) -> dict[str, object]:
-    """For programs: the answer of add_memory for all files, and the errors of those that are not stored.
+    """The outcome as JSON: the answer of add_memory for all files, and the errors of files that are not stored.
 
-    Raises the error if there is no other file.
+    Raises the error if it is the only file.
     """
     match done:
         case [Added(path=path, failure=LociError() as error)]:
@@ -233,7 +233,7 @@ def view(done: Sequence[Added]) -> dict[str, object]:
 
 
 def text(done: Sequence[Added]) -> str:
-    """For people: each file, and how many there are."""
+    """The outcome as text: each file, and the counts."""
     good = [one for one in done if one.reason is None]
     bad = [one for one in done if one.reason is not None]
     lines = ["\n".join(map(printable, one.line.split("\n"))) for one in good]
@@ -258,7 +258,7 @@ def _send_files(wanted: Sequence[str], name: str | None, url: str, key: str | No
 
 
 class RemoteAdd:
-    """Adds one file after the other, on a thread beside the one of the client."""
+    """Adds one file after the other, on a thread beside the client's."""
 
     def __init__(self, client: "Client") -> None:
         import httpx2
@@ -267,7 +267,7 @@ class RemoteAdd:
         self._http = httpx2.Client(timeout=SECONDS)
 
     def add(self, path: str, name: str | None, stage: Stage) -> Added:
-        """Send the file if the server does not have it, and wait until it is read."""
+        """Send the file if the server does not have it, and wait until the server has read it."""
         content, own_name = content_of(path)
         name = checked_name(name or own_name)
         if not content:
@@ -297,7 +297,7 @@ class RemoteAdd:
             upload = self._ask("add_memory", upload_id=upload["upload_id"]).get("upload") or {}
 
     def _request(self, upload: Row, content: bytes) -> None:
-        """Send the bytes as the upload says, after several tries if needed."""
+        """Send the bytes as the upload ticket says, with retries."""
         import httpx2
 
         url = str(upload["url"])
@@ -312,7 +312,7 @@ class RemoteAdd:
             raise Unavailable(what, "Run the same command again") from None
 
     def _read(self, id: str, digest: str, stage: Stage) -> Row:
-        """Wait until this content is read, or cannot be."""
+        """Wait until the server has read this content, or has failed."""
         pause, waited = FIRST_PAUSE, 0.0
         known: Row | None = None
         while waited < PATIENCE:
@@ -328,7 +328,7 @@ class RemoteAdd:
         raise Unavailable(f"The server does not read it ({known and known['reason']})", "Ask ingestion_status later")
 
     def _status(self, id: str) -> Row | None:
-        """How far the file is; None if the server knows none with the id."""
+        """The state of the file, or None if the server does not know the id."""
         try:
             return self._ask("ingestion_status", memory_ids=[id])["result"][0]
         except LociError as error:
@@ -351,7 +351,7 @@ class RemoteAdd:
 
 
 def _text(content: bytes) -> str | None:
-    """The whole content, if it can go into a call."""
+    """The content as text, if it can be part of a call."""
     try:
         return content.decode() if len(content) <= INLINE else None
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""`loci approve`: a person answers what workflows and calls wait for."""
+"""`loci approve`: a person answers the questions that workflows and calls wait for."""
 
 import json
 import sys
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     from loci.app import App
 
 LOOK_SECONDS = 0.25
-"""Between two looks if there is a new question."""
+"""Seconds between two checks for a new question."""
 
 
 def approve(
     id: Annotated[
         str | None,
-        typer.Argument(help="The workflow or call, such as wf_0123… or ap_0123…. Without it, what waits is listed."),
+        typer.Argument(help="The workflow or call, such as wf_0123… or ap_0123…. Default: list the open questions."),
     ] = None,
     reject: Annotated[bool, typer.Option("--reject", help="Reject the step: it does not run.")] = False,
     feedback: Annotated[str | None, value("A comment, kept with the decision.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask again before the step runs.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Stay, print each question as it arises, and ring the terminal.")
+        bool, typer.Option("--watch", help="Keep running, print each question as it arises, and ring the bell.")
     ] = False,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Approve the step at which a workflow waits, or a call that waits, or list what waits. It asks for your PIN."""
+    """Approve a step of a workflow or a call that waits for you, or list the open questions. It asks for your PIN."""
     app = open_app(data, config, here_only("Open the link that the workflow's answer has"))
     app.workflows.wait_for_ends()
     try:
@@ -62,7 +62,7 @@ def _answer(app: "App", id: str, *, reject: bool, feedback: str | None, yes: boo
     if asked is None:
         raise NotFound(f"{printable(id)} waits for no answer", "List what waits: loci approve")
     if not reject and not yes:
-        for line in _told(asked):
+        for line in _question_lines(asked):
             typer.echo(printable(seen(line)))
         typer.confirm("Approve?", abort=True)
     needs_proof = asked["only_human"] is True and not reject
@@ -82,20 +82,20 @@ def _list(waiting: Sequence[JsonObject], *, as_json: bool) -> None:
         typer.echo(json.dumps([*waiting]))
         return
     for one in waiting:
-        for line in _told(one):
+        for line in _question_lines(one):
             typer.echo(printable(seen(line)))
     if not waiting:
         typer.echo("Nothing waits for an answer.")
 
 
 def _watch(app: "App", *, as_json: bool) -> None:
-    """Print the questions that are open, then each new one with a ring, until Ctrl-C."""
+    """Print the open questions, then each new one with the bell, until Ctrl-C."""
     known: set[object] = set()
 
     def show() -> None:
         for one in app.workflows.views.questions(LOCAL):
             if one["checkpoint_id"] not in known:
-                lines = [json.dumps(one)] if as_json else [printable(seen(line)) for line in _told(one)]
+                lines = [json.dumps(one)] if as_json else [printable(seen(line)) for line in _question_lines(one)]
                 ring = "\a" if has_begun and sys.stdout.isatty() else ""
                 print(ring + "\n".join(lines), flush=True)
                 known.add(one["checkpoint_id"])
@@ -113,7 +113,7 @@ def _watch(app: "App", *, as_json: bool) -> None:
             show()
 
 
-def _told(asked: JsonObject) -> list[str]:
+def _question_lines(asked: JsonObject) -> list[str]:
     id = asked["workflow_id"]
     if asked["kind"] == "layer":
         following = ", ".join(map(str, cast("list[Json]", asked["next"])))

@@ -1,4 +1,4 @@
-"""The work of a local server beside serving: it loads the example, pulls models, reads files and embeds passages."""
+"""The background threads of a local server: pulling models, reading files, embedding, workflows, watched folders."""
 
 import shutil
 import threading
@@ -25,12 +25,12 @@ PROGRESS_STEPS = 10
 EXAMPLE_QUESTION = "Why was self-checkout withdrawn?"
 SECONDS_BETWEEN_LOOKS = 3.0
 PATIENCE = 2.0
-"""Seconds in which it may come to an end."""
+"""Seconds that a thread has to end."""
 SECONDS_BEFORE_START = 3.0
-"""The first calls of a client come before."""
+"""Seconds after a start that are left to the first calls of a client."""
 
 
-class Beside(ABC):
+class BackgroundThread(ABC):
     """A thread that works until the server ends."""
 
     def __init__(self, name: str) -> None:
@@ -42,7 +42,7 @@ class Beside(ABC):
         return self
 
     def stop(self) -> None:
-        """Tell the work to end."""
+        """Ask the work to end."""
         self._ended.set()
 
     def __exit__(self, *_: object) -> None:
@@ -53,7 +53,7 @@ class Beside(ABC):
         try:
             self._work()
         except Exception:
-            # A thread that has no time to end loses what it works with, such as the database.
+            # A thread that does not end in time loses its resources, such as the database.
             if not self._ended.is_set():
                 raise
 
@@ -62,8 +62,8 @@ class Beside(ABC):
         """Work until `_ended` is set."""
 
 
-class Background(Beside):
-    """A thread that does this work until the server ends."""
+class UpkeepThread(BackgroundThread):
+    """Loads the example, pulls models, reads changed files and embeds passages until the server ends."""
 
     def __init__(self, app: App, say: Callable[[str], None], *, example: bool) -> None:
         super().__init__("background")
@@ -79,7 +79,7 @@ class Background(Beside):
         from loci.transfer.staging import Staging  # only a server at its start needs it
 
         # Pieces of an import that nobody finished. On AWS a rule of the bucket removes them.
-        self._for_owners(Staging(app.arriving, 0).drop_left)
+        self._for_owners(Staging(app.arriving, 0).remove_old)
         self._warm()
         if self._example:
             add_example(app, self._say)
@@ -100,18 +100,18 @@ class Background(Beside):
                 return
 
     def _for_owners(self, work: Callable[[Owner], object]) -> None:
-        """Do the work for each owner. If it fails, another time tries again."""
+        """Do the work for each owner. After an error, the next cycle tries again."""
         with suppress(LociError):
             for owner in self._owners():
                 work(owner)
 
     def _read_again(self) -> None:
-        """Read what changed, and the files that a process before this one accepted, or that could not be read."""
+        """Read changed documents, and files that an earlier process accepted or failed to read."""
         self._for_owners(lambda owner: self._app.documents.upkeep.read_again(owner, stop=self._ended.is_set))
         self._for_owners(lambda owner: self._app.files.upkeep.finish(owner, self._ended.is_set))
 
     def _pull(self) -> None:
-        """Download the configured models that are missing: the embedder first, as it helps most."""
+        """Download the configured models that are missing, the embedder first because it helps most."""
         settings = self._app.settings
         models = ModelsFolder(settings.models_folder)
         wanted: list[tuple[Kind, str | None]] = [("embedder", settings.embedder), ("reranker", settings.reranker)]
@@ -121,7 +121,7 @@ class Background(Beside):
             manifest = known(name or DEFAULTS[kind])
             try:
                 pull(manifest, models, settings.model_hub, self._progress(manifest.name))
-            except _StoppedError:
+            except _DownloadStoppedError:
                 return
             except LociError as error:
                 self._say(f"Loci works without {manifest.name} for now. {error}")
@@ -135,7 +135,7 @@ class Background(Beside):
         def progress(done: int, total: int | None) -> None:
             nonlocal printed
             if self._ended.is_set():
-                raise _StoppedError
+                raise _DownloadStoppedError
             step = done * PROGRESS_STEPS // total if total else 0
             if step > printed:
                 of = f" of {total / 1e6:,.0f} MB" if total else ""
@@ -185,15 +185,15 @@ def add_example(app: App, say: Callable[[str], None]) -> None:
     )
 
 
-class _StoppedError(LociError):
+class _DownloadStoppedError(LociError):
     """The server ends during a download; the next start continues it."""
 
     def __init__(self) -> None:
         super().__init__("The server was stopped", "Start it again")
 
 
-class Resuming(Beside):
-    """A thread that looks for them until the server ends. Where there are none it asks for one small list."""
+class ResumeThread(BackgroundThread):
+    """Resumes workflows of dead processes until the server ends. Without any, a check reads one small list."""
 
     def __init__(self, app: App) -> None:
         super().__init__("resuming")
@@ -216,8 +216,8 @@ class Resuming(Beside):
         return []
 
 
-class Following(Beside):
-    """A thread of a server that watches the folders until the server ends."""
+class FollowThread(BackgroundThread):
+    """Watches the ingested folders until the server ends."""
 
     def __init__(self, app: App, say: Callable[[str], None]) -> None:
         super().__init__("following")

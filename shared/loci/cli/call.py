@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
 WORKFLOWS = ("pml_execute_dag", "pml_continue", "pml_approval_response")
-"""They run as long as this command does."""
+"""Tools that start runs, which last as long as this command."""
 EXAMPLES = """\b
 Examples:
   loci call get_memorylake_metadata --url https://loci.example.com/mcp

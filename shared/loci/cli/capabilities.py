@@ -1,4 +1,4 @@
-"""`loci tools capabilities`: list, show and remove code that was learned."""
+"""`loci tools capabilities`: list, show and remove learned code."""
 
 import json
 from typing import TYPE_CHECKING, Annotated
@@ -28,7 +28,7 @@ def list_capabilities(
     opened: OwnersTools,
     as_json: JsonOption = False,
 ) -> None:
-    """List the capabilities, those that were used last first."""
+    """List the capabilities, the last used first."""
     known = opened.tools.capabilities.all(opened.owner)
     known.sort(key=lambda one: (-one.best.used_at, one.id))
     if as_json:
@@ -38,7 +38,9 @@ def list_capabilities(
         typer.echo(printable(f"{one.id}  {one.intent}"))
         typer.echo(printable(f"  {_record(one.best)}{_versions(one)}"))
     if not known:
-        typer.echo("Nothing is learned yet. Code that pml_execute_code runs with an intent is learned if it works.")
+        typer.echo(
+            "There are no capabilities yet. Loci learns code that pml_execute_code ran with an intent, if it worked."
+        )
 
 
 @cli.command()

@@ -1,4 +1,4 @@
-"""`loci connect`: write Loci into the files in which MCP clients on this machine keep their servers."""
+"""`loci connect`: add Loci to the configuration files of MCP clients on this machine."""
 
 import json
 import os
@@ -33,7 +33,7 @@ EXAMPLES: Final = """Examples:
 
 def connect(
     client: Annotated[
-        str | None, typer.Argument(help="The client, such as cursor. Without it, all are listed.")
+        str | None, typer.Argument(help="The client, such as cursor. Without it, list all clients.")
     ] = None,
     url: Annotated[
         str | None,
@@ -42,7 +42,7 @@ def connect(
     stack: EndpointOption = None,
     key: KeyOption = None,
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="The name of the server in that file.")] = "loci",
-    remove: Annotated[bool, typer.Option("--remove", help="Take the server out of the file.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the server from the file.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the file without asking.")] = False,
     data: Annotated[Path | None, value("The data folder that the started Loci uses.", "--data", "DIR")] = None,
     config: ConfigOption = None,
@@ -50,8 +50,9 @@ def connect(
 ) -> None:
     """Connect an MCP client on this machine to Loci.
 
-    Loci shows its entry in the client's file, asks, keeps a copy beside it, and changes nothing else in the file. A
-    client that needs a key gets the one in --key or LOCI_KEY. Without a key, clients sign in if the server asks for it.
+    Loci shows its entry for the client's configuration file, asks you, keeps a copy of the file, and changes nothing
+    else in it. A client that needs a key gets the one in --key or LOCI_KEY. Without a key, clients sign in if the
+    server asks for it.
     """
     if not NAME.fullmatch(name):
         raise Refused(f"{name!r} cannot be a server's name", "Use up to 40 letters, digits, - and _")
@@ -68,7 +69,7 @@ def connect(
         return
     _ask(known, name, entry, yes=yes, as_json=as_json)
     copy = write(change)
-    done = f"{known.title} is {'no longer connected' if remove else 'connected'}. Start it again to see that."
+    done = f"{known.title} is {'no longer connected' if remove else 'connected'}. Restart it to apply the change."
     _report(known, change, copy, done, as_json=as_json)
 
 
@@ -123,7 +124,7 @@ def _ask(client: McpClient, name: str, entry: JsonObject | None, *, yes: bool, a
     if yes:
         return
     if as_json or not sys.stdin.isatty():
-        raise Refused("Nothing was changed", "Say --yes to write this", code="NOT_CONFIRMED")
+        raise Refused("Nothing was changed", "Give --yes to write this", code="NOT_CONFIRMED")
     typer.confirm(f"Write this to {printable(str(client.file))}?", abort=True)
 
 
@@ -134,9 +135,9 @@ def _report(client: McpClient, change: ConfigChange, copy: Path | None, done: st
         return
     typer.echo(printable(done))
     if copy is not None:
-        typer.echo(printable(f"The file as it was, with the keys that it had: {copy}"))
+        typer.echo(printable(f"The old file, with its keys, was copied to {copy}"))
     if os.name == "posix" and change.file.stat().st_mode & 0o077:
-        typer.echo(printable(f"Others on this machine can read {change.file}: chmod 600 keeps its keys from them"))
+        typer.echo(printable(f"Other users can read {change.file}: protect its keys with chmod 600"))
 
 
 def _list(name: str, *, as_json: bool) -> None:
@@ -148,7 +149,7 @@ def _list(name: str, *, as_json: bool) -> None:
         typer.echo(printable(f"{row['client']:<15} {row['state']:<14} {row['file']}"))
         if row["problem"]:
             typer.echo(printable(f"{'':<15} {row['problem']}"))
-    typer.echo("\nConnect one with: loci connect CLIENT. Take Loci out of one with: loci connect CLIENT --remove")
+    typer.echo("\nConnect a client with: loci connect CLIENT. Disconnect it with: loci connect CLIENT --remove")
 
 
 def _row(client: McpClient, name: str) -> JsonObject:

@@ -104,7 +104,7 @@ clients = typer.Typer(
 def list_clients(
     stack: StackOption = None, data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
-    """List the connections: which client, where it lives, in whose name, and what it may do."""
+    """List the connections, with the client, its host, the owner, and what the client may do."""
     grants = _open_grants(stack, data, config).list()
     if as_json:
         typer.echo(json.dumps([_view(one) for one in grants]))
@@ -158,14 +158,14 @@ def _view(grant: "Grant") -> dict[str, object]:
 
 def pin(
     print_hash: Annotated[
-        bool, typer.Option("--print", help="Store nothing: print the hash, for LOCI_PIN_HASH of a server elsewhere.")
+        bool, typer.Option("--print", help="Do not store the PIN: print its hash, for LOCI_PIN_HASH of another server.")
     ] = False,
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Set your PIN, or change it: with it you approve what only a person may, on the pages and with loci approve.
+    """Set or change your PIN, with which you approve what only a person may, on the pages and with loci approve.
 
-    No client and no tool server should know it. Loci stores a slow hash. To change a PIN takes the old one.
+    No client and no tool server should know the PIN. Loci stores a slow hash of it. To change it, you need the old PIN.
     """
     check_person()
     if print_hash:
@@ -185,16 +185,16 @@ def _pins(data: Path | None, config: Path | None) -> Pins:
 
 
 def check_person() -> None:
-    """Raise `Refused` in a program that a tool server started: no person is there."""
+    """Raise `Refused` in a program that a tool server started, since it is not a person."""
     if INSIDE in os.environ:
         what = "A tool server of Loci started this command, and only a person may use it"
         raise Refused(what, "Run it in a terminal of your own", code="NOT_A_PERSON")
 
 
 def prove_person(stack: str | None, data: Path | None, config: Path | None, *, needs_pin: bool = False) -> None:
-    """Have a person at a terminal, and their PIN if they have one, before something is given that only they may have.
+    """Require a person at a terminal, with their PIN if one is set, before an action that only a person may do.
 
-    `needs_pin`: they must have one. Who may reach a deployment's stack has its account.
+    `needs_pin`: a PIN must be set. A deployment's stack needs no PIN: its AWS credentials are proof enough.
     """
     check_person()
     if stack is not None:
@@ -209,14 +209,14 @@ def prove_person(stack: str | None, data: Path | None, config: Path | None, *, n
 
 
 def check_terminal() -> None:
-    """Raise `Refused` where nobody can type."""
+    """Raise `Refused` if standard input is not a terminal."""
     if not sys.stdin.isatty():
-        what = "This command wants a person at a terminal, and has none"
+        what = "This command needs a person at a terminal"
         raise Refused(what, "Run it in a terminal of your own, or use the page /ui/runs", code="NO_TERMINAL")
 
 
 def asked_pin(prompt: str = "PIN") -> str:
-    """The PIN that somebody types at the terminal."""
+    """Ask for the PIN at the terminal."""
     check_terminal()
     return typer.prompt(prompt, hide_input=True, err=True)
 
@@ -224,6 +224,6 @@ def asked_pin(prompt: str = "PIN") -> str:
 def _new() -> str:
     new = asked_pin("New PIN (at least 6 characters)")
     check_new(new)
-    if asked_pin("The same again") != new:
-        raise Refused("The two are not the same", "Try again", code="BAD_PIN")
+    if asked_pin("Repeat the PIN") != new:
+        raise Refused("The two PINs differ", "Try again", code="BAD_PIN")
     return new

@@ -1,4 +1,4 @@
-"""Where a command goes: to the data folder of this machine, to a server at a URL, or to a deployment on AWS."""
+"""The destination of a command: the data folder of this machine, a server at a URL, or a deployment on AWS."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from loci.gateway.api import Tools
 
 SECONDS: Final = 120.0
-"""For a call of a tool on another server."""
+"""Seconds for a call of a tool on another server."""
 T = TypeVar("T")
 
 
@@ -31,16 +31,16 @@ def stack_option(help: str, more: str = "") -> Any:
     return value(text, "--stack", "NAME")
 
 
-StackOption = Annotated[str | None, stack_option("Those of a deployment on AWS.")]
+StackOption = Annotated[str | None, stack_option("Use a deployment on AWS.")]
 EndpointOption = Annotated[
     str | None,
-    stack_option("The Loci of a deployment on AWS, instead of its URL.", " It needs a key, as the URL does."),
+    stack_option("Use a deployment on AWS, instead of --url or --to.", " It needs a key, too."),
 ]
 OWNERS_OPTIONS: Final = {
     "stack": StackOption,
-    "tenant": Annotated[str | None, value("The tenant of their owner. Needs --subject.")],
+    "tenant": Annotated[str | None, value("The tenant of the owner. Needs --subject.")],
     "subject": Annotated[
-        str | None, value("The subject of their owner. Default: you, or who has a key that names no owner.")
+        str | None, value("The subject of the owner. Default: you, or the owner of keys that name no owner.")
     ],
     "data": DataOption,
     "config": ConfigOption,
@@ -49,18 +49,18 @@ OWNERS_OPTIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class OwnersTools:
-    """An owner, and the tools of all."""
+    """An owner, and the tools of the product."""
 
     owner: Owner
     tools: "Tools"
     place: tuple[str | None, Path | None, Path | None]
-    """The stack, the data folder and the settings file, if they are given."""
+    """The stack, the data folder and the settings file, as far as they are given."""
 
 
 def for_owner(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say whose tool servers it means, in place of its parameter `opened`.
+    """Replace the parameter `opened` of a command with the options for the owner of tool servers.
 
-    They are opened on this machine, or with the operator's credentials on AWS.
+    The tools are opened on this machine, or with the operator's credentials on AWS.
     """
     options = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=one) for name, one in OWNERS_OPTIONS.items()
@@ -100,7 +100,7 @@ def app_at(
 ) -> "App":
     """Assemble Loci on the data folder, or on the deployment that the stack names.
 
-    `things`: what the command is about, such as "The keys". `check` may refuse the settings of the data folder.
+    `things`: the subject of the command, such as "The keys". `check` may refuse the settings of the data folder.
     `whole`: the command needs all settings of the deployment.
     """
     if stack is None:
@@ -112,26 +112,26 @@ def app_at(
 
 
 def refuse_folder(data: Path | None, config: Path | None, things: str) -> None:
-    """Refuse a data folder beside a stack."""
+    """Refuse a data folder together with a stack."""
     if data or config:
         raise Refused(f"{things} of a stack are not in a data folder", "Give --stack, or --data and --config, not both")
 
 
 def endpoint_url(url: str) -> str:
-    """The URL of an MCP endpoint: without a path, that of Loci's."""
+    """The URL of an MCP endpoint. A URL without a path gets the path of Loci's endpoint."""
     parts = _parts(url)
     return url if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}/mcp"
 
 
 def server_url(url: str, path: str) -> str:
-    """The URL of a path for the address of a Loci server, or of its MCP endpoint."""
+    """The URL of a path on a Loci server, from the URL of the server or of its MCP endpoint."""
     parts = _parts(url)
     base, _, _ = f"{parts.path.rstrip('/')}/".partition("/mcp/")
     return f"{parts.scheme}://{parts.netloc}{base.rstrip('/')}/{path}"
 
 
 def key_header(key: str | None) -> dict[str, str]:
-    """The header that shows the key; none without a key."""
+    """The header with the key; empty without a key."""
     if key and not key.strip().isascii():
         raise Refused("The key has characters that no key has", "Give the whole key, in --key or LOCI_KEY")
     return {"Authorization": f"Bearer {key.strip()}"} if key else {}
@@ -145,7 +145,7 @@ def _parts(url: str) -> SplitResult:
 
 
 def url_or_stack(url: str | None, stack: str | None) -> str | None:
-    """The URL that is given, or the endpoint of the stack; None without both."""
+    """The given URL, or the endpoint of the stack; None if neither is given."""
     if stack is None:
         return url
     if url is not None:
@@ -188,7 +188,7 @@ def connected(server: "MCPServer | Any", work: "Callable[[Client], Awaitable[T]]
 
 
 def _explained(error: BaseException, where: str) -> LociError:
-    """The error of the connection as one that somebody can act on."""
+    """The `LociError` for the error of a connection."""
     import httpx2
     from mcp.shared.exceptions import MCPError
 
@@ -197,7 +197,7 @@ def _explained(error: BaseException, where: str) -> LociError:
     if isinstance(error, httpx2.HTTPStatusError) and error.response.status_code in (401, 403):
         what = f"{where} refuses access ({error.response.status_code})"
         return Misconfigured(what, "Give a valid key, in --key or LOCI_KEY")
-    said = str(error) or type(error).__name__
+    reason = str(error) or type(error).__name__
     if isinstance(error, MCPError):
-        return Refused(f"{where} refuses: {said}", "Check the URL, and the key in --key or LOCI_KEY")
-    return Unavailable(f"{where} gave no answer ({said})", "Check the URL, and that a server listens there")
+        return Refused(f"{where} refuses: {reason}", "Check the URL, and the key in --key or LOCI_KEY")
+    return Unavailable(f"{where} gave no answer ({reason})", "Check the URL, and that a server listens there")

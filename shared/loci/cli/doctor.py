@@ -1,4 +1,4 @@
-"""`loci doctor`: what works, what does not, and what to do about it."""
+"""`loci doctor`: check what works, and say what to do about what does not."""
 
 import json
 import os
@@ -32,8 +32,8 @@ def doctor(
     url: Annotated[
         str | None,
         value(
-            "Look at this endpoint, such as https://loci.example.com/mcp, as a client does: what answers, its"
-            " tools, and who gives tokens for it. Say which step fails, and why.",
+            "Check this endpoint, such as https://loci.example.com/mcp, as a client does: its answer, its"
+            " tools, and its sign-in. Say which step fails, and why.",
             "--url",
             "URL",
         ),
@@ -41,7 +41,7 @@ def doctor(
     key: KeyOption = None,
     deep: Annotated[
         bool,
-        typer.Option("--deep", help="Read every text and file that Loci keeps, and compare it with what was written."),
+        typer.Option("--deep", help="Read every text and file that Loci stores, and compare it with its hash."),
     ] = False,
     data: DataOption = None,
     config: ConfigOption = None,
@@ -105,7 +105,7 @@ def _show(found: "Iterable[Finding]", *, as_json: bool) -> None:
 
 
 def _for_stack(finding: "Finding", stack: str) -> "Finding":
-    """The finding with advice that names the stack in its commands."""
+    """Add the stack to the commands in the finding's advice."""
     advice = re.sub(r"\bloci (doctor|reindex)\b", rf"loci \1 --stack {stack}", finding.advice or "")
     return replace(finding, advice=advice or None)
 

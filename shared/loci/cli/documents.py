@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from loci.graph.picture import Picture
 
 NAMED = 10
-"""Documents that `loci forget` names in its question."""
+"""The most documents that `loci forget` names in its question."""
 
 
 def search(
@@ -39,7 +39,7 @@ def search(
 ) -> None:
     """Search the documents, as the tool search_documents does.
 
-    It shows all results with their passages: the tool's bound of 8 KB does not hold here.
+    It shows all results with their passages, without the tool's limit of 8 KB.
     """
     from loci.documents.tools.search_results import PASSAGE, render_results  # slow to load; `--help` does not need it
 
@@ -82,7 +82,7 @@ def graph(
         found = f", {len(shown.gaps):,} gaps" if gaps else ""
         typer.echo(f"{printable(str(html))}: {counts}{found} ({size_shown(written)})", err=as_json)
     if as_json:
-        typer.echo(json.dumps(facts(shown, _explained(app, shown))))
+        typer.echo(json.dumps(facts(shown, _explained_gaps(app, shown))))
 
 
 def forget(
@@ -111,7 +111,7 @@ def forget(
         typer.echo(f"Forgot {counted(len(documents), 'document')}.")
 
 
-def _explained(app: "App", shown: "Picture") -> "list[Gap]":
+def _explained_gaps(app: "App", shown: "Picture") -> "list[Gap]":
     """The gaps of the picture, with the reasons for them."""
     from loci.graph.picture import MAX_GAPS, gap_threshold  # slow to load, and `--help` does not need it
 
@@ -128,7 +128,7 @@ def _lines(lines: str) -> str:
 
 
 def _row_text(place: int, row: "SearchResult") -> str:
-    """The document with its passages, each as the tool shows it."""
+    """A result as text: the document and its passages, as the tool shows them."""
     where = f"{row.id} > {row.heading or row.preview}"
     lines = [printable(f"{place}. {where}  ({_lines(row.lines)})  {row.score:.2f} {row.source}"), *_inset(row.snippet)]
     for one in row.passages or ():

@@ -1,4 +1,4 @@
-"""`loci events`: follow what happens, on this machine or on a server."""
+"""`loci events`: follow the events of this machine or of a server."""
 
 import json
 import os
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from httpx2 import Response
 
 LOOK_SECONDS = 0.25
-"""Between two looks into the database of this machine."""
+"""Seconds between two checks of this machine's events."""
 QUIET = frozenset({"kind", "at", "id"})
-"""Fields that every line begins with, or that nobody reads."""
+"""Fields that are at the beginning of each line, or not shown."""
 CONNECT_SECONDS: Final = 10.0
 SILENT_SECONDS: Final = 60.0
-"""A server says something every 15 s."""
+"""Seconds of silence after which the connection is lost: a server sends something every 15 s."""
 LONGEST_WAIT: Final = 60.0
 MOST_FAILURES: Final = 20
 
@@ -35,18 +35,18 @@ def events(
     url: Annotated[str | None, value("Follow the Loci server at URL.", "--url", "URL")] = None,
     stack: EndpointOption = None,
     key: KeyOption = None,
-    kinds: Annotated[str | None, value(f"Only these: {', '.join(EVENT_KINDS)}.", "--kinds", "A,B")] = None,
+    kinds: Annotated[str | None, value(f"Only these kinds: {', '.join(EVENT_KINDS)}.", "--kinds", "A,B")] = None,
     last: Annotated[
-        int, typer.Option("--last", metavar="N", min=0, max=1000, help="Begin with the last N of them.")
+        int, typer.Option("--last", metavar="N", min=0, max=1000, help="Begin with the last N events.")
     ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print each event as a line of JSON.")] = False,
     data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Follow what happens: calls, workflows, approvals, ingestion and tool servers.
+    """Follow calls, workflows, approvals, ingestion and tool servers as they happen.
 
-    Without --url and --stack, what happens in the data folder of this machine; no server needs to run. Events tell
-    names and sizes, never contents. Stop with Ctrl-C.
+    Without --url and --stack, follow the data folder of this machine; no server needs to run. Events have names and
+    sizes, never contents. Stop with Ctrl-C.
     """
     from loci.events.api import parsed_kinds  # `--help` does not need it
 
@@ -71,12 +71,14 @@ def _local_events(kinds: frozenset[str], last: int, data: Any, config: Any) -> I
 
 
 def _line(event: dict[str, Any]) -> str:
-    """The event for people: the time, the kind, and what it says."""
-    told = " ".join(f"{name}={_shown(value)}" for name, value in event.items() if name not in QUIET and value != "")
-    return printable(f"{str(event.get('at', ''))[11:23]} {event.get('kind')} {told}")
+    """An event as text: the time, the kind, and the fields."""
+    fields = " ".join(
+        f"{name}={_value_text(value)}" for name, value in event.items() if name not in QUIET and value != ""
+    )
+    return printable(f"{str(event.get('at', ''))[11:23]} {event.get('kind')} {fields}")
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, dict):
         return "(" + ", ".join(f"{name}: {one}" for name, one in cast("dict[str, object]", value).items()) + ")"
     return "-" if value is None else str(value)
@@ -90,7 +92,7 @@ class Reader:
     retry: float = 1.0
 
     def events(self, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """The events in these lines. What is cut off in the middle of one does not count."""
+        """Parse the events in these lines. An event that is cut off is ignored."""
         id, text = self.last_id, ""
         for line in lines:
             name, _, value = line.partition(":")
@@ -109,9 +111,9 @@ class Reader:
 
 
 def _remote_events(url: str, key: str | None, kinds: str, last: int) -> Iterator[dict[str, Any]]:
-    """The events of a server, without end: whenever an answer ends, the next one goes on behind the last event.
+    """The events of a server, without end: when an answer ends, the next request continues after the last event.
 
-    Raises `LociError` if the server refuses, or cannot be reached for long.
+    Raises `LociError` if the server refuses, or cannot be reached for a long time.
     """
     import httpx2  # only this needs it
 
@@ -141,7 +143,7 @@ def _remote_events(url: str, key: str | None, kinds: str, last: int) -> Iterator
 
 
 def _check(answer: "Response", where: str) -> None:
-    """Raise `NoAnswerError` if a later try may go better, and `LociError` if it will not."""
+    """Raise `NoAnswerError` if a retry may help, and `LociError` if it will not."""
     if answer.status_code != 200:
         answer.read()
         failed = no_answer(answer)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 cli = typer.Typer(name="files", help="The files of the lake.", no_args_is_help=True)
 MOST_TOKENS = 1_000_000
-"""Nothing is left out: a program reads it."""
+"""The budget of an answer for programs, which nothing exceeds."""
 NAMED = 10
-"""Files that `forget` names in its question."""
+"""The most files that `forget` names in its question."""
 
 NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME|ID...", help="Names or ids of files.")]
 
@@ -31,7 +31,7 @@ def list_files(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the files, with what was read out of each."""
+    """List the files, with what was read from each."""
     lake = open_app(data, config).files
     if as_json:
         from loci.files.tools.file_views import MetadataAnswer, overview  # slow to load, and a person reads the text
@@ -53,7 +53,7 @@ def show(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a file: its status, its versions, its sheets and what could not be read."""
+    """Show a file: its status, its versions, its sheets, and remarks about parts that could not be read."""
     from loci.files.file import RULES  # slow to load, and `--help` does not need it
 
     files = open_app(data, config).files
@@ -81,7 +81,7 @@ def search(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Search the files, as the tool search_memory does: each with its passages, and where they stand."""
+    """Search the files, as the tool search_memory does, and show the matching passages with their places."""
     from loci.files.finder import Scope  # slow to load, and `--help` does not need it
     from loci.files.search_query import parsed
 
@@ -112,7 +112,7 @@ def read(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Read files again, as after a newer Loci or a changed limit. Without names: those that are not read yet.
+    """Read files again, for example after an update or a changed limit. Default: the files that are not read yet.
 
     The exit code is 1 if a file could not be read.
     """
@@ -146,7 +146,7 @@ def forget(
 ) -> None:
     """Remove files from the lake, with all their versions. It asks first.
 
-    The files that you added them from stay where they are.
+    The original files on your disk stay.
     """
     files = open_app(data, config).files
     found = _found(files, names)
@@ -178,10 +178,10 @@ def _line(file: "StoredFile") -> str:
     newest, shown = file.newest, file.shown
     parts = [shown.format or "?", f"version {shown.number}", counted(shown.chunks, "passage")]
     parts += [counted(shown.tables, "table")] if shown.tables else []
-    told = ""
+    state = ""
     if newest.status != "okay":
-        told = f"  version {newest.number} {newest.status}" + (f": {newest.reason}" if newest.reason else "")
-    return f"{file.name}  {file.id}  ({', '.join(parts)}){told}"
+        state = f"  version {newest.number} {newest.status}" + (f": {newest.reason}" if newest.reason else "")
+    return f"{file.name}  {file.id}  ({', '.join(parts)}){state}"
 
 
 def _states(files: "Sequence[StoredFile]") -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Bring another Loci server up to date with folders of this machine: send what changed, remove what is gone."""
+"""Synchronise folders of this machine to another Loci server: send changed documents, and remove deleted ones."""
 
 import base64
 import hashlib
@@ -19,19 +19,19 @@ from loci.documents.ingest.outcome import NOTHING_LEFT_OUT, FileFailure, LeftOut
 FIELDS: Final = frozenset({"documents", "results"})
 BATCH_DOCUMENTS: Final = 32
 BATCH_BYTES: Final = 192 * 1024
-"""About how much goes into one request: a function can embed that many documents in good time."""
+"""The approximate size of a request: a function can embed this much within its time limit."""
 BATCH_REMOVALS: Final = 200
 TRIES: Final = 4
-"""The number of times to send documents again if the server asks to send all of them later."""
+"""Retries if the server asks to send all documents of a request later."""
 OVERHEAD_BYTES: Final = 100
-"""The part of a request that is not a document."""
+"""Bytes of a request besides its documents."""
 
 Verb = Literal["put", "remove"]
 
 
 @dataclass(slots=True)
 class SyncSummary:
-    """The work so far. `sent + unchanged + failed + left` is the number of documents seen."""
+    """The counts so far. `sent + unchanged + failed + left` is the number of documents seen."""
 
     seen: int = 0
     sent: int = 0
@@ -49,7 +49,7 @@ class SyncSummary:
 
 
 def view(summary: SyncSummary) -> dict[str, object]:
-    """Return the summary for programs: the counts first, then the lists behind them."""
+    """Return the summary as JSON: first the counts, then the lists."""
     told = asdict(summary)
     lists = {
         "failures": told.pop("failed"),
@@ -60,7 +60,7 @@ def view(summary: SyncSummary) -> dict[str, object]:
 
 
 def text(summary: SyncSummary) -> str:
-    """Return the summary for people."""
+    """Return the summary as text."""
     left = f", {summary.left:,} left for the next run" if summary.left else ""
     lines = [
         f"{summary.seen:,} seen: {summary.sent:,} sent, {summary.unchanged:,} unchanged,"
@@ -100,7 +100,7 @@ class FolderSync:
         """The address for files that are too large for a request, if the server has one."""
 
     def run(self, source: LocalPath) -> None:
-        """Send the new and changed documents of a folder or file, and remove those that are gone."""
+        """Send the new and changed documents of a folder or file, and remove deleted documents."""
         found = self._scan.contents(source.path) if source.is_folder else FolderContents((source.path,))
         stored = self.stored_hashes(source.name)
         if not found.files and not found.unread:
@@ -155,7 +155,7 @@ class FolderSync:
                 yield path, document
 
     def _deliver(self, verb: Verb, documents: Mapping[str, str]) -> None:
-        """Send the documents: each alone if they are too large together, and again while the server says "later"."""
+        """Send the documents, each alone if they are too large together, and again while the server answers "later"."""
         in_vain = 0
         left: dict[str, str] = {**documents}
         while left:

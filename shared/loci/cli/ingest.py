@@ -45,7 +45,7 @@ def ingest(
     Loci adds the new and changed documents below each PATH, and removes those whose files are gone. A running server
     sees the result at once. If a run is interrupted, the next one completes it.
 
-    With --to, send the documents to another Loci server: only those that it does not have yet.
+    With --to, send the documents to another Loci server. Documents that it has already are not sent.
     """
     if to is not None:
         scan = FolderScan(load_settings({"data": data}, config).use_gitignore)
@@ -60,7 +60,7 @@ def ingest(
 
 
 def _view(summary: IngestSummary) -> dict[str, object]:
-    """Return the summary for programs: the counts first, then the lists behind them."""
+    """Return the summary as JSON: first the counts, then the lists."""
     return {
         "seen": summary.seen,
         "processed": summary.processed,
@@ -98,7 +98,7 @@ def _text(summary: IngestSummary) -> str:
 
 
 def _send(paths: Sequence[str], url: str, key: str | None, scan: FolderScan, *, as_json: bool) -> None:
-    """Bring another server up to date with these folders and files. The exit code is 1 if something failed."""
+    """Synchronise these folders and files to another server. The exit code is 1 if a document failed."""
     from loci.cli.folder_sync import FolderSync, sources, text, view  # only `--to` needs them
 
     folders = sources(paths)

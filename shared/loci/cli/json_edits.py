@@ -1,4 +1,4 @@
-"""JSON as people keep it, with comments and trailing commas: one entry is added, replaced or taken out."""
+"""Edits of JSON with comments and trailing commas: adds, replaces or removes one entry, and keeps the rest."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from typing import Final, NoReturn, cast
 from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
 
-# Either may lack its end, and the text is refused then: to try again at each later beginning would take long.
+# Both may be unterminated, and the text is refused later: to search for their ends again and again would take long.
 STRING: Final = r'"(?:[^"\\\n]|\\.)*"?'
 COMMENT: Final = re.compile(rf"{STRING}|//[^\n]*|/\*(?:.*?(\*/)|.*)", re.DOTALL)
 LAST_COMMA: Final = re.compile(rf"{STRING}|,(?=\s*[]}}])")
@@ -19,8 +19,8 @@ DECODER: Final = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """A name in an object, and its value: where both are written."""
+class JsonMember:
+    """A member of an object: its name, and the positions of the name and the value."""
 
     name: str
     start: int
@@ -29,7 +29,7 @@ class Member:
 
 
 def read_json(text: str) -> Json:
-    """Read the text; one without a value is an empty object. `Refused` says where it is wrong."""
+    """Parse the text. An empty text is an empty object. `Refused` says where the text is wrong."""
     plain = _plain(text)
     try:
         return cast("Json", json.loads(plain, parse_constant=_no_number)) if plain.strip() else {}
@@ -41,7 +41,7 @@ def read_json(text: str) -> Json:
 
 
 def with_entry(text: str, section: str, name: str, entry: JsonObject) -> str:
-    """Put the entry into the section, or in place of the one that is there."""
+    """Add the entry to the section, or replace the entry with this name."""
     read_json(text)
     plain = _plain(text)
     if not plain.strip():
@@ -59,7 +59,7 @@ def with_entry(text: str, section: str, name: str, entry: JsonObject) -> str:
 
 
 def without_entry(text: str, section: str, name: str) -> str:
-    """Take the entry out of the section."""
+    """Remove the entry from the section."""
     if entry_in(text, section, name) is None:
         return text
     plain = _plain(text)
@@ -85,7 +85,7 @@ def without_entry(text: str, section: str, name: str) -> str:
 
 
 def entry_in(text: str, section: str, name: str) -> Json:
-    """The entry that is there; None if there is none."""
+    """The entry with this name in the section, or None."""
     read_json(text)
     plain = _plain(text)
     held = _member(plain, _behind_space(plain, 0), section) if plain.strip() else None
@@ -96,22 +96,22 @@ def entry_in(text: str, section: str, name: str) -> Json:
 
 
 def _without_comments(text: str) -> str:
-    """The text with spaces in place of its comments: all else stays where it is."""
+    """Replace comments with spaces, so that all positions stay."""
 
-    def blanked(found: re.Match[str]) -> str:
+    def blank(found: re.Match[str]) -> str:
         is_comment = found[0].startswith("//") or found[1]
         return re.sub(r"[^\n]", " ", found[0]) if is_comment else found[0]
 
-    return COMMENT.sub(blanked, text)
+    return COMMENT.sub(blank, text)
 
 
 def _plain(text: str) -> str:
-    """The text as plain JSON: with spaces in place of comments and trailing commas."""
+    """Replace comments and trailing commas with spaces: the text is then plain JSON."""
     return LAST_COMMA.sub(lambda found: found[0] if found[0][0] == '"' else " ", _without_comments(text))
 
 
 def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no value of JSON")
+    raise ValueError(f"{word} is not a JSON value")
 
 
 def _behind_space(text: str, at: int) -> int:
@@ -119,22 +119,22 @@ def _behind_space(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _members(plain: str, start: int) -> Sequence[Member]:
-    """The members of the object that begins there."""
-    found: list[Member] = []
+def _members(plain: str, start: int) -> Sequence[JsonMember]:
+    """The members of the object that begins at `start`."""
+    found: list[JsonMember] = []
     at = _behind_space(plain, start + 1)
     while plain[at] != "}":
         name, end = DECODER.raw_decode(plain, at)
         value = _behind_space(plain, _behind_space(plain, end) + 1)
         _, end = DECODER.raw_decode(plain, value)
-        found.append(Member(name, at, value, end))
+        found.append(JsonMember(name, at, value, end))
         at = _behind_space(plain, end)
         at = _behind_space(plain, at + 1) if plain[at] == "," else at
     return found
 
 
-def _member(plain: str, start: int, name: str) -> Member | None:
-    """The member of this name. `Refused` if there are several, or it is in something that is no object."""
+def _member(plain: str, start: int, name: str) -> JsonMember | None:
+    """The member with this name, or None. Raises `Refused` if there are several, or `start` is not an object."""
     if plain[start] != "{":
         raise Refused(f"there is no object that could hold {name!r}", "Correct the file", code="BAD_CONFIGURATION")
     found = [one for one in _members(plain, start) if one.name == name]
@@ -144,7 +144,7 @@ def _member(plain: str, start: int, name: str) -> Member | None:
 
 
 def _added(text: str, start: int, name: str, value: Json) -> str:
-    """Add a member at the beginning of the object, written as its others are."""
+    """Add a member at the beginning of the object, in the style of the other members."""
     plain, line_end = _plain(text), _line_end(text)
     members, (_, end) = _members(plain, start), DECODER.raw_decode(plain, start)
     if members and "\n" not in text[start:end]:
@@ -163,13 +163,13 @@ def _added(text: str, start: int, name: str, value: Json) -> str:
 
 
 def _margin(text: str, at: int) -> str:
-    """The white space at the beginning of the line."""
+    """The indentation of the line."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _indent(text: str) -> str:
-    """The indent of the first member of the text."""
+    """The indentation of the first member of the text."""
     found = re.search(r'\{\s*\n([ \t]+)"', _without_comments(text))
     return found[1] if found else "  "
 
@@ -179,6 +179,6 @@ def _line_end(text: str) -> str:
 
 
 def _written(text: str, margin: str, value: Json) -> str:
-    """The value as the text writes one, below a line with this margin."""
+    """The value in the style of the text, below a line with this margin."""
     lines = json.dumps(value, ensure_ascii=False, indent=_indent(text)).split("\n")
     return f"{_line_end(text)}{margin}".join(lines)

@@ -1,4 +1,4 @@
-"""The page on this machine to which a browser comes back after a login."""
+"""The page on this machine to which the browser returns after a login."""
 
 import os
 import threading
@@ -17,7 +17,7 @@ MINUTES = 5
 LONGEST_LINE = 64 * 1024
 DONE = "Loci has the answer. You can close this page and go back to the terminal."
 NOT_DONE = "The login was not granted. You can close this page: the terminal says more."
-STRANGER = "This page belongs to no login that is going on."
+STRANGER = "No login is waiting for this page."
 PAGE = """<!doctype html><meta charset="utf-8"><title>Loci</title>
 <body style="font: 1.1rem system-ui; margin: 4rem auto; max-width: 34rem">{}</body>"""
 HEADERS = {
@@ -37,7 +37,7 @@ class LoginCallback(ThreadingHTTPServer):
     allow_reuse_address = False
 
     def __init__(self, port: int | None) -> None:
-        """`port`: the one that the authorization server knows; None: any."""
+        """`port`: the port that the authorization server knows; None for any free port."""
         self._answers: SimpleQueue[Answer] = SimpleQueue()
         self._state: str | None = None
         try:
@@ -56,34 +56,34 @@ class LoginCallback(ThreadingHTTPServer):
         self.server_close()
 
     def expect(self, address: str) -> None:
-        """Take the answer to the question at this address; all others are turned away."""
+        """Accept only the answer to the authorization request at this address."""
         self._state = answer_fields(urlsplit(address).query).get("state")
 
     def listen_to_keyboard(self) -> None:
-        """Take a line of standard input as well: the address to which the browser was led, or the code alone."""
+        """Also accept a line of standard input: the address that the browser was sent to, or only the code."""
         threading.Thread(target=self._read_line, daemon=True).start()
 
     def answer(self, seconds: float = MINUTES * 60) -> Answer:
-        """The fields of the answer. Raises `Unavailable` if none comes."""
+        """Wait for the answer, and return its fields. Raises `Unavailable` after a timeout."""
         try:
             return self._answers.get(timeout=seconds)
         except Empty:
             what = f"Nobody has logged in for {seconds / 60:.0f} minutes"
             raise Unavailable(what, "Log in again when you have the time", code="LOGIN_FAILED") from None
 
-    def take(self, fields: Answer) -> tuple[int, str]:
-        """Take an answer. Returns the status and the text of the page."""
+    def accept(self, fields: Answer) -> tuple[int, str]:
+        """Check an answer, and return the status and the text of the page."""
         if self._state is None or not compare_digest(fields.get("state", "").encode(), self._state.encode()):
             return 400, STRANGER
         self._state = None  # an answer counts once
         return 200, NOT_DONE if "error" in fields else DONE
 
     def pass_on(self, fields: Answer) -> None:
-        """Give the answer to the command that waits for it."""
+        """Pass the answer to the command that waits for it."""
         self._answers.put(fields)
 
     def _read_line(self) -> None:
-        # Not `sys.stdin`: a thread that waits in it keeps Python from ending.
+        # Not `sys.stdin`: a thread that waits in it prevents Python from ending.
         line = b""
         while b"\n" not in line and len(line) < LONGEST_LINE:
             try:
@@ -100,7 +100,7 @@ class LoginCallback(ThreadingHTTPServer):
             self.pass_on({"code": text, "state": self._state or ""})
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: a browser that went away is no matter."""
+        """Print nothing: a closed connection does not matter."""
 
 
 class _Page(BaseHTTPRequestHandler):
@@ -115,7 +115,7 @@ class _Page(BaseHTTPRequestHandler):
             self._say(404, STRANGER)
             return
         fields = answer_fields(parts.query)
-        status, text = self.server.take(fields)
+        status, text = self.server.accept(fields)
         try:
             self._say(status, text)
         finally:
@@ -131,11 +131,11 @@ class _Page(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: the address holds the code."""
+        """Print nothing: the address contains the code."""
 
 
 def answer_fields(query: str) -> Answer:
-    """The fields of an answer. What comes twice is left out."""
+    """The fields of an answer, without fields that appear twice."""
     try:
         found = parse_qs(query, keep_blank_values=True, max_num_fields=50)
     except ValueError:

@@ -101,8 +101,8 @@ def install(data: DataOption = None, config: ConfigOption = None) -> None:
 
 
 def main() -> None:
-    """Run the command. An error that the user can act on is one line, with exit code 1; with --json also as JSON."""
-    if not sys.stderr:  # it was closed: no other file may get its number, which programs inherit
+    """Run the command. Print a `LociError` as one line, with --json also as JSON, and exit with code 1."""
+    if not sys.stderr:  # it was closed: no other file may get its descriptor, which child processes inherit
         sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
     if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # nohup ignores it
         signal.signal(signal.SIGHUP, _end)
@@ -122,5 +122,5 @@ def main() -> None:
 
 
 def _end(_: int, __: object) -> None:
-    """A terminal that is closed ends a command as SIGTERM does."""
+    """End the command as SIGTERM does when its terminal is closed."""
     signal.raise_signal(signal.SIGTERM)

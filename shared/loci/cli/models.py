@@ -49,7 +49,7 @@ def pull(
 ) -> None:
     """Download models.
 
-    A file that is complete is not downloaded again.
+    Complete files are not downloaded again.
     """
     settings = load_settings({"data": data}, config)
     models = ModelsFolder(settings.models_folder)
@@ -74,7 +74,7 @@ def check(
 ) -> None:
     """Check the installed models.
 
-    Loci reads every byte, and compares the hashes with those of the download.
+    Loci reads every byte, and compares the hashes with the hashes of the download.
     """
     models = ModelsFolder(load_settings({"data": data}, config).models_folder)
     faults = {name: models.check(name) for name in names or models.names()}
@@ -94,7 +94,7 @@ def check(
 
 
 def _listed(models: ModelsFolder) -> list[Manifest]:
-    """Return the models that Loci knows, as installed if they are, and then other installed models."""
+    """Return the known models, in their installed versions if they have one, and then other installed models."""
     names = [manifest.name for manifest in KNOWN]
     here = {name: placed.manifest for name in [*names, *models.names()] if (placed := models.recorded(name))}
     return [here.get(manifest.name, manifest) for manifest in KNOWN] + [
@@ -125,7 +125,7 @@ def _megabytes(size: object) -> str:
 
 @contextmanager
 def _progress(name: str, *, quiet: bool) -> "Generator[tuple[Progress, TaskID], None, None]":
-    """Show a bar on standard error if that is a terminal."""
+    """Show a progress bar on standard error if it is a terminal."""
     from rich.console import Console  # takes 0.1 s to load
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
@@ -141,5 +141,5 @@ def _progress(name: str, *, quiet: bool) -> "Generator[tuple[Progress, TaskID], 
         yield bar, bar.add_task(name, total=None)
 
 
-if __name__ == "__main__":  # the container image of the inference is built with it, and has no other command
+if __name__ == "__main__":  # the container image of the inference is built with this command alone
     cli()

@@ -1,4 +1,4 @@
-"""`loci export` and `loci import`: everything that an owner has, out of Loci and into it."""
+"""`loci export` and `loci import`: move everything that an owner has out of Loci, and into it."""
 
 import json
 import os
@@ -32,13 +32,13 @@ from loci.core.identity import LOCAL
 
 if TYPE_CHECKING:
     from loci.app import App
-    from loci.cli.remote_place import RemotePlace
-    from loci.transfer.api import Named, Place, Report, Tell
+    from loci.cli.remote_loci import RemoteLoci
+    from loci.transfer.api import ImportTarget, ReportedItem, ReportProgress, TransferReport
     from loci.transfer.archive import Archive
-    from loci.transfer.items import Loaded, Unreadable
+    from loci.transfer.items import Loaded, UnreadableItem
 
-    Given = tuple[Archive, list[Named]]
-    """An archive, and the things that could not come into it."""
+    OpenedArchive = tuple[Archive, list[ReportedItem]]
+    """An archive, and the items that could not be written into it."""
 
 WEB: Final = ("http://", "https://")
 WORDS = {
@@ -53,9 +53,9 @@ WORDS = {
 PLURALS = {"files": "versions of files", "capabilities": "capabilities"}
 ELSEWHERE: Final = "Name it, on your machine: --stack, --from or --to"
 SENT = "Sent"
-"""The verb for things that went to another server."""
+"""The verb for items that went to another server."""
 FIRST_TOLD = 64
-"""Items after which a line tells how far it is; the next ones come at twice as many."""
+"""Items after which a line reports the progress. The next lines come at twice as many items each."""
 FileArgument = Annotated[
     Path | None, typer.Argument(metavar="FILE", help="The archive to write, a .zip.", show_default=False)
 ]
@@ -66,26 +66,26 @@ PathArgument = Annotated[
 
 def export(
     file: FileArgument = None,
-    source: Annotated[str | None, value("Export what you have on the server at URL.", "--from", "URL")] = None,
-    to: Annotated[str | None, value("Send it to the Loci server at URL.", "--to", "URL")] = None,
+    source: Annotated[str | None, value("Export from the Loci server at URL.", "--from", "URL")] = None,
+    to: Annotated[str | None, value("Send everything to the Loci server at URL.", "--to", "URL")] = None,
     stack: EndpointOption = None,
     key: KeyOption = None,
-    results: Annotated[bool, typer.Option("--results", help="Also remembered results: the scratchpad.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace FILE if it is there.")] = False,
+    results: Annotated[bool, typer.Option("--results", help="Include the results in the scratchpad.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace FILE if it exists.")] = False,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Export everything that you have into one archive.
 
-    Documents with their history, files with their versions, capabilities, tool servers without their secrets, and
-    finished workflows. A server may run meanwhile.
+    The archive has documents with their history, files with their versions, capabilities, tool servers without their
+    secrets, and finished workflows. A server may run meanwhile.
 
-    With --to instead of FILE, send all of it to another Loci server. With --from, export from one. With --stack,
-    export from that deployment.
+    With --to instead of FILE, send everything to another Loci server. With --from, export from another server. With
+    --stack, export from that deployment.
     """
     if stack and file is None:
-        raise Refused("An export from a stack goes into a FILE", "Give FILE, or send what is here with --to URL")
+        raise Refused("An export from a stack goes into a FILE", "Give FILE, or send this machine's data with --to URL")
     source = url_or_stack(source, stack)
     if (file is None) == (to is None) or (to and source):
         raise Refused("An export goes into a FILE, or to one server", "Give FILE, FILE and --from URL, or --to URL")
@@ -94,13 +94,16 @@ def export(
     own = app.transfer.items(LOCAL, names)
     if file is None:
         place = _server(app, str(to), key)
-        _end(_brought(app, _made(app, own), place, SENT, dry_run=False, as_json=as_json))
+        _end(_import(app, _temporary_archive(app, own), place, SENT, dry_run=False, as_json=as_json))
         return
     if file.exists() and (file.is_dir() or not replace):
-        raise Refused(f"{file} is there already", "Choose another name, or give --replace", code="FILE_EXISTS")
-    with _new_file(file) as opened, telling("Exported", as_json=as_json, file=str(file)) as (report, tell):
+        raise Refused(f"{file} exists already", "Choose another name, or give --replace", code="FILE_EXISTS")
+    with (
+        _new_file(file) as opened,
+        progress_report("Exported", as_json=as_json, file=str(file)) as (report, on_progress),
+    ):
         items = _server(app, source, key).items(names) if source else own
-        app.transfer.export(items, opened, tell, report)
+        app.transfer.export(items, opened, on_progress, report)
     _end(report)
 
 
@@ -109,12 +112,12 @@ def import_(
     source: Annotated[
         str | None,
         value(
-            "What PATH is, if it does not show that: memory-server or claude. Without PATH: the URL of a Loci server.",
+            "The format of PATH: memory-server or claude. Without PATH: the URL of a Loci server.",
             "--from",
             "WHAT",
         ),
     ] = None,
-    to: Annotated[str | None, value("Import it on the Loci server at URL.", "--to", "URL")] = None,
+    to: Annotated[str | None, value("Import into the Loci server at URL.", "--to", "URL")] = None,
     stack: EndpointOption = None,
     key: KeyOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be imported. Nothing changes.")] = False,
@@ -126,7 +129,7 @@ def import_(
         bool,
         typer.Option(
             "--programs",
-            help="Trust its tool servers: also those that start a program of this machine, or get its variables.",
+            help="Also import tool servers that start a program on this machine, or get its environment variables.",
         ),
     ] = False,
     data: DataOption = None,
@@ -135,40 +138,50 @@ def import_(
 ) -> None:
     """Import an archive of `loci export`, or an export of another program.
 
-    An archive is checked from end to end before anything changes. What is here stays, and nothing is overwritten. If
-    an import is interrupted, run it again: what is there already is skipped. With --stack, import it into that
-    deployment. A folder of markdown, also of Obsidian or basic-memory, needs no import: loci ingest FOLDER.
+    Loci checks the whole archive before it changes anything, and overwrites nothing that exists. If an import is
+    interrupted, run it again: it skips what was imported already. With --stack, import into that deployment. A folder
+    of markdown, also of Obsidian or basic-memory, needs no import: loci ingest FOLDER.
     """
     from loci.transfer.items import Receiver
 
     if stack and path is None:
         raise Refused(
-            "An import into a stack comes from a PATH", "Give PATH, or send what is here: loci export --to URL"
+            "An import into a stack comes from a PATH", "Give PATH, or send this machine's data: loci export --to URL"
         )
     to = url_or_stack(to, stack)
     app = open_app(data, config, here_only(ELSEWHERE))
     key = key or os.environ.get("LOCI_KEY")
-    place = _server(app, to, key) if to else app.transfer.of(Receiver(LOCAL, programs=programs))
+    place = _server(app, to, key) if to else app.transfer.target(Receiver(LOCAL, programs=programs))
     verb = "Would import" if dry_run else "Imported"
     try:
-        report = _brought(app, _given(app, path, source, into, key), place, verb, dry_run=dry_run, as_json=as_json)
+        report = _import(
+            app, _archive_to_import(app, path, source, into, key), place, verb, dry_run=dry_run, as_json=as_json
+        )
     finally:
         app.close()
     _end(report)
 
 
-def _brought(
-    app: "App", given: "AbstractContextManager[Given]", place: "Place", verb: str, *, dry_run: bool, as_json: bool
-) -> "Report":
-    with given as (archive, failed), telling(verb, as_json=as_json) as (report, tell):
+def _import(
+    app: "App",
+    source: "AbstractContextManager[OpenedArchive]",
+    place: "ImportTarget",
+    verb: str,
+    *,
+    dry_run: bool,
+    as_json: bool,
+) -> "TransferReport":
+    with source as (archive, failed), progress_report(verb, as_json=as_json) as (report, on_progress):
         report.failed += failed
-        app.transfer.bring(archive, place, report, tell, dry_run=dry_run)
+        app.transfer.import_archive(archive, place, report, on_progress, dry_run=dry_run)
     return report
 
 
 @contextmanager
-def _given(app: "App", path: Path | None, source: str | None, into: str | None, key: str | None) -> "Generator[Given]":
-    """The archive to import, and the things that could not come into it."""
+def _archive_to_import(
+    app: "App", path: Path | None, source: str | None, into: str | None, key: str | None
+) -> "Generator[OpenedArchive]":
+    """The archive to import, and the items that could not be written into it."""
     from loci.transfer.archive import is_archive, reading
 
     is_web = source is not None and source.startswith(WEB)
@@ -176,7 +189,7 @@ def _given(app: "App", path: Path | None, source: str | None, into: str | None, 
         raise Refused("An import comes from a PATH, or from one server", "Give PATH, or --from with its URL")
     if path is None or is_web:
         names = app.transfer.names(with_results=True)
-        with _made(app, _server(app, str(source), key).items(names)) as made:
+        with _temporary_archive(app, _server(app, str(source), key).items(names)) as made:
             yield made
     elif source is None and is_archive(path):
         with reading(path, app.transfer.kinds) as archive:
@@ -184,13 +197,13 @@ def _given(app: "App", path: Path | None, source: str | None, into: str | None, 
     else:
         from loci.transfer.other_programs import notes_at
 
-        with _made(app, notes_at(path.expanduser(), source, into)) as made:
+        with _temporary_archive(app, notes_at(path.expanduser(), source, into)) as made:
             yield made
 
 
 @contextmanager
-def _made(app: "App", items: "Iterable[Loaded | Unreadable]") -> "Generator[Given]":
-    """An archive of these items that is there for the moment, and the things that could not come into it."""
+def _temporary_archive(app: "App", items: "Iterable[Loaded | UnreadableItem]") -> "Generator[OpenedArchive]":
+    """A temporary archive of these items, and the items that could not be written into it."""
     from loci.transfer.archive import Archive
 
     with tempfile.TemporaryFile() as file:
@@ -200,7 +213,7 @@ def _made(app: "App", items: "Iterable[Loaded | Unreadable]") -> "Generator[Give
 
 @contextmanager
 def _new_file(file: Path) -> Generator[IO[bytes]]:
-    """A file that takes its place when it is whole. Until then, and after an error, it stays as it was."""
+    """Write a temporary file that replaces this one when it is complete. After an error, the old file stays."""
     try:
         with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as opened:
             try:
@@ -215,28 +228,28 @@ def _new_file(file: Path) -> Generator[IO[bytes]]:
         raise Refused(f"{file} cannot be written ({error.strerror})", "Choose another path, or make room") from error
 
 
-def _server(app: "App", url: str, key: str | None) -> "RemotePlace":
-    from loci.cli.remote_place import RemotePlace
+def _server(app: "App", url: str, key: str | None) -> "RemoteLoci":
+    from loci.cli.remote_loci import RemoteLoci
 
-    return RemotePlace(url, key, app.transfer.kinds)
+    return RemoteLoci(url, key, app.transfer.kinds)
 
 
-def _end(report: "Report") -> None:
-    """The exit code is 1 if something did not come along."""
+def _end(report: "TransferReport") -> None:
+    """Exit with code 1 if an item was not moved."""
     if report.failed or report.conflicts:
         raise typer.Exit(1)
 
 
 @contextmanager
-def telling(verb: str, *, as_json: bool, file: str = "") -> "Generator[tuple[Report, Tell]]":
-    """Tell how far a move is, and the outcome when it is over. How many items there are is known at the end."""
-    from loci.transfer.api import Report
+def progress_report(verb: str, *, as_json: bool, file: str = "") -> "Generator[tuple[TransferReport, ReportProgress]]":
+    """Show the progress of a move, and its outcome at the end. Only then is the number of items known."""
+    from loci.transfer.api import TransferReport
 
-    report, next_told = Report(), FIRST_TOLD
+    report, next_told = TransferReport(), FIRST_TOLD
     taken = "to move" if verb.startswith("Would") else "moved"
     with shown_progress() as progress:
 
-        def tell(report: Report, label: str) -> None:
+        def show(report: TransferReport, label: str) -> None:
             nonlocal next_told
             if sys.stderr.isatty():
                 progress(report.done, report.done, label)
@@ -244,18 +257,18 @@ def telling(verb: str, *, as_json: bool, file: str = "") -> "Generator[tuple[Rep
                 typer.echo(_so_far(report, taken), err=True)
                 next_told = 2 * report.done
 
-        yield report, tell
+        yield report, show
     typer.echo(json.dumps(_view(report)) if as_json else _text(verb, report, file))
 
 
-def _view(report: "Report") -> dict[str, object]:
-    """The outcome of a move, for programs."""
+def _view(report: "TransferReport") -> dict[str, object]:
+    """The outcome of a move as JSON."""
     named = {"conflicts": report.conflicts, "left_out": report.left_out, "failed": report.failed}
     lists = {name: [asdict(one) for one in some] for name, some in named.items()}
     return {"taken": dict(report.taken), "same": dict(report.same), **lists, "bytes": report.bytes}
 
 
-def _so_far(report: "Report", taken: str) -> str:
+def _so_far(report: "TransferReport", taken: str) -> str:
     counts = {
         taken: report.taken.total(),
         "there already": report.same.total(),
@@ -267,8 +280,8 @@ def _so_far(report: "Report", taken: str) -> str:
     return f"{report.done:,} looked at: {', '.join(told)}"
 
 
-def _text(verb: str, report: "Report", file: str = "") -> str:
-    """The outcome of a move, for people."""
+def _text(verb: str, report: "TransferReport", file: str = "") -> str:
+    """The outcome of a move as text."""
     where = f" to {file}" if file else ""
     place = "there" if verb == SENT else "here"
     were = "was" if report.same.total() == 1 else "were"
@@ -291,5 +304,5 @@ def _counted(part: str, number: int) -> str:
     return counted(number, WORDS[part])
 
 
-def _line(one: "Named") -> str:
+def _line(one: "ReportedItem") -> str:
     return f"{one.name}: {one.why}"

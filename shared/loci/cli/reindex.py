@@ -43,7 +43,7 @@ def reindex(
     subject: Annotated[
         str | None, value("The subject of the owner. Default: you, the person who uses this machine.")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="All owners who have documents.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Rebuild the indexes of all owners.")] = False,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -51,10 +51,10 @@ def reindex(
     """Rebuild the search index from the stored texts.
 
     Do this after the index was lost or replaced, or after the embedder changed. Loci reads every text and writes what
-    the index lacks, or has from another text or model. You can stop the command at any time: the next run goes on from
-    there. Servers may go on meanwhile. If a text cannot be read, the exit code is 1.
+    is missing from the index, or came from another text or model. You can stop the command at any time: the next run
+    continues from there. Servers may run meanwhile. If a text cannot be read, the exit code is 1.
 
-    A damaged database on this machine is mended first; then the indexes of all owners are rebuilt.
+    If the database on this machine is damaged, Loci repairs it first, and rebuilds the indexes of all owners.
     """
     if every and (tenant is not None or subject is not None):
         raise Refused("--all already means every owner", "Give --all, or --tenant and --subject, not both")
@@ -78,7 +78,7 @@ def reindex(
                 done.append((owner, rebuild.run(owner, progress)))
         files = rebuild.end()
     except KeyboardInterrupt:
-        typer.echo("Stopped. The same command goes on from here.", err=True)
+        typer.echo("Stopped. Run the same command again to continue.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     finally:
         if done:

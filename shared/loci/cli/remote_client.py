@@ -1,4 +1,4 @@
-"""Requests to another Loci server. Sending one twice does no harm, so a request is repeated where that may help."""
+"""Requests to another Loci server, with retries, since sending a request twice does no harm."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -16,9 +16,9 @@ LONGEST_WAIT: Final = 60.0
 TIMEOUT: Final = 60.0
 TRY_AGAIN: Final = frozenset({429, 500, 502, 503, 504})
 TOO_LARGE: Final = frozenset({413, 502, 504})
-"""The statuses of a gateway if the body is too large, or its documents take too long."""
+"""The statuses of a gateway if the body is too large, or its processing takes too long."""
 NO_ADVICE: Final = frozenset({"", "BAD_REQUEST", "UNAUTHORISED", "FORBIDDEN", "METHOD_NOT_ALLOWED"})
-"""The codes of errors that do not say what to do."""
+"""The codes of errors without advice."""
 
 Pause = Callable[[float], None]
 
@@ -28,7 +28,7 @@ class TooLargeError(Exception):
 
 
 class NoAnswerError(Exception):
-    """The last of several tries failed. `status` is None if there was no answer at all."""
+    """The last of several attempts failed. `status` is None without any answer."""
 
     def __init__(self, status: int | None, code: str, message: str) -> None:
         super().__init__(message if status is None else f"it answers {status}{f', {message}' if message else ''}")
@@ -43,7 +43,7 @@ class RemoteRoute:
     def __init__(
         self, url: str, key: str | None, route: str, fields: frozenset[str], pause: Pause = time.sleep
     ) -> None:
-        """`fields`: an answer has one of them, or it is not of a Loci server."""
+        """`fields`: an answer of a Loci server has at least one of these."""
         import httpx2  # only commands that talk to another server need it
 
         self._url = server_url(url, route)
@@ -52,7 +52,7 @@ class RemoteRoute:
         self._client: Client = httpx2.Client(headers=key_header(key), timeout=TIMEOUT)
 
     def request(self, method: str, query: Mapping[str, str], body: bytes | None = None) -> Mapping[str, object]:
-        """Return the answer, after several tries if needed."""
+        """Send the request, with retries, and return the answer."""
         json = {"Content-Type": "application/json"}
         try:
             response = repeated(
@@ -69,7 +69,7 @@ class RemoteRoute:
 
 
 def repeated(request: "Callable[[], Response]", pause: Pause = time.sleep) -> "Response":
-    """Return the answer of success to the request, after several tries if needed. Else raise `NoAnswerError`."""
+    """Send the request, with retries, and return the successful answer. Raises `NoAnswerError` if all fail."""
     import httpx2
 
     failed = NoAnswerError(None, "", "")
@@ -93,7 +93,7 @@ def repeated(request: "Callable[[], Response]", pause: Pause = time.sleep) -> "R
 
 
 def refused(failed: NoAnswerError, url: str) -> LociError:
-    """The error for an answer that will be the same at each try."""
+    """The error for an answer that a retry would not change."""
     if failed.code not in NO_ADVICE:
         return Refused(f"{url} refuses it: {failed.message}", "", code=failed.code)
     answer = f"{failed.status}{f', {failed.message}' if failed.message else ''}"
@@ -113,7 +113,7 @@ def _parsed(response: "Response", fields: frozenset[str]) -> Mapping[str, object
 
 
 def no_answer(response: "Response") -> NoAnswerError:
-    """The error for this answer, with the code and the message of Loci if it has them."""
+    """The error for this answer, with Loci's code and message if it has them."""
     code = message = ""
     with suppress(ValueError):
         match response.json():

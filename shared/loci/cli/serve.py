@@ -26,15 +26,15 @@ from loci.core.errors import Misconfigured
 from loci.core.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from loci.cli.background import Beside
+    from loci.cli.background import BackgroundThread
 
 PATIENCE = 1.6
-"""Clients kill a server that is there two seconds after SIGTERM."""
+"""Seconds to end after SIGTERM: clients kill the server after two seconds."""
 LEAVE_SECONDS = 5.0
-"""After everything has ended."""
+"""Seconds after the end of everything until the process exits in any case."""
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of mallopt
 FREED_MEMORY = {TRIM_THRESHOLD: 2 << 20, MMAP_THRESHOLD: 1 << 20}
-"""Free bytes that a heap keeps, and the size from which a block is no part of one. Else both grow with what goes."""
+"""The free bytes that a heap keeps, and the size of blocks outside of heaps. By default both grow over time."""
 
 
 def serve(
@@ -66,7 +66,7 @@ def serve(
 
 
 def _keep_little_freed_memory() -> None:
-    """Let the C library give freed memory back. Else a few large answers leave 40 MB with the server."""
+    """Let the C library return freed memory. Otherwise a few large answers leave 40 MB with the server."""
     with contextlib.suppress(OSError, AttributeError):  # other C libraries do not have it
         for option, most in FREED_MEMORY.items():
             ctypes.CDLL(None).mallopt(option, most)
@@ -87,15 +87,15 @@ def _serve_stdio(settings: Settings) -> None:
 
     app = build_app(settings)
     _end_at_signals(app)
-    with _served(app):
+    with _background_work(app):
         try:
             anyio.run(serve_stdio, build_server(app), partial(signal.raise_signal, signal.SIGTERM))
         except* BrokenPipeError:
-            pass  # the client reads no more, and nobody else would read of it
+            pass  # the client has gone, and nobody else would read an error
 
 
 def _end_at_signals(app: App) -> None:
-    """Save what is not saved when a signal ends the server; a second one ends it at once.
+    """Save unsaved state when a signal ends the server. A second signal ends it at once.
 
     The thread that waits for input cannot be interrupted, so the process is ended then.
     """
@@ -153,26 +153,26 @@ def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
     for family in families:
         _ = family.tools  # so that the first call does not wait for it
     config = uvicorn_config(asgi(app, on_loopback=on_loopback, families=families))
-    with _served(app, example=example):
+    with _background_work(app, example=example):
         Server(config).run(sockets=[listener])
 
 
-def _served(app: App, *, example: bool = False) -> contextlib.ExitStack:
-    """Return the work beside serving; it closes the app in the end. On AWS other functions do that work."""
+def _background_work(app: App, *, example: bool = False) -> contextlib.ExitStack:
+    """Start the background threads, and close the app at the end. On AWS, functions do the background work."""
     for line in app.settings.warnings:
         print(line, file=sys.stderr, flush=True)
     work = contextlib.ExitStack()
-    beside = _beside(app, example=example) if app.settings.mode == "embedded" else []
-    for one in beside:
+    threads = _background_threads(app, example=example) if app.settings.mode == "embedded" else []
+    for one in threads:
         work.enter_context(one)
-    work.callback(app.close)  # before it waits for that work: clients have little patience
-    for one in beside:
+    work.callback(app.close)  # before waiting for the threads: clients have little patience
+    for one in threads:
         work.callback(one.stop)
     return work
 
 
-def _beside(app: App, *, example: bool) -> "list[Beside]":
-    from loci.cli.background import Background, Following, Resuming
+def _background_threads(app: App, *, example: bool) -> "list[BackgroundThread]":
+    from loci.cli.background import FollowThread, ResumeThread, UpkeepThread
     from loci.runtimes.local import keep_room
 
     keep_room(app.settings)
@@ -180,9 +180,9 @@ def _beside(app: App, *, example: bool) -> "list[Beside]":
     def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
-    work: list[Beside] = [Resuming(app), Background(app, say, example=example)]
+    work: list[BackgroundThread] = [ResumeThread(app), UpkeepThread(app, say, example=example)]
     if app.settings.follow_folders:
-        work.append(Following(app, lambda line: say(printable(line))))
+        work.append(FollowThread(app, lambda line: say(printable(line))))
     return work
 
 
@@ -212,7 +212,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _need_auth(app: App) -> None:
-    """Refuse to serve to a network if nobody needs a credential: that must not happen by accident."""
+    """Refuse to serve other machines if no credential is needed: that must not happen by accident."""
     settings = app.settings
     if settings.auth != "open" and not settings.oidc_issuer and not app.api_keys.exist():
         raise Misconfigured(
@@ -229,10 +229,10 @@ def _welcome(settings: Settings, *, on_loopback: bool) -> None:
     headers = {"headers": {"Authorization": "Bearer YOUR_KEY"}} if needs_key else {}
     option = ' --header "Authorization: Bearer YOUR_KEY"' if needs_key else ""
     snippet = {"mcpServers": {"loci": {"type": "http", "url": url, **headers}}}
-    where = _shown(settings.data) if settings.mode == "embedded" else f"table {settings.aws.table}"
+    where = _quoted(settings.data) if settings.mode == "embedded" else f"table {settings.aws.table}"
     typer.echo(
         f"Loci serves {url}\n"
-        f"Data in {where}, models in {_shown(settings.models_folder)}\n\n"
+        f"Data in {where}, models in {_quoted(settings.models_folder)}\n\n"
         f"Claude Code:    claude mcp add --transport http loci {url}{option}\n"
         f"Other clients:  {json.dumps(snippet)}\n"
         f"In a browser:   {settings.base_url}/ui/graph\n\n"
@@ -241,5 +241,5 @@ def _welcome(settings: Settings, *, on_loopback: bool) -> None:
     sys.stdout.flush()
 
 
-def _shown(path: Path) -> str:
+def _quoted(path: Path) -> str:
     return shlex.quote(str(path.absolute()))

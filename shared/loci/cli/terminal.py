@@ -1,4 +1,4 @@
-"""The options that commands share, and what they show on a terminal: safe text, progress and short lists."""
+"""The options that commands share, and their output on a terminal: safe text, progress and short lists."""
 
 import sys
 from collections.abc import Callable, Generator, Sequence
@@ -23,7 +23,7 @@ SHOWN = 20
 
 
 def value(help: str, name: str | None = None, metavar: str | None = None) -> Any:
-    """An option that has no value unless one is given."""
+    """An option without a default value."""
     return typer.Option(*([name] if name else []), metavar=metavar, help=help, show_default=False)
 
 
@@ -51,9 +51,9 @@ def open_app(
 
 
 def here_only(advice: str) -> Callable[[Settings], None]:
-    """A check for a command that works in the data folder of this machine.
+    """A check for a command that works only in the data folder of this machine.
 
-    `advice`: what to do on AWS instead. It may name the BUCKET.
+    `advice`: what to do on AWS instead. BUCKET in it stands for the name of the bucket.
     """
 
     def check(settings: Settings) -> None:
@@ -65,14 +65,14 @@ def here_only(advice: str) -> Callable[[Settings], None]:
 
 
 def command_settings(data: Path | None, config: Path | None) -> Settings:
-    """The settings of a command that tells its result. Only what fails is logged besides, unless more is wanted."""
+    """The settings of a command that prints a result. It logs only errors, unless the log level is set."""
     found = sourced_settings({"data": data}, config)
     wants_more = "log_level" in found.sources
     return found.settings if wants_more else found.settings.model_copy(update={"log_level": "ERROR"})
 
 
 def error_view(error: LociError) -> JsonObject:
-    """The error for programs."""
+    """The error as JSON."""
     told: JsonObject = {"code": error.code, "message": error.what, "resolution": error.resolution}
     return {"error": told, **error.details}
 
@@ -96,7 +96,7 @@ def named_owner(tenant: str | None, subject: str | None) -> Owner:
 
 @contextmanager
 def shown_progress() -> "Generator[Progress, None, None]":
-    """Show a bar on a terminal, else print a line at each tenth of the way. Both go to standard error."""
+    """Show a progress bar on a terminal, or else print a line at each tenth, on standard error."""
     if not sys.stderr.isatty():
         yield _print_tenths
         return
@@ -121,13 +121,13 @@ def _print_tenths(done: int, total: int, path: str, note: str = "", /) -> None:
 
 
 def short_list(title: str, lines: Sequence[str]) -> list[str]:
-    """Return the title and the first lines below it; nothing if there are no lines."""
+    """Return the title and the first lines below it; empty if there are no lines."""
     more = [f"  and {len(lines) - SHOWN:,} more: --json lists them all"] if len(lines) > SHOWN else []
     return [f"{title}:", *(f"  {printable(line)}" for line in lines[:SHOWN]), *more] if lines else []
 
 
 def left_out_lines(left_out: "LeftOut") -> list[str]:
-    """Return the line about what was passed over on purpose; nothing if there was nothing."""
+    """Return the line about files and folders that were skipped on purpose; empty if there are none."""
     counts = [
         f"{left_out.hidden:,} hidden" if left_out.hidden else "",
         f"{left_out.modules:,} node_modules" if left_out.modules else "",

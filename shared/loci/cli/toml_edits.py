@@ -1,4 +1,4 @@
-"""TOML as people keep it: one table is added, replaced or taken out, and the rest stays as it is."""
+"""Edits of TOML: adds, replaces or removes one table, and keeps the rest as it is."""
 
 import json
 import re
@@ -14,7 +14,7 @@ BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def read_toml(text: str) -> JsonObject:
-    """Read the text. `Refused` says where it is wrong."""
+    """Parse the text. `Refused` says where it is wrong."""
     try:
         return cast("JsonObject", tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
@@ -22,10 +22,10 @@ def read_toml(text: str) -> JsonObject:
 
 
 def with_entry(text: str, section: str, name: str, entry: JsonObject) -> str:
-    """Put the table at the end, and take out the one that is there."""
+    """Append the table, and remove the table with the same name."""
     left = without_entry(text, section, name)
     line_end = "\r\n" if "\r\n" in text else "\n"
-    lines = [f"[{section}.{name}]", *(f"{_word(key)} = {_shown(value)}" for key, value in entry.items()), ""]
+    lines = [f"[{section}.{name}]", *(f"{_word(key)} = {_value_text(value)}" for key, value in entry.items()), ""]
     above = left if not left or left.endswith("\n") else left + line_end
     added = above + (line_end if above.strip() else "") + line_end.join(lines)
     try:
@@ -40,7 +40,7 @@ def with_entry(text: str, section: str, name: str, entry: JsonObject) -> str:
 
 
 def without_entry(text: str, section: str, name: str) -> str:
-    """Take the table out, with what it holds."""
+    """Remove the table and the tables below it."""
     read_toml(text)
     for start, end in reversed(_spans(text, section, name)):
         before, behind = text[:start], text[end:]
@@ -51,13 +51,13 @@ def without_entry(text: str, section: str, name: str) -> str:
 
 
 def entry_in(text: str, section: str, name: str) -> Json:
-    """The entry that is there; None if there is none."""
+    """The entry with this name in the section, or None."""
     held = read_toml(text).get(section)
     return held.get(name) if isinstance(held, dict) else None
 
 
 def _spans(text: str, section: str, name: str) -> list[tuple[int, int]]:
-    """The places of the table and those below it. Remarks before the next table belong to that one."""
+    """The spans of the table and the tables below it. Comments before the next table belong to the next table."""
     found = [(one.start(), _keys(one["keys"])) for one in HEADER.finditer(text)]
     spans: list[tuple[int, int]] = []
     for (start, keys), (end, _) in pairwise([*found, (len(text), ())]):
@@ -73,12 +73,12 @@ def _keys(header: str) -> tuple[str, ...]:
     return tuple(one.strip().strip("\"'") for one in header.split("."))
 
 
-def _shown(value: Json) -> str:
+def _value_text(value: Json) -> str:
     match value:
         case dict():
-            return "{ " + ", ".join(f"{_word(key)} = {_shown(one)}" for key, one in value.items()) + " }"
+            return "{ " + ", ".join(f"{_word(key)} = {_value_text(one)}" for key, one in value.items()) + " }"
         case list():
-            return "[" + ", ".join(map(_shown, value)) + "]"
+            return "[" + ", ".join(map(_value_text, value)) + "]"
         case _:
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 

@@ -37,7 +37,7 @@ SECONDS_BETWEEN_TRIES: Final = 2.0
 STEPS_BETWEEN_LOOKS: Final = 4
 ShownProgress = Callable[[], AbstractContextManager[Progress]]
 STEP_MS, LONGEST_MS, TICK_MS = 50, 400, 250
-"""The silence that ends a burst, the longest burst, and how often to check that the folders exist."""
+"""The silence that ends a burst, the longest burst, and the interval of checks that the folders exist."""
 SECONDS_BETWEEN_SWEEPS = 30.0
 SECONDS_BETWEEN_POLLS = 1.0
 ChangedPaths = set[str]
@@ -46,7 +46,7 @@ ChangedPaths = set[str]
 def watch(
     paths: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PATH...", help="Folders to watch from now on, besides those that were ingested."),
+        typer.Argument(metavar="PATH...", help="More folders to watch from now on, besides the ingested ones."),
     ] = None,
     poll: Annotated[
         bool, typer.Option("--poll", help="Check the folders every second. Use it if the system reports no changes.")
@@ -56,9 +56,9 @@ def watch(
 ) -> None:
     """Watch the ingested folders and keep their documents current, until Ctrl-C.
 
-    A search finds what you save, rename or delete there within a second. The command first ingests what has changed
-    until now. If a folder disappears, Loci keeps its documents until it is back. A running server does all this by
-    itself: only one process watches, and the command waits until that ends.
+    Searches reflect what you save, rename or delete there within a second. The command first ingests what has changed
+    until now. If a folder disappears, Loci keeps its documents until it is back. A running server watches by itself:
+    only one process watches at a time, and the command waits until the server ends.
     """
     app = open_app(data, config, here_only(f"Upload the documents below s3://BUCKET/{UPLOADS_OF_LOCAL}"))
     if not app.documents.watch(LOCAL, [_folder(path) for path in paths or ()]):
@@ -169,7 +169,7 @@ def _system_reports(folders: Sequence[str]) -> Iterator[ChangedPaths]:
 
 
 class FolderWatch:
-    """Keeps the documents of the ingested folders current while no other process does."""
+    """Keeps the documents of the ingested folders current, unless another process does."""
 
     def __init__(
         self,
@@ -190,15 +190,15 @@ class FolderWatch:
         self._events = FileEvents([], say, poll=poll)
 
     def run(self, waiting: str | None = None) -> None:
-        """Work until it is stopped. `waiting` is said while another process does the work."""
+        """Watch until it is stopped. `waiting` is printed while another process watches."""
         told: str | None = None
         while not self._stopped.is_set():
             line = waiting
             try:
-                with _only_one(self._app.settings.data / LOCK) as is_ours:
+                with _exclusive_lock(self._app.settings.data / LOCK) as is_ours:
                     if is_ours:
                         self._follow()
-            except _StoppedError:
+            except _WatchStoppedError:
                 return
             except LociError as error:
                 line = f"Loci cannot follow the folders for now. {error}"
@@ -208,7 +208,7 @@ class FolderWatch:
             self._stopped.wait(SECONDS_BETWEEN_TRIES)
 
     def _follow(self) -> None:
-        """Follow all folders, also those that are ingested later, until it is stopped."""
+        """Watch all ingested folders, including folders that are ingested later, until it is stopped."""
         while not self._stopped.is_set():
             if self._begin(self._app.documents.watch(LOCAL)):
                 self._app.documents.upkeep.warm_ingestion()
@@ -221,7 +221,7 @@ class FolderWatch:
                     self._step()
 
     def _begin(self, wanted: Sequence[WatchedFolder]) -> bool:
-        """Watch these folders from now on, and ingest the new ones. Return False if they are watched already."""
+        """Start to watch these folders, and ingest the new ones. Return False if they are watched already."""
         before = {(one.location.path, one.excluded): one for one in self._watched}
         if before.keys() == {(one.location.path, one.excluded) for one in wanted}:
             return False
@@ -239,7 +239,7 @@ class FolderWatch:
         return bool(wanted)
 
     def _step(self) -> None:
-        """Wait for changes, not for long, and ingest what changed."""
+        """Wait for changes for a short time, and ingest what changed."""
         touched = self._events.wait()
         for one in self._watched:
             happening = one.check({path for path in touched if is_below(path, [one.location.path])})
@@ -249,14 +249,14 @@ class FolderWatch:
     def _stoppable(self, progress: Progress) -> Progress:
         def shown(done: int, total: int, path: str, note: str = "", /) -> None:
             if self._stopped.is_set():
-                raise _StoppedError
+                raise _WatchStoppedError
             progress(done, total, path, note)
 
         return shown
 
 
 class WatchMessages:
-    """Says what happens to the watched folders, each message once, and counts."""
+    """Prints what happens to the watched folders, each message once, and counts."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
@@ -266,7 +266,7 @@ class WatchMessages:
         self._postponed: dict[str, str] = {}
 
     def report(self, folder: str, happening: FolderEvent) -> None:
-        """Say the message of one happening, if it was not said before."""
+        """Print the message of an event, unless it was printed before."""
         match happening:
             case FolderIngested(summary):
                 self._tell_summary(folder, summary)
@@ -315,8 +315,8 @@ class WatchMessages:
 
 
 @contextmanager
-def _only_one(lock: Path) -> Generator[bool]:
-    """True if no other process has the lock: this one has it until the end of the block."""
+def _exclusive_lock(lock: Path) -> Generator[bool]:
+    """Take the lock for the block. Yields False if another process has it."""
     descriptor = open_lock(lock)
     is_ours = False
     try:
@@ -330,5 +330,5 @@ def _only_one(lock: Path) -> Generator[bool]:
         os.close(descriptor)
 
 
-class _StoppedError(Exception):
+class _WatchStoppedError(Exception):
     """The process ends during an ingest; the next start completes it."""

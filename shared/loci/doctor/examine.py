@@ -27,18 +27,18 @@ from loci.search.document_index import BoundedIndex
 
 OPERATOR: Final = "Tell the operator of this Loci"
 NEARLY_FULL = 0.8
-"""The share of an index's room from which on it is time to move."""
+"""The share of the limit of passages from which on `loci doctor` warns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Openers:
-    """The functions that open what the checks look at."""
+    """The functions that open the stores for the checks."""
 
     app: Callable[[Settings], App]
     database: Callable[[Settings], str | None]
-    """Returns a sentence about the embedded database; None: there is none yet."""
+    """Describes the embedded database; returns None if it does not exist yet."""
     mend: Callable[[Settings], Finding | None]
-    """Makes a damaged embedded database whole and rebuilds its index; returns None if it is whole."""
+    """Repairs a damaged embedded database and rebuilds its index; returns None if it is not damaged."""
     secrets: Callable[[Settings], int]
     """Returns the number of signing secrets that a deployment on AWS accepts."""
 
@@ -53,7 +53,7 @@ def examine(
 ) -> Iterator[Finding]:
     """Yield each finding as soon as it is known. With `fix`, repair what can be repaired without data loss.
 
-    With `deep`, read every content that Loci keeps, and tell it how far that is.
+    With `deep`, also read every content that Loci stores, and report the progress.
     """
     try:
         sourced = sourced_settings(given, config)
@@ -66,14 +66,14 @@ def examine(
         yield from _machine(settings)
         stores = _database(settings, openers.database)
         if fix and stores and stores[0].state == "fault":
-            stores = run_check("database", lambda: openers.mend(settings)) or stores  # nothing to mend: it is lost
+            stores = run_check("database", lambda: openers.mend(settings)) or stores  # nothing to repair: it is lost
         yield from stores
         if not stores or any(one.state != "ok" and not one.fixed for one in stores):
             return
     elif settings.aws.inference_function is None and has_models(settings):
         yield from check_models(settings)
     try:
-        # With a new secret: the checks sign nothing, and must not create the real one.
+        # With a random secret: the checks sign nothing, and must not create the real one.
         app = openers.app(settings.model_copy(update={"secrets": (SecretStr(secrets.token_hex(32)),)}))
     except LociError as error:
         yield Finding("stores", "fault", error.what, error.resolution)
@@ -84,14 +84,14 @@ def examine(
 
 
 def examine_server(app: App) -> Iterator[Finding]:
-    """The same for the server on this machine that asks: its settings were checked when it started. Repairs nothing."""
+    """The same checks for a running local server, without its settings, which were checked at its start. No repairs."""
     yield from _machine(app.settings)
     yield from _database(app.settings, lambda _: app.runtime.check_database())
     yield from _app(app, lambda: 0, fix=False)
 
 
 def _app(app: App, secrets: Callable[[], int], *, fix: bool) -> Iterator[Finding]:
-    """Check all that the stores hold, of every owner."""
+    """Check everything in the stores, for all owners."""
     settings = app.settings
     if settings.mode == "aws":
         on_aws = check_aws(app, secrets)
@@ -117,7 +117,7 @@ def _machine(settings: Settings) -> Iterator[Finding]:
 
 
 def _database(settings: Settings, database: Callable[[Settings], str | None]) -> list[Finding]:
-    """Check the database; no finding if there is no data folder, which another finding reports."""
+    """Check the database. Without a data folder, which another check reports, there is no finding."""
     if not settings.data.is_dir():
         return []
 
@@ -130,7 +130,7 @@ def _database(settings: Settings, database: Callable[[Settings], str | None]) ->
 
 
 def check_own(app: App, owner: Owner) -> Iterator[Finding]:
-    """Yield each finding as soon as it is known."""
+    """The checks that concern one owner. Yield each finding as soon as it is known."""
     yield from run_check("meaning", lambda: _check_meaning(app))
     yield from run_check("sandboxes", lambda: _check_sandboxes(app))
     yield from _without_advice(run_check("documents", lambda: check_documents(app, owner)))
@@ -156,7 +156,7 @@ def _check_sandboxes(app: App) -> Finding:
         if missing:
             return Finding("sandboxes", "warning", f"No {' and no '.join(missing)} can run here", OPERATOR)
     elif isinstance(strongest(offered()), Unsafe) and not settings.allow_unsandboxed:
-        return Finding("sandboxes", "warning", "No code can run here: there is no wall to put around it", OPERATOR)
+        return Finding("sandboxes", "warning", "No code can run here: this machine cannot isolate it", OPERATOR)
     return Finding("sandboxes", "ok", "Code can run")
 
 
@@ -170,12 +170,12 @@ def _check_files(app: App, owner: Owner) -> Finding:
 
 
 def _without_advice(findings: list[Finding]) -> list[Finding]:
-    """Their advice is for whoever has this machine's command line."""
+    """Remove advice that needs the command line of this machine."""
     return [replace(one, advice=OPERATOR if one.state == "fault" else None) for one in findings]
 
 
 def check_aws(app: App, secrets: Callable[[], int]) -> list[Finding]:
-    """Check each service. If one does not answer, its adapter explains why."""
+    """Check each service of a deployment. If a service does not answer, its adapter explains why."""
     return [
         *run_check("table", lambda: _table(app)),
         *run_check("bucket", lambda: _bucket(app)),
@@ -209,7 +209,7 @@ def _search(app: App) -> Finding:
 
 
 def _room(app: App, index: BoundedIndex) -> Finding:
-    """The sizes of the indexes in the bucket, and a warning before an owner's is full."""
+    """Check the sizes of the indexes in the bucket, and warn before an owner's index is full."""
     rooms = {owner.key: index.room(owner) for owner in {LOCAL, *app.api_keys.owners()}}
     fullest = max(rooms.values(), key=lambda room: room.passages)
     size = size_shown(sum(room.bytes for room in rooms.values()))
@@ -234,21 +234,21 @@ def _inference(app: App) -> Finding | None:
 
 
 def _without_model() -> Finding:
-    """Say what a model would add. A stage without one is a choice, not a fault."""
+    """Say what a model would add. A stage without a model is a choice, not a fault."""
     what = (
-        "None: documents are found by their words. With a model a search also finds those that say it in other words, "
-        'and links similar documents: set "model_in_gateway" or "inference" in cdk.json, and deploy'
+        "None: searches compare words. With a model, they also find documents that use other words, "
+        'and Loci links similar documents: set "model_in_gateway" or "inference" in cdk.json, and deploy'
     )
     return Finding("inference", "ok", what)
 
 
 def _reader(app: App) -> Finding:
-    """Say what reads files. A stage without it is a choice, too."""
+    """Say which function reads files. A stage without it is a choice, too."""
     name = app.settings.aws.extract_function
     if name is not None:
         return Finding("reader", "ok", f"{name} reads files")
     what = (
-        "None: Loci reads only plain texts and Markdown. To read workbooks, PDFs and others, "
+        "None: Loci reads only plain texts and Markdown. To read workbooks, PDFs and other files, "
         'set "extract" in cdk.json, and deploy'
     )
     return Finding("reader", "ok", what)

@@ -19,7 +19,7 @@ from loci.model_store.models import DEFAULTS, FROM_INDEX, Kind, ModelsFolder, kn
 
 USER = re.compile(r"(?<=://)[^/@\s]+@")
 LITTLE_SPACE, TOO_LITTLE_SPACE = 500_000_000, 50_000_000
-"""Bytes."""
+"""Bytes of free space below which there is a warning, or a fault."""
 LITTLE_PIECE = 64 * 1024
 """Bytes that the check of the data folder writes."""
 OTHERS = 0o077
@@ -92,12 +92,11 @@ def check_secret(folder: Path, given: int) -> Finding | None:
         return Finding("secret", "ok", "There is none yet: the first start creates it")
     secret = path.read_bytes().strip()
     if len(secret) < SHORTEST_SECRET or not secret.isascii():
-        advice = "Restore it from a copy, or remove it: then all sessions start anew"
+        advice = "Restore it from a copy, or remove it: then all sessions end"
         return Finding("secret", "fault", f"{path} contains no valid secret", advice)
     if path.stat().st_mode & OTHERS:
         advice = (
-            f"Run: chmod 600 {shlex.quote(str(path))}; if somebody may have read it, remove it:"
-            " then all sessions start anew"
+            f"Run: chmod 600 {shlex.quote(str(path))}; if somebody may have read it, remove it: then all sessions end"
         )
         return Finding("secret", "warning", f"Other users can read {path}", advice)
     return Finding("secret", "ok", f"{path}; only its user can read it")

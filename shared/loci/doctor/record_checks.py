@@ -1,4 +1,4 @@
-"""The checks of what is stored: records that Loci cannot read and skips, and contents that are not as they were."""
+"""The checks of stored data: records that Loci cannot read and skips, and contents that have changed."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -47,19 +47,19 @@ OF_OWNERS: dict[str, Callable[[Record], object]] = {
     lake.KIND: stored_file,
     lake.HISTORY: lake.version_in,
 }
-"""The readers of each kind. The other kinds expire, and their next write replaces a damaged record."""
+"""The functions that parse each kind of record. Damaged records of other kinds expire, or are replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class DamagedRecord:
-    """A record that Loci cannot read, or a kept earlier text of a document."""
+    """A record that Loci cannot read, or a damaged earlier text of a document."""
 
     owner: Owner
     kind: str
     key: str
 
     def __str__(self) -> str:
-        """The kind and the id."""
+        """The kind and the id, with the owner."""
         if self.owner in (LOCAL, SYSTEM):
             return f"{self.kind} {self.key}"
         return f"{self.kind} {self.key} of {self.owner.tenant}/{self.owner.subject}"
@@ -75,7 +75,7 @@ def check_records(app: App, *, fix: bool) -> Finding:
     what = f"{counted(len(damaged), 'record')} cannot be read: {names}{more}"
     if not fix:
         advice = "To index damaged documents again and remove other damaged records, run: loci doctor --fix"
-        return Finding("records", "fault", f"{what}. Loci goes on without", advice)
+        return Finding("records", "fault", f"{what}. Loci ignores them", advice)
     left: list[str] = []
     for one in damaged:
         try:
@@ -91,7 +91,7 @@ def check_records(app: App, *, fix: bool) -> Finding:
 
 
 def _may_lack(app: App, mended: list[DamagedRecord]) -> bool:
-    """True if a document or its folder is no longer known, or a write may not be indexed."""
+    """True if a document or its folder is no longer known, or a write may be missing from the index."""
     return any(
         one.kind in (catalog.ROOT, whole_texts.UNFINISHED)
         or (one.kind == catalog.DOCUMENT and not app.documents.parts.catalog.document(one.owner, one.key))
@@ -140,9 +140,9 @@ def _mend(app: App, one: DamagedRecord) -> None:
 
 
 def _mend_document(app: App, owner: Owner, id: str) -> None:
-    """Write the record anew, with what the index knows of the document, and index the document again.
+    """Write the record again from the index, and index the document again.
 
-    If the index does not know it, its record is removed, and the next ingest of its folder finds it again.
+    If the index does not have the document, remove its record: the next ingest of its folder finds it again.
     """
     parts = app.documents.parts
     held = parts.index.chunks(owner, COLLECTION, [f"{id}#0"]).get(f"{id}#0")
@@ -175,7 +175,7 @@ def _mend_document(app: App, owner: Owner, id: str) -> None:
 
 
 def _mend_file(app: App, one: DamagedRecord) -> None:
-    """Add the file again if the index knows its name, and only one content is there. Of a version the record goes."""
+    """Add the file again if the index knows its name and it has one content. Remove the record of an older version."""
     contents = [key for key in app.blobs.list(one.owner, f"{lake.FOLDER}{one.key}/") if not key.endswith(".reading")]
     if one.kind == lake.HISTORY or not contents:
         app.records.remove(one.owner, one.kind, one.key)
@@ -210,7 +210,7 @@ def check_contents(app: App, progress: Progress) -> Finding:
 
 
 def _named_owners(app: App) -> list[Owner]:
-    """The owners with a key, and those who signed in at an issuer, who have none."""
+    """The owners with a key, and the owners without one who signed in at an issuer."""
     connected = (one.owner for one in grants.grants_of(app).list())
     return [*dict.fromkeys([LOCAL, *app.api_keys.owners(), *connected])]
 

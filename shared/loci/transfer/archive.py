@@ -1,6 +1,6 @@
 """An archive: a .zip with the records of an owner as lines of JSON, their blobs as files, and a manifest.
 
-All of it is checked before anything of it is used: it may be damaged, or made to do harm.
+The whole archive is checked before any of it is used, because it may be damaged or malicious.
 """
 
 import hashlib
@@ -33,18 +33,18 @@ manifest.json     how many there are, and their hashes; a line has the hash of e
 To take it in: loci import FILE
 """
 LEVEL: Final = 3
-"""Of the compression: the next levels take longer and save little."""
+"""The compression level. Higher levels take longer and save little."""
 FIXED_TIME: Final = (1980, 1, 1, 0, 0, 0)
 PIECE: Final = 1 << 20
 MOST_FILES: Final = 2_000_000
 LARGEST_MANIFEST: Final = 1 << 20
 LONGEST_LINE: Final = 16 << 20
 SPREAD, SPARE = 200, 256 << 20
-"""All files together have at most `SPREAD` times the bytes of the archive, and `SPARE` more: real ones have less."""
+"""All files together may have `SPREAD` times the bytes of the archive, and `SPARE` more. Real archives have less."""
 
 
 class ArchiveWriter:
-    """Streams items into an archive. Only the list of its files is held."""
+    """Streams items into an archive. Only the list of its files stays in memory."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL)
@@ -80,7 +80,7 @@ class ArchiveWriter:
             self._zip.close()
 
     def close(self) -> None:
-        """Let go of the file, finished or not."""
+        """Release the file, finished or not."""
         with self._scratch, suppress(OSError):
             self._zip.close()
 
@@ -100,13 +100,13 @@ class Archive:
     def __init__(
         self, file: IO[bytes], kinds: Mapping[str, Kind], *, has_blobs: bool = True, spread: int = SPREAD
     ) -> None:
-        """`has_blobs`: false for one that only asks what would become of its items."""
+        """`has_blobs` is false for an archive that is only previewed: it has no blobs."""
         self._zip = checked_zip(file, spread)
         self._kinds = kinds
         self._hashes: dict[str, str] = {}
-        with damage_told():
-            for name, told in self._manifest().items():
-                self._check_records(name, told["count"], told["sha256"], has_blobs=has_blobs)
+        with reporting_damage():
+            for name, entry in self._manifest().items():
+                self._check_records(name, entry["count"], entry["sha256"], has_blobs=has_blobs)
         self._hashes.clear()
 
     def items(self) -> Iterator[Loaded]:
@@ -141,7 +141,7 @@ class Archive:
             what = f"The archive holds {unknown[0][:40]!r}, which this Loci does not take. Nothing was changed"
             raise Refused(what, "Update Loci, or export again with this version of it", code="UNKNOWN_ARCHIVE")
         if there != records.keys():
-            raise damaged(f"its {MANIFEST} counts other things than it has")
+            raise damaged(f"its {MANIFEST} does not match its records")
         return records
 
     def _check_records(self, name: str, count: object, hash: object, *, has_blobs: bool) -> None:
@@ -150,19 +150,19 @@ class Archive:
             check(self._kinds[name], item)
             for blob, sha256 in item.blobs.items() if has_blobs else ():
                 if self._hash(f"blobs/{blob}") != sha256:
-                    raise damaged(f"{blob[:80]!r} is not in it as it should be")
+                    raise damaged(f"{blob[:80]!r} does not match its hash")
                 if self._zip.getinfo(f"blobs/{blob}").file_size > self._kinds[name].largest:
                     raise damaged(f"{blob[:80]!r} is larger than anything that Loci takes")
             seen += 1
         if seen != count or self._hash(_records(name)) != hash:
-            raise damaged(f"its {name} are not those that it had")
+            raise damaged(f"its {name} do not match the {MANIFEST}")
 
     def _listed(self, name: str) -> Iterator[Item]:
         with self._opened(_records(name)) as opened:
             while raw := opened.readline(LONGEST_LINE + 1):
                 if len(raw) > LONGEST_LINE:
                     raise damaged(f"a line of the {name} is too long")
-                yield Item.of(name, parsed(raw))
+                yield Item.from_line(name, parsed(raw))
 
     def _hash(self, path: str) -> str:
         if path not in self._hashes:
@@ -202,8 +202,8 @@ def is_archive(path: Path) -> bool:
 
 
 def checked_zip(file: IO[bytes], spread: int = SPREAD) -> zipfile.ZipFile:
-    """The .zip, if it has only plain files below itself, and would not grow out of proportion. Else `Refused`."""
-    with damage_told():
+    """Open the .zip. Raises `Refused` unless it has only plain files with inner paths, and unpacks to a sane size."""
+    with reporting_damage():
         opened = zipfile.ZipFile(file)
         infos = opened.infolist()
         if len(infos) > MOST_FILES:
@@ -222,21 +222,21 @@ def checked_zip(file: IO[bytes], spread: int = SPREAD) -> zipfile.ZipFile:
 
 
 def damaged(why: str) -> Refused:
-    """The error for an archive of which nothing is used."""
+    """The error for a damaged archive, which is not imported at all."""
     what = f"The archive is damaged: {why}. Nothing was changed"
     return Refused(what, "Export it again, or take another copy", code=DAMAGED)
 
 
 @contextmanager
-def damage_told() -> Generator[None]:
-    """Turn each error of reading a damaged archive into one that says so."""
+def reporting_damage() -> Generator[None]:
+    """Turn every error of reading a damaged archive into a `Refused` that says so."""
     try:
         yield
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
         is_nested = isinstance(error, RecursionError)
         raise damaged("its JSON is nested too deep" if is_nested else "it cannot be unpacked as a .zip") from None
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise damaged("its records are not written as they should be") from None
+        raise damaged("its records are not valid") from None
 
 
 def _check_file(one: zipfile.ZipInfo) -> None:
@@ -256,7 +256,7 @@ def _records(kind: str) -> str:
 
 
 def _file(name: str) -> zipfile.ZipInfo:
-    """The facts about a file that is to be written: two exports of the same bytes have the same file."""
+    """The entry for a file in the .zip. It has a fixed time, so that two exports of the same bytes are equal."""
     info = zipfile.ZipInfo(name, FIXED_TIME)
     info.compress_type = zipfile.ZIP_DEFLATED
     info.external_attr = 0o600 << 16

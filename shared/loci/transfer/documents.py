@@ -1,4 +1,4 @@
-"""Documents on the move: their records and texts, and the earlier texts that tools replaced."""
+"""Export and import of documents: their records and texts, and the earlier texts that tools replaced."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ from loci.transfer.items import (
     Loaded,
     Outcome,
     Receiver,
-    Unreadable,
+    UnreadableItem,
     outcome_of,
     records_after,
 )
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from loci.documents.api import Documents
 
 HEAD: Final = 10_000
-"""Bytes before an earlier text in its blob."""
+"""The most bytes before an earlier text in its blob."""
 
 
 class _OfDocuments(Kind):
@@ -46,16 +46,16 @@ class _OfDocuments(Kind):
 
 
 class DocumentKind(_OfDocuments):
-    """All documents of an owner. Those in folders of this machine travel with their texts, and without their places."""
+    """All documents of an owner. Documents in folders of this machine lose the path of the folder."""
 
     name = "documents"
 
-    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | Unreadable]:
+    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | UnreadableItem]:
         histories = _histories(self._blobs, owner)
         for record in records_after(self._records, owner, DOCUMENT, after):
             document = read_or_none(record, document_of)
             if document is None:
-                yield Unreadable(record.key, "its record is damaged. Run: loci doctor --fix")
+                yield UnreadableItem(record.key, "its record is damaged. Run: loci doctor --fix")
                 continue
             blobs = [blob_key(document.id), *histories.get(_folder(document.path), ())]
             item = Item(self.name, record.key, {**record.value, "root": None}, dict.fromkeys(blobs, ""))
@@ -74,7 +74,7 @@ class DocumentKind(_OfDocuments):
             raise ValueError(document.path)
         _check_blobs(item, document.path, blob_key(item.key))
 
-    def look(self, to: Receiver, item: Item) -> Outcome:
+    def preview(self, to: Receiver, item: Item) -> Outcome:
         archive, path = self._documents().archive, self.label(item)
         if (here := archive.hash_at(to.owner, path)) is not None:
             is_same = here == item.blobs[blob_key(item.key)]
@@ -83,15 +83,15 @@ class DocumentKind(_OfDocuments):
             return Outcome("conflict", f"{path} would be the file {file}, and an import writes no files")
         return TAKEN
 
-    def take(self, to: Receiver, some: Sequence[Loaded]) -> list[Outcome]:
-        """Take the documents together: they are embedded in one go."""
-        outcomes = [self.look(to, one.item) for one in some]
+    def store(self, to: Receiver, some: Sequence[Loaded]) -> list[Outcome]:
+        """Store the documents together, so that they are embedded in one go."""
+        outcomes = [self.preview(to, one.item) for one in some]
         free = [number for number, one in enumerate(outcomes) if one == TAKEN]
         wanted = [_archived(some[number]) for number in free]
         errors = self._documents().archive.restore(to.owner, wanted) if wanted else []
         for number, error in zip(free, errors, strict=True):
             if isinstance(error, Conflict):  # another import was faster, or two wanted one id, such as a.md and A.md
-                outcomes[number] = super().take(to, [some[number]])[0]
+                outcomes[number] = super().store(to, [some[number]])[0]
             elif error is not None:
                 outcomes[number] = outcome_of(error)
         return outcomes
@@ -103,11 +103,11 @@ class DocumentKind(_OfDocuments):
 
 
 class DeletedKind(_OfDocuments):
-    """Documents that tools deleted, so that this can still be undone."""
+    """Documents that tools deleted, so that the deletions can still be undone."""
 
     name = "deleted"
 
-    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | Unreadable]:
+    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | UnreadableItem]:
         histories = _histories(self._blobs, owner)
         for record in records_after(self._records, owner, DELETED, after):
             if (deleted := read_or_none(record, deleted_document)) is not None:
@@ -124,7 +124,7 @@ class DeletedKind(_OfDocuments):
             raise ValueError(path)
         _check_blobs(item, path)
 
-    def look(self, to: Receiver, item: Item) -> Outcome:
+    def preview(self, to: Receiver, item: Item) -> Outcome:
         archive, path = self._documents().archive, string(item.value["path"])
         is_known = archive.is_deleted(to.owner, path) or archive.hash_at(to.owner, path) is not None
         return SAME if is_known else TAKEN
@@ -135,7 +135,7 @@ class DeletedKind(_OfDocuments):
 
 
 def _histories(blobs: BlobStore, owner: Owner) -> dict[str, list[str]]:
-    """The keys of all earlier texts, by the folder of their document. They are listed once."""
+    """List the keys of all earlier texts once, by the folder of their document."""
     found: dict[str, list[str]] = {}
     for key in blobs.list(owner, FOLDER):
         found.setdefault(f"{key.rpartition('/')[0]}/", []).append(key)
@@ -157,7 +157,7 @@ def _record(item: Item) -> Record:
 
 
 def _document(item: Item) -> Document:
-    """The document, with checks of all that is taken over; its text says the rest."""
+    """The document, after checks of all fields that are imported. The other fields come from its text."""
     for name in ("ingested_at", "changed_on", "written_at", "uploaded"):
         if (value := item.value.get(name)) is not None:
             string(value)
@@ -170,14 +170,14 @@ def _archived(one: Loaded) -> ArchivedDocument:
 
 
 def _history(one: Loaded) -> list[PastWrite]:
-    """The earlier texts, oldest first. A move is taken back document by document: its plan stays where it was."""
+    """The earlier texts, oldest first. Plans of moves are not exported: a move is undone document by document."""
     keys = sorted(name for name in one.item.blobs if not name.startswith(TEXTS))
     read = (read_write(one.load(key)) for key in keys)
     return [replace(write, move=None) for write in read if write is not None]
 
 
 def bare_document(path: str, **facts: Json) -> JsonObject:
-    """The record of a document of which only these facts are known: its text says the rest."""
+    """The record of a document with only these facts. The other fields come from its text."""
     unknown: JsonObject = dict.fromkeys(("date", "model", "root", "uploaded"))
     unread: JsonObject = {"title": "", "tags": [], "sha256": "", "bytes": 0, "lines": 0, "chunks": 0, "problems": []}
     return {"path": path, "ingested_at": "", **unknown, **unread, **facts}

@@ -15,7 +15,7 @@ from loci.core.json import JsonObject
 from loci.documents.ingest.local_files import blob_key
 from loci.files.file import RULES
 from loci.files.lake import content_key
-from loci.transfer.archive import FORMAT, LONGEST_LINE, MANIFEST, ArchiveWriter, checked_zip, damage_told, damaged
+from loci.transfer.archive import FORMAT, LONGEST_LINE, MANIFEST, ArchiveWriter, checked_zip, damaged, reporting_damage
 from loci.transfer.documents import bare_document
 from loci.transfer.items import Item, Loaded, parsed
 
@@ -27,15 +27,15 @@ Blobs = dict[str, Callable[[], bytes]]
 
 
 def is_first_format(file: IO[bytes]) -> bool:
-    """True for an archive of that format. Raises `Refused` for a damaged one."""
-    with damage_told():
+    """True for an archive of the first format. Raises `Refused` for a damaged archive."""
+    with reporting_damage():
         manifest = _manifest(checked_zip(file))
         return (manifest.get("format"), manifest.get("version")) == (FORMAT, VERSION)
 
 
 def convert(file: IO[bytes], made: IO[bytes]) -> None:
     """Write the archive in the format of today. Raises `Refused` if it is damaged."""
-    with damage_told():
+    with reporting_damage():
         archive = checked_zip(file)
         manifest = _manifest(archive)
         if unknown := sorted(manifest["counts"].keys() - {*PARTS}):
@@ -77,7 +77,7 @@ def _content(archive: zipfile.ZipFile, one: Line) -> bytes:
 
 
 def _item(part: str, key: str, about: Line, contents: Blobs) -> tuple[str, JsonObject, Blobs]:
-    """The key, the value and the blobs of an item as they are today."""
+    """The key, the value and the blobs of an item in the format of today."""
     match part:
         case "documents":
             facts = {name: about[name] for name in FACTS if name in about}

@@ -1,6 +1,6 @@
-"""`/transfer` over plain HTTP: small archives of what an owner has, and small archives to take in.
+"""`/transfer` over plain HTTP: serves small archives of what an owner has, and imports small archives.
 
-The credential says whose things they are.
+The owner comes from the credential.
 """
 
 import io
@@ -24,24 +24,24 @@ from loci.mcp.http.address import Addresses, check_single
 from loci.mcp.http.body import parsed_body, read_body
 from loci.mcp.http.refusal import Refusal, answer_json
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
-from loci.transfer.api import OwnPlace
+from loci.transfer.api import LocalTarget
 from loci.transfer.archive import Archive, ArchiveWriter
-from loci.transfer.items import Loaded, Outcome, Receiver, Unreadable
+from loci.transfer.items import Loaded, Outcome, Receiver, UnreadableItem
 from loci.transfer.staging import ARRIVING_BYTES, LEAST, PIECE, Staging
 
 if TYPE_CHECKING:
     from loci.app import App
 
 ITEMS, PAGE_BYTES = 200, 1 << 20
-"""An answer has no more items, and ends with the one that reaches these bytes."""
+"""The most items of an answer, and the bytes after which it ends."""
 MOST: Final = 500
-"""Items in a request."""
+"""The most items of a request."""
 SPREAD: Final = 20
-"""All files of its archive together have at most so many times its bytes, and some more."""
+"""The files of an archive may unpack to this many times its bytes, and a little more."""
 STEP: Final = 8
-"""Items that are taken between two looks at the clock."""
+"""Items that are stored between two checks of the time."""
 SECONDS: Final = 15.0
-"""The rest of a request that takes longer is left for the next one: gateways give up after half a minute."""
+"""Seconds after which the rest of a request is left for the next one: gateways give up after half a minute."""
 WRITES_TOO: Final = [one for one in SCOPES if not one.startswith("approvals:")]
 Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Answer = Mapping[str, object]
@@ -60,17 +60,17 @@ class _Piece(_Strict):
 
 
 class _Whole(_Strict):
-    """An archive that came in pieces."""
+    """An archive that was sent in pieces."""
 
     sha256: Hash
     size: int = Field(ge=0, lt=10**12)
 
 
-class _Request(_Strict):
-    """One of these."""
+class _TransferRequest(_Strict):
+    """A request to the route: exactly one of these fields."""
 
     look: str | None = None
-    """An archive without blobs, as base64: what would become of its items?"""
+    """An archive without blobs, as base64, whose import is only previewed."""
     take: str | _Whole | None = None
     put: _Piece | None = None
     read: _Piece | None = None
@@ -78,7 +78,7 @@ class _Request(_Strict):
 
 
 class TransferRoute:
-    """GET gives an owner's things, page by page; POST takes things in."""
+    """Serves what an owner has, page by page, at GET, and imports archives at POST."""
 
     def __init__(self, app: "App", *, is_open: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._app = app
@@ -97,7 +97,7 @@ class TransferRoute:
         self._addresses.check(headers)
         if scope["method"] not in ("GET", "POST"):
             raise Refusal(405, "Things are read with GET and moved with POST", headers={"Allow": "GET, POST"})
-        # What is good at the endpoint is good here: a token names that one.
+        # A credential for the endpoint is valid here: tokens name the endpoint.
         caller = await self._gate.recognise({**scope, "path": "/mcp"}, headers)
         check_scopes(caller, READS, "This")
         if scope["method"] == "GET":
@@ -106,13 +106,13 @@ class TransferRoute:
             return await on_thread(self._page, caller.owner, wanted.split(",") if wanted else [], after)
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise Refusal(415, "Send this as Content-Type: application/json")
-        request = parsed_body(_Request, await read_body(receive, headers.get("content-length")))
+        request = parsed_body(_TransferRequest, await read_body(receive, headers.get("content-length")))
         if request.put or request.take:
             check_scopes(caller, WRITES_TOO, "This")
-        return await on_thread_of(WRITES, self._done, caller.owner, request)
+        return await on_thread_of(WRITES, self._handle, caller.owner, request)
 
     def _page(self, owner: Owner, wanted: Sequence[str], after: str) -> Answer:
-        """A small archive with the items behind `KIND:KEY`."""
+        """A small archive with the items after `KIND:KEY`."""
         transfer, end = self._app.transfer, self._clock() + SECONDS
         names = [one for one in transfer.kinds if not wanted or one in wanted]
         begun = after.partition(":")[0]
@@ -121,7 +121,7 @@ class TransferRoute:
         file, unreadable, next = io.BytesIO(), list[JsonObject](), None
         writer, count, size = ArchiveWriter(file), 0, 0
         for one in transfer.items(owner, names, after):
-            if isinstance(one, Unreadable):
+            if isinstance(one, UnreadableItem):
                 unreadable.append({"name": one.name, "why": one.why})
                 continue
             try:
@@ -134,21 +134,21 @@ class TransferRoute:
                 break
         writer.finish("")
         content = file.getvalue()
-        told: Answer = {"next": next, "unreadable": unreadable}
+        page: Answer = {"next": next, "unreadable": unreadable}
         if len(content) > PIECE:
-            return {**told, "sha256": self._staging.put_whole(owner, content), "size": len(content)}
-        return {**told, "archive": b64encode(content).decode()}
+            return {**page, "sha256": self._staging.put_whole(owner, content), "size": len(content)}
+        return {**page, "archive": b64encode(content).decode()}
 
-    def _done(self, owner: Owner, request: _Request) -> Answer:
+    def _handle(self, owner: Owner, request: _TransferRequest) -> Answer:
         if request.look is not None:
-            return _told(self._place(owner).look(self._items(_decoded(request.look), has_blobs=False)))
+            return _outcomes_answer(self._target(owner).preview(self._items(_decoded(request.look), has_blobs=False)))
         if isinstance(request.take, str):
-            return _told(self._take(owner, _decoded(request.take)))
+            return _outcomes_answer(self._store(owner, _decoded(request.take)))
         if request.take is not None:
-            outcomes = self._take(owner, self._staging.whole(owner, request.take.sha256, request.take.size))
+            outcomes = self._store(owner, self._staging.whole(owner, request.take.sha256, request.take.size))
             if all(one.word != "later" for one in outcomes):
                 self._staging.drop(owner, request.take.sha256)
-            return _told(outcomes)
+            return _outcomes_answer(outcomes)
         if request.put is not None:
             content = _decoded(request.put.base64)
             if not content:
@@ -164,7 +164,7 @@ class TransferRoute:
             self._staging.drop(owner, request.drop)
         return {"done": True}
 
-    def _take(self, owner: Owner, content: bytes) -> list[Outcome]:
+    def _store(self, owner: Owner, content: bytes) -> list[Outcome]:
         end, outcomes = self._clock() + SECONDS, list[Outcome]()
         items = self._items(content, has_blobs=True)
         for start in range(0, len(items), STEP):
@@ -172,12 +172,12 @@ class TransferRoute:
             if start and self._clock() > end:
                 outcomes += [Outcome("later", "The request took too long to get to this")] * len(some)
             else:
-                outcomes += self._place(owner).take(some)
+                outcomes += self._target(owner).store(some)
         return outcomes
 
-    def _place(self, owner: Owner) -> OwnPlace:
-        """The owner's place. `programs` is for the person at this machine: over HTTP, it is not granted."""
-        return self._app.transfer.of(Receiver(owner, from_afar=True))
+    def _target(self, owner: Owner) -> LocalTarget:
+        """The owner as a target. `programs` needs the person at this machine, so HTTP never grants it."""
+        return self._app.transfer.target(Receiver(owner, from_afar=True))
 
     def _items(self, content: bytes, *, has_blobs: bool) -> list[Loaded]:
         archive = Archive(io.BytesIO(content), self._app.transfer.kinds, has_blobs=has_blobs, spread=SPREAD)
@@ -187,7 +187,7 @@ class TransferRoute:
         return items
 
 
-def _told(outcomes: Sequence[Outcome]) -> Answer:
+def _outcomes_answer(outcomes: Sequence[Outcome]) -> Answer:
     return {"outcomes": [[one.word, one.why] for one in outcomes]}
 
 

@@ -1,4 +1,4 @@
-"""The nouns of moving: an item, what becomes of it, and the kinds of things that travel."""
+"""An item of an export, the outcome of its import, and the base class of the kinds of items."""
 
 import json
 import math
@@ -17,24 +17,24 @@ MOST_BLOBS: Final = 200
 DEEPEST: Final = 200
 MOST_DIGITS: Final = 300
 MOST_VALUES: Final = 100_000
-"""In the JSON of one item. No request brings more, and Loci writes far fewer."""
+"""The most values in the JSON of one item. No request has more, and Loci writes far fewer."""
 DAMAGED: Final = "DAMAGED_ARCHIVE"
 Word = Literal["taken", "same", "conflict", "left out", "failed", "later"]
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that an owner has: a record, and the names of its blobs."""
+    """A thing that an owner has: a record, and the names of its blobs."""
 
     kind: str
     key: str
     value: JsonObject
     blobs: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The SHA-256 of each blob, by its name; empty until an archive has it."""
+    """The SHA-256 of each blob, by its name; empty until the item is in an archive."""
 
     @staticmethod
-    def of(kind: str, line: object) -> "Item":
-        """The item of a line in an archive. Raises `ValueError`, or an error like it, if it is not one."""
+    def from_line(kind: str, line: object) -> "Item":
+        """Parse a line of an archive. Raises `ValueError`, or a similar error, if it is not an item."""
         fields = cast("dict[str, Any]", line)
         key, value = string(fields["key"]), fields["value"]
         blobs = {name: checked_hash(one) for name, one in cast("dict[str, Any]", fields["blobs"]).items()}
@@ -50,7 +50,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """An item, and the way to the bytes of its blobs."""
+    """An item, and the function that reads its blobs."""
 
     item: Item
     load: Callable[[str], bytes]
@@ -63,8 +63,8 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A thing that cannot be taken along, and why."""
+class UnreadableItem:
+    """An item that cannot be exported, and why."""
 
     name: str
     why: str
@@ -72,7 +72,7 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The fate of an item in a place that has things already."""
+    """The outcome of importing an item into a target that may have data already."""
 
     word: Word
     why: str = ""
@@ -83,25 +83,25 @@ TAKEN, SAME = Outcome("taken"), Outcome("same")
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """The owner who takes things, and whom this owner trusts."""
+    """The owner who receives an import, and how far the import is trusted."""
 
     owner: Owner
     programs: bool = False
-    """True: tool servers that start a program of this machine, or get a value that is set here, come too."""
+    """True: also import tool servers that start a program of this machine, or get a value that is set here."""
     from_afar: bool = False
-    """True: the things came over HTTP. Nobody at this machine has looked at them."""
+    """True: the import came over HTTP, and nobody at this machine has checked it."""
 
 
 class Kind(ABC):
-    """One kind of thing: what an owner has of it, and how it is taken back."""
+    """A kind of item: how its items are exported and imported."""
 
     name: str
     largest: int = 0
     """The most bytes of a blob."""
 
     @abstractmethod
-    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | Unreadable]:
-        """All items in the order of their keys, those behind `after`."""
+    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | UnreadableItem]:
+        """All items after the key `after`, in the order of their keys."""
 
     @abstractmethod
     def label(self, item: Item) -> str:
@@ -109,26 +109,26 @@ class Kind(ABC):
 
     @abstractmethod
     def check(self, item: Item) -> None:
-        """Raise `ValueError`, or an error like it, if the item is not written as this kind is."""
+        """Raise `ValueError`, or a similar error, if the item is not valid for this kind."""
 
     @abstractmethod
-    def look(self, to: Receiver, item: Item) -> Outcome:
-        """The outcome that `take` would have."""
+    def preview(self, to: Receiver, item: Item) -> Outcome:
+        """The outcome that `store` would have."""
 
     @abstractmethod
     def put(self, to: Receiver, one: Loaded) -> None:
-        """Take an item whose place is free."""
+        """Store an item that does not exist yet."""
 
-    def take(self, to: Receiver, some: Sequence[Loaded]) -> list[Outcome]:
-        """Take the items whose places are free; an error is the outcome of its item alone."""
-        return [self._taken(to, one) for one in some]
+    def store(self, to: Receiver, some: Sequence[Loaded]) -> list[Outcome]:
+        """Store the items that do not exist yet. An error is the outcome of its item alone."""
+        return [self._store_one(to, one) for one in some]
 
-    def _taken(self, to: Receiver, one: Loaded) -> Outcome:
+    def _store_one(self, to: Receiver, one: Loaded) -> Outcome:
         try:
-            if (outcome := self.look(to, one.item)) == TAKEN:
+            if (outcome := self.preview(to, one.item)) == TAKEN:
                 self.put(to, one)
         except Conflict as error:  # another import was faster: what is here now?
-            outcome = self.look(to, one.item)
+            outcome = self.preview(to, one.item)
             return outcome_of(error) if outcome == TAKEN else outcome
         except LociError as error:
             return outcome_of(error)
@@ -136,28 +136,28 @@ class Kind(ABC):
 
 
 def outcome_of(error: LociError) -> Outcome:
-    """The outcome for an item that could not be taken."""
+    """The outcome for an item that could not be stored."""
     return Outcome("later" if isinstance(error, Unavailable) else "failed", str(error))
 
 
 def check(kind: Kind, item: Item) -> None:
-    """Raise `Refused` if the item is not written as its kind is."""
+    """Raise `Refused` if the item is not valid for its kind."""
     try:
         kind.check(item)
     except (LociError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         why = f" ({error.what})" if isinstance(error, LociError) else ""
-        what = f"One of the {kind.name} is not written as they are{why}. Nothing was changed"
+        what = f"One of the {kind.name} is not valid{why}. Nothing was changed"
         raise Refused(what, "Export it again", code=DAMAGED) from None
 
 
 def parsed(raw: bytes, most: int = MOST_VALUES) -> object:
-    """The value of this JSON. Raises `ValueError` for what would take much memory, and for what no store can keep.
+    """Parse this JSON. Raises `ValueError` if it would take too much memory, or has values that no store can keep.
 
-    No store can keep NaN, endless numbers, and half a character.
+    Such values are NaN, infinite numbers and lone surrogates.
     """
     if (fault := shape_fault(raw, most, DEEPEST)) is not None:
         raise ValueError(fault)
-    # Not the bytes: `json` takes other encodings, too, in which they would have to be counted in another way.
+    # Decoded first: `json` also accepts other encodings, in which the values would be counted wrongly.
     value = json.loads(raw.decode(), parse_float=_finite, parse_int=_number, parse_constant=_finite)
     if b"\\u" in raw:
         json.dumps(value, ensure_ascii=False).encode()
@@ -177,7 +177,7 @@ def _number(text: str) -> int:
 
 
 def checked_hash(value: object) -> str:
-    """The SHA-256, if the value is one. Raises `ValueError` otherwise."""
+    """Check that the value is a SHA-256. Raises `ValueError` otherwise."""
     text = string(cast("Any", value))
     if len(text) != 64 or not set(text) <= set("0123456789abcdef"):
         raise ValueError(text[:80])
@@ -185,7 +185,7 @@ def checked_hash(value: object) -> str:
 
 
 def records_after(records: RecordStore, owner: Owner, kind: str, after: str | None) -> Iterator[Record]:
-    """The records of a kind behind that key, in the order of their keys."""
+    """The records of a kind after that key, in the order of their keys."""
     while True:
         page = records.list(owner, kind, limit=500, after=after)
         yield from page.records

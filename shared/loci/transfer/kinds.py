@@ -1,4 +1,4 @@
-"""Which kinds of things travel, and which belong to one machine."""
+"""The kinds of items besides documents, and the lists of record kinds that an archive has and does not have."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from loci.transfer.items import (
     Loaded,
     Outcome,
     Receiver,
-    Unreadable,
+    UnreadableItem,
     checked_hash,
     parsed,
 )
@@ -46,7 +46,7 @@ TRAVELS: Final = {
     "runs": ("workflow", "workflow_value"),
     "results": ("scratchpad",),
 }
-"""The kinds of records in each kind of thing. Blobs go with the record that names them."""
+"""The kinds of records in each kind of item. Blobs go with the record that names them."""
 
 STAYS: Final = {
     "places on one machine": ("root", "ingested_folder", "forgotten", "refused"),
@@ -65,11 +65,11 @@ STAYS: Final = {
         *("tool_vectors",),
     ),
 }
-"""The kinds of records that no archive has, by why. An archive with another kind than those above is refused."""
+"""The kinds of records that no archive has, by the reason. An archive with a kind that `TRAVELS` lacks is refused."""
 
 
 class ResultKind(Kind):
-    """Results of tools. Images and other files among them stay where they are."""
+    """Results of tools in the scratchpad. Images and other files are not exported."""
 
     name = "results"
     largest = CAPACITY
@@ -77,7 +77,7 @@ class ResultKind(Kind):
     def __init__(self, scratchpad: Scratchpad) -> None:
         self._scratchpad = scratchpad
 
-    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | Unreadable]:
+    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | UnreadableItem]:
         for one in sorted(self._scratchpad.list(owner), key=lambda one: one.id):
             if not one.media_type and (after is None or one.id > after):
                 item = Item(self.name, one.id, {"tool": one.tool, "about": one.about}, {f"results/{one.id}": ""})
@@ -92,7 +92,7 @@ class ResultKind(Kind):
         if [*item.blobs] != [f"results/{item.key}"] or not ID.fullmatch(item.key):
             raise ValueError(item.key)
 
-    def look(self, to: Receiver, item: Item) -> Outcome:
+    def preview(self, to: Receiver, item: Item) -> Outcome:
         try:
             here = self._read(to.owner, item.key, "")
         except LociError:
@@ -113,7 +113,7 @@ UNREAD: Final = ("pending", "running")
 
 
 class FileKind(Kind):
-    """All files of an owner, version by version."""
+    """All files of an owner, version by version. An import reads them again."""
 
     name = "files"
 
@@ -121,7 +121,7 @@ class FileKind(Kind):
         self._files = files
         self.largest = largest
 
-    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | Unreadable]:
+    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | UnreadableItem]:
         lake = self._files().parts.lake
         histories = lake.histories(owner)
         for file in lake.files(owner):
@@ -148,7 +148,7 @@ class FileKind(Kind):
         if not is_named or not is_own or _chain(item).get(version.number) != version.sha256:
             raise ValueError("this is not a version of it")
 
-    def look(self, to: Receiver, item: Item) -> Outcome:
+    def preview(self, to: Receiver, item: Item) -> Outcome:
         lake, version, name = self._files().parts.lake, _version(item), string(item.value["name"])
         file = lake.known(to.owner, [file_id(name)]).get(file_id(name))
         if file is None:
@@ -174,13 +174,13 @@ class FileKind(Kind):
 
 
 def _kept(file: StoredFile, history: Sequence[FileVersion]) -> list[FileVersion]:
-    """All versions whose contents are kept, oldest first."""
+    """All versions with stored contents, oldest first."""
     own = (*history, *([file.current] if file.current else []), file.newest)
     return [one for _, one in sorted({one.number: one for one in own}.items())]
 
 
 def _version(item: Item) -> FileVersion:
-    """The version, with checks of all that is taken over; reading its content says the rest."""
+    """The version, after checks of all fields that are imported. The other fields come from reading its content."""
     version = version_of(item.value)
     for text in (version.added_at, version.summary, version.summary_by):
         string(text)
@@ -195,7 +195,7 @@ def _chain(item: Item) -> dict[int, str]:
 
 
 class CapabilityKind(Kind):
-    """Code that worked, with its record. It joins the code for the same intent that is here."""
+    """Code that worked, with its record. An import merges it with the code for the same intent."""
 
     name = "capabilities"
     largest = 0
@@ -203,7 +203,7 @@ class CapabilityKind(Kind):
     def __init__(self, tools: "Callable[[], Tools]") -> None:
         self._tools = tools
 
-    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | Unreadable]:
+    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | UnreadableItem]:
         capabilities = self._tools().capabilities
         for one in capabilities.all(owner):
             if after is None or one.id > after:
@@ -220,7 +220,7 @@ class CapabilityKind(Kind):
         _capability(item)
         _codes(item)
 
-    def look(self, to: Receiver, item: Item) -> Outcome:
+    def preview(self, to: Receiver, item: Item) -> Outcome:
         from loci.gateway.capabilities.capability import capability_id
         from loci.gateway.capabilities.capability_store import merge_capabilities
         from loci.gateway.capabilities.normal_form import identity_of
@@ -228,11 +228,11 @@ class CapabilityKind(Kind):
 
         wanted, codes = _capability(item), _codes(item)
         if wanted.id != capability_id(wanted.intent):
-            return Outcome("left out", "its id is not that of its intent")
+            return Outcome("left out", "its id does not match its intent")
         for one in wanted.versions:
             root = root_of(codes[one.identity].code) if one.identity in codes else None
             if root is None or identity_of(root) != one.identity:
-                return Outcome("left out", "its code is another than it says")
+                return Outcome("left out", "its code does not match its hash")
         known = next((one for one in self._tools().capabilities.all(to.owner) if one.id == wanted.id), None)
         return SAME if known is not None and merge_capabilities(known, wanted, 0.0) == known else TAKEN
 
@@ -241,7 +241,7 @@ class CapabilityKind(Kind):
 
 
 class ServerKind(Kind):
-    """The way to reach each tool server. Every secret in it is replaced by its name."""
+    """The entry of each tool server, with every secret replaced by its name."""
 
     name = "servers"
     largest = 0
@@ -249,7 +249,7 @@ class ServerKind(Kind):
     def __init__(self, tools: "Callable[[], Tools]") -> None:
         self._tools = tools
 
-    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | Unreadable]:
+    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | UnreadableItem]:
         for name, one in sorted(self._tools().portable(owner).items()):
             if after is None or name > after:
                 value: JsonObject = {"entry": one.entry, "secrets": [*one.secrets]}
@@ -265,7 +265,7 @@ class ServerKind(Kind):
         checked_entry(checked_name(item.key), item.value["entry"])
         [string(one) for one in cast("list[Json]", item.value["secrets"])]
 
-    def look(self, to: Receiver, item: Item) -> Outcome:
+    def preview(self, to: Receiver, item: Item) -> Outcome:
         from loci.gateway.configuration import checked_entry
         from loci.gateway.public_address import is_outside
 
@@ -282,7 +282,7 @@ class ServerKind(Kind):
         try:
             tools.check_place(name, entry)
             if to.from_afar and not is_outside(checked_entry(name, entry)):
-                return Outcome("left out", f"its address is none that everybody reaches by https. {to_take_it}")
+                return Outcome("left out", f"its address is not a public https address. {to_take_it}")
             known = () if to.programs else tools.filled_here(to.owner, name, entry)
         except LociError as error:
             return Outcome("left out", error.what)
@@ -319,16 +319,16 @@ def _codes(item: Item) -> "dict[str, StoredCode]":
 
 
 NO_WORKFLOWS: Final = "WORKFLOWS_UNAVAILABLE"
-"""The code of the error of a deployment that runs none."""
+"""The code of the error of a deployment without workflows."""
 LARGEST_RUN: Final = 64 << 20
 MOST_VALUES: Final = 2_000_000
-"""In all results of a run together: tables of as many cells. To read so many takes 300 MB of memory at most."""
+"""The most values in all results of a run, such as cells of tables. Reading them takes at most 300 MB of memory."""
 MOST_DECISIONS: Final = 10_000
-AS_TOLD: Final = ", as an import says"
+IMPORTED_MARK: Final = ", as an import says"
 
 
 class RunKind(Kind):
-    """Workflows that have ended."""
+    """Workflows that have ended, with the results of their tasks."""
 
     name = "runs"
     largest = LARGEST_RUN
@@ -336,7 +336,7 @@ class RunKind(Kind):
     def __init__(self, workflows: "Callable[[], Workflows]") -> None:
         self._workflows = workflows
 
-    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | Unreadable]:
+    def items(self, owner: Owner, after: str | None) -> Iterator[Loaded | UnreadableItem]:
         try:
             ended = self._workflows().ended(owner)
         except Unavailable as error:
@@ -360,7 +360,7 @@ class RunKind(Kind):
         if [*item.blobs] != [f"runs/{item.key}"] or not item.key.startswith("wf_") or not item.key.isidentifier():
             raise ValueError(item.key)
 
-    def look(self, to: Receiver, item: Item) -> Outcome:
+    def preview(self, to: Receiver, item: Item) -> Outcome:
         try:
             return SAME if self._workflows().exists(to.owner, item.key) else TAKEN
         except Unavailable as error:
@@ -373,7 +373,7 @@ class RunKind(Kind):
 
 
 def written_run(run: "Run", values: JsonObject) -> bytes:
-    """The bytes of the run. Raises `Refused` if no Loci would take them."""
+    """The bytes of the run. Raises `Refused` if no Loci would import them."""
     told = {"run": run.model_dump(mode="json", exclude_defaults=True), "values": values}
     raw = json.dumps(told, ensure_ascii=False, sort_keys=True, indent=1).encode("utf-8", "replace")
     if len(raw) > LARGEST_RUN or shape_fault(raw, MOST_VALUES, DEEPEST):
@@ -384,7 +384,7 @@ def written_run(run: "Run", values: JsonObject) -> bytes:
 
 
 def read_run(key: str, raw: bytes) -> "tuple[Run, JsonObject]":
-    """The run of these bytes, and the values that its tasks gave. Raises `Refused` if it is not written as runs are."""
+    """Parse a run and the results of its tasks. Raises `Refused` if it is not valid."""
     from pydantic import ValidationError
 
     from loci.workflows.run import ENDED, Run
@@ -402,20 +402,20 @@ def read_run(key: str, raw: bytes) -> "tuple[Run, JsonObject]":
             raise ValueError(run.status)
     except (ValidationError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
         limits = f"{MOST_VALUES:,} values, or {DEEPEST} levels"
-        what = f"The workflow {key} is not written as workflows are, or has more than {limits}"
+        what = f"The workflow {key} is not valid, or has more than {limits}"
         raise Refused(what, "Export it again", code=DAMAGED) from None
-    told_by = tuple(_as_told(one) for one in run.decisions)
-    return run.model_copy(update={**gone, "decisions": told_by}), values
+    decisions = tuple(_marked_as_imported(one) for one in run.decisions)
+    return run.model_copy(update={**gone, "decisions": decisions}), values
 
 
-def _as_told(decision: "Decision") -> "Decision":
-    """The decision, marked as told by an import: who made it may be made up."""
-    by = decision.by.removesuffix(AS_TOLD)
-    return decision.model_copy(update={"by": by and by + AS_TOLD})
+def _marked_as_imported(decision: "Decision") -> "Decision":
+    """The decision, marked as imported: the person in it may be made up."""
+    by = decision.by.removesuffix(IMPORTED_MARK)
+    return decision.model_copy(update={"by": by and by + IMPORTED_MARK})
 
 
 def _check_size(run: Mapping[str, Any]) -> None:
-    """Raise `ValueError` if it has more parts than a run can have: each takes far more memory than its bytes."""
+    """Raise `ValueError` if the run has more parts than allowed: each takes far more memory than its bytes."""
     from loci.workflows.plan import MOST_TASKS
 
     tasks = max(len(run["plan"]["tasks"]), len(run["tasks"]))

@@ -20,7 +20,7 @@ from loci.core.json import JsonObject
 from loci.documents.document import ids_for
 from loci.documents.ingest.local_files import blob_key, checked_path
 from loci.transfer.documents import bare_document
-from loci.transfer.items import Item, Loaded, Unreadable
+from loci.transfer.items import Item, Loaded, UnreadableItem
 
 KNOWN: Final = ("claude", "memory-server")
 CONVERSATIONS: Final = "conversations.json"
@@ -35,14 +35,14 @@ class Note:
     """A text that becomes a document."""
 
     path: str
-    """Below the folder for all of them."""
+    """The path below the folder of all notes."""
     text: str
     day: str | None = None
     """The day of its last change."""
 
 
-def notes_at(path: Path, kind: str | None, into: str | None) -> Iterator[Loaded | Unreadable]:
-    """The notes of another program at a path, as documents below a folder. An odd one is refused before any comes."""
+def notes_at(path: Path, kind: str | None, into: str | None) -> Iterator[Loaded | UnreadableItem]:
+    """Read the notes of another program as documents below a folder. All are parsed before the first is returned."""
     if kind is not None and kind not in KNOWN:
         advice = f"Give --from with one of {', '.join(KNOWN)}; a folder of markdown: loci ingest FOLDER"
         raise Refused(f"Loci knows no {kind[:40]!r}", advice, code="UNKNOWN_FORMAT")
@@ -56,7 +56,7 @@ def notes_at(path: Path, kind: str | None, into: str | None) -> Iterator[Loaded 
         try:
             yield _document(note, folder)
         except Refused as error:
-            yield Unreadable(note.path, str(error))
+            yield UnreadableItem(note.path, str(error))
 
 
 def _kind_of(path: Path) -> str:
@@ -86,7 +86,7 @@ def _day(time: str | None) -> str | None:
 Day = Annotated[str | None, AfterValidator(_day)]
 
 
-class _Part(BaseModel):
+class _MessagePart(BaseModel):
     type: str = ""
     text: str | None = None
 
@@ -99,11 +99,11 @@ class _Attachment(BaseModel):
 class _Message(BaseModel):
     sender: str | None = None
     text: str | None = None
-    content: list[_Part] | None = None
+    content: list[_MessagePart] | None = None
     attachments: list[_Attachment] | None = None
 
     def said(self) -> str:
-        """The texts of the message, and those that were attached to it."""
+        """The text of the message, and the texts of its attachments."""
         parts = [one.text or "" for one in self.content or () if one.type == "text"]
         texts = ["\n\n".join(one for one in parts if one.strip()) or self.text or ""]
         for one in self.attachments or ():
@@ -122,7 +122,7 @@ class _Conversation(BaseModel):
 
 
 def _conversations(path: Path) -> Iterator[Note]:
-    """One note for each conversation; one without a text is left out."""
+    """Read a note for each conversation that has a text."""
     text = _text_of(path / CONVERSATIONS if path.is_dir() else path)
     try:
         conversations = TypeAdapter(list[_Conversation]).validate_json(text)
@@ -154,7 +154,7 @@ class _Entity:
 
 
 def _entities(path: Path) -> Iterator[Note]:
-    """One note for each entity: its type as a tag, its observations, and its relations as links."""
+    """Read a note for each entity: its type is a tag, its relations are links."""
     entities: dict[str, _Entity] = {}
     relations: list[tuple[str, str, str]] = []
     for number, line in enumerate(_text_of(path).split("\n"), 1):
@@ -207,7 +207,7 @@ def _line(text: str) -> str:
 
 
 def _file_name(title: str, taken: set[str]) -> str:
-    """A file's name for a title. No two are the same, also where upper and lower case are."""
+    """A file name for a title. Names differ in more than upper and lower case."""
     plain = NOT_IN_A_NAME.sub(" ", "".join(one if one.isprintable() else " " for one in title)).strip(" .")
     name = start = plain[:LONGEST_NAME].strip(" .") or "untitled"
     number = 1
@@ -219,7 +219,7 @@ def _file_name(title: str, taken: set[str]) -> str:
 
 
 def _text_of(path: Path) -> str:
-    """The text of a file. Raises `Refused`."""
+    """Read the text of a file. Raises `Refused` if that fails."""
     try:
         if not stat.S_ISREG(path.stat().st_mode) or path.stat().st_size > LARGEST:
             raise Refused(f"{path} is no file, or larger than {LARGEST >> 20} MB", "Name another")

@@ -1,4 +1,4 @@
-"""Archives that are larger than one request, on their way in or out piece by piece."""
+"""Pieces of archives that are larger than one request, on their way in or out."""
 
 import hashlib
 import re
@@ -13,25 +13,25 @@ from loci.core.storage_keys import LEFT_DAYS
 from loci.core.stores import BlobStore
 
 PIECE: Final = 2_500_000
-"""Bytes in one request or answer: as base64, with the rest, they are below what Lambda takes."""
+"""Bytes of a piece. As base64, with the rest of the request or answer, it is below the limit of Lambda."""
 FOLDER: Final = "transfer/"
 PIECE_KEY: Final = re.compile(r"([0-9a-f]{64})/(\d{1,12})-(\d{1,12})-(\d{1,12})", re.ASCII)
 FULL: Final = "ARRIVING_FULL"
-"""The code of the error if there is no room for more."""
+"""The code of the error if there is no room for more pieces."""
 NOT_WHOLE: Final = "NOT_WHOLE"
 ARRIVING_BYTES: Final = 1 << 30
-"""What an owner may have on its way; the largest archive always has room."""
+"""The most bytes of all pieces of an owner. The largest archive always has room."""
 LEAST: Final = 1 << 18
-"""A piece counts for at least so many bytes, so that one list of all is short."""
+"""The fewest bytes that a piece counts for, so that the list of all pieces stays short."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A piece that is here. Its key says all of this."""
+class ArchivePiece:
+    """A stored piece. All fields come from its key."""
 
     key: str
     sha256: str
-    """Of the whole."""
+    """The hash of the whole archive."""
     begin: int
     bytes: int
     came: int
@@ -42,13 +42,13 @@ class Staging:
     """Pieces of archives, by the hash of the whole. A whole archive is checked before it is used."""
 
     def __init__(self, blobs: BlobStore, most_bytes: int, clock: Callable[[], float] = time.time) -> None:
-        """`most_bytes`: of all pieces of one owner."""
+        """`most_bytes` is the limit for all pieces of one owner."""
         self._blobs = blobs
         self._most_bytes = most_bytes
         self._clock = clock
 
     def put(self, owner: Owner, sha256: str, begin: int, content: bytes) -> None:
-        """Keep a piece, once. Raises `Refused` if the owner would have too much here."""
+        """Store a piece unless it exists. Raises `Refused` if the owner would have too many bytes."""
         here = [*self._pieces(owner)]
         if any((one.sha256, one.begin, one.bytes) == (sha256, begin, len(content)) for one in here):
             return
@@ -63,21 +63,21 @@ class Staging:
         self._blobs.write(owner, key, content, durable=False)
 
     def put_whole(self, owner: Owner, content: bytes) -> str:
-        """Keep all pieces of this content, and return its hash."""
+        """Store this content in pieces, and return its hash."""
         sha256 = hashlib.sha256(content).hexdigest()
         for begin in range(0, len(content), PIECE):
             self.put(owner, sha256, begin, content[begin : begin + PIECE])
         return sha256
 
     def read(self, owner: Owner, sha256: str, begin: int) -> bytes:
-        """The piece that begins there. Raises `NotFound` if there is none."""
+        """Read the piece that begins at this byte. Raises `NotFound` if it is gone."""
         for one in self._pieces(owner, sha256):
             if one.begin == begin:
                 return self._blobs.read(owner, one.key)
         raise NotFound("A piece of the archive is gone", "Run the same command again")
 
     def whole(self, owner: Owner, sha256: str, size: int) -> bytes:
-        """The archive with this hash and size. Raises `Refused` if it is not whole: then it is sent again."""
+        """Join the pieces of an archive. Raises `Refused` if it is not whole, and must be sent again."""
         content = b"".join(self._contents(owner, sha256, size))
         if len(content) == size and hashlib.sha256(content).hexdigest() == sha256:
             return content
@@ -85,7 +85,7 @@ class Staging:
         raise Refused("An archive did not arrive whole", "Run the same command again", code=NOT_WHOLE)
 
     def _contents(self, owner: Owner, sha256: str, size: int) -> Iterator[bytes]:
-        """Each piece that begins where the one before ends: pieces that overlap are never more than the whole."""
+        """Read the pieces that follow each other without overlap, so that they never exceed the size of the archive."""
         pieces = {one.begin: one for one in self._pieces(owner, sha256)}
         end = 0
         while end < size and end in pieces:
@@ -100,13 +100,13 @@ class Staging:
         for one in self._pieces(owner, sha256):
             self._blobs.remove(owner, one.key)
 
-    def drop_left(self, owner: Owner) -> None:
-        """Remove pieces that came long ago. On AWS a rule of the bucket does it."""
+    def remove_old(self, owner: Owner) -> None:
+        """Remove old pieces. On AWS a rule of the bucket does that."""
         for one in self._pieces(owner):
             if one.came < self._clock() - LEFT_DAYS * 86_400:
                 self._blobs.remove(owner, one.key)
 
-    def _pieces(self, owner: Owner, sha256: str = "") -> Iterator[Piece]:
+    def _pieces(self, owner: Owner, sha256: str = "") -> Iterator[ArchivePiece]:
         for key in self._blobs.list(owner, f"{FOLDER}{sha256 and sha256 + '/'}"):
             if found := PIECE_KEY.fullmatch(key.removeprefix(FOLDER)):
-                yield Piece(key, found[1], int(found[2]), int(found[3]), int(found[4]))
+                yield ArchivePiece(key, found[1], int(found[2]), int(found[3]), int(found[4]))

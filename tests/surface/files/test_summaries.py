@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from loci.app import App
-from loci.cli.background import Background
+from loci.cli.background import UpkeepThread
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
@@ -69,7 +69,7 @@ async def test_a_server_lets_the_model_write_after_the_file_can_be_found(app: Ap
     found = (await call_files(app, "search_memory", parsed_query="train to Berlin"))["result"]["results"]
     assert EXTRACTED in found[0]["summary"]
     assert (await told(app, id))["summary_by"] == "rules"
-    with Background(app, print, example=False):
+    with UpkeepThread(app, print, example=False):
         until(lambda: app.files.status(LOCAL, [id])[0].shown.summary == WRITTEN)
     assert (await told(app, id))["summary_by"] == "openai:test"
     found = (await call_files(app, "search_memory", parsed_query="train to Berlin"))["result"]["results"]

@@ -5,11 +5,11 @@ from queue import SimpleQueue
 
 import pytest
 
-from loci.cli.background import Beside
+from loci.cli.background import BackgroundThread
 from tests.support.polling import until
 
 
-class Failing(Beside):
+class Failing(BackgroundThread):
     """Fails at once, or at the end of the server, which has closed what the work uses."""
 
     def __init__(self, *, at_once: bool) -> None:

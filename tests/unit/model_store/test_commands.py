@@ -85,7 +85,7 @@ def test_without_a_hub_the_error_names_a_model_that_needs_none(folder: Path) -> 
 def test_a_model_that_nobody_knows_is_told_with_the_nearest(folder: Path) -> None:
     error = run("pull", "bge-small-en").exception
     assert isinstance(error, NotFound)
-    assert "Take bge-small-en-v1.5" in str(error)
+    assert "Use bge-small-en-v1.5" in str(error)
 
 
 def test_a_whole_model_passes_its_check(folder: Path) -> None:

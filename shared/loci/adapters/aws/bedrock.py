@@ -4,7 +4,7 @@ import json
 
 from pydantic import BaseModel, Field, ValidationError
 
-from loci.adapters.aws.clients import Clients, explained
+from loci.adapters.aws.clients import Clients, translate_errors
 from loci.core.errors import Unavailable
 from loci.core.json import JsonObject
 from loci.search.language_model import ModelAnswer, ModelText, refused, too_long, too_slow
@@ -57,7 +57,7 @@ class BedrockModel:
         from botocore.exceptions import ReadTimeoutError  # with boto3, at the first call
         from botocore.parsers import ResponseParserError
 
-        with explained("Bedrock", f"the model {self._model}", RESOLUTIONS):
+        with translate_errors("Bedrock", f"the model {self._model}", RESOLUTIONS):
             try:
                 response = self._clients.bedrock.converse(
                     modelId=self._model,

@@ -5,7 +5,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from urllib.parse import quote
 
-from loci.adapters.aws.clients import Clients, code_of, explained
+from loci.adapters.aws.clients import Clients, error_code, translate_errors
 from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
@@ -30,21 +30,21 @@ class S3Blobs:
 
     def read(self, owner: Owner, key: str) -> bytes:
         name = self._name(owner, checked_key(key))
-        with _explained(self._bucket, key):
+        with _translate_errors(self._bucket, key):
             return whole(key, self._clients.s3.get_object(Bucket=self._bucket, Key=name)["Body"].read())
 
     def write(self, owner: Owner, key: str, content: bytes, *, durable: bool = True) -> None:  # noqa: ARG002 (every write to S3 is durable)
         name = self._name(owner, checked_key(key))
-        with _explained(self._bucket, key):
+        with _translate_errors(self._bucket, key):
             self._clients.s3.put_object(Bucket=self._bucket, Key=name, Body=content)
 
     def remove(self, owner: Owner, key: str) -> None:
         name = self._name(owner, checked_key(key))
-        with _explained(self._bucket, key):
+        with _translate_errors(self._bucket, key):
             self._clients.s3.delete_object(Bucket=self._bucket, Key=name)
 
     def owner_keys(self) -> list[str]:
-        with _explained(self._bucket, self._below):
+        with _translate_errors(self._bucket, self._below):
             pages = self._clients.s3.get_paginator("list_objects_v2").paginate(
                 Bucket=self._bucket, Prefix=self._below, Delimiter="/"
             )
@@ -54,16 +54,16 @@ class S3Blobs:
 
     def list(self, owner: Owner, prefix: str = "") -> list[str]:
         start = self._name(owner, checked_key(prefix) if prefix else "")
-        with _explained(self._bucket, prefix):
+        with _translate_errors(self._bucket, prefix):
             pages = self._clients.s3.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=start)
             names = [found["Key"] for page in pages for found in page.get("Contents", ()) if "Key" in found]
         return sorted((self._key(owner, name) for name in names), key=str.encode)
 
     def link(self, owner: Owner, key: str, seconds: int, name: str | None = None) -> str:
-        """As in the port. The link ends earlier if the credentials that sign it expire."""
+        """Presign a link. It ends earlier if the credentials that sign it expire."""
         place = self._name(owner, checked_key(key))
         disposition = f"attachment; filename*=UTF-8''{quote(name or key.rsplit('/', 1)[-1], safe='')}"
-        with _explained(self._bucket, key):
+        with _translate_errors(self._bucket, key):
             self._clients.s3.head_object(Bucket=self._bucket, Key=place)
             return self._clients.s3.generate_presigned_url(
                 "get_object",
@@ -72,29 +72,29 @@ class S3Blobs:
             )
 
     def copy(self, owner: Owner, key: str, to: "S3Blobs", target: str) -> None:
-        """Copy the object to another bucket. S3 does it, in pieces: none of its bytes comes here."""
+        """Copy the object to another bucket. S3 copies it in pieces, and no bytes pass through this process."""
         source = self._name(owner, checked_key(key))
-        with _explained(self._bucket, key):
+        with _translate_errors(self._bucket, key):
             self._clients.s3.copy(
                 {"Bucket": self._bucket, "Key": source}, to._bucket, to._name(owner, checked_key(target))
             )
 
-    def take_in(self, owner: Owner, key: str, source: str, etag: str) -> None:
-        """Make this object of the bucket the owner's blob, by a copy as above, unless it has another content by now."""
-        with _explained(self._bucket, key):
+    def import_object(self, owner: Owner, key: str, source: str, etag: str) -> None:
+        """Copy this object of the bucket to a blob of the owner, unless its content has changed."""
+        with _translate_errors(self._bucket, key):
             place = {"Bucket": self._bucket, "Key": source}
             name, still = self._name(owner, checked_key(key)), {"CopySourceIfMatch": etag}
             self._clients.s3.copy(place, self._bucket, name, ExtraArgs=still)  # type: ignore[arg-type]
 
     def bare_link(self, owner: Owner, key: str, seconds: int) -> str:
-        """A URL that reads this one object. The object need not exist."""
+        """A URL that reads this one object, even before it exists."""
         place = {"Bucket": self._bucket, "Key": self._name(owner, checked_key(key))}
-        with _explained(self._bucket, key):
+        with _translate_errors(self._bucket, key):
             return self._clients.s3.generate_presigned_url("get_object", Params=place, ExpiresIn=seconds)
 
     def form(self, owner: Owner, key: str, seconds: int, most: int) -> JsonObject:
-        """A form that writes this one object. S3 refuses more than `most` bytes, which it cannot do with a URL."""
-        with _explained(self._bucket, key):
+        """A form that writes this one object. S3 refuses more than `most` bytes, which it could not do for a URL."""
+        with _translate_errors(self._bucket, key):
             made = self._clients.s3.generate_presigned_post(
                 self._bucket,
                 self._name(owner, checked_key(key)),
@@ -104,7 +104,7 @@ class S3Blobs:
         return {"url": str(made["url"]), "fields": {name: str(value) for name, value in made["fields"].items()}}
 
     def _name(self, owner: Owner, key: str) -> str:
-        """The key in S3: ours under the owner's. S3 and browsers resolve `.` and `..`, so they are escaped with `~`."""
+        """The key in S3, below the owner's. S3 and browsers resolve `.` and `..`, so they are escaped with `~`."""
         return f"{self._below}{owner.key}/" + re.sub(r"(^|/)(?=[.~])", r"\1~", key)
 
     def _key(self, owner: Owner, name: str) -> str:
@@ -112,13 +112,13 @@ class S3Blobs:
 
 
 @contextmanager
-def _explained(bucket: str, key: str) -> Generator[None, None, None]:
-    with explained("S3", f"the bucket {bucket}", RESOLUTIONS):
+def _translate_errors(bucket: str, key: str) -> Generator[None, None, None]:
+    with translate_errors("S3", f"the bucket {bucket}", RESOLUTIONS):
         from botocore.exceptions import ClientError  # with boto3, at the first call
 
         try:
             yield
         except ClientError as error:
-            if code_of(error) not in MISSING:
+            if error_code(error) not in MISSING:
                 raise
             raise NotFound(f"There is nothing under {key!r}", "Check the key", code="BLOB_NOT_FOUND") from None

@@ -1,4 +1,4 @@
-"""The clients of boto3, and their errors as ours."""
+"""The boto3 clients, and the translation of their errors."""
 
 import os
 import random
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from types_boto3_stepfunctions import SFNClient
 
 ROOM_SECONDS = 20.0
-"""For so long a call waits until Lambda has room for it: a new account has room for ten at once."""
+"""Seconds that a call waits for free concurrency in Lambda: a new account has ten executions at once."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 3.0
 
 
@@ -44,9 +44,9 @@ class Clients:
 
     @cached_property
     def s3(self) -> "S3Client":
-        # Only the style `virtual` presigns for the bucket's own region. Emulators do not have such host names.
+        # Only the `virtual` style presigns for the bucket's own region. Emulators do not have such host names.
         emulated = os.environ.keys() & {"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"}
-        # In us-east-1, too, links must have the region's host: a network that leads nowhere knows no other.
+        # Links must have the region's host, also in us-east-1: the isolated network resolves no other.
         place = {"addressing_style": "path" if emulated else "virtual", "us_east_1_regional_endpoint": "regional"}
         config = _config(seconds=10, signature_version="s3v4", s3=place)
         with self._making:
@@ -81,8 +81,8 @@ class Clients:
 
     @cached_property
     def inference(self) -> "LambdaClient":
-        # A cold start loads a model, and a batch of long texts takes long. One attempt: a search goes on by its words,
-        # and the queue repeats an upload.
+        # A cold start loads a model; a batch of long texts takes long. One attempt: a search can do without vectors,
+        # and the queue retries an upload.
         with self._making:
             return self._session.client("lambda", config=_config(seconds=120, attempts=1))  # pyright: ignore[reportUnknownMemberType]
 
@@ -110,7 +110,7 @@ class Clients:
 
     def sns(self, region: str) -> Any:
         """A new client: a topic may be in another region."""
-        config = _config(seconds=5, attempts=1)  # who sends tries again
+        config = _config(seconds=5, attempts=1)  # the sender retries
         with self._making:
             return cast("Any", self._session).client("sns", region_name=region, config=config)
 
@@ -132,7 +132,7 @@ class Clients:
 
 
 def _check_time(**_: object) -> None:
-    """End a request whose time is over before each of its attempts: boto3 would go on with them."""
+    """Raise before each attempt if the request is out of time, as boto3 would go on trying."""
     time_for(1)
 
 
@@ -143,8 +143,8 @@ def _config(*, seconds: float, attempts: int | None = None, **more: Any) -> Any:
     return Config(retries=retries, connect_timeout=3, read_timeout=seconds, **more)
 
 
-def invoked(clients: Clients, function: str, payload: bytes, **more: Any) -> Any:
-    """Invoke a function that does its work once. While Lambda has no room for it nothing has run: wait for room."""
+def invoke(clients: Clients, function: str, payload: bytes, **more: Any) -> Any:
+    """Invoke a function whose work must be done once. While Lambda throttles the call, nothing has run, so wait."""
     from botocore.exceptions import ClientError  # with boto3, at the first call
 
     began, pause = time.monotonic(), FIRST_PAUSE
@@ -152,7 +152,7 @@ def invoked(clients: Clients, function: str, payload: bytes, **more: Any) -> Any
         try:
             return clients.runs.invoke(FunctionName=function, Payload=payload, **more)
         except ClientError as error:
-            if code_of(error) != "TooManyRequestsException":
+            if error_code(error) != "TooManyRequestsException":
                 raise
             left = time_for(ROOM_SECONDS, of_rest=0.5) - (time.monotonic() - began)
             if left <= 0:
@@ -162,14 +162,14 @@ def invoked(clients: Clients, function: str, payload: bytes, **more: Any) -> Any
 
 
 @contextmanager
-def explained(service: str, what: str, resolutions: Mapping[str, str]) -> Generator[None, None, None]:
-    """Turn the errors of a call to the service about `what` into ours. `resolutions` is by AWS's error code."""
+def translate_errors(service: str, what: str, resolutions: Mapping[str, str]) -> Generator[None, None, None]:
+    """Turn the errors of a call to the service about `what` into `LociError`s. `resolutions` is by AWS's error code."""
     from botocore.exceptions import BotoCoreError, ClientError  # with boto3, at the first call
 
     try:
         yield
     except ClientError as error:
-        code = code_of(error)
+        code = error_code(error)
         raise Unavailable(
             f"{service} did not serve {what} ({code})",
             resolutions.get(code, "Try again. If it fails again, check the credentials"),
@@ -181,5 +181,5 @@ def explained(service: str, what: str, resolutions: Mapping[str, str]) -> Genera
         ) from error
 
 
-def code_of(error: "ClientError") -> str:
+def error_code(error: "ClientError") -> str:
     return error.response.get("Error", {}).get("Code", "no code")

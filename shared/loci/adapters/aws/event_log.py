@@ -1,4 +1,4 @@
-"""`EventLog` in a table: an event is a record that expires, and its key is the time when it was written."""
+"""`EventLog` in a table: an event is a record that expires, and its key is the time of its writing."""
 
 import secrets
 import threading
@@ -13,18 +13,18 @@ from loci.events.event import START, Event, EventBatch, EventPosition
 
 KEPT_SECONDS: Final = 3600.0
 SETTLED_SECONDS: Final = 2.0
-"""Events that are younger are not read yet: another process may just be writing one with a smaller key."""
+"""Seconds until an event is read. Before that, another process may be writing an event with a smaller key."""
 AHEAD_SECONDS: Final = 60.0
-"""A place that is further in the future is of no log."""
+"""A position that is further in the future cannot be from this log."""
 AT_ONCE: Final = 200
-"""Events in one answer."""
+"""The most events in one answer."""
 FOLLOWED: Final = "events_followed"
-"""The kind of the record that says that somebody follows an owner's events."""
+"""The kind of the record which says that somebody follows an owner's events."""
 FOLLOWED_SECONDS: Final = 24 * 3600.0
-"""For so long after somebody asked, calls are written."""
+"""Seconds for which calls are recorded after somebody asked for events."""
 RENEWED_SECONDS: Final = 600.0
 LOOKED_SECONDS: Final = 10.0
-"""How long an answer that nobody follows is believed."""
+"""Seconds for which the answer that nobody follows is cached."""
 MOST_KNOWN: Final = 1000
 RANDOM: Final = 1_000_000
 
@@ -32,7 +32,7 @@ RANDOM: Final = 1_000_000
 class RecordEventLog:
     """A place is the time in microseconds, and a random number.
 
-    The answer of a call waits until its event is written. So calls are left out until somebody asks for events.
+    The answer of a call waits until its event is written. So calls are recorded only after somebody asked for events.
     """
 
     def __init__(self, records: RecordStore, clock: Callable[[], float] = time.time) -> None:
@@ -41,7 +41,7 @@ class RecordEventLog:
         self._turn = threading.Lock()
         self._last = 0
         self._known: dict[Owner, tuple[bool, float]] = {}
-        """If somebody follows, and until when that is believed."""
+        """For each owner: whether somebody follows, and until when this answer is cached."""
 
     def append(self, owner: Owner, events: Sequence[Event]) -> None:
         until = self._clock() + KEPT_SECONDS
@@ -69,13 +69,13 @@ class RecordEventLog:
         return EventPosition(int((self._clock() + seconds) * 1e6), 0)
 
     def _new_key(self) -> str:
-        """A key behind all that this process has written."""
+        """A key after all keys that this process has written."""
         with self._turn:
             self._last = max(self._last + 1, self._at(0).part)
             return _key(EventPosition(self._last, secrets.randbelow(RANDOM)))
 
     def _follow(self, owner: Owner) -> None:
-        """Have all processes write the owner's calls."""
+        """Have all processes record the owner's calls."""
         now = self._clock()
         is_followed, until = self._known.get(owner, (False, 0.0))
         if not is_followed or now > until:

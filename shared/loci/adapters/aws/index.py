@@ -31,7 +31,15 @@ from loci.adapters.aws.index_queries import (
     word_query,
     words_of_nearest_query,
 )
-from loci.adapters.aws.opensearch import Json, OpenSearchCluster, delete_action, explained, failed, put_action, send
+from loci.adapters.aws.opensearch import (
+    Json,
+    OpenSearchCluster,
+    delete_action,
+    failed,
+    put_action,
+    send,
+    translate_errors,
+)
 from loci.adapters.batches import batches
 from loci.core.errors import Misconfigured, Unavailable
 from loci.core.identity import Owner
@@ -40,7 +48,7 @@ from loci.search.ranking import EVERYTHING, Candidate, Chunk, IndexCounts, Query
 
 AT_ONCE = 500
 MOST_HITS = 10_000
-"""OpenSearch returns no more from one search."""
+"""The most hits that OpenSearch returns from one search."""
 THREADS = ThreadPoolExecutor(thread_name_prefix="question")
 
 
@@ -56,7 +64,7 @@ class OpenSearchIndex:
     ) -> None:
         self.cluster = cluster
         self._at_once = at_once
-        """False: a search sees a new document only after the index's own interval, which spares a refresh for each."""
+        """False: searches see a new document only after the refresh interval, which saves a refresh for each."""
         self._name = name
         self._clock = clock
         self._created = CreatedIndex(cluster, name)
@@ -208,7 +216,7 @@ class OpenSearchIndex:
         return found
 
     def _documents_among(self, owner: Owner, collection: str, ids: Sequence[str]) -> dict[str, int]:
-        """In one round trip for many: a whole library may have a hundred times as many."""
+        """Count the chunks of these documents in one round trip, without listing the whole library."""
         bodies: list[Json] = [
             {
                 "size": 0,
@@ -233,13 +241,13 @@ class OpenSearchIndex:
 
     @contextmanager
     def _calling(self, dimensions: Collection[int] = ()) -> Generator[None, None, None]:
-        """Make sure that the index exists, with fields for vectors of these lengths; turn errors into ours."""
+        """Make sure that the index exists, with fields for vectors of these lengths, and translate errors."""
         try:
-            with explained(f"the index {self._name}"):
+            with translate_errors(f"the index {self._name}"):
                 self._created.ensure(dimensions)
                 yield
         except Unavailable:
-            self._created.look_again()  # somebody may have deleted it
+            self._created.forget()  # somebody may have deleted it
             raise
 
     def _generations(self, owner: Owner, collection: str, document: str) -> tuple[int, int]:
@@ -301,7 +309,7 @@ class CreatedIndex:
             self._cluster.client.indices.put_mapping(index=self._name, body=fields)
             self._dimensions.add(missing)
 
-    def look_again(self) -> None:
+    def forget(self) -> None:
         """Have the next call ask OpenSearch whether the index exists."""
         self._exists, self._dimensions = False, set()
 

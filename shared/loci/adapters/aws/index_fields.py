@@ -50,7 +50,7 @@ SIMILARITY: Json = {"words": {"type": "scripted", "script": {"source": COUNTED}}
 
 
 INTERVAL = "1s"
-"""A search sees what an ingestion has written after so long. Other writers refresh the index themselves."""
+"""The interval until searches see what an ingestion has written. Other writers refresh the index themselves."""
 
 
 def index_body() -> Json:

@@ -10,12 +10,12 @@ from loci.adapters.aws.opensearch import Json
 from loci.search.ranking import Candidate, QueryVector
 
 MOST_WORDS = 256
-"""Words of a question that are searched for."""
+"""The most words of a question that are searched for."""
 OVERSAMPLING = 2
 """HNSW is approximate. Asked for exactly the limit, it missed a quarter of the nearest of 10,000 random vectors, the
 hardest case; asked for twice the limit, a tenth."""
 LEAST_ASKED = 100
-"""As many as a search looks for: whoever wants one gets the nearest of these."""
+"""The fewest neighbours that a query asks for, so that even one result is the nearest of many."""
 NAMES = ("chunk", "document", "generation")
 BM25 = f"""
 double rest = Math.floor(_score / {MOST_COUNTED + 1});
@@ -25,7 +25,7 @@ return params.rarity * 2.2 * count / (count + 1.2 * (0.25 + 0.75 * length / para
 """
 """The score of one word, as Lucene computes it with k1 = 1.2 and b = 0.75."""
 SOME_LENGTH = 100.0
-"""The average length if nothing is known: all chunks are from before their lengths were stored."""
+"""The average length if none is stored, as in chunks from before lengths were stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +42,15 @@ class LegHit:
 
 @dataclass(frozen=True, slots=True)
 class WordWeights:
-    """An owner's own statistics of the question's words."""
+    """The statistics of the question's words among an owner's chunks."""
 
     rarities: Mapping[str, float]
-    """The inverse document frequency of each word that the owner has, as often as the question has it."""
+    """The inverse document frequency of each known word, times its count in the question."""
     average_length: float
 
 
 def counts_query(words: Collection[str], filters: list[Json]) -> Json:
-    """The query for an owner's own statistics of these words."""
+    """The query for the statistics of these words among an owner's chunks."""
     return {
         "size": 0,
         "track_total_hits": True,
@@ -75,13 +75,13 @@ def weights_of(answer: Json, words: Mapping[str, int]) -> WordWeights:
 
 
 def word_query(weights: WordWeights, filters: list[Json], limit: int, *, with_vectors: bool) -> Json:
-    """The query by words. With the vectors, chunks that only the words find get a cosine, too."""
+    """The query by words. `with_vectors` also returns vectors, for cosines of chunks that only the words find."""
     query = {"bool": {"should": _any_word(weights), "minimum_should_match": 1, "filter": filters}}
     return _leg(limit, query, (*NAMES, "model", "vector") if with_vectors else NAMES)
 
 
 def _any_word(weights: WordWeights) -> list[Json]:
-    """A clause for each word: a chunk scores the sum of those that it matches."""
+    """A clause for each word. The score of a chunk is the sum over the matching clauses."""
     return [
         {
             "script_score": {
@@ -99,7 +99,7 @@ def vector_query(vector: QueryVector, filters: list[Json], limit: int) -> Json:
 
 
 def words_of_nearest_query(vector: QueryVector, weights: WordWeights, filters: list[Json], limit: int) -> Json:
-    """The query for the scores by words of the nearest chunks. In the same round trip: it looks for them once more."""
+    """The query for the word scores of the nearest chunks. It finds them again, which saves a round trip."""
     near = _near(vector, filters, limit)
     query = {"bool": {"should": _any_word(weights), "minimum_should_match": 1, "filter": near}}
     return _leg(_asked(limit), query, NAMES)
@@ -150,7 +150,7 @@ def _leg(limit: int, query: Json, fields: Sequence[str]) -> Json:
 
 
 def _ranked(answer: Json) -> dict[str, tuple[int, LegHit]]:
-    """The hits by chunk, in order, with their ranks. Of two versions of a chunk the newer one counts."""
+    """The hits by chunk, in order, with their ranks. Of two versions of a chunk, the newer one counts."""
     best: dict[str, LegHit] = {}
     for hit in answer["hits"]["hits"]:
         found = _found(hit)
@@ -169,7 +169,7 @@ def _found(hit: Json) -> LegHit:
 
 
 def _cosines(found: list[LegHit], vector: QueryVector) -> dict[str, float]:
-    """The cosines by chunk. Leaves out chunks without a vector of the model."""
+    """The cosines by chunk, without chunks that have no vector of the model."""
     import numpy as np
 
     fitting = [one for one in found if one.model == vector.model and 2 * len(one.vector) == len(vector.values())]

@@ -9,7 +9,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any
 
-from loci.adapters.aws.clients import Clients, explained
+from loci.adapters.aws.clients import Clients, translate_errors
 from loci.core.deadline import time_for, time_left
 from loci.core.errors import Unavailable
 from loci.search.inference import Embedding, EmbeddingModel, QueryEmbedding, Scale
@@ -23,9 +23,9 @@ LONGEST_TEXT = 60_000
 SECONDS_A_MODEL_STAYS = 60.0
 SECONDS = 120.0
 SHARE = 5 / 8
-"""Of what is left of a request, for one answer: 15 s behind the API. Enough is left to search by words."""
+"""The share of a request's remaining time for one answer: 15 s behind the API. The rest suffices to search by words."""
 SECONDS_OF_REST = 10.0
-"""After an answer that did not come nobody waits for another: the rest of the request has less time."""
+"""Seconds after a timeout in which calls fail at once, so that the rest of the request keeps its time."""
 CALLS = ThreadPoolExecutor(32, thread_name_prefix="inference")
 
 RESOLUTIONS = {
@@ -37,7 +37,7 @@ RESOLUTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class _KnownModels:
-    """The function's models, and the time until which Loci remembers them."""
+    """The function's models, and the time until which they are cached."""
 
     until: float
     embedder: EmbeddingModel | None
@@ -45,7 +45,7 @@ class _KnownModels:
 
 
 class LambdaInference:
-    """Calls the function. Remembers for a minute which models it has."""
+    """Calls the function, and caches for a minute which models it has."""
 
     def __init__(self, function: str, clients: Clients, clock: Callable[[], float] = time.monotonic) -> None:
         self._function = function
@@ -81,7 +81,7 @@ class LambdaInference:
         return result["answer"]
 
     def _in_time(self, payload: bytes) -> tuple[bool, Any]:
-        """Invoke the function, on a thread if the request has a deadline: a client's own timeout is always the same."""
+        """Invoke the function, on a thread if the request has a deadline, since the timeout of boto3 is fixed."""
         if time_left() is None:
             return self._invoke(payload)
         seconds = time_for(SECONDS, of_rest=SHARE)
@@ -96,12 +96,12 @@ class LambdaInference:
             raise self._too_slow(f"took longer than {seconds:.3g} s") from None
 
     def _too_slow(self, what: str) -> Unavailable:
-        advice = "Try again: it may have been starting. If it lasts, give it more memory"
+        advice = "Try again: it may have been starting. If it still fails, give it more memory"
         return Unavailable(f"The function {self._function} {what}", advice, code="INFERENCE_TOO_SLOW")
 
     def _invoke(self, payload: bytes) -> tuple[bool, Any]:
-        """True if the function failed, and what it said."""
-        with explained("Lambda", f"the function {self._function}", RESOLUTIONS):
+        """Return whether the function failed, and its answer."""
+        with translate_errors("Lambda", f"the function {self._function}", RESOLUTIONS):
             answer = self._clients.inference.invoke(FunctionName=self._function, Payload=payload)
             return "FunctionError" in answer, json.loads(answer["Payload"].read())
 
@@ -157,7 +157,7 @@ class LambdaReranker:
         return self._inference.missing("reranker")
 
     def scores(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
-        """In one call: the function measures the time, because it reads the passages."""
+        """Score all passages in one call. The function itself stops when the time is over."""
         call = next(_calls([text[:LONGEST_TEXT] for text in texts]), None)
         if call is None:
             return []
@@ -171,7 +171,7 @@ def _embedding_model(answer: dict[str, Any] | None) -> EmbeddingModel | None:
 
 
 def _calls(texts: Sequence[str]) -> Iterator[list[str]]:
-    """The texts in as few calls as their size allows."""
+    """Split the texts into as few calls as their size allows."""
     call: list[str] = []
     room = LONGEST_CALL
     for text in texts:
@@ -185,7 +185,7 @@ def _calls(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The text, cut at spaces if it is too long for one call."""
+    """Split a text that is too long for one call at its spaces."""
     while len(text) > LONGEST_TEXT:
         end = text.rfind(" ", 1, LONGEST_TEXT)
         end = end if end > 0 else LONGEST_TEXT

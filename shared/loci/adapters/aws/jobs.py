@@ -2,7 +2,7 @@
 
 import json
 
-from loci.adapters.aws.clients import Clients, explained
+from loci.adapters.aws.clients import Clients, translate_errors
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 
@@ -24,7 +24,7 @@ class LambdaJobs:
         self._clients = clients
 
     def send(self, job: JsonObject) -> None:
-        with explained("Lambda", f"the function {self._function}", FUNCTION_RESOLUTIONS):
+        with translate_errors("Lambda", f"the function {self._function}", FUNCTION_RESOLUTIONS):
             self._clients.lambda_.invoke(
                 FunctionName=self._function,
                 InvocationType="Event",
@@ -48,5 +48,5 @@ class QueueFileJobs:
     def send(self, owner: Owner, id: str) -> None:
         """Have the file read, and its passages embedded."""
         job = {"file": {"tenant": owner.tenant, "subject": owner.subject, "id": id}}
-        with explained("SQS", "the queue of uploads", QUEUE_RESOLUTIONS):
+        with translate_errors("SQS", "the queue of uploads", QUEUE_RESOLUTIONS):
             self._clients.sqs.send_message(QueueUrl=self._queue, MessageBody=json.dumps(job))

@@ -1,4 +1,4 @@
-"""`SecretBox` with one key in KMS, which never leaves it. Each text has a data key of its own, closed by that key."""
+"""`SecretBox` with one key, which never leaves KMS. It encrypts the data key of each text."""
 
 import base64
 import os
@@ -7,32 +7,32 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from loci.adapters.aws.clients import Clients, code_of, explained
+from loci.adapters.aws.clients import Clients, error_code, translate_errors
 from loci.core.errors import Misconfigured
 from loci.core.identity import Owner
 from loci.core.storage_keys import KMS_PURPOSE
 from loci.core.stores import Unreadable
 
 NONCE = 12
-"""Bytes, as AES-GCM has them. A data key closes one text, so no nonce comes twice."""
+"""Bytes of a nonce of AES-GCM. A data key encrypts one text, so no nonce is used twice."""
 KEPT_SECONDS = 300.0
 MOST_KEPT = 1000
-"""Opened data keys that are kept, so that not each call of a tool asks KMS."""
+"""The most decrypted data keys that are cached, so that not every call of a tool asks KMS."""
 NOT_OURS = ("InvalidCiphertextException", "IncorrectKeyException")
-"""KMS does not tell a changed text from another owner's."""
+"""The codes for a changed text, or one of another owner: KMS does not distinguish these."""
 RESOLUTIONS = {
-    "AccessDeniedException": "Allow this role to use the key. Only the function `connect` may open what it closed",
+    "AccessDeniedException": "Allow this role to use the key. Only the function `connect` may decrypt with it",
     "NotFoundException": "Deploy the stack, or set LOCI_SECRET_KEY to the key it made",
     "DisabledException": "Enable the key",
-    "KMSInvalidStateException": "If the key is to be deleted, cancel that: nothing else opens what it closed",
+    "KMSInvalidStateException": "If the key is to be deleted, cancel that: no other key decrypts the secrets",
 }
 
 
 class KmsBox:
-    """AES-256-GCM. A text may be larger than the 4 KB that KMS itself encrypts."""
+    """Encrypts with AES-256-GCM. A text may be larger than the 4 KB that KMS itself encrypts."""
 
     def __init__(self, key: str | None, clients: Clients, clock: Callable[[], float] = time.monotonic) -> None:
-        """`key` is the ARN of the key. Without one nothing can be kept."""
+        """`key` is the ARN of the key. Without a key, no secret can be stored."""
         self._key = key
         self._clients = clients
         self._clock = clock
@@ -42,7 +42,7 @@ class KmsBox:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # takes 50 ms; few requests need it
 
         key = self._named()
-        with self._explained():
+        with self._translate_errors():
             made: Any = self._clients.kms.generate_data_key(
                 KeyId=key, KeySpec="AES_256", EncryptionContext=_context(owner)
             )
@@ -71,13 +71,13 @@ class KmsBox:
         from botocore.exceptions import ClientError
 
         key = self._named()
-        with self._explained():
+        with self._translate_errors():
             try:
                 found: Any = self._clients.kms.decrypt(
                     KeyId=key, CiphertextBlob=data_key, EncryptionContext=_context(owner)
                 )
             except ClientError as error:
-                if code_of(error) not in NOT_OURS:
+                if error_code(error) not in NOT_OURS:
                     raise
                 raise _unreadable() from None
         if len(self._kept) >= MOST_KEPT:
@@ -94,15 +94,15 @@ class KmsBox:
         return self._key
 
     @staticmethod
-    def _explained() -> AbstractContextManager[None]:
-        return explained("KMS", "the key for secrets", RESOLUTIONS)
+    def _translate_errors() -> AbstractContextManager[None]:
+        return translate_errors("KMS", "the key for secrets", RESOLUTIONS)
 
 
 def _context(owner: Owner) -> dict[str, str]:
-    """KMS opens a data key only for who names the same. It is in the trail of each use of the key, and not secret."""
+    """The context that KMS requires again to decrypt a data key. It is logged with each use, and not secret."""
     return {"owner": owner.key, "purpose": KMS_PURPOSE}
 
 
 def _unreadable() -> Unreadable:
-    what = "A stored secret cannot be read: it was closed for another owner, or with another key"
+    what = "A stored secret cannot be read: it was encrypted for another owner, or with another key"
     return Unreadable(what, "Store it again")

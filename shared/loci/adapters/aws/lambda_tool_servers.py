@@ -8,7 +8,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import Any
 
-from loci.adapters.aws.clients import Clients, explained, invoked
+from loci.adapters.aws.clients import Clients, invoke, translate_errors
 from loci.core.cancellation import Cancellation
 from loci.core.deadline import time_for, time_left
 from loci.core.errors import Misconfigured, Unavailable
@@ -21,9 +21,9 @@ from loci.gateway.tool_server import UpstreamTool
 from loci.sandbox.lambda_host.function_answer import MOST_PARTS_OF_TOOLS, unpacked_answer
 
 SHARE = 0.9
-"""Of what is left of a request, for the server. The rest is for the start of the function."""
+"""The share of a request's remaining time for the server. The rest is for the start of the function."""
 AGAIN_SECONDS = 60.0
-"""A server that was asked for its tools is not asked again so soon: each search could want that."""
+"""Seconds until a server is asked for its tools again, since every search could cause that."""
 MOST_REMEMBERED = 1000
 CALLS = ThreadPoolExecutor(32, thread_name_prefix="tool servers")
 RESOLUTIONS = {
@@ -35,7 +35,7 @@ RESOLUTIONS = {
 
 
 class LambdaToolServers:
-    """Sends names and arguments. The function reads how the server is reached, and connects."""
+    """Sends names and arguments. The function reads the server's entry, and connects."""
 
     def __init__(self, function: str | None, clients: Clients, clock: Callable[[], float] = time.monotonic) -> None:
         self._function = function
@@ -66,7 +66,7 @@ class LambdaToolServers:
         return str(self._answer(ReadPublic(url))["text"]).encode()
 
     def ask_later(self, owner: Owner, name: str) -> None:
-        """Have the function ask the server for its tools, and keep them. Nobody waits for that."""
+        """Have the function ask the server for its tools and store them, without waiting for it."""
         if self._clock() < self._asked.get((owner, name), 0.0):
             return
         if len(self._asked) >= MOST_REMEMBERED:
@@ -77,7 +77,7 @@ class LambdaToolServers:
             self._clients.lambda_.invoke(FunctionName=function, InvocationType="Event", Payload=payload.encode())
 
     def close(self, owner: Owner | None = None, name: str | None = None, *, for_good: bool = False) -> None:
-        """Do nothing: connections without calls end by themselves, as does one to a server that changed."""
+        """Do nothing: idle connections end by themselves, and so does the connection to a changed server."""
 
     def _answer(self, ask: ServerRequest | ReadPublic, cancelled: Cancellation | None = None) -> dict[str, Any]:
         payload = json.dumps(ask.to_json()).encode()
@@ -91,7 +91,7 @@ class LambdaToolServers:
     ) -> dict[str, Any]:
         """Invoke the function, on a thread if the request has a deadline: a client's own timeout is always the same.
 
-        A call that is given up goes on there, for as long as it may; nobody waits for it here.
+        A cancelled call continues in the function until its time limit; nobody waits for it here.
         """
         function = self._named()
         left = time_left()
@@ -116,7 +116,7 @@ class LambdaToolServers:
                 return unpacked_answer(said, MOST_PARTS_OF_TOOLS)
             why = f"{said.get('errorType')}: {said.get('errorMessage')}"[:300]
         except (ValueError, AttributeError) as error:
-            why = f"its answer makes no sense: {error}"[:300]
+            why = f"its answer is invalid: {error}"[:300]
         if "timed out" in why:
             raise _late(ask)
         raise Unavailable(
@@ -135,7 +135,7 @@ class LambdaToolServers:
 
 
 def _first(call: "Future[dict[str, Any]]", seconds: float | None, cancelled: Cancellation | None) -> dict[str, Any]:
-    """The answer. Raises `CancelledError` if the call is given up before it comes."""
+    """Wait for the answer. Raises `CancelledError` if the call is cancelled first."""
     if cancelled is None:
         return call.result(seconds)
     either: Future[None] = Future()
@@ -164,6 +164,6 @@ def _unwanted(ask: ServerRequest | ReadPublic) -> ToolServerError:
 def _late(ask: ServerRequest | ReadPublic, seconds: float | None = None) -> ToolServerError:
     told = "its time" if seconds is None else f"{seconds:.3g} s"
     return ToolServerError(
-        f"The tool server {ask.server} gave no answer in {told}",
+        f"The tool server {ask.server} gave no answer in {limit}",
         "Look first if the call has done something, then try again with more time",
     )

@@ -1,5 +1,5 @@
 # ruff: noqa: ARG002 (every call is refused, so no argument is used)
-"""`DocumentIndex` for a deployment without one: every call says so."""
+"""`DocumentIndex` for a deployment without a search index: every call fails with that message."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager

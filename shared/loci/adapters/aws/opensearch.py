@@ -1,4 +1,4 @@
-"""Talks to OpenSearch: the client, its errors as ours, and many writes in few requests."""
+"""The OpenSearch client, the translation of its errors, and batches of writes."""
 
 import json
 from collections.abc import Generator, Iterable
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from opensearchpy import OpenSearch
 
 Json = dict[str, Any]
-"""A part of a request or of an answer."""
+"""A JSON object in a request or an answer."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SECONDS = 20.0
 SHARE = 1 / 4
-"""Of the time of a request, for one answer: 6 s behind the API."""
+"""The share of a request's time for one answer: 6 s behind the API."""
 CONNECTIONS = 10
 LARGEST_REQUEST = 4 * 1024**2
-"""Bytes. The smallest domains take 10 MiB."""
+"""The most bytes of a request. The smallest domains accept 10 MiB."""
 
 
 class OpenSearchCluster:
     """A domain of Amazon OpenSearch Service, or a node on this machine. Its client is loaded at the first call.
 
-    Serverless collections do not work: those for vectors take neither our ids nor a refresh.
+    Serverless collections do not work: vector collections support neither custom ids nor a refresh.
     """
 
     def __init__(self, url: str) -> None:
@@ -97,7 +97,7 @@ def delete_action(id: str) -> bytes:
 
 
 def send(client: "OpenSearch", index: str, owner: Owner, writes: Iterable[bytes], *, is_later: bool = False) -> None:
-    """Send all writes in order, in as few requests as possible. Searches see them after the last, or a moment later."""
+    """Send all writes in order, in as few requests as possible. Searches see them at once, or a moment later."""
     some: list[bytes] = []
     size = 0
     for write in writes:
@@ -126,8 +126,8 @@ def _line(value: Json) -> bytes:
 
 
 @contextmanager
-def explained(what: str) -> Generator[None, None, None]:
-    """Turn the errors of a call about `what` into ours."""
+def translate_errors(what: str) -> Generator[None, None, None]:
+    """Turn the errors of a call about `what` into `LociError`s."""
     from opensearchpy import exceptions
 
     try:
@@ -153,7 +153,7 @@ def explained(what: str) -> Generator[None, None, None]:
 
 
 def failed(what: str, status: str, reason: str) -> Unavailable:
-    """Our error for an error answer of OpenSearch."""
+    """The `LociError` for an error answer of OpenSearch."""
     if status == "404":
         return Unavailable(
             f"OpenSearch no longer has {what}",

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict
 
-from loci.adapters.aws.clients import Clients, explained
+from loci.adapters.aws.clients import Clients, translate_errors
 from loci.adapters.batches import batches
 from loci.core.errors import Conflict, NotFound, Unavailable
 from loci.core.identity import Owner
@@ -152,7 +152,7 @@ class DynamoRecords:
         wanted = [checked_key(key) for key in dict.fromkeys(keys)]
         rows: dict[str, RecordRow] = {}
         for some in batches(wanted, MOST_TOGETHER):
-            with self._explained():
+            with self._translate_errors():
                 items = items_of(self._clients.dynamodb, self._table, [key_of(owner, kind, key) for key in some])
                 rows |= {row.key: row for row in map(row_of, items) if self._is_live(row)}
         found = ((key, self._record_or_damaged(owner, kind, rows[key])) for key in wanted if key in rows)
@@ -192,7 +192,7 @@ class DynamoRecords:
         durable: bool = True,  # noqa: ARG002 (every write to DynamoDB is durable)
     ) -> bool:
         item_key = key_of(owner, kind, checked_key(key))
-        with self._explained():
+        with self._translate_errors():
             try:
                 answer = self._clients.dynamodb.delete_item(
                     TableName=self._table, Key=item_key, ReturnValues="ALL_OLD", **self._expected(expect_version)
@@ -248,7 +248,7 @@ class DynamoRecords:
                 return self._blobs.read(owner, key)
 
     def _row(self, owner: Owner, kind: str, key: str) -> RecordRow | None:
-        with self._explained():
+        with self._translate_errors():
             answer = self._clients.dynamodb.get_item(
                 TableName=self._table, Key=key_of(owner, kind, key), ConsistentRead=True
             )
@@ -269,7 +269,7 @@ class DynamoRecords:
             query["ExclusiveStartKey"] = key_of(owner, kind, after)
         query["Limit"] = min(first, MOST_ROWS)
         while True:
-            with self._explained():
+            with self._translate_errors():
                 answer = self._clients.dynamodb.query(**query)
             yield from (row for row in map(row_of, answer["Items"]) if self._is_live(row))
             if "LastEvaluatedKey" not in answer:
@@ -280,7 +280,7 @@ class DynamoRecords:
     def _put(self, owner: Owner, kind: str, row: RecordRow, expect_version: str | None) -> RecordRow | None:
         """Write the row, and return the row that it replaced."""
         item, condition = item_of(owner, kind, row), self._expected(expect_version)
-        with self._explained():
+        with self._translate_errors():
             try:
                 answer = self._clients.dynamodb.put_item(
                     TableName=self._table, Item=item, ReturnValues="ALL_OLD", **condition
@@ -336,5 +336,5 @@ class DynamoRecords:
                 if until != NEVER and int(until) < self._clock() - CLOCK_SKEW:
                     self._blobs.remove(owner, key)
 
-    def _explained(self) -> AbstractContextManager[None]:
-        return explained("DynamoDB", f"the table {self._table}", RESOLUTIONS)
+    def _translate_errors(self) -> AbstractContextManager[None]:
+        return translate_errors("DynamoDB", f"the table {self._table}", RESOLUTIONS)

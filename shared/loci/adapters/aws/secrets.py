@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from loci.adapters.aws.clients import Clients, explained
+from loci.adapters.aws.clients import Clients, translate_errors
 from loci.core.errors import Misconfigured
 from loci.core.signing import SHORTEST_SECRET
 
@@ -18,8 +18,8 @@ KEY_DENIED = "Allow this role to get the secret's value, and to use the KMS key 
 class Generations:
     """Three generations of the signing secret, so that instances accept each other's signatures during a rotation.
 
-    An instance reads the secret when it starts. One that started before a rotation signs with the secret that the
-    others call `previous`, and knows theirs as `next`. `functions/rotate` makes the next generation.
+    An instance reads the secret when it starts. An instance from before a rotation signs with the secret that the
+    others call `previous`, and knows their secret as `next`. `functions/rotate` makes the next generation.
     """
 
     current: str
@@ -37,14 +37,14 @@ def read_secrets(name: str, clients: Clients) -> list[str]:
 
 
 def read_key(name: str, clients: Clients, setting: str) -> str:
-    """A key that is stored as the text of a secret, which the setting names."""
+    """Read a key that is stored as the text of a secret. `setting` names the secret."""
     resolutions = {"ResourceNotFoundException": f"Correct {setting}", "AccessDeniedException": KEY_DENIED}
-    with explained("Secrets Manager", f"the secret {name}", resolutions):
+    with translate_errors("Secrets Manager", f"the secret {name}", resolutions):
         return clients.secretsmanager.get_secret_value(SecretId=name).get("SecretString", "")
 
 
 def _read(name: str, clients: Clients, stage: str) -> Generations:
-    with explained("Secrets Manager", f"the secret {name}", RESOLUTIONS):
+    with translate_errors("Secrets Manager", f"the secret {name}", RESOLUTIONS):
         text = clients.secretsmanager.get_secret_value(SecretId=name, VersionStage=stage).get("SecretString", "")
     try:
         found = Generations(**json.loads(text))

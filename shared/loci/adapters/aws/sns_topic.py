@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import Any, Final
 
-from loci.adapters.aws.clients import Clients, explained
+from loci.adapters.aws.clients import Clients, translate_errors
 from loci.core.errors import LociError
 from loci.core.settings import Recipient
 from loci.events.notices import Delivered, Delivery, Notice, Undelivered, as_text
@@ -16,7 +16,7 @@ RESOLUTIONS: Final = {
 
 
 class SnsTopic:
-    """One topic."""
+    """Publishes notices to one topic."""
 
     def __init__(self, recipient: Recipient, clients: Clients) -> None:
         self.where = recipient.where
@@ -26,7 +26,7 @@ class SnsTopic:
 
     def send(self, notice: Notice) -> Delivery:
         try:
-            with explained("SNS", f"the topic {self.where}", RESOLUTIONS):
+            with translate_errors("SNS", f"the topic {self.where}", RESOLUTIONS):
                 self._client.publish(TopicArn=self._arn, Subject=SUBJECT, Message=as_text(notice))
         except LociError as error:
             return Undelivered(str(error))

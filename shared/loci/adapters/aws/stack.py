@@ -1,18 +1,18 @@
 """Reads the settings of a deployment from its CloudFormation stack."""
 
-from loci.adapters.aws.clients import Clients, code_of, explained
+from loci.adapters.aws.clients import Clients, error_code, translate_errors
 from loci.core.errors import NotFound
 from loci.core.settings import PREFIX, settings_by_name
 
 OUTPUTS = {"Table": "table", "Bucket": "bucket"}
 FUNCTION = "Function"
-"""The output that names the gateway's function. Its variables are all settings of the deployment."""
+"""The output with the name of the gateway's function, whose variables have all settings of the deployment."""
 ENDPOINT = "Endpoint"
 """The output with the URL of the MCP endpoint."""
 OF_THE_FUNCTION = frozenset({"data", "models"})
 """Settings that name folders of the function's own machine."""
 NO_MODELS = "/dev/null/models"
-"""A folder that cannot exist: what has no model there gets no vectors from here."""
+"""A folder that cannot exist. A deployment without a model must not get vectors from a model on this machine."""
 
 
 def settings_of(stack: str, clients: Clients) -> dict[str, object]:
@@ -30,12 +30,12 @@ def endpoint_of(stack: str, clients: Clients) -> str:
 
 
 def gateway_settings(stack: str, clients: Clients) -> dict[str, object]:
-    """All settings of the gateway, as its function gets them."""
+    """All settings of the gateway, from the environment of its function."""
     outputs = _outputs(stack, clients)
     if FUNCTION not in outputs:
         raise _old(stack)
     what, advice = f"the function {outputs[FUNCTION]}", "Use credentials that may do lambda:GetFunctionConfiguration"
-    with explained("Lambda", what, {"AccessDeniedException": advice}):
+    with translate_errors("Lambda", what, {"AccessDeniedException": advice}):
         found = clients.lambda_.get_function_configuration(FunctionName=outputs[FUNCTION])
     variables = found.get("Environment", {}).get("Variables", {})
     named = {name.removeprefix(PREFIX).lower(): value for name, value in variables.items() if name.startswith(PREFIX)}
@@ -47,11 +47,13 @@ def gateway_settings(stack: str, clients: Clients) -> dict[str, object]:
 def _outputs(stack: str, clients: Clients) -> dict[str, str]:
     from botocore.exceptions import ClientError
 
-    with explained("CloudFormation", f"the stack {stack}", {"AccessDenied": "Use credentials that may describe it"}):
+    with translate_errors(
+        "CloudFormation", f"the stack {stack}", {"AccessDenied": "Use credentials that may describe it"}
+    ):
         try:
             [found] = clients.cloudformation.describe_stacks(StackName=stack)["Stacks"]
         except ClientError as error:
-            if code_of(error) != "ValidationError":
+            if error_code(error) != "ValidationError":
                 raise
             raise _unknown(f"There is no stack {stack} in this region") from None
     outputs = {output.get("OutputKey", ""): output.get("OutputValue", "") for output in found.get("Outputs", [])}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loci.adapters.aws.blobs import MISSING, S3Blobs
-from loci.adapters.aws.clients import Clients, code_of, explained
+from loci.adapters.aws.clients import Clients, error_code, translate_errors
 from loci.core.deadline import within
 from loci.core.errors import Conflict, NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
@@ -78,7 +78,7 @@ class FileArrivals:
             raise Refused(f"{name[:255]!r} has {found.bytes >> 20} MB", "Raise file_mb", code="FILE_TOO_LARGE")
 
         def copy(target: str) -> None:
-            self._blobs.take_in(owner, target, key, found.etag)
+            self._blobs.import_object(owner, target, key, found.etag)
 
         arrival = content_id(f"{key} {found.etag}")
         file, _ = self._ingest.accept(owner, name, RemoteContent(found.sha256, found.bytes, copy, arrival))
@@ -101,11 +101,11 @@ class FileArrivals:
         """Remove the object, unless it was replaced: the new object has a message of its own."""
         from botocore.exceptions import ClientError  # with boto3, at the first call
 
-        with self._explained():
+        with self._translate_errors():
             try:
                 self._clients.s3.delete_object(Bucket=self._bucket, Key=key, IfMatch=etag)
             except ClientError as error:
-                if code_of(error) not in (*MISSING, *REPLACED):
+                if error_code(error) not in (*MISSING, *REPLACED):
                     raise
 
     def _content(self, key: str) -> Arrived | None:
@@ -113,11 +113,11 @@ class FileArrivals:
         from botocore.exceptions import ClientError  # with boto3, at the first call
 
         digest, size = hashlib.sha256(), 0
-        with self._explained():
+        with self._translate_errors():
             try:
                 answer = self._clients.s3.get_object(Bucket=self._bucket, Key=key)
             except ClientError as error:
-                if code_of(error) in MISSING:
+                if error_code(error) in MISSING:
                     return None
                 raise
             with closing(answer["Body"]) as body:
@@ -127,8 +127,8 @@ class FileArrivals:
         return Arrived(answer["ETag"], digest.hexdigest(), size)
 
     @contextmanager
-    def _explained(self) -> Generator[None]:
-        with explained("S3", f"the bucket {self._bucket}", BUCKET_RESOLUTIONS):
+    def _translate_errors(self) -> Generator[None]:
+        with translate_errors("S3", f"the bucket {self._bucket}", BUCKET_RESOLUTIONS):
             yield
 
 
@@ -217,13 +217,13 @@ class UploadQueue:
         url = f"{self._aside.rpartition('/')[0]}/{queue.rpartition(':')[2]}"
         with (
             suppress(Unavailable),
-            explained("SQS", "the queue of uploads", QUEUE_RESOLUTIONS),
+            translate_errors("SQS", "the queue of uploads", QUEUE_RESOLUTIONS),
         ):  # it comes again anyway
             self._clients.sqs.change_message_visibility(QueueUrl=url, ReceiptHandle=receipt, VisibilityTimeout=pause)
 
     def _put_aside(self, queue: str, notice: str, error: Refused) -> None:
         reason = f"{error.code}: {error}"[:LONGEST_REASON]
-        with explained("SQS", "the queue of uploads that were put aside", QUEUE_RESOLUTIONS):
+        with translate_errors("SQS", "the queue of uploads that were put aside", QUEUE_RESOLUTIONS):
             self._clients.sqs.send_message(
                 QueueUrl=queue,
                 MessageBody=notice or "?",  # SQS takes no empty message

@@ -1,10 +1,10 @@
-"""`Uploads` in an S3 bucket. A queue gets a notice of each change."""
+"""`Uploads` in an S3 bucket, which sends a notice of each change to a queue."""
 
 import json
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from loci.adapters.aws.clients import Clients, code_of, explained
+from loci.adapters.aws.clients import Clients, error_code, translate_errors
 from loci.core.errors import Refused
 from loci.core.stores import ABSENT
 from loci.search.document_index import ListedUpload, Upload
@@ -25,7 +25,7 @@ class S3Uploads:
         self._clients = clients
 
     def named(self, notice: str) -> list[str]:
-        """The keys in a message of EventBridge. Unlike S3 itself, it does not encode them."""
+        """The keys in a message of EventBridge, which does not encode them, unlike S3."""
         try:
             detail = json.loads(notice)["detail"]
             key = _text(detail["object"]["key"])
@@ -37,7 +37,7 @@ class S3Uploads:
         return self._found(lambda: self._clients.s3.head_object(Bucket=self._bucket, Key=key)["ETag"]) or ABSENT
 
     def listed(self, prefix: str) -> Iterator[ListedUpload]:
-        with explained("S3", f"the bucket {self._bucket}", RESOLUTIONS):
+        with translate_errors("S3", f"the bucket {self._bucket}", RESOLUTIONS):
             pages = self._clients.s3.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=prefix)
             for page in pages:
                 for one in page.get("Contents", []):
@@ -45,7 +45,7 @@ class S3Uploads:
                         yield ListedUpload(one["Key"], one["LastModified"].timestamp())
 
     def folders(self, prefix: str) -> list[str]:
-        with explained("S3", f"the bucket {self._bucket}", RESOLUTIONS):
+        with translate_errors("S3", f"the bucket {self._bucket}", RESOLUTIONS):
             lister = self._clients.s3.get_paginator("list_objects_v2")
             pages = lister.paginate(Bucket=self._bucket, Prefix=prefix, Delimiter="/")
             return [one["Prefix"] for page in pages for one in page.get("CommonPrefixes", []) if "Prefix" in one]
@@ -62,14 +62,14 @@ class S3Uploads:
             return Upload(answer["ETag"], body.read())
 
     def _found(self, ask: Callable[[], T]) -> T | None:
-        """The answer; None if S3 says that there is no such object."""
-        with explained("S3", f"the bucket {self._bucket}", RESOLUTIONS):
+        """The answer of the call, or None if the object does not exist."""
+        with translate_errors("S3", f"the bucket {self._bucket}", RESOLUTIONS):
             from botocore.exceptions import ClientError  # with boto3, at the first call
 
             try:
                 return ask()
             except ClientError as error:
-                if code_of(error) not in MISSING:
+                if error_code(error) not in MISSING:
                     raise
                 return None
 

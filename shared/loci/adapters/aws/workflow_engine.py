@@ -1,19 +1,19 @@
-"""`WorkflowEngine` by Step Functions: an execution a run, which invokes the workflow function slice after slice."""
+"""`WorkflowEngine` by Step Functions: one execution for each run invokes the workflow function, slice after slice."""
 
 import json
 import time
 from contextlib import AbstractContextManager
 from typing import Final
 
-from loci.adapters.aws.clients import Clients, code_of, explained
+from loci.adapters.aws.clients import Clients, error_code, translate_errors
 from loci.core.errors import NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.workflows.runs import Runs
 
 LOOK_SECONDS: Final = 0.15
-"""Seconds between two looks at a run that a function moves on."""
+"""Seconds between two checks of a run that a function advances."""
 MOST_EXECUTIONS: Final = 100
-"""Of one run: a further one begins if the last one ended though the run had not."""
+"""The most executions of a run. Another one starts if the last one ended before the run did."""
 NOBODY_WAITS: Final = frozenset({"TaskDoesNotExist", "TaskTimedOut", "InvalidToken"})
 RESOLUTIONS: Final = {
     "AccessDeniedException": "Allow this role to start and to answer that machine",
@@ -23,7 +23,7 @@ RESOLUTIONS: Final = {
 
 
 class WorkflowMachine:
-    """Starts executions, and tells them that a pause is over."""
+    """Starts executions, and resumes them after a pause."""
 
     def __init__(self, machine: str, runs: Runs, clients: Clients) -> None:
         self._machine = machine
@@ -32,50 +32,50 @@ class WorkflowMachine:
 
     def start(self, owner: Owner, id: str) -> None:
         run = self._runs.get(owner, id)
-        if run.status != "running" or (run.token and self.go_on(run.token)):
+        if run.status != "running" or (run.token and self.resume(run.token)):
             return
         self._execute(owner, id)
 
     def cancel(self, owner: Owner, id: str) -> None:
-        """A slice that runs learns it from the record. An execution that waits goes on, and finds nothing to do."""
+        """Resume an execution that waits, so that it ends. A slice that runs reads the cancellation from the record."""
         try:
             token = self._runs.get(owner, id).token
         except NotFound:
             return
         if token:
-            self.go_on(token)
+            self.resume(token)
 
     def wait(self, owner: Owner, id: str, seconds: float) -> None:  # noqa: ARG002
         time.sleep(min(LOOK_SECONDS, seconds))
 
     def close(self) -> None:
-        """Executions go on."""
+        """Do nothing: executions go on."""
 
-    def go_on(self, token: str) -> bool:
-        """Tell the execution that waits with this token that a decision came. False: none waits with it any more."""
+    def resume(self, token: str) -> bool:
+        """Resume the execution that waits with this token. Return False if none waits with it any more."""
         from botocore.exceptions import ClientError  # with boto3, at the first call
 
-        with self._explained():
+        with self._translate_errors():
             try:
                 self._clients.stepfunctions.send_task_success(taskToken=token, output="{}")
             except ClientError as error:
-                if code_of(error) in NOBODY_WAITS:
+                if error_code(error) in NOBODY_WAITS:
                     return False
                 raise
             return True
 
     def _execute(self, owner: Owner, id: str) -> None:
-        """Have an execution. One with this name that runs already is the one: only the last name's may run."""
+        """Start an execution, unless the last one runs. A name that was used before gets a number."""
         from botocore.exceptions import ClientError
 
         given = json.dumps({"tenant": owner.tenant, "subject": owner.subject, "id": id})
-        with self._explained():
+        with self._translate_errors():
             for nth in range(1, MOST_EXECUTIONS + 1):
                 name = id if nth == 1 else f"{id}-{nth}"
                 try:
                     self._clients.stepfunctions.start_execution(stateMachineArn=self._machine, name=name, input=given)
                 except ClientError as error:
-                    if code_of(error) != "ExecutionAlreadyExists":
+                    if error_code(error) != "ExecutionAlreadyExists":
                         raise
                 else:
                     return
@@ -86,5 +86,5 @@ class WorkflowMachine:
         )
 
     @staticmethod
-    def _explained() -> AbstractContextManager[None]:
-        return explained("Step Functions", "the machine of workflows", RESOLUTIONS)
+    def _translate_errors() -> AbstractContextManager[None]:
+        return translate_errors("Step Functions", "the machine of workflows", RESOLUTIONS)

@@ -1,4 +1,4 @@
-"""`WriteLocks` as records that expire: the lock of a dead process ends within a minute, or with its call's time."""
+"""`WriteLocks` as records that expire: the lock of a dead process ends within a minute, or at its call's time limit."""
 
 import time
 from collections.abc import Callable, Generator
@@ -13,8 +13,8 @@ from loci.core.stores import ABSENT, Record, RecordStore
 KIND = "turn"
 """The kind of the records. Older instances use it too, so it stays."""
 LONGEST = 60.0
-"""Seconds that a lock lasts. A call of the gateway ends sooner. In a call that has more time, the lock lasts as long as
-that time, so nobody writes without it."""
+"""Seconds that a lock lasts. A call of the gateway ends sooner. A call with more time holds the lock for all of its
+time, so that it never writes without the lock."""
 PAUSE = 0.1
 
 

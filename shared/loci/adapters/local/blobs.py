@@ -23,7 +23,7 @@ QUOTED = tuple(chr(byte) if byte in PLAIN else f"%{byte:02X}" for byte in range(
 MORE, SLASH, LEAF = "+", "=", "@"
 LONGEST_NAME = 200
 ATTEMPTS = 10
-"""For a write whose folder is removed meanwhile, with the last other blob in it."""
+"""Attempts of a write if its folder is removed meanwhile, together with the last other blob in it."""
 
 
 class FolderBlobs:
@@ -48,14 +48,14 @@ class FolderBlobs:
 
     def write(self, owner: Owner, key: str, content: bytes, *, durable: bool = True) -> None:
         path = self._path(owner.key, checked_key(key))
-        with _explained(self._folder):
+        with _translate_errors(self._folder):
             if self._reserve:
                 self._reserve.before_write()
             _write_below(path, content, durable=durable)
 
     def remove(self, owner: Owner, key: str) -> None:
         path = self._path(owner.key, checked_key(key))
-        with _explained(self._folder):
+        with _translate_errors(self._folder):
             path.unlink(missing_ok=True)
             with suppress(OSError):  # another blob is there
                 while path.parent.name.endswith((SLASH, MORE)):
@@ -63,7 +63,7 @@ class FolderBlobs:
                     path.rmdir()
 
     def owner_keys(self) -> list[str]:
-        with _explained(self._folder):
+        with _translate_errors(self._folder):
             folders = self._folder.iterdir() if self._folder.is_dir() else ()
             return sorted(one.name for one in folders if OWNER_KEY.fullmatch(one.name))
 
@@ -71,13 +71,13 @@ class FolderBlobs:
         if prefix:
             checked_key(prefix)
         root = self._folder / owner.key
-        with _explained(self._folder):
+        with _translate_errors(self._folder):
             below = prefix.rpartition("/")[0]
             keys = _keys(root, self._path(owner.key, f"{below}/-").parent if "/" in prefix else root)
             return sorted((key for key in keys if key.startswith(prefix)), key=str.encode)
 
     def link(self, owner: Owner, key: str, seconds: int, name: str | None = None) -> str:
-        with _explained(self._folder):
+        with _translate_errors(self._folder):
             if not self._path(owner.key, checked_key(key)).is_file():
                 raise _missing(key)
         claims: JsonObject = {"owner": owner.key, "key": key, "until": self._clock() + seconds}
@@ -94,7 +94,7 @@ class FolderBlobs:
         return Linked(str(claims.get("name") or key.rsplit("/", 1)[-1]), self._read(str(claims["owner"]), key))
 
     def _read(self, owner_key: str, key: str) -> bytes:
-        with _explained(self._folder):
+        with _translate_errors(self._folder):
             try:
                 return whole(key, self._path(owner_key, key).read_bytes())
             except FileNotFoundError:
@@ -159,7 +159,7 @@ def _write_below(path: Path, content: bytes, *, durable: bool) -> None:
 
 
 @contextmanager
-def _explained(folder: Path) -> Generator[None, None, None]:
+def _translate_errors(folder: Path) -> Generator[None, None, None]:
     try:
         yield
     except OSError as error:

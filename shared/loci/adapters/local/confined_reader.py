@@ -1,4 +1,4 @@
-"""`FileReader` on this machine: each file is read in a process of its own, behind a wall."""
+"""`FileReader` on this machine: reads each file in a process of its own, behind the wall."""
 
 import re
 import threading
@@ -22,19 +22,19 @@ PROGRAM = "from loci.files.extract.program import run;"
 ANSWER = "reading.json"
 LARGEST_ANSWER = 512 * MB
 PAGES = "pages"
-"""The file in which the program says how many pages it has read."""
+"""The file in which the program reports how many pages it has read."""
 PAGES_READ, LONGEST_PAGES = re.compile(rb"([0-9]{1,6}) ([0-9]{1,6})"), 16
 BOUNDS = Bounds(seconds=120.0, memory_bytes=1536 * MB, disk_bytes=1024 * MB, memory_requests=0)
 AT_ONCE = 2
 ATTEMPTS = 2
-"""Processes for a file, if the first one just ends: something else may have ended it, and not what is in the file."""
+"""The most processes for a file. If the first one just ends, the file need not be the cause."""
 WAIT_SECONDS = 600.0
 OUT_OF_MEMORY = (b"memory allocation of", b"MemoryError", b"out of memory", b"bad_alloc")
-"""The last words of parsers in Rust, Python and C before they end."""
+"""The last output of parsers in Rust, Python and C that run out of memory."""
 
 
 class ConfinedReader:
-    """Starts a process for each file. What it says is checked, and never believed."""
+    """Starts a process for each file, and checks all of its output."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class ConfinedReader:
         self._swept = threading.Event()
 
     def read(self, owner: Owner, blob: str, name: str, pages_read: PagesRead = untold) -> bytes:
-        """Read the file that lies in the blob store under this key."""
+        """Read the file that is stored as this blob."""
         self._starter.check()
         if not self._free.acquire(timeout=WAIT_SECONDS):  # each process may take a lot of memory
             raise Unavailable("Other files are still being read", "Try again when they are done", code="READERS_BUSY")
@@ -90,7 +90,7 @@ class ConfinedReader:
         pages = folder.work_folders.work / PAGES
         asked = f"run({str(path)!r}, {name!r}, {str(answer)!r}, {self._limits!r}, {str(pages)!r})"
 
-        def look() -> bool:
+        def report_pages() -> bool:
             if (told := PAGES_READ.fullmatch(plain_file(pages, LONGEST_PAGES))) is not None:
                 pages_read(int(told[1]), int(told[2]))
             return False
@@ -102,7 +102,7 @@ class ConfinedReader:
             what = f"The program that reads files did not start{f': {said}' if said else ''}"
             raise Unavailable(what, "Try again; if it keeps failing, run: loci doctor", code="READER_FAILED") from None
         try:
-            reply = process.run(f"{PROGRAM} {asked}", lambda _id, _name: {"missing": ""}, look)
+            reply = process.run(f"{PROGRAM} {asked}", lambda _id, _name: {"missing": ""}, report_pages)
             if reply.interrupted:
                 raise stopped("time")
             said = plain_file(answer, LARGEST_ANSWER)
@@ -117,7 +117,7 @@ class ConfinedReader:
             process.end()
 
     def _sweep(self) -> None:
-        """Remove what readers left behind whose server was killed."""
+        """Remove the folders of readers whose server was killed."""
         if self._swept.is_set():
             return
         self._swept.set()

@@ -17,9 +17,9 @@ from loci.core.identity import Owner
 from loci.events.event import START, Event, EventBatch, EventPosition
 
 FILE_BYTES: Final = 2 << 20
-"""A file that is larger is the last one but one: the one before it is removed."""
+"""Bytes after which a new file begins. The one before the last two is then removed."""
 AT_ONCE: Final = 200
-"""Events in one answer."""
+"""The most events in one answer."""
 
 
 class FolderEventLog:
@@ -76,7 +76,7 @@ class FolderEventLog:
 
     @contextmanager
     def _locked(self, owner: Owner) -> Generator[Path]:
-        """The owner's folder, in which nobody else writes until the end of the block."""
+        """Lock the owner's folder until the end of the block, so that nobody else writes to it."""
         folder = self._folder / owner.key
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ SECONDS = 3600
 
 
 class SealedUploads:
-    """The URL holds whose file it is, its name and its size. Nothing is stored until the bytes come."""
+    """Signs URLs with the owner, the name and the size of a file. Nothing is stored until the bytes come."""
 
     def __init__(self, seal: Seal, base_url: str, clock: Callable[[], float]) -> None:
         self._seal = seal
@@ -27,7 +27,7 @@ class SealedUploads:
         return UploadTicket(name, "PUT", f"{self._base_url}/files/{token}", iso(until))
 
     def finish(self, owner: Owner, upload_id: str) -> UploadTicket | str:  # noqa: ARG002
-        """Refuse it: here files come in one request."""
+        """Refuse: a local server gets each file in one request."""
         raise NotFound("Files are not sent in parts here", "Send it to the URL of the upload", code="UPLOAD_UNKNOWN")
 
     def expected(self, token: str) -> ExpectedUpload:

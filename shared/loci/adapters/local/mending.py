@@ -1,7 +1,7 @@
-"""Mends a damaged database: its records go into an empty one, whose pages take the place of the old ones.
+"""Repairs a damaged database: copies its records into an empty one, whose pages replace the old ones.
 
-SQLite forbids to rename a database in use. So the new pages replace the old ones in one transaction: a server that runs
-sees the old database or the new one, and so does a start after a crash.
+A database in use must not be renamed. So the new pages replace the old ones in one transaction: a running server
+sees either the old database or the new one, and so does a start after a crash.
 """
 
 import os
@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from loci.adapters.local.sqlite import connected, explained, find_faults, is_damage, migrate
+from loci.adapters.local.sqlite import connected, find_faults, is_damage, migrate, translate_error
 from loci.adapters.local.write_locks import FolderWriteLocks
 from loci.core.atomic_write import PRIVATE, hold, sync
 from loci.core.errors import Misconfigured, Unavailable
@@ -23,9 +23,9 @@ from loci.core.ids import random_id
 from loci.core.storage_keys import DAMAGED
 
 HALF_MENDED: Final = " before"
-"""A collection that stands for: the indexes of all owners have to be rebuilt."""
+"""The collection which marks that the indexes of all owners must be rebuilt."""
 PATIENCE = 600.0
-"""Seconds to wait for another process that mends the same database."""
+"""Seconds to wait for another process that repairs the same database."""
 TEXT = "CAST(? AS TEXT)"
 RECORDS = (
     "SELECT owner, kind, key, value, version, expires_at FROM record ORDER BY owner {order}, kind {order}, key {order}"
@@ -39,17 +39,17 @@ class Mended:
 
     what: str
     is_whole: bool
-    """False if some records could not be read. The damaged file is kept then."""
+    """False if some records could not be read. Then a copy of the damaged file is kept."""
 
 
 def mend(path: Path) -> Mended | None:
-    """Make the database whole, with an empty index, and say what was wrong; None if it is whole.
+    """Repair the database, with an empty index, and describe the outcome; None if it is not damaged.
 
-    Raises `Misconfigured` if no record can be read: then only a copy helps.
+    Raises `Misconfigured` if no record can be read: then only a backup helps.
     """
     with FolderWriteLocks(path.parent / "turns").take(SYSTEM, "mend the database", PATIENCE) as is_ours:
         if not is_ours:
-            raise Unavailable(f"Another process mends {path}", "Try again when it is done")
+            raise Unavailable(f"Another process repairs {path}", "Try again when it is done")
         faults = find_faults(path) if path.exists() else []
         return _mended(path, faults[0]) if faults else None
 
@@ -58,7 +58,7 @@ def _mended(path: Path, fault: str) -> Mended:
     scratch = path.with_name(f".{random_id()}")
     try:
         with ExitStack() as stack:
-            # Held, so that no server that starts takes it for one that a killed process left.
+            # Locked, so that no starting server removes it as the temp file of a killed process.
             opener = partial(os.open, mode=PRIVATE)
             hold(stack.enter_context(open(scratch, "xb", opener=opener)).fileno())
             fresh = stack.enter_context(closing(sqlite3.connect(scratch, isolation_level=None)))
@@ -66,15 +66,15 @@ def _mended(path: Path, fault: str) -> Mended:
             fresh.execute("BEGIN")
             migrate(fresh, path.parent)
             fresh.execute("COMMIT")
-            # To read from a database that was attached would make the fresh one unwritable at the first fault.
+            # Reading from an attached database would make the fresh one unwritable at the first fault.
             old, damaged = (stack.enter_context(closing(connected(path))) for _ in range(2))
-            old.text_factory = bytes  # a record with bytes that are no UTF-8 hides no others
+            old.text_factory = bytes  # a record that is not UTF-8 must not hide the others
             damaged.execute("PRAGMA synchronous = FULL")
             filling = _Filling(path, old, fresh)
-            # The first step locks the damaged database, and is told with the lock held: no write comes between.
+            # The first step locks the damaged database and then calls `fill`, so that no write comes between.
             fresh.backup(damaged, pages=1, progress=filling.fill)
     except sqlite3.Error as error:
-        raise (_hopeless(path) if is_damage(error) else explained(path, error)) from error
+        raise (_unrecoverable(path) if is_damage(error) else translate_error(path, error)) from error
     finally:
         scratch.unlink(missing_ok=True)
     if filling.kept is None:
@@ -85,14 +85,14 @@ def _mended(path: Path, fault: str) -> Mended:
 
 
 def is_half_mended(path: Path) -> bool:
-    """True until the indexes of all owners are rebuilt."""
+    """True until the indexes of all owners are rebuilt after a repair."""
     with closing(connected(path)) as connection:
         sql = "SELECT EXISTS (SELECT * FROM scope WHERE collection = ?)"
         return bool(connection.execute(sql, (HALF_MENDED,)).fetchone()[0])
 
 
 def end_mending(path: Path) -> None:
-    """Note that the indexes of all owners are rebuilt."""
+    """Record that the indexes of all owners are rebuilt."""
     with closing(connected(path)) as connection, connection:
         connection.execute("DELETE FROM scope WHERE collection = ?", (HALF_MENDED,))
 
@@ -113,15 +113,15 @@ class _Filling:
             return
         self._is_filled = True
         self._fresh.execute("BEGIN")
-        # From the first record on, and past a damaged page from the last one back.
+        # From the first record on; if a page is damaged, also from the last record backwards.
         if not self._copied("ASC"):
             self._copied("DESC")
             if not self._fresh.execute("SELECT EXISTS (SELECT * FROM record)").fetchone()[0]:
-                raise _hopeless(self._path)
+                raise _unrecoverable(self._path)
             self.kept = _copy_of(self._path)
         self._fresh.execute("INSERT INTO scope VALUES (0, '', ?, 0)", (HALF_MENDED,))
-        # Caches of servers that run know rows by their numbers, so none is used twice; and the first removal that is
-        # known comes after all that they have seen, so they read everything again.
+        # Caches of running servers know rows by their numbers, so no number is used twice. The first removal that is
+        # recorded has a higher number than all that they have seen, so they read everything again.
         now = time.time_ns() // 1_000_000
         self._fresh.execute("DELETE FROM sqlite_sequence")
         self._fresh.executemany(
@@ -159,8 +159,8 @@ def _copy_of(path: Path) -> Path:
     return kept
 
 
-def _hopeless(path: Path) -> Misconfigured:
+def _unrecoverable(path: Path) -> Misconfigured:
     return Misconfigured(
-        f"{path} is damaged or is no Loci database: no record can be read",
+        f"{path} is damaged, or is not a Loci database: no record can be read",
         "Stop the servers that use it and try again. If that fails, restore it from a copy of the data folder",
     )

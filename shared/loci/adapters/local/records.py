@@ -17,7 +17,7 @@ SELECT = "SELECT key, CAST(value AS BLOB), version, expires_at FROM record"
 # No UTF-8 text has this byte, so the prefix with it sorts behind every key with the prefix.
 BEHIND_PREFIX = b"\xff"
 AT_ONCE = 500
-"""Keys in one query."""
+"""The most keys in one query."""
 LASTING = frozenset(
     [
         "executor",
@@ -29,14 +29,14 @@ LASTING = frozenset(
         "workflow_owner",
     ]
 )
-"""Kinds of records that people would miss if the clock jumped. Tokens are not among them: they must end in time."""
+"""Kinds of records that must survive a jump of the clock. Tokens are not among them: they must expire in time."""
 EVEN_SECONDS = JUMP_SECONDS = 3600.0
 FURTHEST = 400 * 86_400.0
-"""No clock is wrong by more for a while. Records end by then even if Loci never runs for an hour."""
+"""Seconds by which a clock is wrong at most. Later, records expire even if Loci never runs for an hour."""
 
 
 class Ages:
-    """The clock for records that live for days. It is far behind until the system's clock has run evenly for an hour.
+    """The clock for records that live for days. It is set far back until the system's clock has run evenly for an hour.
 
     After a start or a jump the system's clock may be wrong by weeks, and a removed record does not come back.
     """
@@ -59,7 +59,7 @@ class SqliteRecords:
     """Records in a database that other processes may use at the same time."""
 
     def __init__(self, database: Database, clock: Callable[[], float], ages: Callable[[], float] | None = None) -> None:
-        """`ages`: the clock for `LASTING` kinds, and for what is removed."""
+        """`ages` is the clock for `LASTING` kinds, and for the removal of expired records."""
         self._database = database
         self._clock = clock
         self._ages = ages or (lambda: self._clock())

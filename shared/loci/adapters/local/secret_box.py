@@ -1,4 +1,4 @@
-"""`SecretBox` with keys of this deployment's own secret."""
+"""`SecretBox` with keys that are derived from this deployment's signing secret."""
 
 import base64
 import os
@@ -8,11 +8,11 @@ from loci.core.signing import Keyring
 from loci.core.stores import Unreadable
 
 NONCE = 12
-"""Bytes, as AES-GCM has them."""
+"""Bytes of a nonce of AES-GCM."""
 
 
 class KeyringBox:
-    """AES-256-GCM. The newest key closes; each of them opens."""
+    """Encrypts with AES-256-GCM and the newest key. All keys decrypt."""
 
     def __init__(self, keyring: Keyring) -> None:
         self._keys = keyring.keys("secret box")

@@ -1,4 +1,4 @@
-"""One SQLite file in WAL mode: its connections, its migrations, its check."""
+"""The SQLite file in WAL mode: its connections, its migrations, and the check for damage."""
 
 import sqlite3
 import threading
@@ -15,16 +15,16 @@ from loci.core.errors import Damaged, LociError, Misconfigured, Unavailable
 from loci.core.full_disk import no_space
 
 MAPPED = 64 * 1024**2
-"""Bytes of the file that are mapped into memory. Without the mapping each page costs a system call. What searches have
-read of it counts as memory of the process: if all were mapped, it would grow to the size of the file."""
+"""Bytes of the file that are mapped into memory. Without the mapping each page costs a system call. Mapped pages that
+were read count as memory of the process: if all were mapped, it would grow to the size of the file."""
 LOG_PAGES = 4_000
-"""Pages that the log keeps before they move into the file (16 MB): an ingestion changes the same ones often."""
+"""Pages of the log before they move into the file (16 MB): an ingestion often changes the same pages."""
 WAIT = 30
 """Seconds that a write waits for others."""
 UNWRITTEN = (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMMAP)
-"""The codes of SQLite for a used up quota, and for a full disk when it opens a file."""
+"""SQLite's codes for an exhausted quota, and for a full disk when it opens a file."""
 MOST_FAULTS = 3
-"""Faults that a check looks for before it stops."""
+"""The most faults that a check reports before it stops."""
 
 
 class Database:
@@ -54,11 +54,11 @@ class Database:
         try:
             yield self._connection()
         except sqlite3.Error as error:
-            raise explained(self._path, error) from error
+            raise translate_error(self._path, error) from error
 
     @contextmanager
     def snapshot(self) -> Generator[sqlite3.Connection, None, None]:
-        """A connection whose reads all see the database as the first of them does."""
+        """A connection whose reads all see the same state of the database."""
         if self._is_together:
             yield self._connection()
             return
@@ -74,7 +74,7 @@ class Database:
     def write(self, *, durable: bool = True) -> Generator[sqlite3.Connection, None, None]:
         """A connection in a transaction that holds the write lock from the start.
 
-        The threads of this process queue for it: SQLite lets them try again at random, and some would wait for seconds.
+        The threads of this process queue for it. SQLite lets them retry at random, so that some would wait for seconds.
         """
         if self._is_together:
             yield self._connection()  # `together` explains its errors
@@ -98,9 +98,9 @@ class Database:
 
     @contextmanager
     def together(self) -> Generator[None, None, None]:
-        """One transaction for all writes of this thread: many small ones cost several times as much.
+        """Join all writes of this thread in one transaction: many small ones cost several times as much.
 
-        A write inside must raise before it changes anything, or the error must end the whole.
+        A write inside must raise before it changes anything, or its error must end the transaction.
         """
         with self.write():
             self._local.together = True
@@ -110,11 +110,11 @@ class Database:
                 self._local.together = False
 
     def _empty_log(self) -> None:
-        """Move what the log holds into the file, and give back its room on the disk, unless somebody reads just now."""
+        """Move the log into the file and free its disk space, unless somebody is reading."""
         with suppress(LociError, OSError), self.read() as connection:
             size = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
             if size.fetchone()[0] - self._path.stat().st_size > disk_usage(self._path.parent).free:
-                return  # it would end in the middle, and the room be gone
+                return  # it would fail in the middle, and the space be gone
             connection.execute("PRAGMA busy_timeout = 0")
             try:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -138,13 +138,13 @@ class Database:
 
 
 class _Connection(sqlite3.Connection):
-    """Closes itself when its thread ends: Python 3.13 warns about connections that nobody closed."""
+    """Closes itself when its thread ends, because Python 3.13 warns about connections that were not closed."""
 
     durable: bool | None = None
     moves_log: bool | None = None
 
     def move_log(self, *, of_itself: bool) -> None:
-        """Set whether a long log moves into the file after a write. If there is no room for that, it is not begun."""
+        """Set whether a long log moves into the file after a write. Without room for that, it must not begin."""
         if self.moves_log is not of_itself:
             self.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES if of_itself else 0}")
             self.moves_log = of_itself
@@ -161,7 +161,7 @@ class _Connection(sqlite3.Connection):
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Switch the file to WAL. If two first connections do so at once, SQLite refuses one at once."""
+    """Switch the file to WAL. If two first connections do so together, SQLite refuses one of them immediately."""
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -188,7 +188,7 @@ def migrate(connection: sqlite3.Connection, folder: Path) -> None:
 
 
 def refuse_newer(version: int) -> None:
-    """Raise `Misconfigured` if a newer version of Loci wrote the file: its rows may mean something else."""
+    """Raise `Misconfigured` if a newer version of Loci wrote the file, since its rows may mean something else."""
     if version > VERSION:
         raise Misconfigured(
             "The data folder was written by a newer Loci", "Upgrade Loci, or choose another folder with --data DIR"
@@ -196,12 +196,12 @@ def refuse_newer(version: int) -> None:
 
 
 def refuse_lost(path: Path) -> None:
-    """Raise `Misconfigured` if the file is gone or empty, and texts are there: a new one would know none of them."""
+    """Raise `Misconfigured` if the file is gone or empty, but texts exist: a new one would not know them."""
     files = [path, path.with_name(f"{path.name}-wal")]
     if not any(one.exists() and one.stat().st_size for one in files) and any(path.parent.glob("blobs/**/*@")):
         raise Misconfigured(
-            f"{path} is gone or empty, though Loci has kept texts or files beside it",
-            f"Restore it from a copy. To begin anew without them, move {path.parent / 'blobs'} away",
+            f"{path} is gone or empty, but there are texts or files of Loci beside it",
+            f"Restore it from a copy. To start again without them, move {path.parent / 'blobs'} away",
         )
 
 
@@ -218,7 +218,7 @@ def check_file(path: Path) -> str | None:
 
 
 def find_faults(path: Path) -> list[str]:
-    """The first faults of the file; none if every page and the words of the index are whole."""
+    """The first faults of the file, or an empty list if every page and the words of the index are intact."""
     try:
         with closing(connected(path)) as connection:
             [version] = connection.execute("PRAGMA user_version").fetchone()
@@ -236,7 +236,7 @@ def find_faults(path: Path) -> list[str]:
     except sqlite3.DatabaseError as error:
         if is_damage(error):
             return [str(error)]
-        raise explained(path, error) from error
+        raise translate_error(path, error) from error
     return []
 
 
@@ -255,12 +255,12 @@ def _size(path: Path) -> int:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """True if the content of the file is the reason."""
+    """True if the content of the file is damaged."""
     return _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
-def explained(path: Path, error: sqlite3.Error) -> Unavailable | Misconfigured:
-    """The error of SQLite as one of ours."""
+def translate_error(path: Path, error: sqlite3.Error) -> Unavailable | Misconfigured:
+    """The `LociError` for an error of SQLite."""
     match _code(error):
         case sqlite3.SQLITE_CORRUPT:
             return Damaged(
@@ -268,7 +268,7 @@ def explained(path: Path, error: sqlite3.Error) -> Unavailable | Misconfigured:
             )
         case sqlite3.SQLITE_NOTADB:
             return Misconfigured(
-                f"{path} is damaged or is no Loci database ({error})",
+                f"{path} is damaged, or is not a Loci database ({error})",
                 "Run: loci doctor --fix. Or restore it from a copy, or choose another folder with --data DIR",
             )
         case sqlite3.SQLITE_FULL:

@@ -1,4 +1,4 @@
-"""`WorkflowEngine` on threads of this process. Another process on the same data may take its runs over if it dies."""
+"""`WorkflowEngine` on threads of this process. If it dies, another process on the same data takes over its runs."""
 
 import os
 import socket
@@ -16,23 +16,23 @@ from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.workflows.slice import Slices
 
 CLOSE_SECONDS: Final = 3.0
-"""Seconds in which runs are put down when the process stops."""
+"""Seconds in which runs must pause when the process stops."""
 LOOK_SECONDS: Final = 0.05
-"""Seconds between two looks at a run that another process moves on."""
+"""Seconds between two checks of a run that another process advances."""
 
 
 @dataclass(slots=True)
 class _Moving:
-    """A run that this process moves on."""
+    """A run that this process advances."""
 
     stop: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
     again: bool = False
-    """True: it was started again meanwhile."""
+    """True if the run was started again meanwhile."""
 
 
 class WorkflowThreads:
-    """One thread a run that goes on."""
+    """Advances each run in a thread of its own."""
 
     def __init__(self, slices: Slices) -> None:
         self._slices = slices
@@ -92,7 +92,7 @@ class WorkflowThreads:
 
 
 def this_process() -> str:
-    """Names this process, and no other one before, after or beside it."""
+    """A name of this process that no other process has, before, after or beside it."""
     pid = os.getpid()
     return f"{pid}.{_began(pid)}.{_place()}"
 
@@ -112,7 +112,7 @@ def is_gone(holder: str) -> bool:
 
 
 def _began(pid: int) -> str:
-    """When the process began. Its number may be given again. Empty where that cannot be told."""
+    """The start time of the process, since its number may be used again; empty if it is not known."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
@@ -123,7 +123,7 @@ def _began(pid: int) -> str:
 
 @cache
 def _place() -> str:
-    """Names the place where numbers of processes mean the same: this start of this machine, or of this container."""
+    """The id of the namespace of process numbers: this boot of this machine, or this container."""
     known = [socket.gethostname()]
     with suppress(OSError):
         known.append(Path("/proc/sys/kernel/random/boot_id").read_text())

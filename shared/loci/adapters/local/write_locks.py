@@ -13,7 +13,7 @@ from loci.core.identity import Owner
 from loci.core.ids import content_id
 
 PAUSE = 0.02
-"""Between two looks at a lock that another process has. Only the first thread that waits for it looks."""
+"""Seconds between two attempts at a lock that another process has. Only the first waiting thread tries."""
 
 
 class FolderWriteLocks:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-from loci.adapters.aws.index_objects import IndexObjects, Stored
+from loci.adapters.aws.index_objects import IndexObjects, StoredObject
 from loci.adapters.local.index.index import SqliteIndex
 from loci.adapters.s3_index.bases import Base, Bases, new_name
 from loci.adapters.s3_index.blocks import Blocks
@@ -124,7 +124,7 @@ class OwnerCopy:
             raise busy()
         self._checked = began
 
-    def _follow(self, found: Stored, *, without_base: bool) -> None:
+    def _follow(self, found: StoredObject, *, without_base: bool) -> None:
         changes = Changes() if found.version == ABSENT else Changes(found.content)
         missing = changes.since(self._changes.last) if self._file is not None else None
         file, followed = self._file, self._followed

@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from loci.adapters.aws.clients import Clients, explained, invoked
+from loci.adapters.aws.clients import Clients, invoke, translate_errors
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.sandbox.lambda_host.function_answer import unpacked_answer
@@ -82,8 +82,8 @@ class Machine:
     def _asked(self, owner: Owner, of: str, event: object) -> dict[str, Any]:
         tenant = hmac.digest(self.key, f"{owner.key}/{of}".encode(), "sha256").hex()
         advice = {code: text.format(setting=self.setting) for code, text in RESOLUTIONS.items()}
-        with explained("Lambda", f"the function {self.function}", advice):
-            answer = invoked(self.clients, self.function, json.dumps(event).encode(), TenantId=tenant)
+        with translate_errors("Lambda", f"the function {self.function}", advice):
+            answer = invoke(self.clients, self.function, json.dumps(event).encode(), TenantId=tenant)
             body = answer["Payload"].read()
         try:
             said = parsed_json(body, MOST_PARTS)

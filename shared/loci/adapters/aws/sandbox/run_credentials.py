@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from loci.adapters.aws.clients import Clients, explained
+from loci.adapters.aws.clients import Clients, translate_errors
 from loci.core.errors import Unavailable
 from loci.core.ids import random_id
 from loci.core.json import Json, JsonObject
@@ -54,13 +54,13 @@ class RunRows:
 
     def begin(self) -> None:
         """Note the loan, so that another lender can end it."""
-        with self._explained():
+        with self._translate_errors():
             self._clients.dynamodb.put_item(
                 TableName=self._table, Item={PARTITION: {"S": LOANS}, SORT: {"S": self._note}}
             )
 
     def put(self, sort: str, body: bytes) -> None:
-        with self._explained():
+        with self._translate_errors():
             self._clients.dynamodb.put_item(
                 TableName=self._table,
                 Item={
@@ -101,7 +101,7 @@ class RunRows:
         return len(names)
 
     def _delete(self, partition: str, sort: str) -> None:
-        with self._explained():
+        with self._translate_errors():
             key: dict[str, Attribute] = {PARTITION: {"S": partition}, SORT: {"S": sort}}
             self._clients.dynamodb.delete_item(TableName=self._table, Key=key)
 
@@ -119,15 +119,15 @@ class RunRows:
         if names_only:
             query["ProjectionExpression"] = SORT
         while True:
-            with self._explained():
+            with self._translate_errors():
                 answer = self._clients.dynamodb.query(**query)
             yield answer["Items"]
             if "LastEvaluatedKey" not in answer:
                 return
             query["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
-    def _explained(self) -> Any:
-        return explained("DynamoDB", f"the table {self._table}", RESOLUTIONS)
+    def _translate_errors(self) -> Any:
+        return translate_errors("DynamoDB", f"the table {self._table}", RESOLUTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class Lender:
         partition, until = f"{RUN_PARTITIONS}{random_id(32)}", self.clock() + seconds
         rows = RunRows(self.table, self.clients, partition, int(until) + KEPT_SECONDS)
         rows.begin()
-        with explained("STS", "credentials for a run", RESOLUTIONS):
+        with translate_errors("STS", "credentials for a run", RESOLUTIONS):
             answer = self.clients.sts.assume_role(
                 RoleArn=self.role,
                 RoleSessionName=partition.replace("#", "-"),
@@ -176,7 +176,7 @@ class Lender:
     def _end_loans(self) -> None:
         """End the oldest loans whose credentials have long expired. What fails is tried again by the next lender."""
         now = f"{int(self.clock()):012}"
-        with suppress(Unavailable), explained("DynamoDB", f"the table {self.table}", RESOLUTIONS):
+        with suppress(Unavailable), translate_errors("DynamoDB", f"the table {self.table}", RESOLUTIONS):
             answer = self.clients.dynamodb.query(
                 TableName=self.table,
                 KeyConditionExpression=f"{PARTITION} = :pk AND {SORT} < :now",

@@ -1,4 +1,4 @@
-"""The things of an owner on another Loci server: given and taken in small archives, by its route `/transfer`."""
+"""An owner's data on another Loci server, exported and imported in small archives through its route `/transfer`."""
 
 import hashlib
 import io
@@ -11,29 +11,29 @@ from loci.cli.remote_client import RemoteRoute, TooLargeError
 from loci.core.errors import Refused, Unavailable
 from loci.core.json import JsonObject
 from loci.transfer.archive import Archive, ArchiveWriter
-from loci.transfer.items import Kind, Loaded, Outcome, Unreadable
+from loci.transfer.items import Kind, Loaded, Outcome, UnreadableItem
 from loci.transfer.staging import FULL, NOT_WHOLE, PIECE
 
 TOO_LARGE = Outcome("failed", "It is too large for the server, or takes too long. Split it")
 
 
-class RemotePlace:
-    """An owner's things there. The server says whose they are, by the key."""
+class RemoteLoci:
+    """What an owner has on another server, as the source or the target of a move. The key says who the owner is."""
 
     def __init__(self, url: str, key: str | None, kinds: Mapping[str, Kind]) -> None:
         fields = frozenset({"next", "outcomes", "done", "base64"})
         self._route = RemoteRoute(url, key, "transfer", fields)
         self._kinds = kinds
         self._sent: set[str] = set()
-        """The archives that the server has in pieces."""
+        """The hashes of the archives of which the server has all pieces."""
 
-    def items(self, names: Sequence[str]) -> Iterator[Loaded | Unreadable]:
+    def items(self, names: Sequence[str]) -> Iterator[Loaded | UnreadableItem]:
         """All items of these kinds."""
         after: str | None = ""
         while after is not None:
             page = self._route.request("GET", {"parts": ",".join(names), **({"after": after} if after else {})})
             for one in cast("list[dict[str, str]]", page["unreadable"]):
-                yield Unreadable(one["name"], one["why"])
+                yield UnreadableItem(one["name"], one["why"])
             yield from Archive(io.BytesIO(self._content(page)), self._kinds).items()
             after = cast("str | None", page["next"])
 
@@ -50,27 +50,27 @@ class RemotePlace:
             raise Unavailable("What the server sent did not arrive whole", "Run the same command again")
         return content
 
-    def look(self, some: Sequence[Loaded]) -> list[Outcome]:
+    def preview(self, some: Sequence[Loaded]) -> list[Outcome]:
         def ask(some: Sequence[Loaded]) -> list[Outcome]:
             return self._outcomes({"look": b64encode(_archive(some, with_blobs=False)).decode()}, len(some))
 
         return _halving(some, ask)
 
-    def take(self, some: Sequence[Loaded]) -> list[Outcome]:
-        return _halving(some, self._taken)
+    def store(self, some: Sequence[Loaded]) -> list[Outcome]:
+        return _halving(some, self._store_all)
 
-    def _taken(self, some: Sequence[Loaded]) -> list[Outcome]:
+    def _store_all(self, some: Sequence[Loaded]) -> list[Outcome]:
         content = _archive(some, with_blobs=True)
         if len(content) <= PIECE:
             return self._outcomes({"take": b64encode(content).decode()}, len(some))
         try:
-            return self._taken_in_pieces(content, len(some))
+            return self._store_in_pieces(content, len(some))
         except Refused as error:
             if error.code not in (FULL, NOT_WHOLE):
                 raise
             return [Outcome("later" if error.code == NOT_WHOLE else "failed", str(error))] * len(some)
 
-    def _taken_in_pieces(self, content: bytes, number: int) -> list[Outcome]:
+    def _store_in_pieces(self, content: bytes, number: int) -> list[Outcome]:
         sha256 = hashlib.sha256(content).hexdigest()
         for begin in range(0, len(content), PIECE) if sha256 not in self._sent else ():
             piece = b64encode(content[begin : begin + PIECE]).decode()
@@ -92,7 +92,7 @@ class RemotePlace:
 
 
 def _halving(some: Sequence[Loaded], ask: Callable[[Sequence[Loaded]], list[Outcome]]) -> list[Outcome]:
-    """The outcomes; the server is asked for half of the items at once if it cannot take all."""
+    """The outcomes of a request. If the server cannot take all items at once, each half is sent alone."""
     try:
         return ask(some)
     except TooLargeError:
