@@ -253,7 +253,7 @@ def test_an_archive_of_a_later_format_or_with_unknown_kinds_is_named(good: Path,
 
 def test_records_that_the_manifest_does_not_count(good: Path, bad: Path, victim: App) -> None:
     changed(good, bad, lambda entries: entries.update({"records/documents.jsonl": b""}))
-    assert "its documents are not those" in str(refused(bad, victim))
+    assert "its documents do not match" in str(refused(bad, victim))
     changed(good, bad, lambda entries: entries.pop("records/files.jsonl"))
     assert "does not match its records" in str(refused(bad, victim))
 

@@ -77,7 +77,7 @@ def test_without_an_answer_the_change_is_shown_and_nothing_written(home: Path) -
     assert (ended.returncode, path.read_text()) == (1, '{\n  "a": 1\n}\n')
     assert f'loci: {{\n  "url": "{URL}"' in ended.stdout
     assert KEY not in ended.stdout
-    assert "Say --yes" in ended.stderr
+    assert "Give --yes" in ended.stderr
 
 
 OTHERS = (
@@ -105,7 +105,7 @@ def test_it_says_where_keys_can_still_be_read(home: Path) -> None:
     first = connected(home, "cursor", "--url", URL, "--key", KEY)
     assert f"Other users can read {path}" in first
     path.chmod(0o600)
-    assert "Others on" not in connected(home, "cursor", "--remove")
+    assert "Other users" not in connected(home, "cursor", "--remove")
 
 
 @each("name", ["VS Code", "vs-code", "Claude Code", "claude_code"])

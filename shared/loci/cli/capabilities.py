@@ -38,9 +38,7 @@ def list_capabilities(
         typer.echo(printable(f"{one.id}  {one.intent}"))
         typer.echo(printable(f"  {_record(one.best)}{_versions(one)}"))
     if not known:
-        typer.echo(
-            "There are no capabilities yet. Loci learns code that pml_execute_code ran with an intent, if it worked."
-        )
+        typer.echo("Nothing is learned yet. Loci learns code that pml_execute_code ran with an intent, if it worked.")
 
 
 @cli.command()

@@ -236,7 +236,7 @@ def _inference(app: App) -> Finding | None:
 def _without_model() -> Finding:
     """Say what a model would add. A stage without a model is a choice, not a fault."""
     what = (
-        "None: searches compare words. With a model, they also find documents that use other words, "
+        "None: searches find documents by their words. With a model they also find those that say it in other words, "
         'and Loci links similar documents: set "model_in_gateway" or "inference" in cdk.json, and deploy'
     )
     return Finding("inference", "ok", what)
