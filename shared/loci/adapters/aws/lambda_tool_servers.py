@@ -73,7 +73,7 @@ class LambdaToolServers:
             self._asked.clear()
         self._asked[owner, name] = self._clock() + AGAIN_SECONDS
         function, payload = self._named(), json.dumps(ServerRequest(owner, name).to_json())
-        with explained("Lambda", f"the function {function}", RESOLUTIONS):
+        with translate_errors("Lambda", f"the function {function}", RESOLUTIONS):
             self._clients.lambda_.invoke(FunctionName=function, InvocationType="Event", Payload=payload.encode())
 
     def close(self, owner: Owner | None = None, name: str | None = None, *, for_good: bool = False) -> None:
@@ -107,8 +107,8 @@ class LambdaToolServers:
             raise _late(ask, left) from None
 
     def _invoke(self, ask: ServerRequest | ReadPublic, function: str, payload: bytes) -> dict[str, Any]:
-        with explained("Lambda", f"the function {function}", RESOLUTIONS):
-            answer = invoked(self._clients, function, payload)
+        with translate_errors("Lambda", f"the function {function}", RESOLUTIONS):
+            answer = invoke(self._clients, function, payload)
             body = answer["Payload"].read()
         try:
             said = json.loads(body)
@@ -162,7 +162,7 @@ def _unwanted(ask: ServerRequest | ReadPublic) -> ToolServerError:
 
 
 def _late(ask: ServerRequest | ReadPublic, seconds: float | None = None) -> ToolServerError:
-    told = "its time" if seconds is None else f"{seconds:.3g} s"
+    limit = "its time limit" if seconds is None else f"{seconds:.3g} s"
     return ToolServerError(
         f"The tool server {ask.server} gave no answer in {limit}",
         "Look first if the call has done something, then try again with more time",
