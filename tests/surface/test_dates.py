@@ -99,6 +99,13 @@ async def test_times_are_understood_as_people_write_them(
 
 
 @pytest.mark.usefixtures("notes")
+async def test_a_line_that_labels_a_day_dates_its_document(app: App, connect: Connect) -> None:
+    text = b"# Use one index\n\n* Status: accepted\n* Date: 2017-07-04\n\nA tide.\n"
+    app.documents.parts.library.add(LOCAL, "0018-use-one-index.md", text)
+    assert await days(connect, date_range="July 2017") == {"0018-use-one-index.md": ("2017-07-04", "text")}
+
+
+@pytest.mark.usefixtures("notes")
 async def test_a_month_without_a_year_is_the_last_one_that_has_begun(app: App, connect: Connect) -> None:
     today = datetime.now(UTC)
     text = f"---\ndate: {today:%Y-%m}-01\n---\nA tide.\n".encode()

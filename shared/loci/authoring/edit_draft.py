@@ -15,7 +15,7 @@ from loci.markdown.encodings import decode_text
 from loci.markdown.excerpt import section_lines
 from loci.markdown.nouns import BOM
 from loci.markdown.scanners import COMMENT_END, COMMENT_START
-from loci.markdown.tags_and_dates import TAGS_COMMENT
+from loci.markdown.tags import TAGS_COMMENT
 
 Mode = Literal["create", "append", "replace", "edit"]
 SHOWN_PLACES = 10

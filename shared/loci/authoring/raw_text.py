@@ -74,7 +74,7 @@ def with_line_feeds(text: str) -> str:
 
 def checked(path: str, old: RawText, new: bytes, first: int, end: int) -> bytes:
     """The new bytes. `Refused` if code or a comment would hide headings or tags outside lines `first` to `end`."""
-    from loci.markdown.tags_and_dates import tags_of
+    from loci.markdown.tags import tags_of
 
     before, prose = _headings_and_prose(path, old.lines)
     after, new_prose = _headings_and_prose(path, raw_text(new).lines)

@@ -13,7 +13,7 @@ from loci.core.errors import Refused
 from loci.markdown.front_matter import ABSENT, read_front_matter
 from loci.markdown.markdown import ParsedDocument, outline_of, parse
 from loci.markdown.scanners import comments
-from loci.markdown.tags_and_dates import MOST_TAGS, TAGS_COMMENT, tags_of, without_inline_code
+from loci.markdown.tags import MOST_TAGS, TAGS_COMMENT, tags_of, without_inline_code
 
 MOST_PLACES = 5
 """Comments with tags that are tried as the place of a new tag, the last ones of the document."""

@@ -11,7 +11,7 @@ from loci.documents.document import Document
 from loci.documents.ingest.local_files import plain_path
 from loci.documents.unknown_names import most_alike
 from loci.markdown.front_matter import FrontMatter
-from loci.markdown.tags_and_dates import with_ancestors
+from loci.markdown.tags import with_ancestors
 
 MOST_PROPERTIES = 50
 LONGEST_PROPERTY = 160

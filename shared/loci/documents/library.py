@@ -34,7 +34,7 @@ from loci.documents.unknown_names import UnknownNames
 from loci.documents.vacant_paths import DeletedDocument, Deletions, StaysDeletedError
 from loci.documents.whole_texts import WholeTexts
 from loci.markdown.encodings import decode_text, require_text
-from loci.markdown.tags_and_dates import with_ancestors
+from loci.markdown.tags import with_ancestors
 
 MAX_OWNERS = 50
 MAX_SECONDS = 60.0

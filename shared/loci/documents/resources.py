@@ -53,7 +53,7 @@ class DocumentResources:
         return TextResourceContents(uri=uri, mime_type=MARKDOWN, text=text.text)
 
     def _tagged(self, owner: Owner, uri: str) -> TextResourceContents:
-        from loci.markdown.tags_and_dates import normal_tag  # its patterns cost time at a cold start
+        from loci.markdown.tags import normal_tag  # its patterns cost time at a cold start
 
         tag = normal_tag(unquote(uri.removeprefix(TAGS)))
         found = [one for one in self._documents.newest(owner) if tag in one.tags]

@@ -15,7 +15,7 @@ from loci.markdown.front_matter import read_front_matter
 from loci.markdown.nouns import RELATION_ALIASES, Form, Heading, Mention, Relation
 from loci.markdown.outline import MarkdownOutline, is_plain_text, outline_of, prose_lines
 from loci.markdown.scanners import blanked_comments, comments, without_code_spans
-from loci.markdown.tags_and_dates import TAGS_COMMENT
+from loci.markdown.tags import TAGS_COMMENT
 
 LONGEST_DESTINATION = 4_000
 """A longer one leads to no document."""

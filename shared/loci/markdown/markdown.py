@@ -2,10 +2,11 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from loci.markdown.dates import first_day, labelled_day
 from loci.markdown.encodings import decode_text, encoding_of
 from loci.markdown.front_matter import FrontMatter, read_front_matter
 from loci.markdown.links import mentions_in
@@ -19,7 +20,7 @@ from loci.markdown.outline import (
     outline_of,
     prose_lines,
 )
-from loci.markdown.tags_and_dates import first_day, tags_of
+from loci.markdown.tags import tags_of
 from loci.search.passages import Block
 from loci.search.words import MARK, index_words, name_word
 
@@ -79,14 +80,15 @@ def parse(path: str, content: bytes) -> ParsedDocument:
     found = blocks(lines, outline, title if is_above else None)
     if not found and matter.fields:
         found = [Block(0, sum(len(line) + 1 for line in lines[: matter.lines]) - 1, (title,), "lines")]
+    prose = prose_lines(lines, outline, matter.lines)[matter.lines :]
     tags = [value for field in ("tags", "tag", "keywords") for value in matter.fields.get(field, ())]
     return ParsedDocument(
         text=text,
         lines=len(lines) - (not lines[-1]),
         title=title,
         headings=headings,
-        tags=tags_of(tags, "\n".join(prose_lines(lines, outline, matter.lines)[matter.lines :])),
-        date=_date(matter, name.name, first),
+        tags=tags_of(tags, "\n".join(prose)),
+        date=_date(matter, name.name, first, prose),
         front_matter=matter,
         blocks=tuple(found),
         problems=tuple(problems),
@@ -127,15 +129,17 @@ def _impossible_days(matter: FrontMatter) -> list[Problem]:
     ]
 
 
-def _date(matter: FrontMatter, name: str, heading: str) -> DocumentDate | None:
-    """The day in the front matter, else in the file name, else in the first heading."""
+def _date(matter: FrontMatter, name: str, heading: str, prose: Sequence[str]) -> DocumentDate | None:
+    """Return the day in the front matter, else in the file name, the first heading, or a line that labels it."""
     for _, value in _given_days(matter):
         if day := first_day(value):
             return DocumentDate(day, "front matter")
     if day := first_day(name):
         return DocumentDate(day, "name")
-    day = first_day(heading)
-    return DocumentDate(day, "heading") if day else None
+    if day := first_day(heading):
+        return DocumentDate(day, "heading")
+    day = labelled_day(prose)
+    return DocumentDate(day, "text") if day else None
 
 
 def _stem_of(path: str) -> str:

@@ -26,7 +26,7 @@ class Problem:
         return self.what if self.line is None else f"line {self.line}: {self.what}"
 
 
-DateSource = Literal["front matter", "name", "heading", "file"]
+DateSource = Literal["front matter", "name", "heading", "text", "file"]
 
 
 @dataclass(frozen=True, slots=True)

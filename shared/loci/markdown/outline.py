@@ -12,7 +12,7 @@ from typing import Literal
 from markdown_it import MarkdownIt
 
 from loci.markdown.nouns import Heading
-from loci.markdown.tags_and_dates import TAGS_COMMENT
+from loci.markdown.tags import TAGS_COMMENT
 from loci.search.passages import Block
 
 PLAIN_SUFFIXES = frozenset((".txt", ".text"))

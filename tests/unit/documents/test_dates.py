@@ -6,7 +6,7 @@ import pytest
 
 from loci.core.errors import Refused
 from loci.markdown.date_ranges import asked_for_newest, parse_date_range
-from loci.markdown.tags_and_dates import first_day
+from loci.markdown.dates import first_day, labelled_day
 from tests.support.each import each
 
 SATURDAY = date(2026, 1, 17)
@@ -51,6 +51,34 @@ def test_a_day_is_told_in_one_form(text: str) -> None:
 )
 def test_what_is_no_day_is_none(text: str) -> None:
     assert first_day(text) is None
+
+
+@each(
+    ("text", "day"),
+    [
+        ("Date: 2017-07-04", "2017-07-04"),
+        ("- Start Date: (fill me in with today's date, 2014-03-11)", "2014-03-11"),
+        ("Released on 2020/10/26", "2020-10-26"),
+        ("* **Date:** July 4, 2017", "2017-07-04"),
+        ("| Date | 2017-07-04 |", "2017-07-04"),
+        ("## Date\n\n2017-07-04", "2017-07-04"),
+        ("Meeting 2020/1/5", "2020-01-05"),
+        ("Stand: 3. März 2024", "2024-03-03"),
+        ("Publié le 17 janvier 2026", "2026-01-17"),
+        ("Fecha de publicación: 1 de mayo de 2024", "2024-05-01"),
+        ("Дата: 5 мая 2021", "2021-05-05"),
+        ("发布于 2024-03-05", "2024-03-05"),
+        ("Last updated: 2024-05-01\nCreated: 2023-01-02", "2023-01-02"),
+        ("Due date: 2024-05-01", None),
+        ("Date of birth: 1980-01-01", None),
+        ("We released 2.0 on 2020-10-26.", None),
+        ("The date was 2020-01-01", None),
+        ("Date: soon, see the notes of the meeting in the archive of the old office, 2020-01-01", None),
+        ("word\n" * 60 + "Date: 2020-01-01", None),
+    ],
+)
+def test_a_line_that_labels_a_day_dates_its_document(text: str, day: str | None) -> None:
+    assert labelled_day(text.split("\n")) == day
 
 
 @each(

@@ -9,7 +9,7 @@ from loci.authoring.tagging import tagged
 from loci.core.errors import Refused
 from loci.markdown.markdown import parse
 from loci.markdown.scanners import without_comments
-from loci.markdown.tags_and_dates import normal_tag
+from loci.markdown.tags import normal_tag
 from tests.support.each import each
 
 # A document, and what it is with the tags "new" and "also new".

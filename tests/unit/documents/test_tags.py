@@ -1,7 +1,7 @@
 """The tags of a document, from its front matter, its comments and its text."""
 
 from loci.markdown.markdown import parse
-from loci.markdown.tags_and_dates import normal_tag
+from loci.markdown.tags import normal_tag
 from tests.support.each import each
 
 

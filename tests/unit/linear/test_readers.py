@@ -12,12 +12,13 @@ from loci.core.errors import LociError
 from loci.documents.document import ids_for
 from loci.documents.ingest.local_files import checked_path
 from loci.markdown.date_ranges import asked_for_newest, parse_date_range
+from loci.markdown.dates import first_day
 from loci.markdown.excerpt import ExcerptRequest, read_excerpt
 from loci.markdown.front_matter import read_front_matter
 from loci.markdown.links import inline_links
 from loci.markdown.markdown import parse
 from loci.markdown.nouns import relation_named
-from loci.markdown.tags_and_dates import first_day, normal_tag
+from loci.markdown.tags import normal_tag
 from loci.mcp.tool import wire_name
 from loci.search.passages import chunks, passages
 from loci.search.snippet import snippet

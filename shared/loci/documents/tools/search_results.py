@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from loci.documents.api import FILLED_UP, FoundDocuments, TaggedDocument
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.markdown.nouns import DateSource, DocumentDate
-from loci.markdown.tags_and_dates import with_ancestors
+from loci.markdown.tags import with_ancestors
 from loci.mcp.answers import ShortenedResult, as_text
 from loci.mcp.tool import BUDGET
 from loci.search.ranking import Chunk, Explanation, Hit, Ranking, Stage

@@ -13,7 +13,7 @@ from loci.documents.tools.reading_tool import reading_tool
 from loci.documents.tools.search_results import PASSAGE, SearchResults, noted_list, search_results, tagged_results
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.markdown.date_ranges import asked_for_newest, parse_date_range
-from loci.markdown.tags_and_dates import normal_tag
+from loci.markdown.tags import normal_tag
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
 from loci.search.ranking import Where

@@ -1,10 +1,8 @@
-"""The tags and the dates of documents, wherever they are written."""
+"""The tags of documents, wherever they are written."""
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from datetime import date
 
 from loci.markdown.scanners import comments, without_brackets, without_code_spans, without_comments
 
@@ -70,34 +68,3 @@ def _hashtags(prose: str) -> Iterator[str]:
         if "#" in line and len(line) <= LONGEST_LINE:
             found = HASHTAG.findall(without_code_spans(line))
             yield from (tag.strip("/-") for tag in found if not COLOUR.fullmatch(tag))
-
-
-NUMERIC_DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)([-_/.]?)(\d\d)\2(\d\d)(?!\d)")
-# 17.1.2026 and 2026年1月17日.
-DOTTED_DAY = re.compile(r"(?<![\w.])(\d{1,2})\.\s?(\d{1,2})\.\s?((?:19|20)\d\d)(?!\d)")
-CHINESE_DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)年(\d{1,2})月(\d{1,2})日")
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-MONTH = rf"({'|'.join(MONTHS)})[a-z]*\.?"
-DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\.?\s+{MONTH},?\s+((?:19|20)\d\d)\b", re.IGNORECASE)
-MONTH_FIRST = re.compile(rf"\b{MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+((?:19|20)\d\d)\b", re.IGNORECASE)
-
-
-DAY_FORMS = (
-    (NUMERIC_DAY, 1, 3, 4),
-    (DOTTED_DAY, 3, 2, 1),
-    (CHINESE_DAY, 1, 2, 3),
-    (DAY_FIRST, 3, 2, 1),
-    (MONTH_FIRST, 3, 1, 2),
-)
-"""All that looks like a day, the surest forms first, with the groups of the year, the month and the day."""
-
-
-def first_day(text: str) -> str | None:
-    """The first valid day in the text, as YYYY-MM-DD. It reads 2026-01-17, 20260117, 17.1.2026, 17 January 2026, …"""
-    for pattern, year, month, day in DAY_FORMS:
-        for found in pattern.finditer(text):
-            name = found[month].lower()[:3]
-            number = MONTHS.index(name) + 1 if name in MONTHS else int(name)
-            with suppress(ValueError):  # the calendar has no such day
-                return date(int(found[year]), number, int(found[day])).isoformat()
-    return None
