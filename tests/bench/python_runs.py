@@ -10,7 +10,7 @@ from statistics import median
 from typing import cast
 
 from loci.adapters.local.executors.confined_executors import ConfinedExecutors
-from loci.code.python_run import Ran, RunFailure, Stored
+from loci.code.ports import PythonResult, RunFailure, StoredContent
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
 from loci.runtimes.local import local_executors
@@ -37,8 +37,8 @@ class OneFile:
     def __init__(self, content: bytes) -> None:
         self._content = content
 
-    def read(self, owner: Owner, id: str) -> Stored:  # noqa: ARG002 (the port's names)
-        return Stored("table.xlsx", "1", self._content)
+    def read(self, owner: Owner, id: str) -> StoredContent:  # noqa: ARG002 (the port's names)
+        return StoredContent("table.xlsx", "1", self._content)
 
 
 class Runs:
@@ -51,7 +51,7 @@ class Runs:
     def new(self) -> str:
         return self.executors.open(LOCAL)
 
-    def run(self, id: str, code: str) -> Ran:
+    def run(self, id: str, code: str) -> PythonResult:
         ran = self.executors.run(LOCAL, id, code, self._files, NEVER)
         if isinstance(ran.outcome, RunFailure):
             raise RuntimeError(f"{ran.outcome.what} {ran.outcome.traceback}")

@@ -10,7 +10,7 @@ from statistics import mean, median
 from typing import Any
 
 from loci.adapters.local.inference.current_model import CurrentModel
-from loci.adapters.local.inference.reranker import OnnxReranker
+from loci.adapters.local.inference.models import OnnxReranker
 from loci.model_store.models import ModelsFolder
 from tests.bench.calls import tool_call
 from tests.bench.children import serving

@@ -7,7 +7,7 @@ from itertools import count
 import numpy as np
 
 from loci.adapters.local.inference.current_model import CurrentModel
-from loci.adapters.local.inference.embedder import OnnxEmbedder
+from loci.adapters.local.inference.models import OnnxEmbedder
 from loci.gateway.tool_embeddings import cosines, embedded_text
 from loci.gateway.tool_search import KnownTool, ToolIndex
 from loci.gateway.tool_words import fields_of

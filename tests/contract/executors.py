@@ -22,7 +22,7 @@ from loci.adapters.local.executors.executor_starter import ExecutorStarter
 from loci.code.ports import Executors
 from loci.core.identity import Owner
 from loci.sandbox.lambda_host import python_function
-from loci.sandbox.supervisor.exchange import Bounds
+from loci.sandbox.supervisor.limits import Bounds
 from tests.contract.sandboxes import KEY, ROLE
 from tests.contract.stores import CLOCK
 from tests.support.deno import STRONGEST

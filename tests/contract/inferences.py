@@ -12,8 +12,7 @@ import pytest
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference, LambdaReranker
 from loci.adapters.local.inference.current_model import CurrentModel
-from loci.adapters.local.inference.embedder import OnnxEmbedder
-from loci.adapters.local.inference.reranker import OnnxReranker
+from loci.adapters.local.inference.models import OnnxEmbedder, OnnxReranker
 from loci.model_store.models import ModelsFolder
 from loci.search.inference import Embedder, Reranker
 

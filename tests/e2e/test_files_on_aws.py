@@ -22,7 +22,7 @@ from loci.core.settings import load_settings
 from loci.core.storage_keys import INGEST_BLOBS, INGEST_KINDS
 from loci.documents.ingest.uploads import upload_prefix
 from loci.files.file import StoredFile
-from loci.files.finder import Scope
+from loci.files.finder import FileScope
 from loci.files.ports import UploadTicket
 from loci.files.search_query import parsed
 from loci.mcp.http.application import asgi
@@ -112,7 +112,7 @@ class Deployed:
 
     def found(self, words: str, owner: Owner = LOCAL) -> list[str]:
         """The names of the files that a search finds."""
-        answer = self.app.files.search(owner, parsed(rewritten=words), limit=5, scope=Scope())
+        answer = self.app.files.search(owner, parsed(rewritten=words), limit=5, scope=FileScope())
         return [one.file.name for one in answer.files]
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from loci.sandbox.lambda_host.function_answer import unpacked_answer
-from loci.sandbox.supervisor.exchange import Bounds
+from loci.sandbox.supervisor.limits import Bounds
 from tests.infra.images import Image, images
 
 DOCKER = os.environ.get("CDK_DOCKER", "docker")

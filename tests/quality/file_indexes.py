@@ -10,7 +10,7 @@ from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.index import OpenSearchIndex
 from loci.adapters.aws.index_objects import IndexObjects
 from loci.adapters.local.inference.current_model import CurrentModel
-from loci.adapters.local.inference.reranker import OnnxReranker
+from loci.adapters.local.inference.models import OnnxReranker
 from loci.adapters.local.write_locks import FolderWriteLocks
 from loci.adapters.s3_index.copies import Copies
 from loci.adapters.s3_index.index import S3Index

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
-from loci.code.python_run import Stored
+from loci.code.ports import StoredContent
 from loci.core.errors import NotFound
 from loci.core.identity import LOCAL, Owner
 
@@ -34,9 +34,9 @@ class Computation:
 class Tables:
     """The files of a folder as stored ones: each id is `ds-` and the file's name, without its ending and spaces."""
 
-    stored: dict[str, Stored]
+    stored: dict[str, StoredContent]
 
-    def read(self, owner: Owner, id: str) -> Stored:
+    def read(self, owner: Owner, id: str) -> StoredContent:
         if owner != LOCAL or id not in self.stored:
             raise NotFound(f"There is no stored file {id!r}", "Use the id of a table", code="MEMORY_NOT_FOUND")
         return self.stored[id]
@@ -58,7 +58,7 @@ def tables_in(folder: Path) -> Tables:
     contents = {file: file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file()}
     return Tables(
         {
-            f"ds-{file.stem.replace(' ', '-')}": Stored(file.name, hashlib.sha256(content).hexdigest(), content)
+            f"ds-{file.stem.replace(' ', '-')}": StoredContent(file.name, hashlib.sha256(content).hexdigest(), content)
             for file, content in contents.items()
         }
     )

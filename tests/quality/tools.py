@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loci.adapters.local.inference.current_model import CurrentModel
-from loci.adapters.local.inference.embedder import OnnxEmbedder
+from loci.adapters.local.inference.models import OnnxEmbedder
 from loci.gateway.tool_embeddings import cosines, embedded_text
 from loci.gateway.tool_search import FoundTool, KnownTool, ToolIndex, nothing_fits
 from loci.model_store.models import ModelsFolder

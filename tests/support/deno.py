@@ -13,8 +13,7 @@ from loci.core.errors import LociError
 from loci.core.identity import LOCAL
 from loci.core.json import Json, JsonObject
 from loci.sandbox.supervisor.deno_messages import RunLimits, ToolClient, TypeScriptJob
-from loci.sandbox.wall.layers import Layer
-from loci.sandbox.wall.probe import offered
+from loci.sandbox.wall.layers import Layer, offered
 from tests.support.executors import walls
 
 STRONGEST = offered().layers

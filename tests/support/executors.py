@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from loci.core.settings import load_settings
-from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, ExecutorReply, Output
 from loci.sandbox.supervisor.executor_files import remove
-from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from loci.sandbox.supervisor.executor_process import ExecutorEnded, ExecutorOutput, ExecutorProcess, ExecutorReply
 from loci.sandbox.supervisor.fork_server_client import PACKAGES, ForkServer, WorkFolders, interpreter
-from loci.sandbox.wall.layers import UNPRIVILEGED, Layer, is_strong
-from loci.sandbox.wall.probe import Unsafe, offered, strongest
+from loci.sandbox.supervisor.limits import Bounds
+from loci.sandbox.wall.layers import UNPRIVILEGED, Layer, Unsafe, is_strong, offered, strongest
 
 PATIENT = Bounds(
     seconds=50.0, grace_seconds=0.3, memory_bytes=256 << 20, base_bytes=128 << 20, disk_bytes=64 << 20, files=2_000
@@ -99,7 +98,7 @@ def printed(executor: ExecutorProcess, code: str) -> str:
     return bytes(reply.output.stdout).decode()
 
 
-def tried(executor: ExecutorProcess, code: str) -> tuple[ExecutorReply | ExecutorEnded, Output]:
+def tried(executor: ExecutorProcess, code: str) -> tuple[ExecutorReply | ExecutorEnded, ExecutorOutput]:
     """The end of the code, and its output."""
     try:
         reply = executor.run(code, no_files)

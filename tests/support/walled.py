@@ -12,14 +12,14 @@ BEHIND = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from loci.sandbox.wall.layers import Layer
-from loci.sandbox.wall.wall import Limits, Rules, View, put_up
+from loci.sandbox.wall.wall import ProcessLimits, SystemCallRules, View, put_up
 sys.path.remove(sys.argv[1])
 readable = (sys.prefix, sys.base_prefix, "/usr/lib", *sys.argv[5:])
 view = View(readable=readable, writable=(sys.argv[4],))
-limits = Limits(memory_bytes=256 << 20, file_bytes=1 << 20, open_files=64, processes=32)
+limits = ProcessLimits(memory_bytes=256 << 20, file_bytes=1 << 20, open_files=64, processes=32)
 import ctypes, errno, os, resource, signal, socket, threading
 os.chdir(sys.argv[4])
-put_up(frozenset(Layer(one) for one in sys.argv[2].split(",")), view, limits, Rules(), (0, 1, 2))
+put_up(frozenset(Layer(one) for one in sys.argv[2].split(",")), view, limits, SystemCallRules(), (0, 1, 2))
 def refused(do, *given):
     try:
         do(*given)

@@ -15,7 +15,7 @@ from mcp import Client
 from mcp_types import CallToolResult, ImageContent
 
 from loci.app import App
-from loci.code.run_queue import RunQueue
+from loci.code.runs import RunQueue
 from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server

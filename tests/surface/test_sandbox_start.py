@@ -145,7 +145,7 @@ def without_a_module(name: str, folder: Path) -> AbstractContextManager[Handler]
     """An image that lacks a file."""
     shutil.copytree(ROOT / "shared" / "loci" / "sandbox", folder / "loci" / "sandbox")
     shutil.copy(ROOT / "shared" / "loci" / "__init__.py", folder / "loci")
-    (folder / "loci" / "sandbox" / "supervisor" / "exchange.py").unlink()
+    (folder / "loci" / "sandbox" / "supervisor" / "limits.py").unlink()
     (folder / "loci" / "sandbox" / "supervisor" / "deno_messages.py").unlink()
     return function(of(name), folder, loci=folder)
 

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from mcp import Client
 
     from loci.files.api import Files
-    from loci.files.file import FileVersion
-    from loci.files.file import Stage as FileStage
+    from loci.files.file import FileStage, FileVersion
 
 
 READABLE = frozenset(

@@ -34,10 +34,13 @@ def list_files(
     """List the files, with what was read from each."""
     lake = open_app(data, config).files
     if as_json:
-        from loci.files.tools.file_views import MetadataAnswer, overview  # slow to load, and a person reads the text
+        from loci.files.tools.file_views import (  # slow to load, and a person reads the text
+            LakeOverviewAnswer,
+            overview,
+        )
 
         found = overview(lake.listed(LOCAL, newest_first=True), None)
-        typer.echo(json.dumps(MetadataAnswer(result=found).model_dump(mode="json")))
+        typer.echo(json.dumps(LakeOverviewAnswer(result=found).model_dump(mode="json")))
         return
     files = lake.listed(LOCAL)
     for one in files:
@@ -82,13 +85,12 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Search the files, as the tool search_memory does, and show the matching passages with their places."""
-    from loci.files.finder import Scope  # slow to load, and `--help` does not need it
-    from loci.files.search_query import parsed
+    from loci.files.search_query import FileScope, parsed  # slow to load, and `--help` does not need it
 
     if not query.strip():
         raise Refused("The question is empty", 'Ask something, such as "travel costs in May"', code="EMPTY_QUERY")
     files = open_app(data, config).files
-    found = files.search(LOCAL, parsed(rewritten=query), limit=limit, scope=Scope())
+    found = files.search(LOCAL, parsed(rewritten=query), limit=limit, scope=FileScope())
     if as_json:
         from loci.files.tools.search_views import search_answer  # slow to load, and a person reads the text
 

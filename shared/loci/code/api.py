@@ -4,13 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from loci.code import packages, python, typescript
-from loci.code.answers import python_answer, python_under_way, typescript_under_way
-from loci.code.detached_runs import PendingRun
 from loci.code.parts import CodeParts
 from loci.code.ports import Cancelled, never
-from loci.code.python import LivingExecutor, PythonRun
+from loci.code.python import LivingExecutor, PythonRun, python_answer, python_under_way
+from loci.code.runs import PendingRun
 from loci.code.table_queries import TableAnswer
-from loci.code.typescript import TypeScriptRequest, TypeScriptRun
+from loci.code.typescript import TypeScriptRequest, TypeScriptRun, typescript_under_way
 from loci.core.deadline import time_left
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject

@@ -6,8 +6,8 @@ from loci.code.packages import deno_version, find_deno, state
 from loci.core.diagnosis import Finding, run_check
 from loci.core.errors import LociError
 from loci.core.settings import Settings
-from loci.sandbox.supervisor.control_groups import FILES, find_place
-from loci.sandbox.wall.probe import Unsafe, offered, strongest
+from loci.sandbox.supervisor.control_groups import FILES, find_group_parent
+from loci.sandbox.wall.layers import Unsafe, offered, strongest
 
 
 def check_machine(settings: Settings) -> Iterator[Finding]:
@@ -33,7 +33,7 @@ def _check_wall(settings: Settings) -> Finding:
 
 def _check_groups() -> Finding:
     """The wall does without them, so none is no fault. A server that was started otherwise may have another answer."""
-    place = find_place()
+    place = find_group_parent()
     if isinstance(place, str):
         return Finding("cgroup", "ok", f"No limits of cgroups for what is started as this command was: {place}")
     missing = "".join(f"; not here: {file}" for name, file in FILES.items() if name not in place.controllers)
@@ -54,7 +54,7 @@ def _check_packages(settings: Settings) -> Finding:
 
 
 def _check_deno(settings: Settings) -> Finding:
-    """Without Deno all other tools work, so a missing one is a fault only if a setting names it."""
+    """Check Deno. Without it all other tools work, so a missing Deno is a fault only if a setting names it."""
     try:
         deno = find_deno(settings.deno)
         version = deno_version(deno)

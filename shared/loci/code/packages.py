@@ -34,7 +34,7 @@ State = Literal["absent", "outdated", "ready"]
 def find_deno(given: Path | None) -> Path:
     """The Deno to use: the given one, else the one installed with Loci, else the one on the PATH.
 
-    Raises `Unavailable` if there is none, or if it is too old.
+    Raises `Unavailable` if no Deno is found, or if it is too old.
     """
     beside = Path(sys.executable).parent / ("deno.exe" if os.name == "nt" else "deno")
     named = str(given) if given else str(beside) if beside.is_file() else shutil.which("deno")
@@ -68,7 +68,7 @@ def _not_started(deno: Path, why: str) -> Unavailable:
 
 
 def state(folder: Path) -> State:
-    """Say if the Python packages are in this folder, and if they are those of the lock."""
+    """Say if the Python packages are in this folder, and if they are the packages of the lock."""
     if not (folder / "bin" / "python").exists():
         return "absent"
     stamp = folder / STAMP

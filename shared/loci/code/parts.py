@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from loci.code.detached_runs import DetachedRuns
 from loci.code.ports import Executors, Jobs, Sandbox
 from loci.code.python import Runner
+from loci.code.runs import DetachedRuns
 from loci.code.stored_files import FilesForCode
 from loci.code.table_queries import TableQueries
 from loci.code.typescript import ResultsCache, TypeScript
@@ -16,7 +16,7 @@ from loci.core.lazy import Lazy
 from loci.core.settings import Settings
 from loci.core.stores import Slots
 from loci.files.api import Files
-from loci.sandbox.supervisor.exchange import MB, Bounds
+from loci.sandbox.supervisor.limits import MB, Bounds
 
 if TYPE_CHECKING:
     from loci.app import App
@@ -32,7 +32,7 @@ class CodeAdapters:
     executors: Callable[[], Executors]
     sandbox: Callable[[], Sandbox]
     jobs: Jobs | None
-    """None: a run goes on in this process."""
+    """Starts runs in another process; None if a run goes on in this process."""
 
 
 class CodeParts:

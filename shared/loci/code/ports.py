@@ -4,10 +4,114 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from loci.code.python_run import ExecutorNow, Ran, Stored
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.sandbox.supervisor.deno_messages import TypeScriptJob
+
+State = Literal["new", "kept", "restored", "lost"]
+"""New: it had no variables before this run. Kept: it went on where the last run ended. Restored: its variables were
+read from where they were saved. Lost: they are gone, or this run has ended the executor."""
+
+
+@dataclass(frozen=True, slots=True)
+class LostVariable:
+    """A variable that is gone, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorCondition:
+    """The state of an executor's variables after a run."""
+
+    state: State
+    kept: tuple[str, ...] = ()
+    lost: tuple[LostVariable, ...] = ()
+    older: tuple[str, ...] = ()
+    """The kept ones that are back as they were saved, before a run that may have changed them."""
+    unsaved: str | None = None
+    """Why the variables are only in the memory of a machine that may go; None: they lie on disk or in the bucket."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorStatus:
+    """An executor between and during runs, as far as it is known without asking its code."""
+
+    state: Literal["running", "idle", "saved", "new"]
+    """Running: code runs in it now. Idle: it has a process, which waits; on AWS its machine may be gone by now. Saved:
+    only what was saved of it is there. New: it has no variables."""
+    memory_mb: float | None = None
+    """Memory of its process now, or the most of its last run where nobody can look at it; None without a process."""
+    variables: tuple[str, ...] = ()
+    """The variables that its last run left."""
+    unsaved: tuple[str, ...] = ()
+    """The variables that runs may have changed since they were saved."""
+    saved_bytes: int | None = None
+    """Bytes of the variables that were saved last; None if no variables were saved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The value of the last expression, as Python shows it."""
+
+    type: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailure:
+    """The reason why the code did not reach its end."""
+
+    code: str
+    what: str
+    resolution: str
+    traceback: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file in the work folder that the run wrote."""
+
+    name: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PythonResult:
+    """The result of one run of code. It has what the code printed, however the run ended."""
+
+    outcome: Value | RunFailure | None
+    """The value, or the failure; None if the code reached its end and its last statement has no value."""
+    stdout: str
+    stderr: str
+    truncated: bool
+    elapsed_ms: float
+    memory_mb: float
+    condition: ExecutorCondition
+    figures: tuple[bytes, ...] = ()
+    """PNG images."""
+    files: tuple[WrittenFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InBlobs:
+    """Content that lies in the blob store. It is copied there if possible, so that it need not pass through here."""
+
+    key: str
+    read: Callable[[], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredContent:
+    """A stored file, as code may read it. A new version means new content."""
+
+    name: str
+    version: str
+    content: bytes | InBlobs
+    number: int = 0
+    """The number of the version, counted from 1; 0 if versions are not counted."""
+
 
 Fault = Literal[
     "SANDBOX_TIMEOUT",
@@ -69,7 +173,7 @@ class Failed:
 
 
 def never() -> bool:
-    """Somebody always waits."""
+    """Return False: somebody always waits."""
     return False
 
 
@@ -101,7 +205,7 @@ class Jobs(Protocol):
 class StoredFiles(Protocol):
     """Stored files, for code that computes on them."""
 
-    def read(self, owner: Owner, id: str) -> Stored:
+    def read(self, owner: Owner, id: str) -> StoredContent:
         """Read the file as it is now. Raises `NotFound` if the owner has no file with this id."""
         ...
 
@@ -126,10 +230,10 @@ class Executors(Protocol):
         cancelled: Cancelled = never,
         *,
         seconds: float | None = None,
-    ) -> Ran:
-        """Run the code, and return as soon as it ends or has to be ended, after `seconds` or what an operator has set.
+    ) -> PythonResult:
+        """Run the code, and return as soon as it ends or has to be ended, after `seconds` or the operator's limit.
 
-        The run begins with the variables of the last one, wherever that ran; the answer names those that are gone.
+        The run begins with the variables of the last one, wherever that ran; the answer names the lost ones.
         They are kept until `keep_until`. An executor runs one thing at a time: a second run is `Refused`.
         """
         ...
@@ -137,12 +241,12 @@ class Executors(Protocol):
     def read_file(self, owner: Owner, id: str, name: str, most: int) -> bytes:
         """A file of the executor's work folder, as its last run left it.
 
-        Raises `NotFound`, with the reason, if there is none, or if it is no plain file or has more bytes than `most`.
+        Raises `NotFound`, with the reason, if it does not exist, is no plain file or has more bytes than `most`.
         """
         ...
 
-    def look(self, owner: Owner, id: str) -> ExecutorNow:
-        """How it is with the executor. Waits for no code. One that does not exist is new."""
+    def status(self, owner: Owner, id: str) -> ExecutorStatus:
+        """The state of the executor, without waiting for its code. An executor that does not exist is new."""
         ...
 
     def forget(self, owner: Owner, id: str) -> None:

@@ -1,18 +1,27 @@
 """The Python runner: each owner's executors, and the code that runs in them."""
 
+import base64
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import cast
 
-from loci.code.answers import python_answer
 from loci.code.packages import NOT_STARTED
-from loci.code.ports import Cancelled, Executors, StoredFiles, never
-from loci.code.python_run import ExecutorNow, Ran, RunFailure, Stored
-from loci.code.run_queue import LocalRun, RunQueue
+from loci.code.ports import (
+    Cancelled,
+    Executors,
+    ExecutorStatus,
+    PythonResult,
+    RunFailure,
+    StoredContent,
+    StoredFiles,
+    Value,
+    never,
+)
+from loci.code.runs import LocalRun, RunQueue, read_later
 from loci.core.errors import LociError, NoSpace, NotFound, Refused
 from loci.core.full_disk import freeing
 from loci.core.identity import Owner
@@ -20,9 +29,15 @@ from loci.core.json import Json, JsonObject, iso
 from loci.core.stores import Record, RecordStore, every, read_or_none
 from loci.core.telemetry import Telemetry
 
+LONGEST_WITH_ERROR = 4000
+"""Characters of each text beside an error: tool results never shorten errors, so what was printed has to fit."""
+MOST_NAMED = 500
+"""Variables that an answer names in each list."""
+MOST_LOST = 20
+"""Names of lost variables in an error's text."""
 RUN_KIND = "executor-run"
 LONGEST_CODE = 20_000
-"""Characters of a run's code that are kept. Its hash is that of all of it."""
+"""Characters of a run's code that are kept. The hash that is kept is the hash of all of the code."""
 MOST_INPUTS = 100
 KIND = "executor"
 TOOL = "run_memory_code"
@@ -48,7 +63,7 @@ class NotedFiles:
     files: StoredFiles
     read_ones: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
 
-    def read(self, owner: Owner, id: str) -> Stored:
+    def read(self, owner: Owner, id: str) -> StoredContent:
         """Read the file, and note its version."""
         stored = self.files.read(owner, id)
         self.read_ones[f"{id}/{stored.version}"] = {
@@ -67,7 +82,7 @@ class LivingExecutor:
     id: str
     created_at: float | None
     used_at: float
-    now: ExecutorNow
+    now: ExecutorStatus
 
 
 class PythonRun(LocalRun):
@@ -110,7 +125,7 @@ class Runner:
         self._make_room(owner, id)
         return id
 
-    def run(self, owner: Owner, id: str, code: str, cancelled: Cancelled = never) -> Ran:
+    def run(self, owner: Owner, id: str, code: str, cancelled: Cancelled = never) -> PythonResult:
         """Run the code in the executor. Raises `NotFound` if the owner has none with this id."""
         return self._run(owner, self.check(owner, id, code), code, cancelled)
 
@@ -125,13 +140,15 @@ class Runner:
         """The owner's executors, the one that was used last first."""
         records = sorted(every(self._records, owner, KIND), key=_used_at, reverse=True)
         return [
-            LivingExecutor(one.key, read_or_none(one, created_at), _used_at(one), self._executors.look(owner, one.key))
+            LivingExecutor(
+                one.key, read_or_none(one, created_at), _used_at(one), self._executors.status(owner, one.key)
+            )
             for one in records
         ]
 
     @freeing()
     def end(self, owner: Owner, id: str) -> None:
-        """Remove the executor with all that is kept of it. A run is interrupted. Raises `NotFound` if there is none."""
+        """Remove the executor with all that is kept of it, and interrupt its run. `NotFound` if it is unknown."""
         self.check(owner, id, "")
         self._records.remove(owner, KIND, id)
         self._executors.forget(owner, id)
@@ -144,7 +161,7 @@ class Runner:
         return content, self._lineage(owner, id, name)
 
     def check(self, owner: Owner, id: str, code: str) -> Record:
-        """The executor's record. Raises `LociError` if there is none, or if the code is too large."""
+        """The executor's record. Raises `LociError` if it does not exist, or if the code is too large."""
         record = self._records.get(owner, KIND, id) if ID.fullmatch(id) else None
         if record is None:
             raise NotFound(
@@ -161,7 +178,7 @@ class Runner:
             )
         return record
 
-    def _run(self, owner: Owner, record: Record, code: str, cancelled: Cancelled) -> Ran:
+    def _run(self, owner: Owner, record: Record, code: str, cancelled: Cancelled) -> PythonResult:
         id, now = record.key, self._clock()
         if now - _used_at(record) >= MARKED_SECONDS:
             value = record.value | {"used_at": now}
@@ -175,7 +192,7 @@ class Runner:
             self._telemetry.not_started(language="Python", reason=ran.outcome.what)
         return ran
 
-    def _note(self, owner: Owner, id: str, code: str, read: list[JsonObject], ran: Ran, now: float) -> None:
+    def _note(self, owner: Owner, id: str, code: str, read: list[JsonObject], ran: PythonResult, now: float) -> None:
         """Record a run that read stored files or wrote files, for as long as its executor lives."""
         inputs: list[Json] = [*read[:MOST_INPUTS]]
         files: list[Json] = [one.name for one in ran.files]
@@ -225,15 +242,103 @@ class Runner:
 
 
 def used_at(record: Record) -> float:
-    """When an executor was last used."""
+    """The time when an executor was last used."""
     return float(str(record.value["used_at"]))
 
 
 def created_at(record: Record) -> float:
-    """When an executor was created."""
+    """The time when an executor was created."""
     return float(str(record.value["created_at"]))
 
 
 def _used_at(record: Record) -> float:
     """The same; long ago if the record is damaged."""
     return read_or_none(record, used_at) or 0.0
+
+
+def python_answer(ran: PythonResult) -> JsonObject:
+    """The answer of a run of Python, with its figures as `images`.
+
+    A failed run adds its `error`, and a `text` with what a model needs to correct the code.
+    """
+    images: list[Json] = [base64.b64encode(image).decode() for image in ran.figures]
+    if not isinstance(ran.outcome, RunFailure):
+        return {"result": _run_view(ran), "images": images}
+    failure = ran.outcome
+    stdout, stderr = _end(ran.stdout), _end(ran.stderr)
+    printed = {"stdout": stdout, "stderr": stderr}
+    truncated = ran.truncated or (stdout, stderr) != (ran.stdout, ran.stderr)
+    return {
+        "result": {**_run_view(ran), **printed, "truncated": truncated},
+        "error": {"code": failure.code, "message": failure.what, "resolution": failure.resolution},
+        "text": _failure_text(ran, failure),
+        "images": images,
+    }
+
+
+def python_under_way(_: float, scratchpad_id: str) -> JsonObject:
+    """The answer for a run of Python that goes on."""
+    return {"result": None, "status": "running", "scratchpad_id": scratchpad_id, "hint": read_later(scratchpad_id)}
+
+
+def _run_view(ran: PythonResult) -> JsonObject:
+    value = ran.outcome if isinstance(ran.outcome, Value) else None
+    error = ran.outcome if isinstance(ran.outcome, RunFailure) else None
+    shown, more = ran.condition.lost[:MOST_NAMED], len(ran.condition.lost) - MOST_NAMED
+    lost: list[Json] = [{"name": one.name, "reason": one.reason} for one in shown]
+    if more > 0:
+        lost.append({"name": f"(and {more:,} more)", "reason": "they are lost, too"})
+    figures: list[Json] = [
+        {"kind": "figure", "name": f"figure-{number}.png", "size_bytes": len(image)}
+        for number, image in enumerate(ran.figures, start=1)
+    ]
+    files: list[Json] = [{"kind": "file", "name": one.name, "size_bytes": one.size_bytes} for one in ran.files]
+    return {
+        "stdout": ran.stdout,
+        "stderr": ran.stderr,
+        "value": value.text if value else None,
+        "value_type": value.type if value else None,
+        "error": {
+            "code": error.code,
+            "message": error.what,
+            "resolution": error.resolution,
+            "traceback": error.traceback,
+        }
+        if error
+        else None,
+        "truncated": ran.truncated,
+        "elapsed_ms": ran.elapsed_ms,
+        "memory_mb": ran.memory_mb,
+        "executor": {
+            "state": ran.condition.state,
+            "kept": [*_named(ran.condition.kept, MOST_NAMED)],
+            "lost": lost,
+            "older": [*_named(ran.condition.older, MOST_NAMED)],
+            "persisted": ran.condition.unsaved is None,
+            "reason": ran.condition.unsaved,
+        },
+        "artifacts": [*figures, *files],
+    }
+
+
+def _failure_text(ran: PythonResult, failure: RunFailure) -> str:
+    parts = [f"{failure.code}: {LociError(failure.what, failure.resolution)}"]
+    shown = {"stdout": ran.stdout, "stderr": ran.stderr, "traceback": failure.traceback or ""}
+    parts += [f"{name}:\n{_end(text.rstrip())}" for name, text in shown.items() if text.strip()]
+    if ran.condition.lost:
+        lost = [f"{one.name} ({one.reason})" for one in ran.condition.lost]
+        parts.append("lost: " + "; ".join(_named(lost, MOST_LOST)))
+    if ran.condition.older:
+        parts.append("older: " + ", ".join(_named(ran.condition.older, MOST_LOST)))
+    return "\n\n".join(parts)
+
+
+def _named(names: Sequence[str], most: int) -> list[str]:
+    """The first of the names, and how many more there are."""
+    more = len(names) - most
+    return [*names[:most], f"(and {more:,} more)"] if more > 0 else [*names]
+
+
+def _end(text: str) -> str:
+    """The last part of a long text: that is where it says what went wrong."""
+    return text if len(text) <= LONGEST_WITH_ERROR else f"…{text[-LONGEST_WITH_ERROR:]}"

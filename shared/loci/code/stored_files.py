@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from loci.code.python_run import InBlobs, Stored
+from loci.code.ports import InBlobs, StoredContent
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Owner
 from loci.documents.api import Documents
@@ -29,7 +29,7 @@ class FilesForCode:
     files: Callable[[], Files]
     documents: Callable[[], Documents]
 
-    def read(self, owner: Owner, id: str) -> Stored:
+    def read(self, owner: Owner, id: str) -> StoredContent:
         """The file, the document, or the documents of a folder, as they are now."""
         if id.startswith(FILE):
             try:
@@ -39,15 +39,15 @@ class FilesForCode:
                     return self._document(owner, id)
                 except NotFound:
                     raise error from None
-            return Stored(found.name, found.version, InBlobs(found.blob, found.load), found.number)
+            return StoredContent(found.name, found.version, InBlobs(found.blob, found.load), found.number)
         return self._folder(owner, id) if id.endswith("/") else self._document(owner, id)
 
-    def _document(self, owner: Owner, name: str) -> Stored:
+    def _document(self, owner: Owner, name: str) -> StoredContent:
         library = self.documents().parts.library
         document = library.get(owner, name)
         return _stored(PurePosixPath(document.path).name, library.content(owner, document))
 
-    def _folder(self, owner: Owner, name: str) -> Stored:
+    def _folder(self, owner: Owner, name: str) -> StoredContent:
         """All documents below the folder: a line of JSON for each, in the order of their paths."""
         documents, prefix = self.documents(), "/".join(part for part in name.split("/") if part not in ("", "."))
         if prefix:
@@ -85,5 +85,5 @@ class FilesForCode:
         }
 
 
-def _stored(name: str, content: bytes) -> Stored:
-    return Stored(name, hashlib.sha256(content).hexdigest(), content)
+def _stored(name: str, content: bytes) -> StoredContent:
+    return StoredContent(name, hashlib.sha256(content).hexdigest(), content)

@@ -7,8 +7,7 @@ from pathlib import PurePath
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
-from loci.code.ports import Executors
-from loci.code.python_run import Ran, RunFailure, Stored
+from loci.code.ports import Executors, PythonResult, RunFailure, StoredContent
 from loci.core.errors import NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import content_id
@@ -82,7 +81,7 @@ class TableQueries:
         path = f"get_memory_path({memory_id!r})"
         load = f"{INSIDE}.load({path}, {stem!r})"
         question = f"{INSIDE}.ask({path}, {sql!r}, {limit})" if sql.strip() else load
-        only = _OnlyFile(memory_id, Stored("reading.json.gz", read.version, read.content))
+        only = _OnlyFile(memory_id, StoredContent("reading.json.gz", read.version, read.content))
         answer = self._in_seat(owner, partial(self._answer, owner, question, load, only))
         if answer.error is not None:
             raise _refused(answer)
@@ -100,9 +99,7 @@ class TableQueries:
         if not answer.tables:
             if not run(load).tables:
                 advice = f"Read it again: loci files read {only.id}"
-                raise Refused(
-                    "What was read out of the file is damaged, or has no table", advice, code="READING_DAMAGED"
-                )
+                raise Refused("The reading of the file is damaged, or has no table", advice, code="READING_DAMAGED")
             answer = run(question)
         if not answer.tables:
             raise Unavailable("The tables were put away while they were asked", "Ask again", code="SQL_FAILED")
@@ -137,23 +134,23 @@ class TableQueries:
 class _OnlyFile:
     """`StoredFiles` with what was read out of one file."""
 
-    def __init__(self, id: str, stored: Stored) -> None:
+    def __init__(self, id: str, stored: StoredContent) -> None:
         self.id = id
         self._stored = stored
 
-    def read(self, owner: Owner, id: str) -> Stored:  # noqa: ARG002 (names of the port)
+    def read(self, owner: Owner, id: str) -> StoredContent:  # noqa: ARG002 (names of the port)
         if id != self.id:
             raise NotFound(f"There is no file {id[:80]!r}", "Use the id of the file", code="MEMORY_NOT_FOUND")
         return self._stored
 
 
-def _checked(ran: Ran, known_ends: Mapping[str, tuple[str, str]]) -> TableAnswer:
+def _checked(ran: PythonResult, known_ends: Mapping[str, tuple[str, str]]) -> TableAnswer:
     if isinstance(ran.outcome, RunFailure):
         if ran.outcome.code in known_ends:
             code, what = known_ends[ran.outcome.code]
             raise Refused(what, "Ask for less, such as fewer rows or joins", code=code)
         raise Unavailable(
-            f"The tables could not be asked: {ran.outcome.what}",
+            f"The tables could not be queried: {ran.outcome.what}",
             "Ask for less, or use run_memory_code",
             code="SQL_FAILED",
         )

@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
 from dataclasses import asdict, dataclass, field, replace
@@ -12,18 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from loci.code.answers import (
-    late_failure,
-    typescript_answer,
-    typescript_failure,
-    typescript_under_way,
-    whole_characters,
-)
-from loci.code.bridge import Bridge, clients
-from loci.code.packages import NOT_STARTED
-from loci.code.past_runs import PastRuns
-from loci.code.ports import Cancelled, Completed, Failed, Sandbox, never
-from loci.code.run_queue import LocalRun, RunQueue
+from loci.code.bridge import Bridge, PastRuns, clients
+from loci.code.packages import NOT_STARTED, WHEN_NOT_STARTED
+from loci.code.ports import Cancelled, Completed, Failed, Fault, Measured, Sandbox, never
+from loci.code.runs import LocalRun, RunQueue, late_failure, read_later
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.ids import content_id
@@ -35,6 +27,17 @@ from loci.scratchpad.api import Scratchpad
 if TYPE_CHECKING:
     from loci.gateway.api import Tools
 
+NOTHING_RETURNED = "The code returned no value: end it with an expression, or use return"
+WHAT_TO_DO: Mapping[Fault, str] = {
+    "SANDBOX_TIMEOUT": "Simplify the code, or raise sandbox_config.timeout",
+    "SANDBOX_MEMORY": "Reduce the data, or raise sandbox_config.memoryLimit",
+    "CODE_ERROR": "Correct the code and call again",
+    "SANDBOX_EXITED": "Return the value, and do not end the process: the sandbox does that",
+    "SANDBOX_OUTPUT": "Return a part of it, or a summary",
+    "SANDBOX_PROTOCOL": "Return plain values, and print only with console",
+    "SANDBOX_START": WHEN_NOT_STARTED,
+    "SANDBOX_CANCELLED": "Call again, and wait for the answer",
+}
 # Nothing below them is a file, and some of it shows other processes.
 NO_FILES = (Path("/proc"), Path("/sys"), Path("/dev"))
 ENTRIES = 100
@@ -52,9 +55,9 @@ class Readable:
     """The paths that a run asked for, sorted."""
 
     allowed: tuple[str, ...]
-    """With links resolved."""
+    """The allowed paths, with links resolved."""
     refused: tuple[str, ...]
-    """As the run named them. A missing path is refused like one that is not allowed."""
+    """The refused paths, as the run named them. A missing path is refused like one that is not allowed."""
 
 
 def readable(asked: Sequence[str], roots: Iterable[Path], private: Path | None) -> Readable:
@@ -95,7 +98,7 @@ def _real(path: Path) -> Path | None:
 
 
 class ResultsCache:
-    """Each owner's last hundred results, while the server runs."""
+    """The last hundred results of each owner, while the server runs."""
 
     def __init__(self, owners: int = OWNERS) -> None:
         self._owners = owners
@@ -103,7 +106,7 @@ class ResultsCache:
         self._lock = threading.Lock()
 
     def find(self, owner: Owner, key: str) -> Completed | None:
-        """The result of an earlier run. None if there is none."""
+        """The result of an earlier run; None if no run is remembered."""
         with self._lock:
             mine = self._kept.get(owner.key)
             found = None if mine is None else mine.get(key)
@@ -299,7 +302,7 @@ class TypeScript:
                     self._cache.keep(caller.owner, key, ended)
                 return _with_refused(typescript_answer(ended) | offers, paths)
             case Failed():
-                return typescript_failure(_explained(ended, paths))
+                return typescript_failure(_with_advice(ended, paths))
 
     def _report(self, caller: Caller, ended: Completed | Failed, bridge: Bridge) -> None:
         self._telemetry.ran(
@@ -318,7 +321,58 @@ def _with_refused(answer: JsonObject, paths: Readable) -> JsonObject:
     return {**answer, "refused_read_paths": refused} if refused else answer
 
 
-def _explained(failed: Failed, paths: Readable) -> Failed:
+def _with_advice(failed: Failed, paths: Readable) -> Failed:
     if failed.code != "CODE_ERROR" or not paths.refused or "NotCapable" not in failed.message:
         return failed
     return replace(failed, advice=f"The operator does not allow reading {', '.join(paths.refused)[:300]}")
+
+
+def typescript_answer(completed: Completed, *, cached: bool = False) -> JsonObject:
+    """The answer of a run of TypeScript."""
+    answer: JsonObject = {"result": completed.value, **_measured(completed.measured)}
+    if completed.kind is not None:
+        answer["result_type"] = completed.kind
+    if completed.kind == "undefined":
+        answer["hint"] = NOTHING_RETURNED
+    if cached:
+        answer["cached"] = True
+    return answer
+
+
+def typescript_failure(failed: Failed) -> LociError:
+    """The error of a run of TypeScript, with what the code printed before it failed."""
+    details: JsonObject = _measured(failed.measured)
+    if failed.stack:
+        details["stack"] = [dict(frame) for frame in failed.stack]
+    advice = failed.advice or WHAT_TO_DO[failed.code]
+    return Refused(failed.message, advice, code=failed.code, details=details)
+
+
+def typescript_under_way(ms: float, scratchpad_id: str) -> JsonObject:
+    """The answer for a run of TypeScript that goes on, after `ms` milliseconds."""
+    return {
+        "result": None,
+        "logs": [],
+        "metrics": {"execution_time_ms": round(ms, 1), "memory_used_mb": 0.0},
+        "status": "running",
+        "scratchpad_id": scratchpad_id,
+        "hint": read_later(scratchpad_id),
+    }
+
+
+def whole_characters(text: str) -> str:
+    """The text without half characters (lone surrogates), which callers' code can write and UTF-8 cannot."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _measured(measured: Measured) -> JsonObject:
+    logs: list[Json] = [{**asdict(line)} for line in measured.logs]
+    told: JsonObject = {
+        "logs": logs,
+        "metrics": {"execution_time_ms": round(measured.ms, 1), "memory_used_mb": round(measured.memory_mb, 1)},
+    }
+    if measured.logs_dropped:
+        told["logs_dropped"] = measured.logs_dropped
+    if measured.calls:
+        told["tool_calls"] = measured.calls
+    return told

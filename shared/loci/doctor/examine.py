@@ -22,7 +22,7 @@ from loci.events.notices import NAME as NOTIFY
 from loci.files.checks import check_files
 from loci.gateway.checks import NAME as TOOL_SERVERS
 from loci.gateway.checks import check_owner, check_tool_servers
-from loci.sandbox.wall.probe import Unsafe, offered, strongest
+from loci.sandbox.wall.layers import Unsafe, offered, strongest
 from loci.search.document_index import BoundedIndex
 
 OPERATOR: Final = "Tell the operator of this Loci"

@@ -7,7 +7,7 @@ from functools import partial
 
 from loci.app import App
 from loci.auth import api_keys, grants, oauth_clients
-from loci.code import detached_runs, python
+from loci.code import python, runs
 from loci.core.diagnosis import Finding, counted
 from loci.core.errors import LociError, Refused
 from loci.core.identity import LOCAL, SYSTEM, Owner, UnnamedOwner
@@ -43,7 +43,7 @@ OF_OWNERS: dict[str, Callable[[Record], object]] = {
     scratchpad.KIND: scratchpad.kept_entry,
     scratchpad.PROMISED: scratchpad.promised_until,
     python.KIND: python.used_at,
-    detached_runs.KIND: detached_runs.run_value,
+    runs.KIND: runs.run_value,
     lake.KIND: stored_file,
     lake.HISTORY: lake.version_in,
 }
@@ -230,7 +230,7 @@ def _parts(app: App, owner: Owner) -> Iterator[Part]:
     for key in app.blobs.list(owner, history.FOLDER):
         yield f"{key}{of}", partial(_read_history, app, owner, key)
     for file in files.lake.files(owner):
-        versions = {one.number: one for one in [*files.versions.of(owner, file), file.newest]}
+        versions = {one.number: one for one in [*files.versions.for_file(owner, file), file.newest]}
         for version in versions.values():
             name = f"{file.name}, version {version.number}{of}"
             yield name, partial(files.lake.content, owner, file.id, version)

@@ -14,14 +14,14 @@ from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
 from loci.files.citations import CheckedCitation
 from loci.files.cutting import differences
-from loci.files.differences import Change
-from loci.files.file import FileVersion, Stage, StoredFile, Watch, checked_name, file_id, unwatched
+from loci.files.differences import FileChange
+from loci.files.file import FileStage, FileVersion, StoredFile, Watch, checked_name, file_id, unwatched
 from loci.files.finder import FoundFiles
 from loci.files.lake import content_key, reading_key
 from loci.files.parts import FileParts
 from loci.files.ports import FileJobs, UploadTicket
 from loci.files.reading import is_plain
-from loci.files.search_query import Scope, checked_scope
+from loci.files.search_query import FileScope, checked_scope
 from loci.files.upkeep import FileUpkeep
 from loci.search.words import Question
 
@@ -38,10 +38,10 @@ class FileContent:
     name: str
     version: str
     blob: str
-    """Its key in the blob store."""
+    """The key of the content in the blob store."""
     load: Callable[[], bytes]
     number: int = 0
-    """Which version it is."""
+    """The number of the version."""
 
     @property
     def content(self) -> bytes:
@@ -56,20 +56,20 @@ class Difference:
     file: StoredFile
     older: FileVersion
     newer: FileVersion
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     """The first ones."""
     total: int
 
 
 class Files:
-    """Every owner's files: added, read, found, fetched and removed."""
+    """Files of all owners: added, read, found, fetched and removed."""
 
     def __init__(self, parts: FileParts) -> None:
         self.parts = parts
         self.upkeep = FileUpkeep(parts)
         self.contents = parts.versions
 
-    def search(self, owner: Owner, asked: Question, *, limit: int, scope: Scope) -> FoundFiles:
+    def search(self, owner: Owner, asked: Question, *, limit: int, scope: FileScope) -> FoundFiles:
         """The files that answer the question, each with the passages that do."""
         return self.parts.finder.find(owner, asked, limit=limit, scope=checked_scope(scope))
 
@@ -92,7 +92,7 @@ class Files:
     ) -> StoredFile:
         """Add a file, or a new version of it. Nothing happens if the lake has the same content already.
 
-        Waits until the file is read, at most so many seconds; its status then says how far it is. `watch` is told
+        Waits until the file is read, at most `wait` seconds; its status then says how far it is. `watch` is told
         meanwhile.
         """
         self.check_size(name, len(content))
@@ -112,7 +112,7 @@ class Files:
         """Add a file of this machine, for the person who uses it, from a folder that the operator allows."""
         if self.parts.local_paths is None or owner != LOCAL:
             raise Refused(
-                "Only the person at the machine of a server can name paths of it",
+                "Only the person at the server's machine can name its paths",
                 "Send the text, or ask for an upload",
                 code="PATH_NOT_ALLOWED",
             )
@@ -122,7 +122,7 @@ class Files:
     def begin_upload(
         self, owner: Owner, name: str, bytes: int, *, over_http: bool = True, whole: bool = False
     ) -> UploadTicket:
-        """Let the caller send a file of at most so many bytes by HTTP requests of its own.
+        """Let the caller send a file of at most `bytes` by HTTP requests of its own.
 
         `over_http`: the caller reaches this server by HTTP, so its URLs too. `whole`: it sends no file in parts.
         """
@@ -154,7 +154,7 @@ class Files:
         """The file with the summary that a language model writes, if there is one. A server sees to that by itself."""
         if not self.parts.summaries.are_written_for(file):
             return file
-        watch(Stage("summarizing"))
+        watch(FileStage("summarizing"))
         return self.parts.summaries.write(owner, file.id)
 
     def restore(self, owner: Owner, name: str, content: bytes, version: FileVersion) -> StoredFile:
@@ -179,7 +179,7 @@ class Files:
         return self.parts.lake.change(owner, id, lambda one: one.with_current(number, change))
 
     def status(self, owner: Owner, ids: Sequence[str]) -> list[StoredFile]:
-        """How far these files are."""
+        """The files with these ids, each with its status."""
         return self.parts.lake.get_all(owner, ids)
 
     def waiting(self, owner: Owner) -> list[StoredFile]:
@@ -236,7 +236,7 @@ class Files:
 
     def versions(self, owner: Owner, id: str) -> list[FileVersion]:
         """The versions of a file that were read, oldest first."""
-        return self.parts.versions.of(owner, self.parts.lake.get(owner, id))
+        return self.parts.versions.for_file(owner, self.parts.lake.get(owner, id))
 
     def compare(
         self, owner: Owner, id: str, older: int | None = None, newer: int | None = None, limit: int = 50
@@ -256,7 +256,7 @@ class Files:
         return self.parts.citations.check(owner, chunk_id, text)
 
     def _read(self, owner: Owner, file: StoredFile, is_text: bool, wait: float | None, watch: Watch) -> StoredFile:
-        watch(Stage("accepted"))
+        watch(FileStage("accepted"))
         if self.parts.jobs is not None:
             return self._hand_over(owner, file, is_text, self.parts.jobs)
         try:

@@ -39,7 +39,7 @@ def _check_owner(app: "App", owner: Owner, *, fix: bool) -> list[Finding]:
 
 
 def _check_status(app: "App", owner: Owner, *, fix: bool) -> Finding:
-    """Count the files, and report those that were never read. The fix reads those that wait."""
+    """Count the files, and report the ones that were never read. The fix reads the files that wait."""
     files = app.files.listed(owner)
     gone = [*app.files.parts.lake.being_removed(owner)]
     waiting = [one for one in files if one.newest.status in ("pending", "running")]
@@ -182,14 +182,20 @@ def _versions_without_content(app: "App", owner: Owner) -> list[str]:
     return [
         f"{file.name} {version.number}"
         for file in app.files.listed(owner)
-        for version in {one.number: one for one in [*app.files.parts.versions.of(owner, file), file.newest]}.values()
+        for version in {
+            one.number: one for one in [*app.files.parts.versions.for_file(owner, file), file.newest]
+        }.values()
         if content_key(file.id, version.sha256) not in there
     ]
 
 
 def _keys(app: "App", owner: Owner, file: StoredFile) -> set[str]:
     """The keys of all blobs of a file."""
-    versions = [*app.files.parts.versions.of(owner, file), *app.files.parts.lake.history(owner, file.id), file.newest]
+    versions = [
+        *app.files.parts.versions.for_file(owner, file),
+        *app.files.parts.lake.history(owner, file.id),
+        file.newest,
+    ]
     return {key(file.id, one.sha256) for one in versions for key in (content_key, reading_key)}
 
 

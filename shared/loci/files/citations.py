@@ -8,7 +8,7 @@ from itertools import accumulate, islice
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
-from loci.files.cutting import LongWork
+from loci.files.cutting import ReadingWork
 from loci.files.differences import TextPlaces, table_rows
 from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import Lake, unpacked
@@ -39,7 +39,7 @@ ENDS = f"{QUOTES}{APOSTROPHES}…"
 GAP = re.compile(r" {2,}")
 WORD_END = re.compile(r"[^a-z0-9_]|$")
 ENDS_IN_WORD, GOES_ON = re.compile(r"([a-z0-9_]|\d[.,])\Z"), re.compile(r"[a-z0-9_]|[.,]\d")
-"""Before and behind a place that is not the beginning or the end of a word or number."""
+"""The patterns before and behind a place that is not the beginning or the end of a word or number."""
 
 
 class WantedText:
@@ -104,7 +104,7 @@ class CheckedCitation:
     actual: str
     """The text around it at that place; if it does not stand there, the passage."""
     elsewhere: tuple[Occurrence, ...]
-    """Other places of this version that have it, if the cited one does not."""
+    """Places of this version that have the text, if the cited place does not."""
     other_versions: tuple[int, ...]
     """Versions of the file that have it, if this one does not."""
 
@@ -113,7 +113,7 @@ class Citations:
     """Looks in what was read out of each version."""
 
     def __init__(
-        self, lake: Lake, versions: Versions, index: DocumentIndex, work: LongWork, *, reads_contents: bool
+        self, lake: Lake, versions: Versions, index: DocumentIndex, work: ReadingWork, *, reads_contents: bool
     ) -> None:
         self._work = work
         self._reads_contents = reads_contents
@@ -147,7 +147,7 @@ class Citations:
         return CheckedCitation(file, version, cited, False, held.text[: 4 * AROUND], elsewhere, others)
 
     def _others(self, owner: Owner, file: StoredFile, version: FileVersion, text: str) -> Iterator[int]:
-        known = [one for one in self._versions.of(owner, file) if one.number != version.number]
+        known = [one for one in self._versions.for_file(owner, file) if one.number != version.number]
         for one in reversed(known[-OTHER_VERSIONS:]):
             try:
                 packed = self._lake.packed_reading(owner, file.id, one)
@@ -171,7 +171,7 @@ def has_text(packed: bytes, id: str, text: str) -> bool:
 
 
 def occurrences(reading: Reading, wanted: WantedText, cited: Locator = EVERYWHERE) -> Iterator[Occurrence]:
-    """Every place that has the text, of a table the cell or else the row. With a cited place, only what is near it."""
+    """All places that have the text, of a table the cell or else the row. With a cited place, only places near it."""
     for section in reading.sections:
         if isinstance(section, TextSection):
             yield from _in_text(section, wanted, cited)
@@ -183,7 +183,7 @@ def _in_text(section: TextSection, wanted: WantedText, cited: Locator) -> Iterat
     begin, end = _lines_of(section, cited)
     places = TextPlaces(section)
     for start, stop in wanted.spans(section.text[begin:end]):
-        where = places.of(begin + start, begin + stop)
+        where = places.between(begin + start, begin + stop)
         yield Occurrence(where, _around(section.text, (begin + start, begin + stop)))
 
 

@@ -12,10 +12,10 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 from loci.core.errors import Unavailable
-from loci.files.differences import Change, changes
+from loci.files.differences import FileChange, changes
 from loci.files.file import RULES, FileVersion
 from loci.files.lake import packed, unpacked
-from loci.files.locators import Box, Locator, Piece, cell_range, place_of, sheet_label
+from loci.files.locators import Box, LocatedText, Locator, cell_range, place_of, sheet_label
 from loci.files.reading import (
     Reading,
     Section,
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 QUICK_BYTES = 65_536
 """Up to this size this process does the work itself: to ask another one would take longer."""
 SECONDS = 120.0
-"""Of the processor, for the reading of one file."""
+"""Seconds of the processor for the reading of a file."""
 MEMORY_BYTES = 1536 << 20
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
 
-class LongWork:
+class ReadingWork:
     """Calls the functions of this module, in worker processes if there are any."""
 
     def __init__(self, workers: "Workers | None") -> None:
         self.workers = workers
-        """None: this process serves nobody else meanwhile."""
+        """The worker processes; None if this process serves nobody else meanwhile."""
 
     def call(self, size: int, function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
         """Call the function, which reads a content of `size` bytes, and return its result.
@@ -69,8 +69,8 @@ class LongWork:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """How a file is cut into passages."""
+class CuttingRules:
+    """Rules for cutting a file into passages."""
 
     id: str
     """The id of the file; for an earlier version, the id of its document in the index."""
@@ -87,32 +87,32 @@ class ReadVersion:
     version: FileVersion
     chunks: list[Chunk]
     packed: bytes
-    """Its reading, as it is stored."""
+    """The reading of the version, as it is stored."""
 
 
-def text_read(version: FileVersion, content: bytes, rules: Rules) -> ReadVersion:
+def text_read(version: FileVersion, content: bytes, rules: CuttingRules) -> ReadVersion:
     """Read a plain text, or a table of text."""
     return _cut(version, read_text(rules.name, content), rules)
 
 
-def answer_read(version: FileVersion, said: bytes, rules: Rules) -> ReadVersion:
+def answer_read(version: FileVersion, said: bytes, rules: CuttingRules) -> ReadVersion:
     """Take over what the program behind the wall said."""
     return _cut(version, checked(said), rules)
 
 
-def passages_again(packed_reading: bytes, rules: Rules) -> list[Chunk]:
+def passages_again(packed_reading: bytes, rules: CuttingRules) -> list[Chunk]:
     """Cut a version that was read before."""
     return cut(rules.id, rules.name, unpacked(packed_reading, rules.id), rules.count, rules.longest)
 
 
-def differences(older: bytes, newer: bytes, id: str, most: int) -> tuple[tuple[Change, ...], int]:
+def differences(older: bytes, newer: bytes, id: str, most: int) -> tuple[tuple[FileChange, ...], int]:
     """The first differences between two packed readings of a file, and the number of all."""
     found = changes(unpacked(older, id), unpacked(newer, id))
     first = tuple(islice(found, most))
     return first, len(first) + sum(1 for _ in found)
 
 
-def _cut(version: FileVersion, reading: Reading, rules: Rules) -> ReadVersion:
+def _cut(version: FileVersion, reading: Reading, rules: CuttingRules) -> ReadVersion:
     chunks, left_out = cut_with_remark(rules.id, rules.name, reading, rules.count, rules.longest)
     read = replace(
         version,
@@ -135,7 +135,7 @@ MOST_PASSAGES = 20_000
 BETWEEN = "\n\n"
 """Stands between paragraphs of one passage."""
 CELL_CHARACTERS = 300
-"""Of a cell in a line of its row. A longer one is also cut into passages of its own."""
+"""Characters of a cell in the line of its row. A longer cell is also cut into passages of its own."""
 LEAST_ROOM = 4
 """A row gets at least this part of a passage, however long the header is."""
 MOST_LINES = 40
@@ -175,7 +175,7 @@ def _place(number: int, section: Section) -> tuple[int | None, ...]:
     return (section.page, section.slide) if isinstance(section, TextSection) else (None, None, number)
 
 
-def _pieces(group: Sequence[Section], count: Count, longest: int) -> Iterator[Piece]:
+def _pieces(group: Sequence[Section], count: Count, longest: int) -> Iterator[LocatedText]:
     texts = [one for one in group if isinstance(one, TextSection)]
     yield from text_pieces(texts, count, longest, MOST_PASSAGES + 1)
     for one in group:
@@ -187,7 +187,7 @@ def _stem(name: str) -> str:
     return name.rpartition(".")[0] or name
 
 
-def _chunk(document: str, name: str, number: int, piece: Piece) -> Chunk:
+def _chunk(document: str, name: str, number: int, piece: LocatedText) -> Chunk:
     above = [name, *piece.heading]
     # A row says little without the name of its file: the models read it above the passage, too.
     heading = (_stem(name), *piece.heading)
@@ -206,7 +206,7 @@ def _chunk(document: str, name: str, number: int, piece: Piece) -> Chunk:
     )
 
 
-def text_pieces(sections: Sequence[TextSection], count: Count, longest: int, most: int) -> Iterator[Piece]:
+def text_pieces(sections: Sequence[TextSection], count: Count, longest: int, most: int) -> Iterator[LocatedText]:
     """The passages of neighbouring paragraphs, which stand on one page or slide. Short paragraphs share a passage."""
     blocks: list[Block] = []
     shown = [one for one in sections if one.text.strip()]
@@ -224,14 +224,14 @@ def text_pieces(sections: Sequence[TextSection], count: Count, longest: int, mos
         first = max(0, bisect_right(starts, one.start) - 1)
         last = max(first, bisect_right(starts, one.end - 1) - 1)
         within = shown[first : last + 1]
-        begin, end = lines.of(first, one.start), lines.of(last, one.end)
+        begin, end = lines.line_number(first, one.start), lines.line_number(last, one.end)
         where = Locator(
             page=within[0].page,
             box=_around([section.box for section in within if section.box is not None]),
             slide=within[0].slide,
             lines=None if begin is None or end is None else (begin, end),
         )
-        yield Piece(text[one.start : one.end], one.heading, where)
+        yield LocatedText(text[one.start : one.end], one.heading, where)
 
 
 class _Lines:
@@ -243,7 +243,7 @@ class _Lines:
         self._sections = sections
         self._section, self._place, self._line = -1, 0, 0
 
-    def of(self, section: int, place: int) -> int | None:
+    def line_number(self, section: int, place: int) -> int | None:
         """The line of a character of this section, which is no earlier than the one before; None if it has none."""
         first = self._sections[section].first_line
         if first is None:
@@ -284,7 +284,7 @@ class Columns:
         return row_line([row[self.key], *cells] if self.key is not None and any(cells) else cells)
 
 
-def table_pieces(table: TableSection, count: Count, longest: int) -> Iterator[Piece]:
+def table_pieces(table: TableSection, count: Count, longest: int) -> Iterator[LocatedText]:
     """The passages of a table. The title and the sheet are their headings."""
     heading = tuple(one for one in dict.fromkeys((table.sheet or "", table.title)) if one)
     [above, header] = count([heading_line(heading), row_line(table.header)])
@@ -292,7 +292,7 @@ def table_pieces(table: TableSection, count: Count, longest: int) -> Iterator[Pi
     sizes = count(lines)
     room = longest - above
     if not table.rows:
-        yield Piece(row_line(table.header), heading, _where(table, None, 0, len(table.header)))
+        yield LocatedText(row_line(table.header), heading, _where(table, None, 0, len(table.header)))
     whole = Columns(0, _width(table), row_line(table.header) if table.header else "")
     for fits, rows in groupby(range(len(lines)), lambda row: header + sizes[row] <= room):
         numbers = list(rows)
@@ -318,7 +318,7 @@ def _beginning(text: str) -> str:
 
 def _packed(
     table: TableSection, columns: Columns, heading: tuple[str, ...], rows: Sequence[Row], room: int
-) -> Iterator[Piece]:
+) -> Iterator[LocatedText]:
     """Passages of rows that fit together. Empty rows are left out."""
     kept: list[Row] = []
     used = 0
@@ -335,7 +335,7 @@ def _packed(
         yield _piece(table, columns, heading, kept)
 
 
-def _piece(table: TableSection, columns: Columns, heading: tuple[str, ...], rows: Sequence[Row]) -> Piece:
+def _piece(table: TableSection, columns: Columns, heading: tuple[str, ...], rows: Sequence[Row]) -> LocatedText:
     shown = [line for _, line, _ in rows]
     if label := _label_above(table, rows[0][0]):
         heading = (*heading, label)
@@ -343,7 +343,7 @@ def _piece(table: TableSection, columns: Columns, heading: tuple[str, ...], rows
     where = _where(table, (rows[0][0], rows[-1][0]), columns.first, columns.end)
     if table.sheet is not None:
         where = replace(where, rows=tuple(table.below_header + number for number, _, _ in rows))
-    return Piece(text, heading, where)
+    return LocatedText(text, heading, where)
 
 
 def _label_above(table: TableSection, number: int) -> str:
@@ -361,7 +361,7 @@ def _label_above(table: TableSection, number: int) -> str:
 
 
 def _where(table: TableSection, rows: tuple[int, int] | None, first: int, end: int) -> Locator:
-    """The cells that a passage shows: with those of the header if it has the table's first row, too."""
+    """The cells that a passage shows, with the header's cells if it has the table's first row, too."""
     if table.sheet is None:
         return Locator(page=table.page, box=table.box, slide=table.slide)
     if rows is None:
@@ -410,8 +410,8 @@ def _group(table: TableSection, names: list[str], first: int, end: int) -> Colum
     return Columns(first, end, row_line(shown) if table.header else "", key)
 
 
-def _long_cells(table: TableSection, heading: tuple[str, ...], count: Count, longest: int) -> Iterator[Piece]:
-    """The whole text of each cell of which its row shows only the beginning."""
+def _long_cells(table: TableSection, heading: tuple[str, ...], count: Count, longest: int) -> Iterator[LocatedText]:
+    """The whole text of each cell that is cut short in its row."""
     for number, row in enumerate(table.rows):
         for at, text in enumerate(row):
             if len(text) <= CELL_CHARACTERS:
@@ -423,4 +423,4 @@ def _long_cells(table: TableSection, heading: tuple[str, ...], count: Count, lon
                 row_of_it, column = table.below_header, table.first_column + at
                 cell = Locator(sheet=table.sheet, cells=cell_range(row_of_it, row_of_it, column, column))
             for one in passages(text, [Block(0, len(text), under)], count, longest):
-                yield Piece(text[one.start : one.end], under, cell)
+                yield LocatedText(text[one.start : one.end], under, cell)

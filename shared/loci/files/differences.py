@@ -13,23 +13,23 @@ from loci.files.reading import Reading, TableSection, TextSection
 
 PARAGRAPHS = re.compile(r"\n[^\S\n]*\n")
 Kind = Literal["changed", "added", "removed"]
-Pair = tuple["Part | None", "Part | None"]
+Pair = tuple["ComparedPart | None", "ComparedPart | None"]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """One place that differs: a cell, a whole row, or a paragraph."""
+class FileChange:
+    """A place that differs: a cell, a whole row, or a paragraph."""
 
     kind: Kind
     what: Literal["cell", "row", "paragraph"]
     where: Locator
-    """In the newer version; of something removed, in the older one."""
+    """The place in the newer version; of a removed part, the place in the older one."""
     before: str | None
     after: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ComparedPart:
     """A row or a paragraph, as it is compared."""
 
     cells: tuple[str, ...]
@@ -37,47 +37,49 @@ class Part:
     row: int = 0
     column: int = 0
     last_row: int = 0
-    """Not that of `row` for a header of several rows."""
+    """The row of the cell, which is not `row` in a header of several rows."""
 
     @property
     def text(self) -> str:
         return " | ".join(self.cells)
 
 
-def changes(older: Reading, newer: Reading) -> Iterator[Change]:
-    """Every place that differs: sheet by sheet, then tables without a sheet and the running text."""
+def changes(older: Reading, newer: Reading) -> Iterator[FileChange]:
+    """All places that differ: sheet by sheet, then tables without a sheet and the running text."""
     for sheet in dict.fromkeys([*older.sheets, *newer.sheets, *_sheets(older), *_sheets(newer)]):
         for before, after in _pairs(_rows(older, sheet), _rows(newer, sheet)):
             yield from _row_changes(sheet, before, after)
     for before, after in _pairs(_paragraphs(older), _paragraphs(newer)):
         kind, part = _kind(before, after)
-        yield Change(kind, "paragraph", part.where, before and before.text, after and after.text)
+        yield FileChange(kind, "paragraph", part.where, before and before.text, after and after.text)
 
 
-def table_rows(table: TableSection) -> Iterator[Part]:
+def table_rows(table: TableSection) -> Iterator[ComparedPart]:
     """The rows of a table with their places: the cells of its title, its header, and those below."""
     for row, column, text in table.title_cells:
-        yield Part((text,), Locator(sheet=table.sheet, cells=cell_range(row, row, column, column)), row, column, row)
+        yield ComparedPart(
+            (text,), Locator(sheet=table.sheet, cells=cell_range(row, row, column, column)), row, column, row
+        )
     if table.header:
         yield _row(table, table.header, table.first_row, table.below_header - 1)
     for row, cells in enumerate(table.rows, table.below_header):
         yield _row(table, cells, row, row)
 
 
-def _row(table: TableSection, cells: tuple[str, ...], first: int, last: int) -> Part:
+def _row(table: TableSection, cells: tuple[str, ...], first: int, last: int) -> ComparedPart:
     """A line of a table; a header may be in several rows of the sheet."""
     where = Locator(page=table.page, slide=table.slide)
     if table.sheet is not None:
         end = table.first_column + max(len(cells), 1) - 1
         where = Locator(sheet=table.sheet, cells=cell_range(first, last, table.first_column, end))
-    return Part(cells, where, first, table.first_column, last)
+    return ComparedPart(cells, where, first, table.first_column, last)
 
 
-def _row_changes(sheet: str, before: Part | None, after: Part | None) -> Iterator[Change]:
+def _row_changes(sheet: str, before: ComparedPart | None, after: ComparedPart | None) -> Iterator[FileChange]:
     if before is None or after is None:
         kind, part = _kind(before, after)
         if part.text.strip(" |"):
-            yield Change(kind, "row", part.where, before and before.text, after and after.text)
+            yield FileChange(kind, "row", part.where, before and before.text, after and after.text)
         return
     first = min(before.column, after.column)
     last = max(before.column + len(before.cells), after.column + len(after.cells))
@@ -86,15 +88,15 @@ def _row_changes(sheet: str, before: Part | None, after: Part | None) -> Iterato
         if was != now:
             where = Locator(sheet=sheet, cells=cell_range(after.row, after.row, column, column))
             kind: Kind = "added" if not was else "removed" if not now else "changed"
-            yield Change(kind, "cell", where, was or None, now or None)
+            yield FileChange(kind, "cell", where, was or None, now or None)
 
 
-def _cell(row: Part, column: int) -> str:
+def _cell(row: ComparedPart, column: int) -> str:
     at = column - row.column
     return row.cells[at] if 0 <= at < len(row.cells) else ""
 
 
-def _kind(before: Part | None, after: Part | None) -> tuple[Kind, Part]:
+def _kind(before: ComparedPart | None, after: ComparedPart | None) -> tuple[Kind, ComparedPart]:
     if after is not None:
         return ("changed" if before else "added"), after
     assert before is not None  # noqa: S101 (one of them is there)
@@ -105,30 +107,30 @@ def _sheets(reading: Reading) -> list[str]:
     return [one.sheet for one in reading.tables if one.sheet is not None]
 
 
-def _rows(reading: Reading, sheet: str) -> list[Part]:
+def _rows(reading: Reading, sheet: str) -> list[ComparedPart]:
     return [row for table in reading.tables if table.sheet == sheet for row in table_rows(table)]
 
 
-def _paragraphs(reading: Reading) -> list[Part]:
-    found: list[Part] = []
+def _paragraphs(reading: Reading) -> list[ComparedPart]:
+    found: list[ComparedPart] = []
     heading: tuple[str, ...] = ()
     for section in reading.sections:
         if isinstance(section, TextSection):
             if section.heading != heading:  # a part too: what is below it belongs together
                 heading = section.heading
-                found.append(Part((" > ".join(heading),), _above(section)))
+                found.append(ComparedPart((" > ".join(heading),), _above(section)))
             found += _of_text(section)
         elif section.sheet is None:
             found += table_rows(section)
     return found
 
 
-def _of_text(section: TextSection) -> Iterator[Part]:
+def _of_text(section: TextSection) -> Iterator[ComparedPart]:
     at, places = 0, TextPlaces(section)
     for end in [*(one.start() for one in PARAGRAPHS.finditer(section.text)), len(section.text)]:
         text = section.text[at:end]
         if text.strip():
-            yield Part((" ".join(text.split()),), places.of(at + len(text) - len(text.lstrip()), end))
+            yield ComparedPart((" ".join(text.split()),), places.between(at + len(text) - len(text.lstrip()), end))
         at = end
 
 
@@ -145,7 +147,7 @@ class TextPlaces:
         self._at = 0
         self._line = section.first_line
 
-    def of(self, start: int, end: int) -> Locator:
+    def between(self, start: int, end: int) -> Locator:
         """The place of a part that begins no earlier than the one before."""
         section, lines = self._section, None
         if self._line is not None:
@@ -155,8 +157,8 @@ class TextPlaces:
         return Locator(page=section.page, slide=section.slide, lines=lines)
 
 
-def _pairs(older: Sequence[Part], newer: Sequence[Part]) -> Iterator[Pair]:
-    """Pair the parts that replace each other. Equal parts are left out, and those that moved with their neighbours."""
+def _pairs(older: Sequence[ComparedPart], newer: Sequence[ComparedPart]) -> Iterator[Pair]:
+    """Pair the parts that replace each other. Equal parts, and parts that moved with their neighbours, are left out."""
     ends = [(-1, -1), *_anchors(older, newer), (len(older), len(newer))]
     for (a, b), (c, d) in pairwise(ends):
         for before, after in zip_longest(*_without_equal_ends(older[a + 1 : c], newer[b + 1 : d])):
@@ -164,7 +166,9 @@ def _pairs(older: Sequence[Part], newer: Sequence[Part]) -> Iterator[Pair]:
                 yield before, after
 
 
-def _without_equal_ends(older: Sequence[Part], newer: Sequence[Part]) -> tuple[Sequence[Part], Sequence[Part]]:
+def _without_equal_ends(
+    older: Sequence[ComparedPart], newer: Sequence[ComparedPart]
+) -> tuple[Sequence[ComparedPart], Sequence[ComparedPart]]:
     start = 0
     while start < min(len(older), len(newer)) and older[start].cells == newer[start].cells:
         start += 1
@@ -175,7 +179,7 @@ def _without_equal_ends(older: Sequence[Part], newer: Sequence[Part]) -> tuple[S
     return older[: len(older) - cut], newer[: len(newer) - cut]
 
 
-def _anchors(older: Sequence[Part], newer: Sequence[Part]) -> list[tuple[int, int]]:
+def _anchors(older: Sequence[ComparedPart], newer: Sequence[ComparedPart]) -> list[tuple[int, int]]:
     """The most parts that both have once and in the same order: those between them are compared on their own."""
     before, after = (Counter(one.cells for one in parts) for parts in (older, newer))
     places = {one.cells: at for at, one in enumerate(newer) if before[one.cells] == after[one.cells] == 1}

@@ -24,7 +24,7 @@ SHEETS = frozenset({"xlsx", "xls", "ods", "csv", "tsv"})
 
 @dataclass(frozen=True, slots=True)
 class FileVersion:
-    """One content of a file."""
+    """A content of a file."""
 
     number: int
     """Counts from 1."""
@@ -47,7 +47,7 @@ class FileVersion:
     model: str | None = None
     """The model that embedded its passages."""
     lineage: JsonObject | None = None
-    """Its origin, if code made it: the code, its inputs, the time."""
+    """The origin of a version that code made: the code, its inputs, the time."""
 
     def as_json(self) -> JsonObject:
         """The version as a record holds it."""
@@ -66,18 +66,18 @@ class StoredFile:
     """The newest version that was read: searches find it. None: none was read yet."""
     record_version: str
     is_removed: bool = False
-    """True: somebody removed it, and what is left of it goes too. Nobody sees it any more."""
+    """True if somebody removed the file: it is hidden, and the rest of it is being removed."""
     arrivals: tuple[str, ...] = ()
-    """The last uploads that brought a content of it. One that is told again, or late, brings nothing."""
+    """The last uploads that brought a content of the file. An upload that is reported again, or late, is ignored."""
 
     @property
     def shown(self) -> FileVersion:
-        """The version whose facts are told."""
+        """The version that answers describe: the current one, or the newest if none was read yet."""
         return self.current or self.newest
 
     @property
     def kind(self) -> Kind:
-        """Its type, as the reference counts files."""
+        """The type of the file, as the reference counts files."""
         format = self.shown.format or self.name.rpartition(".")[2].lower()
         return "pdf_file" if format == "pdf" else "excel_file" if format in SHEETS else "txt_file"
 
@@ -147,35 +147,35 @@ def version_of(value: Json) -> FileVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class FileStage:
     """A step of the work on a file."""
 
     text: str
     done: int = 0
     total: int | None = None
-    """None: nobody can say how much there is."""
+    """The amount of all work; None if nobody can say how much there is."""
 
 
-Watch = Callable[[Stage], None]
+Watch = Callable[[FileStage], None]
 
 
-def unwatched(stage: Stage) -> None:
+def unwatched(stage: FileStage) -> None:
     """The `Watch` of a caller who does not look."""
 
 
-class Stages:
+class FileStages:
     """The stage of each file that is being worked on. Other processes have their own."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._stages: dict[tuple[Owner, str], Stage] = {}
+        self._stages: dict[tuple[Owner, str], FileStage] = {}
 
-    def get(self, owner: Owner, id: str) -> Stage | None:
+    def get(self, owner: Owner, id: str) -> FileStage | None:
         """The stage of the file; None if this process does nothing with it."""
         with self._lock:
             return self._stages.get((owner, id))
 
-    def enter(self, owner: Owner, id: str, stage: Stage | None) -> None:
+    def enter(self, owner: Owner, id: str, stage: FileStage | None) -> None:
         """Say what is done with the file now; None: no more."""
         with self._lock:
             if stage is None:

@@ -10,7 +10,7 @@ from loci.core.identity import Owner
 from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import LONGEST_ID, Lake
 from loci.files.locators import Locator, cell_range, cells_in, place_of
-from loci.files.search_query import COLLECTION, Scope, VersionsAt, VersionsThen
+from loci.files.search_query import COLLECTION, FileScope, VersionsAt, VersionsThen
 from loci.search.ranking import Chunk, Explanation, Hit, Stage, Where
 from loci.search.search import Search
 from loci.search.snippet import ELLIPSIS, cut_out, snippet, span
@@ -59,7 +59,7 @@ class FoundFile:
 
     @property
     def match(self) -> Match:
-        """Of the passage that fits best."""
+        """The match of the passage that fits best."""
         return best([one.match for one in self.passages])
 
 
@@ -69,9 +69,9 @@ class FoundFiles:
 
     files: tuple[FoundFile, ...]
     status: AnswerStatus
-    scope: Scope
+    scope: FileScope
     reason: str | None = None
-    """Why there is none, and what to do next."""
+    """The reason why no file was found, and the next step."""
     stages: tuple[Stage, ...] = ()
     unknown: tuple[str, ...] = ()
     """Ids in the scope that no file has."""
@@ -80,19 +80,19 @@ class FoundFiles:
 
     @property
     def match(self) -> Match:
-        """Of the file that fits best."""
+        """The match of the file that fits best."""
         return best([one.match for one in self.files])
 
 
 class FileFinder:
-    """One search over the passages of all files of an owner."""
+    """Searches the passages of all files of an owner."""
 
     def __init__(self, lake: Lake, search: Search, versions_at: VersionsAt) -> None:
         self._lake = lake
         self._search = search
         self._versions_at = versions_at
 
-    def find(self, owner: Owner, asked: Question, *, limit: int, scope: Scope) -> FoundFiles:
+    def find(self, owner: Owner, asked: Question, *, limit: int, scope: FileScope) -> FoundFiles:
         """The files that fit best, each with its best passages."""
         named = self._lake.known(owner, scope.ids)
         unknown = tuple(id[:LONGEST_ID] for id in scope.ids if id not in named)
@@ -134,7 +134,7 @@ class FileFinder:
             hits, stages = [*hits, *ranking.hits], (*stages, *ranking.stages)
         return (sorted(hits, key=lambda one: -one.score) if len(parts) > 1 else hits), stages
 
-    def _empty(self, owner: Owner, scope: Scope, unknown: tuple[str, ...]) -> FoundFiles:
+    def _empty(self, owner: Owner, scope: FileScope, unknown: tuple[str, ...]) -> FoundFiles:
         files = [one for one in self._lake.files(owner) if not scope.ids or one.id in scope.ids]
         if unknown and not files:
             which = ", ".join(map(repr, unknown[:3]))
@@ -147,7 +147,7 @@ class FileFinder:
             names = ", ".join(waiting[:3]) + (f" and {len(waiting) - 3} more" if len(waiting) > 3 else "")
             reason = f"Nothing fits among what was read, and not all is read: {names}. Ask again after ingestion_status"
             return FoundFiles((), "indexing", scope, f"{reason} says okay", unknown=unknown)
-        if scope == Scope():
+        if scope == FileScope():
             return FoundFiles((), "empty", scope, f"No file is about it. {OTHER_WORDS}")
         reason = f"No file in this scope is about it. Search without conditions. {OTHER_WORDS}"
         return FoundFiles((), "empty", scope, reason, unknown=unknown)
@@ -155,7 +155,7 @@ class FileFinder:
 
 def _passage(hit: Hit, asked: Question) -> FoundPassage:
     chunk = hit.chunk
-    part = shown(chunk, place_of(chunk), asked.words, SHOWN)
+    part = excerpt_of(chunk, place_of(chunk), asked.words, SHOWN)
     match = match_of(hit.fits, by_meaning=hit.why.closeness is not None)
     return FoundPassage(chunk.id, part.text, part.where, part.columns, chunk.heading[1:], match, hit.score, hit.why)
 
@@ -175,7 +175,7 @@ def best(levels: Sequence[Match]) -> Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PassageExcerpt:
     """The words that are shown, and where they stand."""
 
     text: str
@@ -184,17 +184,17 @@ class Shown:
     """The header of the table, if the text has only rows below it."""
 
 
-def shown(chunk: Chunk, where: Locator, words: Collection[str], room: int) -> Shown:
-    """At most `room` characters of the passage, where most of the words are."""
+def excerpt_of(chunk: Chunk, where: Locator, words: Collection[str], room: int) -> PassageExcerpt:
+    """Cut out at most `room` characters of the passage, where most of the words are."""
     rows = _rows(chunk.text, where)
     if rows is not None:
-        return rows.shown(words, room)
+        return rows.excerpt(words, room)
     where = replace(where, rows=None)
     begin, end = span(chunk.text, words, room, centred=True)
     if where.lines is not None:
         first = where.lines[0] + chunk.text.count("\n", 0, begin)
         where = replace(where, lines=(first, first + chunk.text.count("\n", begin, end)))
-    return Shown(cut_out(chunk.text, begin, end), where)
+    return PassageExcerpt(cut_out(chunk.text, begin, end), where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class _Rows:
     left: int
     right: int
 
-    def shown(self, words: Collection[str], room: int) -> Shown:
+    def excerpt(self, words: Collection[str], room: int) -> PassageExcerpt:
         first, end = _best(self.lines, words, room)
         text = "\n".join(self.lines[first:end])
         left, right, header = self.left, self.right, self.header
@@ -224,7 +224,7 @@ class _Rows:
         if self.header is not None and first == 0 and self.lines[0] == self.header:
             header = None
         cells = cell_range(self.numbers[first][0], self.numbers[end - 1][1], left, right)
-        return Shown(text, replace(self.where, cells=cells, rows=None), header and _cut(header))
+        return PassageExcerpt(text, replace(self.where, cells=cells, rows=None), header and _cut(header))
 
 
 def _rows(text: str, where: Locator) -> _Rows | None:

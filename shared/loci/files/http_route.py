@@ -20,7 +20,7 @@ Answer = Mapping[str, object]
 
 
 class UploadRoute:
-    """An upload that nobody asked for is refused before its bytes are read."""
+    """Takes uploads. An upload that was not announced is refused before its bytes are read."""
 
     def __init__(self, app: "App", *, is_open: bool) -> None:
         self._app = app

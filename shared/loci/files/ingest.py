@@ -17,8 +17,8 @@ from loci.core.events import Tell, untold
 from loci.core.full_disk import freeing
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.files.cutting import LongWork, ReadVersion, Rules, answer_read, text_read
-from loci.files.file import FileVersion, Stage, Stages, StoredFile, checked_name, file_id
+from loci.files.cutting import CuttingRules, ReadingWork, ReadVersion, answer_read, text_read
+from loci.files.file import FileStage, FileStages, FileVersion, StoredFile, checked_name, file_id
 from loci.files.lake import Lake, RemoteContent, content_key
 from loci.files.ports import FileReader
 from loci.files.reading import has_text_name, is_plain, is_table
@@ -36,7 +36,7 @@ AT_ONCE = 2
 BATCH = 128
 """Passages that are embedded together."""
 TIME_TO_KEEP = 0.2
-"""Of a call's time."""
+"""The share of a call's time that is kept for writing."""
 
 
 class FileIngest:
@@ -49,7 +49,7 @@ class FileIngest:
         index: DocumentIndex,
         embedder: Embedder,
         reader: Callable[[], FileReader],
-        work: LongWork,
+        work: ReadingWork,
         tell: Tell = untold,
     ) -> None:
         self._tell = tell
@@ -59,7 +59,7 @@ class FileIngest:
         self._index = index
         self._embedder = embedder
         self._reader = reader
-        self.stages = Stages()
+        self.stages = FileStages()
 
     def accept(
         self, owner: Owner, name: str, content: bytes | RemoteContent, lineage: JsonObject | None = None
@@ -109,7 +109,7 @@ class FileIngest:
                 self._index.put(owner, COLLECTION, id, some, _facts(file, current))
 
             def made(done: int, total: int) -> None:
-                self.stages.enter(owner, id, Stage(f"embedded {done:,} of {total:,} passages", done, total))
+                self.stages.enter(owner, id, FileStage(f"embedded {done:,} of {total:,} passages", done, total))
 
             try:
                 put(self._embedded(owner, model.identity, chunks, put, made))
@@ -159,19 +159,19 @@ class FileIngest:
     def _read(self, owner: Owner, file: StoredFile) -> StoredFile:
         """Read the newest version, and write how that went. The file is locked."""
         version = replace(file.newest, status="running", reason=None)
-        self.stages.enter(owner, file.id, Stage("reading"))
+        self.stages.enter(owner, file.id, FileStage("reading"))
         try:
             file = self._lake.change(owner, file.id, lambda one: one.read_as(version))
             if file.newest.number != version.number:  # a newer one came, and the content of this one went
                 return file
-            self._tell(owner, "ingestion", _told(file, version, "began"))
+            self._tell(owner, "ingestion", _event_fields(file, version, "began"))
             try:
                 read = self._outcome(owner, file, version)
                 file = self._lake.change(owner, file.id, lambda one: one.read_as(read))
             except LociError as error:
-                self._tell(owner, "ingestion", {**_told(file, version, "failed"), "code": error.code})
+                self._tell(owner, "ingestion", {**_event_fields(file, version, "failed"), "code": error.code})
                 raise
-            ended = _told(file, read, "done" if read.status == "okay" else "failed")
+            ended = _event_fields(file, read, "done" if read.status == "okay" else "failed")
             self._tell(owner, "ingestion", {**ended, "passages": read.chunks, "pages": read.pages})
             if read.status != "okay":
                 self._drop_if_replaced(owner, file.id, version)
@@ -200,7 +200,7 @@ class FileIngest:
 
     def _cut(self, owner: Owner, file: StoredFile, version: FileVersion) -> ReadVersion:
         """Read the version, and cut it into passages."""
-        rules = Rules(file.id, file.name, self._embedder.count, self._versions.longest())
+        rules = CuttingRules(file.id, file.name, self._embedder.count, self._versions.longest())
         if has_text_name(file.name):
             content = self._lake.content(owner, file.id, version)
             # Where no other process does it, tables stay behind the wall: they may take long.
@@ -208,14 +208,14 @@ class FileIngest:
                 return self._work.call(len(content), text_read, version, content, rules)
 
         def read(page: int, pages: int) -> None:
-            self.stages.enter(owner, file.id, Stage(f"read {page:,} of {pages:,} pages", page, pages))
+            self.stages.enter(owner, file.id, FileStage(f"read {page:,} of {pages:,} pages", page, pages))
 
         said = self._reader().read(owner, content_key(file.id, version.sha256), file.name, pages_read=read)
         return self._work.call(len(said), answer_read, version, said, rules)
 
     def _indexed(self, owner: Owner, file: StoredFile, read: ReadVersion) -> FileVersion:
         version = read.version
-        self.stages.enter(owner, file.id, Stage("indexing", version.pages or 0, version.pages))
+        self.stages.enter(owner, file.id, FileStage("indexing", version.pages or 0, version.pages))
         self._lake.keep_reading(owner, file.id, version, read.packed)
         if file.current is not None and file.current.number != version.number:
             self._versions.retire(owner, file, file.current, _facts(file, file.current))
@@ -245,7 +245,7 @@ class FileIngest:
         return [replace(one, embedding=held.get(one.hash)) for one in chunks]
 
 
-def _told(file: StoredFile, version: FileVersion, state: str) -> JsonObject:
+def _event_fields(file: StoredFile, version: FileVersion, state: str) -> JsonObject:
     what: JsonObject = {"what": "file", "id": file.id, "name": file.name, "version": version.number}
     return {**what, "state": state, "bytes": version.bytes}
 
@@ -285,7 +285,7 @@ class LocalPaths:
         try:
             real = Path(path).expanduser().resolve()
         except (OSError, RuntimeError, ValueError):  # RuntimeError: a loop of links, ValueError: a NUL
-            raise Refused(f"{path[:200]!r} is no path", "Correct the path", code="NO_SUCH_PATH") from None
+            raise Refused(f"{path[:200]!r} is not a path", "Correct the path", code="NO_SUCH_PATH") from None
         for root in (one.resolve() for one in self._roots):
             if real != root and real.is_relative_to(root):
                 return root, str(real.relative_to(root))
@@ -307,9 +307,9 @@ class ReadingQueue:
         self._ingest = ingest
         self._turn = threading.Lock()
         self._waiting: dict[Owner, deque[tuple[str, Future[StoredFile]]]] = {}
-        """By owner, the one first whose turn is next: nobody waits for all files of another."""
+        """The waiting files by owner, in the order of their turns: nobody waits for all files of another owner."""
         self._reading = Counter[Owner]()
-        """By owner, how many readers have a file of theirs now."""
+        """The number of readers that have a file of the owner now."""
 
     def begin(self, owner: Owner, id: str) -> Future[StoredFile]:
         """Read the file as soon as the owner's files before it are read. The future has the file then."""

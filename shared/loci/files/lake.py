@@ -32,15 +32,15 @@ KIND, HISTORY = "file", "file_version"
 FOLDER = "files/"
 ID = re.compile(r"ds-[0-9a-f]{1,40}")
 LONGEST_ID = 80
-"""Characters of an unknown id that are told."""
+"""Characters of an unknown id that an error shows."""
 LARGEST_READING = 512 << 20
 """Bytes of a reading, uncompressed."""
 LOCK_SECONDS = 30.0
 ATTEMPTS = 10
-"""For a record that others write meanwhile."""
+"""Tries to write a record that others write meanwhile."""
 MOST_NAMED = 5
 ARRIVALS = 20
-"""Uploads of a file that are remembered. Each is told within hours, and then no more."""
+"""Uploads of a file that are remembered. Each is reported for some hours, and then no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class RemoteContent:
     copy: Callable[[str], None]
     """Copies them to this key of the owner's blobs."""
     arrival: str
-    """Names what brought them: the same upload brings nothing a second time, even if another one came meanwhile."""
+    """The name of the upload that brought them. An upload counts once, even if another one came meanwhile."""
 
 
 class Lake:
@@ -93,7 +93,7 @@ class Lake:
         return (one for one in readable(every(self._records, owner, KIND), stored_file) if not one.is_removed)
 
     def being_removed(self, owner: Owner) -> Iterator[StoredFile]:
-        """The files of which something may be left, though they were removed."""
+        """The removed files that may not be gone completely."""
         return (one for one in readable(every(self._records, owner, KIND), stored_file) if one.is_removed)
 
     def add(
@@ -163,7 +163,7 @@ class Lake:
 
     @contextmanager
     def turn(self, owner: Owner, id: str) -> Generator[None]:
-        """Nobody else adds or discards contents of the file meanwhile."""
+        """Let nobody else add or discard contents of the file meanwhile."""
         with self._locks.take(owner, f"file content/{id}", LOCK_SECONDS) as is_taken:
             if not is_taken:
                 raise Unavailable("Somebody else adds this file just now", "Try again", code="FILE_BUSY")
@@ -189,7 +189,7 @@ class Lake:
             self._blobs.remove(owner, content_key(file.id, version.sha256))
 
     def reading_turn(self, owner: Owner, id: str, patience: float) -> AbstractContextManager[bool]:
-        """Nobody else reads the file meanwhile; False if somebody does."""
+        """Let nobody else read the file meanwhile. Gives False if somebody does."""
         return self._locks.take(owner, f"file/{id}", patience)
 
     def keep_history(self, owner: Owner, id: str, version: FileVersion) -> None:
@@ -221,7 +221,7 @@ class Lake:
                 raise Refused(what, advice, code=error.code) from error
 
     def link(self, owner: Owner, file: StoredFile, seconds: int) -> str:
-        """A URL that gives the file's bytes, under its name, to whoever holds it."""
+        """A URL that gives the file's bytes, under its name, to anyone who has the URL."""
         with _if_gone(file.id):
             return self._blobs.link(owner, content_key(file.id, file.shown.sha256), seconds, file.name)
 
@@ -266,7 +266,7 @@ def unpacked(content: bytes, id: str) -> Reading:
             return Reading.model_validate_json(opened.read(LARGEST_READING))
     except (OSError, EOFError, zlib.error, ValidationError) as error:
         raise Refused(
-            f"What was read out of {id} is damaged", f"Read it again: loci files read {id}", code="READING_DAMAGED"
+            f"The reading of {id} is damaged", f"Read it again: loci files read {id}", code="READING_DAMAGED"
         ) from error
 
 

@@ -28,7 +28,7 @@ class Locator:
 
     @property
     def label(self) -> str:
-        """As people say it: page 3, Costs!A5:F17, slide 4, lines 10-20."""
+        """The place as people say it: page 3, Costs!A5:F17, slide 4, lines 10-20."""
         if self.sheet is not None:
             return f"{self.sheet}!{self.cells}" if self.cells else self.sheet
         if self.page is not None:
@@ -42,7 +42,7 @@ class Locator:
 
     @property
     def fragment(self) -> str:
-        """As the index keeps it, behind the name of the file: page=3&box=0.1,0.2,0.9,0.4."""
+        """The place as the index keeps it, behind the name of the file: page=3&box=0.1,0.2,0.9,0.4."""
         parts: list[str] = []
         if self.page is not None:
             parts.append(f"page={self.page}")
@@ -62,7 +62,7 @@ class Locator:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class LocatedText:
     """A passage and its place."""
 
     text: str

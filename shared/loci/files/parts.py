@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from loci.core.lazy import Lazy
 from loci.files.citations import Citations
-from loci.files.cutting import LongWork
+from loci.files.cutting import ReadingWork
 from loci.files.finder import FileFinder
 from loci.files.ingest import FileIngest, LocalPaths, ReadingQueue
 from loci.files.lake import Lake
@@ -29,9 +29,9 @@ class FileAdapters:
     uploads: FileUploads | None = None
     local_uploads: LocalUploads | None = None
     jobs: FileJobs | None = None
-    """None: this process reads files itself."""
+    """The queue of another process that reads files; None if this process reads them itself."""
     workers: "Workers | None" = None
-    """For work that takes long. None: this process serves nobody else meanwhile."""
+    """Worker processes for work that takes long; None if this process serves nobody else meanwhile."""
 
 
 class FileParts:
@@ -43,7 +43,7 @@ class FileParts:
         self.index, self.embedder = search.index, search.embedder
         self.uploads, self.local_uploads, self.jobs = adapters.uploads, adapters.local_uploads, adapters.jobs
         self.lake = Lake(app.records, app.blobs, search.locks, time.time)
-        self.work = LongWork(adapters.workers)
+        self.work = ReadingWork(adapters.workers)
         self.versions = Versions(self.lake, self.index, self.embedder, settings.file_versions, self.work)
         self.citations = Citations(self.lake, self.versions, self.index, self.work, reads_contents=is_local)
         self.reader = Lazy(adapters.reader)
@@ -55,5 +55,5 @@ class FileParts:
         self.queue = ReadingQueue(self.ingest) if is_local else None
         """Reads files beside the calls that bring them. None: this process may stand still after an answer."""
         self.local_paths = LocalPaths(settings.file_roots, self.largest) if is_local else None
-        """None: there are no files beside the server."""
+        """The files of this machine; None if no user has files beside the server."""
         self.finder = FileFinder(self.lake, app.search, self.versions.at)

@@ -10,14 +10,14 @@ PagesRead = Callable[[int, int], None]
 """Told how many pages are read, and of how many."""
 
 
-def untold(page: int, pages: int) -> None:
+def ignore_pages(page: int, pages: int) -> None:
     """The `pages_read` of a caller who does not look."""
 
 
 class FileReader(Protocol):
     """Reads files where a broken or hostile one can reach nothing."""
 
-    def read(self, owner: Owner, blob: str, name: str, pages_read: PagesRead = untold) -> bytes:
+    def read(self, owner: Owner, blob: str, name: str, pages_read: PagesRead = ignore_pages) -> bytes:
         """Read the file that lies in the blob store under this key.
 
         `pages_read` is told now and then, if the reader can say. Returns what the program said, for `reading.checked`.
@@ -44,16 +44,16 @@ class UploadPart:
 
 @dataclass(frozen=True, slots=True)
 class UploadTicket:
-    """How to send the bytes of one file until it expires: one request to this URL, or one for each part."""
+    """The way to send the bytes of a file until the ticket expires: a request to this URL, or one for each part."""
 
     name: str
     method: Literal["PUT", "POST"]
     url: str | None
     expires_at: str
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
-    """For POST: the fields of the form, before the one named `file`."""
+    """The fields of the form for POST, before the one named `file`."""
     parts: tuple[UploadPart, ...] = ()
-    """If there is no URL: the parts that are missing."""
+    """The parts that are missing, if there is no URL."""
     upload_id: str | None = None
     """Ends an upload in parts."""
 
@@ -62,7 +62,7 @@ class FileUploads(Protocol):
     """Takes in files that are too large for a call."""
 
     def begin(self, owner: Owner, name: str, bytes: int, *, whole: bool = False) -> UploadTicket:
-        """Let whoever holds the ticket send a file of at most so many bytes under this name.
+        """Let the holder of the ticket send a file of at most `bytes` under this name.
 
         If the file is to be sent in parts, it has exactly that many. `whole`: it is not, however large it is.
         """
@@ -83,7 +83,7 @@ class ExpectedUpload:
     owner: Owner
     name: str
     bytes: int
-    """At most."""
+    """The most bytes that may come."""
 
 
 class LocalUploads(FileUploads, Protocol):

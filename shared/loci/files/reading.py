@@ -46,7 +46,7 @@ class TextSection(Strict):
     """Left, top, right, bottom, as parts of the page."""
     slide: Number | None = None
     first_line: Number | None = None
-    """Of a text file."""
+    """The first line of the section, in a text file."""
 
 
 class TableSection(Strict):
@@ -65,7 +65,7 @@ class TableSection(Strict):
     """The row of the header in its sheet, counted from 0; of the first row if there is no header."""
     first_column: Index = 0
     header_rows: Annotated[int, Field(ge=1, le=9)] = 1
-    """How many rows of the sheet the header takes, if there is one."""
+    """The number of rows that the header takes in the sheet, if there is one."""
     header: Annotated[tuple[str, ...], Field(max_length=MOST_COLUMNS)] = ()
     rows: tuple[tuple[str, ...], ...]
 
@@ -102,7 +102,7 @@ class Reading(Strict):
 
 
 class Answer(Strict):
-    """The answer of the program behind the wall: a reading, or why there is none."""
+    """The answer of the program behind the wall: a reading, or the reason why the file could not be read."""
 
     reading: Reading | None = None
     unreadable: Name | None = None
@@ -125,7 +125,7 @@ def checked(said: bytes) -> Reading:
         answer = Answer()
     if answer.reading is None:
         raise Refused(
-            answer.unreadable or "The program that reads it gave no valid answer",
+            answer.unreadable or "The program that reads the file gave no valid answer",
             answer.advice or "Save it again in its own program",
             code=answer.code or "FILE_UNREADABLE",
         )
@@ -172,11 +172,11 @@ def read_text(name: str, content: bytes) -> Reading:
     if _ending(name) in PLAIN:
         return read_plain(name, content)
     from loci.files.extract.delimited import rows_of  # a server that only lists its files does without
-    from loci.files.extract.unreadable import Limits, Unreadable
+    from loci.files.extract.unreadable import ReadingLimits, UnreadableFile
 
     try:
-        said = rows_of(content, Limits())
-    except Unreadable as error:
+        said = rows_of(content, ReadingLimits())
+    except UnreadableFile as error:
         raise Refused(str(error), error.advice, code=error.code) from None
     return Reading.model_validate({"format": TABLES[_ending(name)], **said})
 

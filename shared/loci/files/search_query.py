@@ -34,7 +34,7 @@ def parsed(
     boosts: Sequence[str] = (),
     rewritten: str = "",
 ) -> Question:
-    """The question of those fields that are given; those that are missing are derived."""
+    """The question of the fields that are given. Missing fields are derived."""
     cleaned, rewritten = cleaned[:LONGEST].strip(), rewritten[:LONGEST].strip()
     entities, keywords, boosts = (_terms(one) for one in (entities, keywords, boosts))
     plain = cleaned or rewritten or " ".join([*keywords, *entities, *boosts])[:LONGEST]
@@ -43,7 +43,7 @@ def parsed(
 
 
 def named_in(text: str) -> list[str]:
-    """The names in a sentence, as far as they can be told: in quotation marks, or capitalised inside it."""
+    """The names in a sentence, as far as they can be recognised: in quotation marks, or capitalised inside it."""
     found: list[str] = []
     for match in ENTITY.finditer(text):
         name = match[1] or (
@@ -74,7 +74,7 @@ def _terms(given: Sequence[str]) -> list[str]:
 
 
 COLLECTION, PAST = "files", "files_past"
-"""Of the current versions, and of those that newer versions replaced."""
+"""The collections of the current versions, and of versions that newer ones replaced."""
 KINDS: tuple[str, ...] = get_args(Kind)
 FORMATS: tuple[str, ...] = get_args(Format)
 
@@ -84,18 +84,18 @@ class VersionsThen:
     """The versions of files that were current at a time."""
 
     current: Mapping[str, FileVersion]
-    """By the ids of the files."""
+    """The versions by the ids of their files."""
     trimmed: tuple[str, ...] = ()
-    """Names of files of which only later versions are kept: one that is not kept any more may have been current."""
+    """Names of files with only later versions: one that is no longer kept may have been current then."""
 
 
 VersionsAt = Callable[[Owner, str], VersionsThen]
-"""Those that were current at a time, such as 2026-05-01T12:00:00Z."""
+"""Finds the versions that were current at a time, such as 2026-05-01T12:00:00Z."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """Which files a search looks at. Nothing set: all of them."""
+class FileScope:
+    """The files that a search looks at: all of them if nothing is set."""
 
     ids: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class Scope:
     sheet: str | None = None
     since: str | None = None
     until: str | None = None
-    """When they were added: YYYY-MM-DD, inclusive."""
+    """The last day on which they were added: YYYY-MM-DD, inclusive."""
     as_of: str | None = None
     """Search the versions that were current at this time, such as 2026-05-01T12:00:00Z."""
 
@@ -137,7 +137,7 @@ class Scope:
         ]
 
 
-def checked_scope(scope: Scope) -> Scope:
+def checked_scope(scope: FileScope) -> FileScope:
     """The scope with its names as Loci writes them; raises `Refused` if there can be nothing like that."""
     kinds = tuple(one.strip().lower().lstrip(".") for one in scope.kinds)
     unknown = [one for one in kinds if one not in KINDS and one not in FORMATS]
@@ -151,7 +151,7 @@ def checked_scope(scope: Scope) -> Scope:
     as_of = scope.as_of and _time(scope.as_of, time.max)
     sheet = scope.sheet.strip() if scope.sheet and scope.sheet.strip() else None
     ids = tuple(dict.fromkeys(scope.ids))
-    return Scope(ids, kinds, sheet, since or None, until or None, as_of or None)
+    return FileScope(ids, kinds, sheet, since or None, until or None, as_of or None)
 
 
 def _time(given: str, of_day: time) -> str:
@@ -165,5 +165,5 @@ def _time(given: str, of_day: time) -> str:
         return zoned.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     except (ValueError, OverflowError) as error:  # OverflowError: in UTC it is before the year 1, or after 9999
         raise Refused(
-            f"{given[:40]!r} is no time", "Write it as 2026-05-01 or 2026-05-01T12:00:00Z", code="BAD_TIME"
+            f"{given[:40]!r} is not a time", "Write it as 2026-05-01 or 2026-05-01T12:00:00Z", code="BAD_TIME"
         ) from error

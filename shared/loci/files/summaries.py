@@ -10,7 +10,7 @@ from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
-from loci.files.file import RULES, FileVersion, Stage, Stages, StoredFile
+from loci.files.file import RULES, FileStage, FileStages, FileVersion, StoredFile
 from loci.files.lake import Lake
 from loci.files.reading import Reading, TableSection, TextSection
 from loci.search.language_model import LanguageModel
@@ -18,7 +18,7 @@ from loci.search.language_stage import quoted, remark
 
 EXTRACTED: Final = "The summary is extracted: "
 PATIENCE: Final = 5
-"""Nobody waits for a summary: it may take so many times as long as a search waits for the model."""
+"""A summary may take this many times as long as a search waits for the model: nobody waits for it."""
 SHARE_OF_REST, SHARE_OF_DAY = 1 / 2, 1 / 2
 MOST_TOKENS: Final = 600
 MOST_TABLES, FIRST_ROWS, LONGEST_ROW = 10, 3, 300
@@ -50,7 +50,7 @@ class Summaries:
     def __init__(
         self,
         lake: Lake,
-        stages: Stages,
+        stages: FileStages,
         model: LanguageModel | None,
         name: str,
         *,
@@ -81,7 +81,7 @@ class Summaries:
         if self._model is None or version is None or not self.are_written_for(file):
             return file
         try:
-            self._stages.enter(owner, id, Stage("summarizing"))
+            self._stages.enter(owner, id, FileStage("summarizing"))
             text = self._written(self._model, file.name, self._lake.reading(owner, id, version))
         except Unavailable as error:
             why = f"{EXTRACTED}{error}"
@@ -89,10 +89,10 @@ class Summaries:
         finally:
             self._stages.enter(owner, id, None)
 
-        def told(one: FileVersion) -> FileVersion:
+        def with_summary(one: FileVersion) -> FileVersion:
             return replace(one, summary=text, summary_by=self._name, remarks=_others(one))
 
-        return self._change(owner, file, version.number, told)
+        return self._change(owner, file, version.number, with_summary)
 
     def _written(self, model: LanguageModel, name: str, reading: Reading) -> str:
         def task(mark: str) -> str:

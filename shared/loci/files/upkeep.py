@@ -21,9 +21,9 @@ class FileUpkeep:
     def __init__(self, parts: FileParts) -> None:
         self._parts = parts
         self._embedded: dict[str, tuple[str, str]] = {}
-        """By owner: the model, and the state of the index when nothing was missing."""
+        """The model and the state of the index, by owner, when no vector was missing."""
         self._summarized: dict[str, str] = {}
-        """By owner: the state of the index when no summary was missing."""
+        """The state of the index, by owner, when no summary was missing."""
         self._failures = Counter[tuple[Owner, str]]()
         self._pause, self._pause_ends = FIRST_PAUSE, 0.0
 

@@ -1,11 +1,11 @@
-"""The versions of files: which one was current at a time, what is in each, and the passages of those of the past."""
+"""The versions of files: the one that was current at a time, each one's contents, and the passages of past versions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
-from loci.files.cutting import LongWork, Rules, passages_again, table_place
+from loci.files.cutting import CuttingRules, ReadingWork, passages_again, table_place
 from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import Lake
 from loci.files.locators import Locator, place_of
@@ -17,7 +17,7 @@ from loci.search.ranking import Chunk, TagsAndDate
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class FilePassage:
     """A passage, whole."""
 
     chunk_id: str
@@ -39,20 +39,20 @@ class TablePlace:
 class Versions:
     """Keeps the versions that were read: the current one and, up to a number, those before it."""
 
-    def __init__(self, lake: Lake, index: DocumentIndex, embedder: Embedder, most: int, work: LongWork) -> None:
+    def __init__(self, lake: Lake, index: DocumentIndex, embedder: Embedder, most: int, work: ReadingWork) -> None:
         self._work = work
         self._lake = lake
         self._index = index
         self._embedder = embedder
         self._most = most
 
-    def of(self, owner: Owner, file: StoredFile) -> list[FileVersion]:
+    def for_file(self, owner: Owner, file: StoredFile) -> list[FileVersion]:
         """The versions of the file that were read, oldest first."""
         return _with_current(self._lake.history(owner, file.id), file.current)
 
     def get(self, owner: Owner, file: StoredFile, number: int | None) -> FileVersion:
         """The version with this number; without one, the current version."""
-        known = self.of(owner, file)
+        known = self.for_file(owner, file)
         found = next((one for one in reversed(known) if number in (None, one.number)), None)
         if found is None:
             have = ", ".join(str(one.number) for one in known) or "none: it was not read yet"
@@ -65,7 +65,7 @@ class Versions:
 
     def before(self, owner: Owner, file: StoredFile, version: FileVersion) -> int:
         """The number of the version before this one."""
-        older = [one.number for one in self.of(owner, file) if one.number < version.number]
+        older = [one.number for one in self.for_file(owner, file) if one.number < version.number]
         if not older:
             what = f"{file.name} has no version before {version.number}"
             raise NotFound(what, "Nothing is known that it could differ from", code="VERSION_NOT_FOUND")
@@ -89,14 +89,14 @@ class Versions:
         return VersionsThen(found, tuple(sorted(trimmed)))
 
     def retire(self, owner: Owner, file: StoredFile, version: FileVersion, facts: TagsAndDate) -> None:
-        """Keep a version and its passages as those of the past: a newer one takes its place."""
+        """Move a version and its passages to the past: a newer one takes its place."""
         document = past_document(file.id, version)
         self._index.put(owner, PAST, document, self.chunks(owner, file, version, document), facts)
         self._lake.keep_history(owner, file.id, version)
 
     def trim(self, owner: Owner, file: StoredFile) -> None:
         """Forget the oldest versions beyond the number that is kept."""
-        older = self.of(owner, file)[:-1]
+        older = self.for_file(owner, file)[:-1]
         for version in older[: max(0, len(older) - self._most)]:
             self._index.remove(owner, PAST, past_document(file.id, version))
             self._lake.forget_version(owner, file.id, version)
@@ -114,8 +114,8 @@ class Versions:
         return min(LONGEST, model.longest - 2) if model else LONGEST
 
     def chunks(self, owner: Owner, file: StoredFile, version: FileVersion, document: str) -> list[Chunk]:
-        """Cut from the reading: after a crash the index may hold those of the next version already."""
-        rules = Rules(document, file.name, self._embedder.count, self.longest())
+        """Cut the passages from the reading: after a crash the index may have the next version's passages already."""
+        rules = CuttingRules(document, file.name, self._embedder.count, self.longest())
         try:
             packed = self._lake.packed_reading(owner, file.id, version)
             chunks = self._work.call(version.bytes, passages_again, packed, rules)
@@ -128,8 +128,8 @@ class Versions:
 
     def passages(
         self, owner: Owner, id: str, number: int | None, *, first: int, count: int
-    ) -> tuple[FileVersion, list[Passage]]:
-        """At most so many passages of a version, in the order of the file; the first one of all has the number 0.
+    ) -> tuple[FileVersion, list[FilePassage]]:
+        """Read at most `count` passages of a version, in the order of the file; the first of all has the number 0.
 
         Without a number, it is the version that searches find.
         """
@@ -140,7 +140,7 @@ class Versions:
         ids = [f"{document}#{at}" for at in range(max(0, first), min(first + count, version.chunks))]
         held = self._index.chunks(owner, collection, ids) if ids else {}
         found = [held[one] for one in ids if one in held]
-        return version, [Passage(one.id, one.heading[1:], one.text, place_of(one)) for one in found]
+        return version, [FilePassage(one.id, one.heading[1:], one.text, place_of(one)) for one in found]
 
     def tables(self, owner: Owner, id: str, number: int | None) -> list[TablePlace]:
         """All tables of a version, in the order of the file."""
@@ -157,7 +157,7 @@ def past_document(id: str, version: FileVersion) -> str:
 
 
 def _with_current(older: Sequence[FileVersion], current: FileVersion | None) -> list[FileVersion]:
-    """After a crash the current version may be among the older ones too."""
+    """The versions, oldest first. After a crash the current version may be among the older ones too."""
     if current is None:
         return [*older]
     return [*(one for one in older if one.number < current.number), current]

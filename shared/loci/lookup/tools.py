@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from loci.core.errors import NotFound
 from loci.core.identity import Caller, Owner
 from loci.core.scopes import check_scopes
-from loci.files.search_query import Scope, parsed
+from loci.files.search_query import FileScope, parsed
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
 
@@ -135,7 +135,7 @@ def _files(app: "App", owner: Owner, query: str) -> Sequence[Found]:
     asked = parsed(rewritten=query)
     if not asked.text.strip():
         return []
-    found = app.files.search(owner, asked, limit=MOST, scope=Scope())
+    found = app.files.search(owner, asked, limit=MOST, scope=FileScope())
     best = [(one.file, one.passages[0]) for one in found.files if one.match != "none"]
     return [
         (passage.score, LookupEntry(True, file.id, _number(passage.chunk_id)), f"{file.name}, {passage.where.label}")

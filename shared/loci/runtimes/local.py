@@ -13,8 +13,7 @@ from loci.runtimes.providers import Providers
 # Adapters are loaded in the functions that need them: a cold start pays for one request, and the image of the
 # inference function holds only what runs models.
 if TYPE_CHECKING:
-    from loci.adapters.local.inference.embedder import OnnxEmbedder
-    from loci.adapters.local.inference.reranker import OnnxReranker
+    from loci.adapters.local.inference.models import OnnxEmbedder, OnnxReranker
     from loci.adapters.local.mending import Mended
     from loci.code.parts import CodeAdapters
     from loci.code.ports import Executors, Sandbox
@@ -128,8 +127,7 @@ def read_public(url: str) -> bytes:
 def local_inference(settings: Settings) -> "tuple[OnnxEmbedder, OnnxReranker]":
     """The models in the models folder. Each is loaded at its first use."""
     from loci.adapters.local.inference.current_model import CurrentModel
-    from loci.adapters.local.inference.embedder import OnnxEmbedder
-    from loci.adapters.local.inference.reranker import OnnxReranker
+    from loci.adapters.local.inference.models import OnnxEmbedder, OnnxReranker
     from loci.model_store.models import ModelsFolder
 
     models = ModelsFolder(settings.models_folder)

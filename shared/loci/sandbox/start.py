@@ -1,4 +1,4 @@
-"""Runs a program of this folder in an interpreter without Loci: `python -I start.py wall.probe …`."""
+"""Runs a program of this folder in an interpreter without Loci: `python -I start.py wall.layers …`."""
 
 import importlib
 import sys

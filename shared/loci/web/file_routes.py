@@ -18,10 +18,10 @@ from loci.files.file import FileVersion, StoredFile
 from loci.files.finder import FoundFiles
 from loci.files.locators import Locator
 from loci.files.ports import UploadTicket
-from loci.files.search_query import Scope, parsed
+from loci.files.search_query import FileScope, parsed
 from loci.files.tools.file_views import fetched
 from loci.files.tools.search_views import MOST_TOKENS, search_answer
-from loci.files.versions import Passage, TablePlace
+from loci.files.versions import FilePassage, TablePlace
 from loci.mcp.threads import SEARCHES, THREADS, on_thread_of
 from loci.web import answers
 from loci.web.page import OWN, HtmlPage, PageKind, shell_page
@@ -82,7 +82,7 @@ class FileRoutes:
         question = request.query_params.get("q", "")
         if not question.strip():
             raise Refused("The question is empty", "Write some words", code="EMPTY_QUERY")
-        return _found_facts(self._app.files.search(owner, parsed(rewritten=question), limit=FOUND, scope=Scope()))
+        return _found_facts(self._app.files.search(owner, parsed(rewritten=question), limit=FOUND, scope=FileScope()))
 
     def _file(self, owner: Owner, request: Request) -> JsonObject:
         [file] = self._app.files.status(owner, [request.path_params["id"]])
@@ -162,7 +162,7 @@ def _found_facts(found: FoundFiles) -> JsonObject:
     return {**told, "results": results, "stages": stages}
 
 
-def _passage_facts(version: FileVersion, passages: Sequence[Passage]) -> JsonObject:
+def _passage_facts(version: FileVersion, passages: Sequence[FilePassage]) -> JsonObject:
     """Some passages of a version, and how many it has."""
     return {
         "version": version.number,

@@ -9,7 +9,7 @@ from loci.core.identity import Owner
 from loci.sandbox.supervisor.bounded_json import LARGE
 from loci.sandbox.supervisor.deno_messages import RunLimits, TypeScriptJob
 from loci.sandbox.supervisor.deno_process import DenoProcess
-from loci.sandbox.supervisor.exchange import Exchange
+from loci.sandbox.supervisor.executor_process import Exchange
 from tests.support.deno import STRONGEST, needs_deno, no_tool, sandbox
 from tests.support.executors import PATIENT, executor_factory, printed, walls
 

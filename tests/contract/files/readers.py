@@ -7,7 +7,7 @@ from pathlib import Path
 from loci.adapters.local.confined_reader import BOUNDS, ConfinedReader
 from loci.core.identity import LOCAL
 from loci.files.reading import Reading, checked
-from loci.sandbox.supervisor.exchange import Bounds
+from loci.sandbox.supervisor.limits import Bounds
 from tests.contract.stores import in_folder
 from tests.support.deno import STRONGEST
 from tests.support.executors import runner_packages

@@ -7,8 +7,8 @@ from threading import Event
 
 import pytest
 
-from loci.adapters.sandbox.run_results import MORE
-from loci.code.python_run import ExecutorNow, Ran, RunFailure, Stored, Value
+from loci.adapters.run_results import MORE
+from loci.code.ports import ExecutorStatus, PythonResult, RunFailure, StoredContent, Value
 from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.sandbox.wall.layers import UNPRIVILEGED
@@ -36,9 +36,9 @@ odd = Odd()
 class Files:
     """Stored files by owner and id."""
 
-    files: dict[tuple[Owner, str], Stored] = field(default_factory=dict[tuple[Owner, str], Stored])
+    files: dict[tuple[Owner, str], StoredContent] = field(default_factory=dict[tuple[Owner, str], StoredContent])
 
-    def read(self, owner: Owner, id: str) -> Stored:
+    def read(self, owner: Owner, id: str) -> StoredContent:
         if (owner, id) not in self.files:
             raise NotFound(f"There is no stored file {id!r}", "Use another id", code="MEMORY_NOT_FOUND")
         return self.files[owner, id]
@@ -52,7 +52,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             yield made
 
 
-def ran(place: Place, id: str, code: str, owner: Owner = ANN, files: Files | None = None) -> Ran:
+def ran(place: Place, id: str, code: str, owner: Owner = ANN, files: Files | None = None) -> PythonResult:
     return place.executors.run(owner, id, code, files or Files(), UNTIL)
 
 
@@ -100,8 +100,8 @@ class Around:
     """An executor, and its runs before and after its process was lost."""
 
     id: str
-    before: Ran
-    after: Ran
+    before: PythonResult
+    after: PythonResult
 
 
 @pytest.fixture(scope="module")
@@ -261,7 +261,7 @@ def test_files_that_code_writes_are_told(place: Place) -> None:
 
 def test_a_stored_file_is_read_by_its_id(place: Place) -> None:
     id = place.executors.open(ANN)
-    files = Files({(ANN, "ds-1"): Stored("../sales: 1.csv", "v1", b"a,b\n1,2\n")})
+    files = Files({(ANN, "ds-1"): StoredContent("../sales: 1.csv", "v1", b"a,b\n1,2\n")})
     code = "path = get_memory_path('ds-1')\nprint(path.name, path.read_text().splitlines())"
     assert printed(place, id, code, files) == ".._sales: 1.csv ['a,b', '1,2']\n"
 
@@ -285,38 +285,38 @@ def test_another_owners_executor_has_none_of_its_variables(place: Place) -> None
 
 def test_an_executor_is_seen_from_outside(place: Place) -> None:
     id = place.executors.open(ANN)
-    assert (place.executors.look(ANN, id).state, place.executors.look(ANN, id).variables) == ("new", ())
+    assert (place.executors.status(ANN, id).state, place.executors.status(ANN, id).variables) == ("new", ())
     ran(place, id, "a = 1\nb = 'two'")
-    seen = place.executors.look(ANN, id)
+    seen = place.executors.status(ANN, id)
     assert (seen.state, set(seen.variables)) == ("idle", {"a", "b"})
     assert seen.memory_mb is not None
     assert seen.memory_mb > 1
     place.move()
-    moved = place.executors.look(ANN, id)
+    moved = place.executors.status(ANN, id)
     assert moved.state in ("idle", "saved")
     assert set(moved.variables) == {"a", "b"}
     assert moved.unsaved == ()
     assert moved.saved_bytes is not None
-    assert place.executors.look(BOB, id).variables == ()
+    assert place.executors.status(BOB, id).variables == ()
     place.executors.forget(ANN, id)
-    assert place.executors.look(ANN, id) == ExecutorNow("new")
+    assert place.executors.status(ANN, id) == ExecutorStatus("new")
 
 
 def test_a_run_is_seen_while_it_goes_on(place: Place) -> None:
     id, goes_on = place.executors.open(ANN), Event()
 
     class Waits(Files):
-        def read(self, owner: Owner, id: str) -> Stored:
+        def read(self, owner: Owner, id: str) -> StoredContent:
             assert goes_on.wait(60)
             return super().read(owner, id)
 
-    files = Waits({(ANN, "ds-1"): Stored("a.csv", "v1", b"a\n")})
+    files = Waits({(ANN, "ds-1"): StoredContent("a.csv", "v1", b"a\n")})
     with ThreadPoolExecutor(1) as beside:
         running = beside.submit(ran, place, id, "get_memory_path('ds-1')", ANN, files)
-        until(lambda: place.executors.look(ANN, id).state == "running")
+        until(lambda: place.executors.status(ANN, id).state == "running")
         goes_on.set()
         running.result()
-    assert place.executors.look(ANN, id).state in ("idle", "new")
+    assert place.executors.status(ANN, id).state in ("idle", "new")
 
 
 def test_what_is_left_of_one_whose_time_is_over_goes_when_another_is_made(place: Place) -> None:

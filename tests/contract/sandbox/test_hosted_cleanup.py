@@ -14,13 +14,12 @@ from loci.adapters.aws.sandbox.lambda_executors import GRACE, LambdaExecutors
 from loci.adapters.aws.sandbox.lambda_sandbox import LambdaSandbox
 from loci.adapters.aws.sandbox.machine import Machine
 from loci.adapters.aws.sandbox.run_credentials import Lender
-from loci.code.ports import Completed
-from loci.code.python_run import RunFailure
+from loci.code.ports import Completed, RunFailure
 from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
 from loci.sandbox.lambda_host.function_answer import packed_answer
 from loci.sandbox.supervisor.deno_messages import ToolClient, TypeScriptJob
-from loci.sandbox.supervisor.exchange import Bounds
+from loci.sandbox.supervisor.limits import Bounds
 from tests.contract.sandboxes import KEY, ROLE
 from tests.contract.stores import ANN, CLOCK, START
 from tests.support.each import each

@@ -13,7 +13,7 @@ from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
 from loci.adapters.aws.sandbox.lambda_executors import LambdaExecutors
 from loci.adapters.aws.sandbox.machine import Machine
 from loci.adapters.aws.sandbox.run_credentials import Lender
-from loci.code.python_run import InBlobs, RunFailure, Stored
+from loci.code.ports import InBlobs, RunFailure, StoredContent
 from loci.core.identity import Owner
 from loci.sandbox.wall.layers import UNPRIVILEGED
 from tests.contract.executors import BOUNDS, FUNCTION, function
@@ -32,12 +32,12 @@ BLOB = "files/ds-1/0"
 class InTheLake:
     """One file, which must not be read here."""
 
-    def read(self, owner: Owner, id: str) -> Stored:
+    def read(self, owner: Owner, id: str) -> StoredContent:
         def never() -> bytes:
             raise AssertionError("its bytes came here")
 
         assert (owner, id) == (ANN, "ds-1")
-        return Stored("sales.csv", "v1", InBlobs(BLOB, never))
+        return StoredContent("sales.csv", "v1", InBlobs(BLOB, never))
 
 
 @pytest.fixture

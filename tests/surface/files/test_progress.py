@@ -15,7 +15,7 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
-from loci.files.file import Stage
+from loci.files.file import FileStage
 from tests.support.executors import runner_packages
 from tests.support.polling import until, until_told
 from tests.support.small_models import EMBEDDER, small_models
@@ -57,7 +57,7 @@ def held(app: App, monkeypatch: pytest.MonkeyPatch, stage_of: str) -> threading.
     stages, seen = app.files.parts.ingest.stages, threading.Event()
     enter = stages.enter
 
-    def enter_and_wait(owner: Owner, id: str, stage: Stage | None) -> None:
+    def enter_and_wait(owner: Owner, id: str, stage: FileStage | None) -> None:
         enter(owner, id, stage)
         if stage is not None and stage.text.startswith(stage_of):
             seen.wait(60)

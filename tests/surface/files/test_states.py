@@ -7,7 +7,7 @@ import pytest
 from loci.app import App
 from loci.core.identity import LOCAL, Owner
 from loci.files import cutting
-from loci.files.file import Stage, StoredFile
+from loci.files.file import FileStage, StoredFile
 from loci.files.search_query import COLLECTION
 from tests.support.each import each
 from tests.support.executors import runner_packages
@@ -141,7 +141,7 @@ async def test_a_file_that_is_removed_while_it_is_read_leaves_nothing(
         held = app.files.parts.lake.held(owner, id)
         return held is None or held.is_removed
 
-    def enter_slowly(owner: Owner, id: str, stage: Stage | None) -> None:
+    def enter_slowly(owner: Owner, id: str, stage: FileStage | None) -> None:
         enter(owner, id, stage)
         if stage is not None and stage.text == "indexing":
             until(lambda: is_removed(owner, id))

@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 
 from loci.code.api import Code
-from loci.code.run_queue import RunQueue
+from loci.code.runs import RunQueue
 from loci.core.errors import NotFound
 from loci.core.identity import LOCAL, Owner
 from loci.mcp.server import build_server

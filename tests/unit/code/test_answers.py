@@ -2,18 +2,20 @@
 
 from dataclasses import replace
 
-from loci.code.answers import python_answer, python_under_way
-from loci.code.python_run import ExecutorCondition, LostVariable, Made, Ran, RunFailure, Value
-from loci.code.tools.run_tools import RunResult
+from loci.code.ports import ExecutorCondition, LostVariable, PythonResult, RunFailure, Value, WrittenFile
+from loci.code.python import python_answer, python_under_way
+from loci.code.tools import RunResult
 from tests.support.each import each
 
 LOST = (LostVariable("db", "a connection cannot be saved"),)
 CONDITION = ExecutorCondition("restored", kept=("x",), lost=LOST, unsaved="they are larger than 50 MB")
 
 
-def _ran(outcome: Value | RunFailure | None, stdout: str = "printed\n") -> Ran:
-    files = (Made("out/a.csv", 3),)
-    return Ran(outcome, stdout, "", False, 1.5, 90.0, CONDITION, figures=(b"\x89PNG", b"\x89PNG2"), files=files)
+def _ran(outcome: Value | RunFailure | None, stdout: str = "printed\n") -> PythonResult:
+    files = (WrittenFile("out/a.csv", 3),)
+    return PythonResult(
+        outcome, stdout, "", False, 1.5, 90.0, CONDITION, figures=(b"\x89PNG", b"\x89PNG2"), files=files
+    )
 
 
 @each("outcome", [Value("int", "41"), None, RunFailure("CODE_ERROR", "It failed", "Correct it", "…")])

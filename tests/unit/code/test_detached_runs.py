@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from loci.app import App
-from loci.code.answers import typescript_under_way
-from loci.code.detached_runs import DetachedRuns, PendingRun
+from loci.code.runs import DetachedRuns, PendingRun
+from loci.code.typescript import typescript_under_way
 from loci.compose import build_app
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import LOCAL, LOCAL_CALLER, Caller, Owner

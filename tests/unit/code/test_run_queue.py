@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from loci.code.run_queue import RunQueue
+from loci.code.runs import RunQueue
 from loci.core.errors import Unavailable
 from tests.support.polling import until
 

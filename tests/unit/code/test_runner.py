@@ -15,13 +15,13 @@ from loci.adapters.local.executors.executor_folder import ExecutorFolder, Variab
 from loci.adapters.local.executors.executor_starter import ExecutorStarter, strongest_wall
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
-from loci.adapters.sandbox.run_results import VariablesSnapshot
+from loci.adapters.run_results import VariablesSnapshot
+from loci.code.ports import LostVariable, PythonResult, RunFailure, StoredContent, Value
 from loci.code.python import KEPT_SECONDS, MOST, Runner
-from loci.code.python_run import LostVariable, Ran, RunFailure, Stored, Value
 from loci.core.errors import LociError, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.telemetry import Telemetry
-from loci.sandbox.supervisor.exchange import Bounds
+from loci.sandbox.supervisor.limits import Bounds
 from tests.support.damage import damage
 from tests.support.each import each
 from tests.support.executors import runner_packages
@@ -44,9 +44,9 @@ class Slow:
 class Files:
     """Stored files that a test has."""
 
-    stored: dict[tuple[str, str], Stored] = field(default_factory=dict[tuple[str, str], Stored])
+    stored: dict[tuple[str, str], StoredContent] = field(default_factory=dict[tuple[str, str], StoredContent])
 
-    def read(self, owner: Owner, id: str) -> Stored:
+    def read(self, owner: Owner, id: str) -> StoredContent:
         try:
             return self.stored[owner.subject, id]
         except KeyError:
@@ -138,7 +138,7 @@ def restarted(tmp_path: Path, clock: Clock, files: Files) -> Generator[Server]:
     one.executors.close()
 
 
-def failure(ran: Ran) -> RunFailure:
+def failure(ran: PythonResult) -> RunFailure:
     assert isinstance(ran.outcome, RunFailure)
     return ran.outcome
 
@@ -213,15 +213,15 @@ def test_a_second_server_does_not_run_what_another_has(server: Server, restarted
 def test_a_second_run_at_once_is_busy(server: Server) -> None:
     id = server.runner.create(ANN)
     began, ended = threading.Event(), threading.Event()
-    results: list[Ran] = []
+    results: list[PythonResult] = []
 
     class Waits(Files):
-        def read(self, owner: Owner, id: str) -> Stored:
+        def read(self, owner: Owner, id: str) -> StoredContent:
             began.set()
             assert ended.wait(60)
             return super().read(owner, id)
 
-    waiting = Waits({("ann", "ds-1"): Stored("a.txt", "1", b"a")})
+    waiting = Waits({("ann", "ds-1"): StoredContent("a.txt", "1", b"a")})
     waits = Runner(server.records, server.executors, waiting, Clock(), Telemetry("ERROR"))
     thread = threading.Thread(target=lambda: results.append(waits.run(ANN, id, "get_memory_path('ds-1').read_text()")))
     thread.start()
@@ -394,7 +394,7 @@ def test_a_run_that_finds_no_place_is_busy(server: Server, monkeypatch: pytest.M
 
 def test_an_executor_that_is_forgotten_while_it_runs_is_interrupted(server: Server) -> None:
     id = server.runner.create(ANN)
-    results: list[Ran] = []
+    results: list[PythonResult] = []
     code = "open('begun', 'w').close()\nwhile True: pass"
     thread = threading.Thread(target=lambda: results.append(server.runner.run(ANN, id, code)))
     thread.start()
@@ -422,25 +422,25 @@ def test_what_could_not_be_saved_in_time_is_lost_by_name_and_reason(
 
 
 def test_a_stored_file_is_a_copy_that_code_cannot_change(server: Server, files: Files) -> None:
-    files.stored["ann", "ds-1"] = Stored("sales.csv", "v1", b"a\n1\n")
+    files.stored["ann", "ds-1"] = StoredContent("sales.csv", "v1", b"a\n1\n")
     id = server.runner.create(ANN)
     code = "import pandas as pd\np = get_memory_path('ds-1', 'wrong.csv')\n(p.name, pd.read_csv(p).a.sum())"
     assert server.shown(id, code) == "('sales.csv', np.int64(1))"
     assert failure(server.runner.run(ANN, id, "p.write_text('b')")).code == "CODE_ERROR"
     assert failure(server.runner.run(ANN, id, "p.unlink()")).code == "CODE_ERROR"
-    files.stored["ann", "ds-1"] = Stored("sales.csv", "v2", b"a\n2\n")
+    files.stored["ann", "ds-1"] = StoredContent("sales.csv", "v2", b"a\n2\n")
     assert server.shown(id, "pd.read_csv(get_memory_path('ds-1')).a.sum()") == "np.int64(2)"
 
 
 @each("name", ["../../evil.csv", "/etc/passwd", "a\nb.csv", "..", "x" * 300 + ".csv", "", "\udc80.csv"])
 def test_a_files_name_is_a_name_and_no_path(server: Server, files: Files, name: str) -> None:
-    files.stored["ann", "ds-1"] = Stored(name, "v1", b"content")
+    files.stored["ann", "ds-1"] = StoredContent(name, "v1", b"content")
     id = server.runner.create(ANN)
     assert server.shown(id, "get_memory_path('ds-1').read_text()") == "'content'"
     assert server.shown(id, "len(get_memory_path('ds-1').name.encode()) <= 200") == "True"
 
 
 def test_another_owners_file_does_not_exist(server: Server, files: Files) -> None:
-    files.stored["bob", "ds-1"] = Stored("a.txt", "v1", b"b")
+    files.stored["bob", "ds-1"] = StoredContent("a.txt", "v1", b"b")
     id = server.runner.create(ANN)
     assert "MEMORY_NOT_FOUND" in failure(server.runner.run(ANN, id, "get_memory_path('ds-1')")).what

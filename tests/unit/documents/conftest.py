@@ -8,7 +8,7 @@ import pytest
 from loci.adapters.local.blobs import FolderBlobs
 from loci.adapters.local.index.index import SqliteIndex
 from loci.adapters.local.inference.current_model import CurrentModel
-from loci.adapters.local.inference.embedder import OnnxEmbedder
+from loci.adapters.local.inference.models import OnnxEmbedder
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
 from loci.adapters.local.write_locks import FolderWriteLocks

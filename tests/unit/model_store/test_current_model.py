@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from loci.adapters.local.inference.current_model import SECONDS_BETWEEN_LOOKS, CurrentModel
-from loci.adapters.local.inference.embedder import OnnxEmbedder
+from loci.adapters.local.inference.models import OnnxEmbedder
 from loci.core.errors import Unavailable
 from loci.model_store.models import (
     DEFAULTS,

@@ -13,7 +13,7 @@ PROGRAM = """
 import sys, threading
 from pathlib import Path
 from loci.adapters.local.inference.current_model import CurrentModel
-from loci.adapters.local.inference.embedder import OnnxEmbedder
+from loci.adapters.local.inference.models import OnnxEmbedder
 from loci.core.errors import Unavailable
 from loci.model_store.models import ModelsFolder
 

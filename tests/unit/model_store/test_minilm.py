@@ -8,8 +8,8 @@ import numpy.typing as npt
 import pytest
 
 from loci.adapters.local.inference.current_model import CurrentModel
-from loci.adapters.local.inference.embedder import OnnxEmbedder, pooled
-from loci.adapters.local.inference.tokenizer import ModelTokenizer
+from loci.adapters.local.inference.model_session import ModelTokenizer
+from loci.adapters.local.inference.models import OnnxEmbedder, pooled
 from loci.model_store.bert_onnx import read_weights
 from loci.model_store.models import FROM_INDEX, MODEL_FILE, TOKENIZER_FILE, ModelsFolder, Wheel, known
 from loci.model_store.pull import bring

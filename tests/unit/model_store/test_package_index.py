@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from loci.adapters.local.inference.current_model import CurrentModel
-from loci.adapters.local.inference.embedder import OnnxEmbedder
+from loci.adapters.local.inference.models import OnnxEmbedder
 from loci.core.errors import Unavailable
 from loci.model_store.models import MODEL_FILE, TOKENIZER_FILE, Embeds, Manifest, ModelFile, ModelsFolder, Wheel
 from loci.model_store.pull import pull

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from loci.adapters.local.inference.current_model import CurrentModel
-from loci.adapters.local.inference.reranker import BATCH, OnnxReranker
+from loci.adapters.local.inference.models import PAIRS_A_BATCH, OnnxReranker
 from loci.model_store.models import ModelsFolder
 from tests.support.each import each
 from tests.support.small_models import RERANKER, lay_out_reranker
 
-TEXTS = ["the memory"] * (4 * BATCH)
+TEXTS = ["the memory"] * (4 * PAIRS_A_BATCH)
 
 
 class SlowClock:
@@ -22,7 +22,7 @@ class SlowClock:
         return self.now
 
 
-@each(("alone", "batch"), [(False, BATCH), (True, 1)])
+@each(("alone", "batch"), [(False, PAIRS_A_BATCH), (True, 1)])
 def test_a_batch_is_begun_while_there_is_time(tmp_path: Path, alone: bool, batch: int) -> None:
     folder = tmp_path / str(alone)
     folder.mkdir()

@@ -4,8 +4,8 @@ from collections.abc import Generator
 
 import pytest
 
-from loci.sandbox.supervisor.exchange import Bounds
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from loci.sandbox.supervisor.limits import Bounds
 from tests.support.executors import ExecutorFactory, executor_factory, walls
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, WhyEnded
-from loci.sandbox.supervisor.executor_process import ExecutorProcess
-from loci.sandbox.supervisor.process_use import bytes_written, is_on_disk
+from loci.sandbox.supervisor.executor_process import ExecutorEnded, ExecutorProcess
+from loci.sandbox.supervisor.limits import Bounds, WhyEnded, bytes_written, is_on_disk
 from tests.support.each import each
 from tests.support.executors import PATIENT, ExecutorFactory, no_files, printed, tried
 from tests.support.polling import until

@@ -11,15 +11,23 @@ import pytest
 
 from loci.code.ports import Completed, Failed
 from loci.sandbox.supervisor import deno_starter, fork_server_client
-from loci.sandbox.supervisor.control_groups import ControlGroup, GroupLimits, Place, end_group, find_place, limited
-from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
+from loci.sandbox.supervisor.control_groups import (
+    ControlGroup,
+    GroupLimits,
+    GroupParent,
+    end_group,
+    find_group_parent,
+    limited,
+)
+from loci.sandbox.supervisor.executor_process import ExecutorEnded
+from loci.sandbox.supervisor.limits import Bounds
 from tests.support.deno import STRONGEST, Given, needs_deno, run, sandbox
 from tests.support.each import each
 from tests.support.executors import PATIENT, ExecutorFactory, printed, tried
 from tests.support.polling import until
 
 MB = 1 << 20
-HERE = find_place()
+HERE = find_group_parent()
 needs_groups = pytest.mark.skipif(
     isinstance(HERE, str),
     reason=f"NO LIMIT OF CGROUPS IS TRIED HERE: {HERE}. Run the tests in a unit of systemd that has Delegate=yes",
@@ -27,7 +35,7 @@ needs_groups = pytest.mark.skipif(
 
 
 class Seen:
-    """What a process sees of its group, as files of their shape. It is no kernel: only `find_place` reads them."""
+    """What a process sees of its group, as files of their shape, which only `find_group_parent` reads."""
 
     def __init__(self, folder: Path) -> None:
         self.process, self.root = folder / "proc", folder / "cgroup"
@@ -53,8 +61,8 @@ class Seen:
                 pytest.skip("the file system of temporary files takes no attributes")
         return str(folder)
 
-    def place(self) -> Place | str:
-        return find_place(str(self.process))
+    def place(self) -> GroupParent | str:
+        return find_group_parent(str(self.process))
 
 
 @pytest.fixture
@@ -68,28 +76,28 @@ ALL = ("memory", "pids", "cpu")
 def test_a_delegated_unit_is_a_place(seen: Seen) -> None:
     seen.own("/system.slice/loci.service")
     folder = seen.group("/system.slice/loci.service", is_delegated=True)
-    assert seen.place() == Place(folder, ALL, None)
+    assert seen.place() == GroupParent(folder, ALL, None)
 
 
 def test_so_is_the_group_above_if_systemd_started_it_in_a_part(seen: Seen) -> None:
     seen.own("/system.slice/loci.service/main")
     folder = seen.group("/system.slice/loci.service", is_delegated=True)
     member = seen.group("/system.slice/loci.service/main")
-    assert seen.place() == Place(folder, ALL, member)
+    assert seen.place() == GroupParent(folder, ALL, member)
 
 
 def test_so_is_what_a_container_has_to_itself(seen: Seen) -> None:
     seen.own("/")
     folder = seen.group("/", controllers="memory pids")
-    assert seen.place() == Place(folder, ("memory", "pids"), None)
+    assert seen.place() == GroupParent(folder, ("memory", "pids"), None)
     seen.own("/part")
-    assert seen.place() == Place(folder, ("memory", "pids"), seen.group("/part"))
+    assert seen.place() == GroupParent(folder, ("memory", "pids"), seen.group("/part"))
 
 
 def test_a_container_sees_its_group_where_it_is_mounted(seen: Seen) -> None:
     seen.own("/docker/one", root="/docker/one")
     folder = seen.group("/", is_delegated=True)
-    assert seen.place() == Place(folder, ALL, None)
+    assert seen.place() == GroupParent(folder, ALL, None)
 
 
 @each(
@@ -153,7 +161,7 @@ def told(child: "subprocess.Popen[str]", code: str) -> str:
 
 
 def group_of(process: int) -> Path:
-    assert isinstance(HERE, Place)
+    assert isinstance(HERE, GroupParent)
     own = Path(f"/proc/{process}/cgroup").read_text().rpartition("0::")[2].strip()
     return Path(HERE.folder, "loci-runs", own.rpartition("/")[2])
 

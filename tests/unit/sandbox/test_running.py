@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from loci.sandbox.supervisor.exchange import Bounds
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.fork_server_client import ForkServer, interpreter
+from loci.sandbox.supervisor.limits import Bounds
 from tests.support.each import each
 from tests.support.executors import PATIENT, ExecutorFactory, no_files, printed, runner_packages, walls
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
-from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from loci.sandbox.supervisor.executor_process import ExecutorEnded, ExecutorProcess
+from loci.sandbox.supervisor.limits import Bounds
 from tests.support.each import each
 from tests.support.executors import PATIENT, ExecutorFactory, no_files, printed
 

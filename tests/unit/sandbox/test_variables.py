@@ -4,10 +4,10 @@ import tracemalloc
 
 import pytest
 
-from loci.adapters.sandbox import run_results
+from loci.adapters import run_results
 from loci.sandbox.supervisor import variables
-from loci.sandbox.supervisor.exchange import Bounds
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from loci.sandbox.supervisor.limits import Bounds
 from loci.sandbox.supervisor.variables import Kept, Lost, New, Restored, Saved, Start, UnreadableError, Unsaved
 from tests.support.each import each
 from tests.support.executors import PATIENT, ExecutorFactory, printed
@@ -146,5 +146,5 @@ def test_a_start_that_makes_no_sense_is_refused(answer: dict[str, object]) -> No
 
 
 def test_an_answer_without_names_forgets_no_variable() -> None:
-    assert run_results.names({"ok": False, "memory": True}, ("x",)) == ("x",)
-    assert run_results.names({"names": ["y", 1]}, ("x",)) == ("y",)
+    assert run_results.variable_names({"ok": False, "memory": True}, ("x",)) == ("x",)
+    assert run_results.variable_names({"names": ["y", 1]}, ("x",)) == ("y",)

@@ -11,8 +11,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from loci.sandbox.wall import kernel
-from loci.sandbox.wall.layers import ALL, BASE, UNPRIVILEGED, Layer, is_strong
-from loci.sandbox.wall.probe import Offered, Unsafe, offered, strongest
+from loci.sandbox.wall.layers import ALL, BASE, UNPRIVILEGED, Layer, Offered, Unsafe, is_strong, offered, strongest
 from loci.sandbox.wall.seccomp import ABSENT, ALLOWED, IGNORED, UNSUPPORTED, judged
 from tests.support.each import Test, each
 from tests.support.refused_reasons import REFUSED
@@ -26,16 +25,16 @@ HELD = [
 COUNTED = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[1])
-from loci.sandbox.supervisor.process_use import held_files
+from loci.sandbox.supervisor.limits import held_files
 from loci.sandbox.wall.layers import Layer
-from loci.sandbox.wall.wall import Limits, Rules, View, put_up
+from loci.sandbox.wall.wall import ProcessLimits, SystemCallRules, View, put_up
 ids, ready, end = os.pipe(), os.pipe(), os.pipe()
 if os.fork() == 0:
     os.chdir(sys.argv[3])
     view = View((sys.prefix, "/usr/lib"), (sys.argv[3],))
     announce = lambda id: os.write(ids[1], str(id).encode())
     layers, keep = frozenset(map(Layer, sys.argv[2].split(","))), (0, 1, 2, ids[1], ready[1], end[0])
-    put_up(layers, view, Limits(), Rules(), keep, announce)
+    put_up(layers, view, ProcessLimits(), SystemCallRules(), keep, announce)
     opened = os.open("f", os.O_CREAT | os.O_RDWR)
     os.unlink("f")
     os.write(opened, bytes(3 << 20))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from loci.adapters.local.inference.current_model import CurrentModel
-from loci.adapters.local.inference.embedder import OnnxEmbedder
+from loci.adapters.local.inference.models import OnnxEmbedder
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
 from loci.core.background import Background

@@ -11,11 +11,12 @@ from loci.core.errors import Unavailable
 from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore
-from loci.files.ports import PagesRead, untold
+from loci.files.ports import PagesRead, ignore_pages
 from loci.files.reading import stopped
-from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded
 from loci.sandbox.supervisor.executor_files import plain_file
+from loci.sandbox.supervisor.executor_process import ExecutorEnded
 from loci.sandbox.supervisor.fork_server_client import READERS
+from loci.sandbox.supervisor.limits import MB, Bounds
 from loci.sandbox.wall.layers import Layer
 
 PROGRAM = "from loci.files.extract.program import run;"
@@ -54,7 +55,7 @@ class ConfinedReader:
         self._free = threading.BoundedSemaphore(at_once)
         self._swept = threading.Event()
 
-    def read(self, owner: Owner, blob: str, name: str, pages_read: PagesRead = untold) -> bytes:
+    def read(self, owner: Owner, blob: str, name: str, pages_read: PagesRead = ignore_pages) -> bytes:
         """Read the file that is stored as this blob."""
         self._starter.check()
         if not self._free.acquire(timeout=WAIT_SECONDS):  # each process may take a lot of memory
@@ -64,7 +65,7 @@ class ConfinedReader:
             for left in reversed(range(ATTEMPTS)):
                 folder = self._starter.new_folder()
                 try:
-                    folder.take()
+                    folder.acquire()
                     return self._read(folder, self._blobs.read(owner, blob), name, pages_read)
                 except ExecutorEnded as ended:
                     if not left or ended.why != "ended":

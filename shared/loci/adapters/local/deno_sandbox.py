@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loci.adapters.sandbox.typescript_results import called, run_result
+from loci.adapters.run_results import tool_answer, typescript_result
 from loci.code.packages import find_deno
 from loci.code.ports import Cancelled, Completed, Failed, ToolCall, never
 from loci.core.errors import Unavailable
@@ -44,8 +44,8 @@ class DenoSandbox:
                 "Send what it needs as `context`",
                 code="SANDBOX_UNAVAILABLE",
             )
-        ran = runner.run(job, lambda tool, arguments: called(call, tool, arguments), cancelled)
-        return run_result(ran)
+        ran = runner.run(job, lambda tool, arguments: tool_answer(call, tool, arguments), cancelled)
+        return typescript_result(ran)
 
     def close(self) -> None:
         with self._turn:

@@ -1,10 +1,11 @@
-"""Shows the values of cells as a person would read them, and sorts them into kinds."""
+"""Cells of tables: their texts as a person would read them, their kinds, and their names."""
 
 import datetime
 import re
 from collections.abc import Callable
 from typing import Any
 
+CELL_NAME = re.compile(r"([A-Z]+)(\d+)")
 DIGITS = 15
 """Spreadsheets keep this many digits of a number."""
 NUMBER = re.compile(r"[-+(]?\s?[$€£¥]?\s?[-+]?\d[\d.,' ]*(?:[eE][-+]?\d+)?\s?[%$€£¥]?\)?")
@@ -14,20 +15,20 @@ QUOTED = re.compile(r'"[^"]*"?|\\.|_.|\*.')
 YEARS = range(1900, 2101)
 
 
-def shown(cell: Any) -> str:
+def cell_text(cell: Any) -> str:
     """The text of a cell."""
-    show = SHOWN.get(cell.__class__)
+    show = TEXTS.get(cell.__class__)
     return show(cell) if show else str(cell)
 
 
-def shown_number(number: float) -> str:
+def number_text(number: float) -> str:
     """The number without the noise of its binary form: 0.3 for 0.30000000000000004."""
     if number.is_integer() and abs(number) < 10**DIGITS:
         return str(int(number))
     return f"{number:.{DIGITS}g}"
 
 
-def shown_percent(number: float) -> str:
+def percent_text(number: float) -> str:
     """25.6% for 0.256."""
     return f"{number * 100:.{DIGITS - 3}g}%"
 
@@ -70,9 +71,9 @@ def _duration(value: datetime.timedelta) -> str:
     return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
-SHOWN: dict[type, Callable[[Any], str]] = {
+TEXTS: dict[type, Callable[[Any], str]] = {
     str: lambda text: text if text and not text.isspace() else "",
-    float: shown_number,
+    float: number_text,
     int: str,
     bool: lambda value: "TRUE" if value else "FALSE",
     type(None): lambda _: "",
@@ -81,3 +82,28 @@ SHOWN: dict[type, Callable[[Any], str]] = {
     datetime.time: datetime.time.isoformat,
     datetime.timedelta: _duration,
 }
+
+
+def place_of(row: int, column: int) -> str:
+    """The name of the cell in this row and column, counted from 0."""
+    letters, number = "", column + 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        letters = chr(65 + rest) + letters
+    return f"{letters}{row + 1}"
+
+
+def column_number(letters: str) -> int:
+    """1 for A, 26 for Z, 27 for AA."""
+    number = 0
+    for letter in letters:
+        number = number * 26 + ord(letter) - 64
+    return number
+
+
+def position(place: str, row: int, column: int) -> tuple[int, int]:
+    """The distances of the cell below the row and right of the column; -1 if the text is no cell's name."""
+    found = CELL_NAME.fullmatch(place)
+    if found is None:
+        return -1, -1
+    return int(found.group(2)) - 1 - row, column_number(found.group(1)) - 1 - column

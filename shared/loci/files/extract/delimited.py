@@ -9,7 +9,7 @@ from typing import Any
 from loci.files.extract.cell_texts import kind_of_text
 from loci.files.extract.encodings import decoded
 from loci.files.extract.tables import Grid, tables
-from loci.files.extract.unreadable import Limits, Unreadable
+from loci.files.extract.unreadable import ReadingLimits, UnreadableFile
 
 SHEET = "Sheet1"
 SEPARATORS = ",;\t|"
@@ -22,13 +22,13 @@ MOST_COLUMNS = 16_384
 LARGEST_CELL = 16 << 20
 
 
-def read_csv(path: str, limits: Limits) -> dict[str, Any]:
+def read_csv(path: str, limits: ReadingLimits) -> dict[str, Any]:
     """The table of text at this path."""
     with open(path, "rb") as opened:  # noqa: PTH123
         return rows_of(opened.read(limits.unpacked_bytes + 1), limits)
 
 
-def rows_of(content: bytes, limits: Limits) -> dict[str, Any]:
+def rows_of(content: bytes, limits: ReadingLimits) -> dict[str, Any]:
     """The rows of a table of text, with the row numbers that a spreadsheet program shows."""
     remarks: list[str] = []
     if len(content) > limits.unpacked_bytes:
@@ -51,11 +51,13 @@ def rows_of(content: bytes, limits: Limits) -> dict[str, Any]:
             is_wide = is_wide or len(row) > MOST_COLUMNS
     except csv.Error as error:
         advice = "Look for a quotation mark that is never closed, and save it again"
-        raise Unreadable(f"Row {len(rows) + 1} cannot be read: {error}", advice, "FILE_DAMAGED") from error
+        raise UnreadableFile(f"Row {len(rows) + 1} cannot be read: {error}", advice, "FILE_DAMAGED") from error
     if is_wide:
         remarks.append(f"Only the first {MOST_COLUMNS:,} columns were read, as many as a sheet can have")
     if not any(map(any, rows)):
-        raise Unreadable("The file is empty: no cell has a value", "Add it again with something in it", "FILE_EMPTY")
+        raise UnreadableFile(
+            "The file is empty: no cell has a value", "Add it again with something in it", "FILE_EMPTY"
+        )
 
     def kind(at: int, across: int) -> str:
         return kind_of_text(rows[at][across]) if across < len(rows[at]) else "e"

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from loci.files.extract.office_package import A, Package, W
-from loci.files.extract.outline import Outline
-from loci.files.extract.unreadable import Limits, Unreadable
+from loci.files.extract.office_package import A, OfficePackage, W
+from loci.files.extract.outline import HeadingOutline
+from loci.files.extract.unreadable import ReadingLimits, UnreadableFile
 
 BREAKS = {f"{W}tab": "\t", f"{W}br": "\n", f"{W}cr": "\n", f"{W}noBreakHyphen": "-"}
 FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
@@ -15,22 +15,22 @@ NOTES = {f"{W}footnoteReference": "footnotes", f"{W}endnoteReference": "endnotes
 TITLES = {"title": 1, "subtitle": 2}
 
 
-def read(path: str, limits: Limits) -> dict[str, Any]:
+def read(path: str, limits: ReadingLimits) -> dict[str, Any]:
     """The text of the document by paragraphs, which count as its lines, and its tables."""
-    package = Package(path, limits)
+    package = OfficePackage(path, limits)
     main = next((name for kind, name in package.links("").values() if kind == "officeDocument"), "word/document.xml")
-    document = Document(package, main)
+    document = WordDocument(package, main)
     document.read()
     if not document.outline.sections:
-        raise Unreadable("The document has no text", "Add it again with text in it", "NO_TEXT")
+        raise UnreadableFile("The document has no text", "Add it again with text in it", "NO_TEXT")
     return {"sections": document.outline.sections, "figures": document.outline.figures}
 
 
-class Document:
-    """One document while it is read."""
+class WordDocument:
+    """A document while it is read."""
 
-    def __init__(self, package: Package, main: str) -> None:
-        self.outline = Outline()
+    def __init__(self, package: OfficePackage, main: str) -> None:
+        self.outline = HeadingOutline()
         self._package = package
         self._main = main
         self._links = package.links(main)
@@ -110,7 +110,7 @@ class Document:
         self._line += 1
 
     def _level(self, properties: Any) -> int | None:
-        """Its depth if the paragraph is a heading."""
+        """The depth of the paragraph if it is a heading."""
         if properties is None:
             return None
         outline, style = properties.find(f"{W}outlineLvl"), properties.find(f"{W}pStyle")
@@ -159,7 +159,7 @@ class Document:
 
 
 def _style_level(style: Any) -> int | None:
-    """Its depth if it is a style of headings."""
+    """The depth of the style if it is one of headings."""
     name, outline = style.find(f"{W}name"), style.find(f"{W}pPr/{W}outlineLvl")
     depth = "" if outline is None else outline.get(f"{W}val") or ""
     if depth.isdigit() and int(depth) < 9:
@@ -171,7 +171,7 @@ def _style_level(style: Any) -> int | None:
 
 
 def _text(paragraph: Any) -> str:
-    """The words of a paragraph, without those of text boxes in it."""
+    """The words of a paragraph, without the words of text boxes in it."""
     return "".join(_words(paragraph))
 
 
@@ -188,7 +188,7 @@ def _words(parent: Any) -> Iterator[str]:
 
 
 def _inside(parent: Any, tag: str) -> Iterator[Any]:
-    """Every such part in the paragraph, but none that stands there again for old programs."""
+    """All such parts in the paragraph, without the copies that stand there for old programs."""
     for one in parent.iter(tag):
         if next(one.iterancestors(FALLBACK), None) is None:
             yield one

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from loci.files.extract.unreadable import Limits
+from loci.files.extract.unreadable import ReadingLimits
 
 MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
@@ -23,7 +23,7 @@ COMMON = frozenset(
 FAMILIES = ("gb18030", "shift_jis", "big5", "euc_kr", "euc_jp")
 
 
-def read_text(path: str, limits: Limits) -> dict[str, Any]:
+def read_text(path: str, limits: ReadingLimits) -> dict[str, Any]:
     """A text that no other reader knows: in an encoding without a mark, or in a file whose name does not end in txt."""
     with open(path, "rb") as opened:  # noqa: PTH123
         text, encoding = decoded(opened.read(limits.unpacked_bytes))
@@ -52,7 +52,7 @@ def decoded(content: bytes) -> tuple[str, str]:
 
 
 def _without_mark(sample: bytes) -> str:
-    """The likeliest encoding of a text that is not in Unicode."""
+    """The most likely encoding of a text that is not in Unicode."""
     runs: Sequence[bytes] = HIGH.findall(sample)
     in_pairs = sum(len(one) for one in runs if len(one) > 1)
     if in_pairs * 2 < sum(map(len, runs)):
@@ -75,7 +75,7 @@ def _whole(sample: bytes) -> int:
 
 
 def _likeness(text: str) -> float:
-    """How likely it is that the text was written so: common signs speak for it, rare ones against."""
+    """The likelihood that the text was written in this encoding: common signs speak for it, rare ones against."""
     foreign = [one for one in text if ord(one) > 127]
     points = 0.0
     for one in foreign:

@@ -7,8 +7,8 @@ from typing import Any
 from lxml import etree
 
 from loci.files.extract import encodings
-from loci.files.extract.outline import Outline
-from loci.files.extract.unreadable import Limits, Unreadable
+from loci.files.extract.outline import HeadingOutline
+from loci.files.extract.unreadable import ReadingLimits, UnreadableFile
 
 SILENT = frozenset({"script", "style", "template", "noscript", "svg", "math", "head", "iframe", "object", "select"})
 BLOCK_NAMES = (
@@ -23,7 +23,7 @@ LOOKED_AT = 4096
 MOST_COLUMNS = 1_000
 
 
-def read(path: str, limits: Limits) -> dict[str, Any]:  # noqa: ARG001 (every reader takes them)
+def read(path: str, limits: ReadingLimits) -> dict[str, Any]:  # noqa: ARG001 (every reader takes them)
     """The text of the page by blocks, and its tables."""
     with open(path, "rb") as opened:  # noqa: PTH123
         content = opened.read(LARGEST + 1)
@@ -32,8 +32,8 @@ def read(path: str, limits: Limits) -> dict[str, Any]:  # noqa: ARG001 (every re
     parser = etree.HTMLParser(encoding="utf-8", no_network=True, huge_tree=False, remove_comments=True, remove_pis=True)
     root = etree.fromstring(text.encode("utf-8", "replace"), parser) if text.strip("\0 \r\n\t") else None
     if root is None:
-        raise Unreadable("The page is empty", "Add it again with something in it", "FILE_EMPTY")
-    page = Page()
+        raise UnreadableFile("The page is empty", "Add it again with something in it", "FILE_EMPTY")
+    page = HtmlSections()
     title = root.find(".//title")
     if title is not None and (title.text or "").strip():
         page.outline.at(first_line=title.sourceline or 1)
@@ -44,9 +44,9 @@ def read(path: str, limits: Limits) -> dict[str, Any]:  # noqa: ARG001 (every re
     if page.is_too_deep:
         remarks.append(f"Parts that are nested more than {DEEPEST} deep were not read")
         if not page.outline.sections:
-            raise Unreadable("The page is nested too deeply", "Save its text in another format", "FILE_DAMAGED")
+            raise UnreadableFile("The page is nested too deeply", "Save its text in another format", "FILE_DAMAGED")
     if not page.outline.sections:
-        raise Unreadable("The page has no text", "Add it again with text in it", "NO_TEXT")
+        raise UnreadableFile("The page has no text", "Add it again with text in it", "NO_TEXT")
     return {"sections": page.outline.sections, "figures": page.outline.figures, "remarks": remarks}
 
 
@@ -59,11 +59,11 @@ def decoded(content: bytes) -> str:
     return encodings.decoded(content)[0]
 
 
-class Page:
+class HtmlSections:
     """A page while it is read. Words are collected until their block ends."""
 
     def __init__(self) -> None:
-        self.outline = Outline()
+        self.outline = HeadingOutline()
         self.is_too_deep = False
         self._words: list[str] = []
         self._line = 1
@@ -91,13 +91,13 @@ class Page:
             self.flush()
         if len(tag) == 2 and tag[0] == "h" and tag[1] in "123456":
             self.outline.at(first_line=element.sourceline or 1)
-            self.outline.head(int(tag[1]), shown(element))
+            self.outline.head(int(tag[1]), visible_text(element))
         elif tag == "table" and not _lays_out(element):
             caption = element.find("caption")
             head = element.find("thead")
             self.outline.at(first_line=element.sourceline or 1)
             rows = [row for row in element.iter("tr") if next(row.iterancestors("table")) is element]
-            title = "" if caption is None else shown(caption)
+            title = "" if caption is None else visible_text(caption)
             is_header = head is not None or (bool(rows) and all(cell.tag == "th" for cell in rows[0]))
             self.outline.figures += sum(1 for _ in element.iter("img"))
             self.outline.table(_cells(rows), title, header=is_header or None)
@@ -133,7 +133,7 @@ def _is_hidden(element: Any) -> bool:
     return element.get("hidden") is not None or "display:none" in "".join((element.get("style") or "").split()).lower()
 
 
-def shown(element: Any) -> str:
+def visible_text(element: Any) -> str:
     """The words of the element in one line, without scripts."""
     parts: list[str] = []
     for one in element.iter():
@@ -166,7 +166,7 @@ def _cells(rows: list[Any]) -> list[list[str]]:
             wide, high = _span(cell.get("colspan")), _span(cell.get("rowspan"))
             for below in range(1, min(high, len(rows) - y)):
                 taken |= {(y + below, x + beside): "" for beside in range(wide)}
-            line += [shown(cell), *[""] * (wide - 1)]
+            line += [visible_text(cell), *[""] * (wide - 1)]
             x += wide
             if x >= MOST_COLUMNS:
                 break

@@ -5,33 +5,33 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from loci.files.extract.encodings import decoded
-from loci.files.extract.unreadable import Limits, Unreadable
+from loci.files.extract.unreadable import ReadingLimits, UnreadableFile
 
 ROOT = "$"
 LINES = 40
-"""Of a section of text."""
+"""The most characters of a section of text."""
 LONGEST_NAME = 500
 MOST_COLUMNS = 500
 Tree = Any
 
 
-def read_json(path: str, limits: Limits) -> dict[str, Any]:
+def read_json(path: str, limits: ReadingLimits) -> dict[str, Any]:
     """The tables and texts of a JSON file. A table's sheet is its path in the file, and its first row the keys."""
     with open(path, "rb") as opened:  # noqa: PTH123
         content = opened.read(limits.unpacked_bytes + 1)
     if len(content) > limits.unpacked_bytes:
-        raise Unreadable(f"It is larger than {limits.unpacked_bytes >> 20} MB", "Split it", "FILE_TOO_LARGE")
+        raise UnreadableFile(f"It is larger than {limits.unpacked_bytes >> 20} MB", "Split it", "FILE_TOO_LARGE")
     text, _ = decoded(content)
     walk = Walk(limits)
     try:
         walk.visit(parsed(text), "")
     except RecursionError as error:
-        raise Unreadable("The JSON is nested too deeply", "Write it with fewer levels", "FILE_DAMAGED") from error
+        raise UnreadableFile("The JSON is nested too deeply", "Write it with fewer levels", "FILE_DAMAGED") from error
     except ValueError as error:
-        raise Unreadable(f"It is no JSON: {error}"[:200], "Correct it, and add it again", "FILE_DAMAGED") from error
+        raise UnreadableFile(f"It is no JSON: {error}"[:200], "Correct it, and add it again", "FILE_DAMAGED") from error
     walk.flush()
     if not walk.sections:
-        raise Unreadable("The file is empty: it has no value", "Add it again with something in it", "FILE_EMPTY")
+        raise UnreadableFile("The file is empty: it has no value", "Add it again with something in it", "FILE_EMPTY")
     return {"sections": walk.sections, "remarks": walk.remarks}
 
 
@@ -50,7 +50,7 @@ def parsed(text: str) -> Tree:
 class Walk:
     """Collects the sections of a tree."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ReadingLimits) -> None:
         self.sections: list[dict[str, Any]] = []
         self.remarks: list[str] = []
         self._limits = limits
@@ -125,7 +125,7 @@ def _children(tree: Tree) -> Iterator[tuple[str, Tree]]:
 
 
 def _leaves(tree: Tree, path: str) -> Iterator[tuple[str, str]]:
-    """The values of an object, those of objects within it by their paths; arrays as JSON."""
+    """The values of an object by their names, or by their paths if they are in an inner object; arrays as JSON."""
     for name, one in _children(tree):
         below = f"{path}.{name}" if path else name
         if isinstance(one, dict) and one:

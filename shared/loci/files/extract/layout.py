@@ -11,15 +11,15 @@ HYPHEN = "\x02"
 """Stands at the end of a line that ends inside a word."""
 COLUMN_LINES = 3
 MOST_LINES = 2_000
-"""On one page, for columns to be looked for."""
+"""The most lines of a page in which columns are looked for."""
 COLUMN_CHARACTERS = 16
-"""On the median line of a column of text. Cells of a table are shorter."""
+"""Characters on the median line of a column of text. Cells of a table are shorter."""
 NARROWEST_GUTTER = 6.0
 MOST_ACROSS = 0.7
-"""Of the lines: so many may run across both columns, such as a title."""
+"""The share of lines that may run across both columns, such as a title."""
 WIDE = ((0x2E80, 0x9FFF), (0xFF00, 0xFFEF))
 HEADING_SIZE = 1.15
-"""Of the usual height of a line: a heading is higher."""
+"""The height of a heading, as a multiple of the usual height of a line."""
 HEADING_CHARACTERS = 150
 
 
@@ -34,7 +34,7 @@ class Line:
     starts: list[float] = field(default_factory=list[float])
     """The left edge of each character; empty if unknown."""
     table: int | None = None
-    """It is not a line, but stands for this table in the reading order."""
+    """The table that this entry of the reading order stands for, instead of a line."""
 
     @property
     def width(self) -> float:
@@ -47,7 +47,7 @@ class Line:
 
 
 @dataclass
-class Block:
+class TextBlock:
     """A paragraph, a heading or a table."""
 
     lines: list[Line]
@@ -94,16 +94,16 @@ def in_reading_order(lines: Sequence[Line], depth: int = 0) -> list[Line]:
     return ordered + _columns(band, gutter, depth)
 
 
-def paragraphs(lines: Sequence[Line], usual: float) -> list[Block]:
+def paragraphs(lines: Sequence[Line], usual: float) -> list[TextBlock]:
     """Lines in reading order, joined as long as they stand closely below each other."""
-    blocks: list[Block] = []
+    blocks: list[TextBlock] = []
     room = _usual_gap(lines) + 0.2 * usual
     for line in lines:
         last = blocks[-1].lines[-1] if blocks else None
         if last is not None and _continues(blocks[-1], last, line, room):
             blocks[-1].lines.append(line)
         else:
-            blocks.append(Block([line]))
+            blocks.append(TextBlock([line]))
     for block in blocks:
         block.text = _joined(block.lines)
         first = block.lines[0]
@@ -118,7 +118,7 @@ def paragraphs(lines: Sequence[Line], usual: float) -> list[Block]:
 
 
 class Sizes:
-    """How high the lines are that hold most of the text of the pages so far."""
+    """The height of the lines that hold most of the text of the pages so far."""
 
     def __init__(self) -> None:
         self._weights: dict[float, int] = {}
@@ -185,7 +185,7 @@ def _columns(band: Sequence[Line], gutter: float, depth: int) -> list[Line]:
 
 
 def _rows(lines: Sequence[Line]) -> list[Line]:
-    """From top to bottom. Lines of nearly one height are a row, from left to right."""
+    """The lines from top to bottom. Lines of nearly one height are a row, from left to right."""
     rows: list[list[Line]] = []
     for line in sorted(lines, key=lambda one: one.box[1] + one.box[3]):
         middle = (line.box[1] + line.box[3]) / 2
@@ -198,7 +198,7 @@ def _rows(lines: Sequence[Line]) -> list[Line]:
     return [line for row in rows for line in sorted(row, key=lambda one: one.box[0])]
 
 
-def _continues(block: Block, last: Line, line: Line, room: float) -> bool:
+def _continues(block: TextBlock, last: Line, line: Line, room: float) -> bool:
     if last.table is not None or line.table is not None or last.upright != line.upright:
         return False
     big, small = max(last.size, line.size), min(last.size, line.size)
@@ -219,7 +219,7 @@ def _beside(last: Line, line: Line) -> bool:
 
 
 def _joined(lines: Sequence[Line]) -> str:
-    """One text: words that were cut are whole again, and lines that end early stay lines."""
+    """The lines as a text: words that were cut are whole again, and lines that end early stay lines."""
     if not lines or lines[0].table is not None:
         return ""
     right = max(one.box[2] for one in lines)

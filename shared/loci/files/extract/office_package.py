@@ -6,10 +6,10 @@ from typing import Any
 
 from lxml import etree
 
-from loci.files.extract.unreadable import Limits, Unreadable
+from loci.files.extract.unreadable import ReadingLimits, UnreadableFile
 
 LARGEST_PART = 96 << 20
-"""Of one XML part: its tree takes about ten times as much memory."""
+"""The most bytes of an XML part: its tree takes about ten times as much memory."""
 PIECE = 1 << 20
 ODF_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -25,14 +25,14 @@ STRICT = (
 """The strict kind of Office files names the same things otherwise."""
 
 
-class Package:
+class OfficePackage:
     """The parts of a packed file. All that is unpacked is counted as it comes."""
 
-    def __init__(self, path: str, limits: Limits) -> None:
+    def __init__(self, path: str, limits: ReadingLimits) -> None:
         try:
             self._packed = zipfile.ZipFile(path)
         except zipfile.BadZipFile as error:
-            raise Unreadable(f"The file is damaged: {error}", "Save it again", "FILE_DAMAGED") from error
+            raise UnreadableFile(f"The file is damaged: {error}", "Save it again", "FILE_DAMAGED") from error
         self._left = limits.unpacked_bytes
         self._names = {name.lower(): name for name in self._packed.namelist()}
 
@@ -55,15 +55,15 @@ class Package:
                     size += len(piece)
                     self._left -= len(piece)
                     if self._left < 0 or size > LARGEST_PART:
-                        raise Unreadable(
+                        raise UnreadableFile(
                             f"The file unpacks to too much: {name} alone has more than {size >> 20} MB",
                             "Split it into smaller files",
                             "FILE_TOO_LARGE",
                         )
         except RuntimeError as error:  # how `zipfile` says that a part has a password
-            raise Unreadable("The file has a password", "Save it without one", "FILE_ENCRYPTED") from error
+            raise UnreadableFile("The file has a password", "Save it without one", "FILE_ENCRYPTED") from error
         except KeyError:
-            raise Unreadable(f"The file is damaged: it has no {name}", "Save it again", "FILE_DAMAGED") from None
+            raise UnreadableFile(f"The file is damaged: it has no {name}", "Save it again", "FILE_DAMAGED") from None
         return b"".join(pieces)
 
     def xml(self, name: str) -> Any:
@@ -101,9 +101,9 @@ def tree_of(content: bytes, name: str) -> Any:
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
         what = f"The file is damaged: {name}: {error}"[:300]
-        raise Unreadable(what, "Save it again in its own program", "FILE_DAMAGED") from error
+        raise UnreadableFile(what, "Save it again in its own program", "FILE_DAMAGED") from error
     if root.getroottree().docinfo.doctype:
-        raise Unreadable(
+        raise UnreadableFile(
             f"The file is refused: {name} defines entities, as no Office program does",
             "Save it again in its own program",
             "FILE_DAMAGED",

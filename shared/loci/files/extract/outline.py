@@ -8,7 +8,7 @@ TITLE_CHARACTERS = 200
 """A longer paragraph above a table is not its title."""
 
 
-class Outline:
+class HeadingOutline:
     """Sections under headings, with the line or the slide where each begins."""
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Outline:
         self._place = place
 
     def head(self, level: int, text: str) -> None:
-        """A heading. Those of its level and below end."""
+        """Enter a heading. It ends the headings of its level and below."""
         text = " ".join(text.split())
         if not text:
             return

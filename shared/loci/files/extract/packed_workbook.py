@@ -6,9 +6,8 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from loci.files.extract.cell_texts import shows_percent
-from loci.files.extract.places import column_number
-from loci.files.extract.unreadable import Limits, Unreadable, too_large
+from loci.files.extract.cell_texts import column_number, shows_percent
+from loci.files.extract.unreadable import ReadingLimits, UnreadableFile, too_large
 
 PIECE = 1 << 20
 LONGEST_ROW = 64 << 20
@@ -39,7 +38,7 @@ class SheetPart:
     part: str
     columns: int = 0
     last_row: int = 0
-    """Its number, counted from 1."""
+    """The number of the sheet, counted from 1."""
     cells: int = 0
     keep_rows: int | None = None
     """The rows with higher numbers are not read, since the sheet is too large."""
@@ -50,21 +49,21 @@ class SheetPart:
 
 
 @dataclass
-class Package:
+class WorkbookParts:
     """The parts of a packed workbook."""
 
     figures: int
     sheets: dict[str, SheetPart]
-    """By the name of the sheet. Empty if the workbook is no xlsx."""
+    """The parts by the name of the sheet. Empty if the workbook is no xlsx."""
 
     @property
     def is_too_large(self) -> bool:
-        """True if a smaller copy is to be read."""
+        """True if the workbook is so large that a smaller copy of it is read."""
         return any(one.keep_rows is not None or one.without_far for one in self.sheets.values())
 
 
-def examine(path: str, limits: Limits) -> Package:
-    """Look into the workbook. Raises `Unreadable` if it cannot be read within the limits."""
+def examine(path: str, limits: ReadingLimits) -> WorkbookParts:
+    """Look into the workbook. Raises `UnreadableFile` if it cannot be read within the limits."""
     with zipfile.ZipFile(path) as packed:
         names = packed.namelist()
         sheets = _sheet_parts(packed)
@@ -79,23 +78,23 @@ def examine(path: str, limits: Limits) -> Package:
             room -= _look(packed, sheet, percents, (rows, cells, room))
             rows -= min(rows, sheet.keep_rows or sheet.last_row)
             cells -= min(cells, sheet.cells)
-    return Package(len({one for one in names if FIGURE.fullmatch(one)}), sheets)
+    return WorkbookParts(len({one for one in names if FIGURE.fullmatch(one)}), sheets)
 
 
 def _size(packed: zipfile.ZipFile, part: str, room: int, *, is_sheet: bool) -> int:
-    """How many bytes the part has; of a sheet, which is counted later, none. Raises `Unreadable` if it has entities."""
+    """The bytes of the part; 0 for a sheet, which is counted later. `UnreadableFile` if it has entities."""
     size = 0
     for piece in _pieces(packed, part, PIECE if is_sheet else room):
         if b"<!DOCTYPE" in piece:
             what = f"The file is refused: {part} defines entities, as no Office program does"
-            raise Unreadable(what, "Save it again in its own program", "FILE_DAMAGED")
+            raise UnreadableFile(what, "Save it again in its own program", "FILE_DAMAGED")
         size += len(piece)
         if is_sheet:
             return 0
     return size
 
 
-def smaller_copy(path: str, package: Package, target: str) -> None:
+def smaller_copy(path: str, package: WorkbookParts, target: str) -> None:
     """Write the workbook again, with only the rows and columns that are read."""
     parts = {one.part: one for one in package.sheets.values()}
     with zipfile.ZipFile(path) as packed, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as copy:

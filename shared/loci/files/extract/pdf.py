@@ -4,17 +4,17 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from loci.files.extract.layout import Block, Box, Line, Sizes, in_reading_order, paragraphs
+from loci.files.extract.layout import Box, Line, Sizes, TextBlock, in_reading_order, paragraphs
 from loci.files.extract.outline import with_header
 from loci.files.extract.pdf_ocr import OCR
-from loci.files.extract.pdf_page import Page, PageReader
+from loci.files.extract.pdf_page import PageReader, PdfPage
 from loci.files.extract.ruled_tables import RuledTable, ruled_tables
-from loci.files.extract.unreadable import Limits, Unreadable
+from loci.files.extract.unreadable import ReadingLimits, UnreadableFile
 
 PRIVATE = 0.3
-"""Of the characters: if so many have no meaning, the fonts of the file do not say which letters they draw."""
+"""The share of characters without a meaning from which on a file's fonts do not say which letters they draw."""
 SECONDS = 80.0
-"""Whoever waits for the answer waits 120 s: what was read until then is better than nothing."""
+"""Seconds for all pages. A caller waits 120 s for the answer: the pages read until then are better than nothing."""
 SHOWN_PAGES = 20
 SEARCHABLE = "Make it searchable, for example with: ocrmypdf in.pdf out.pdf"
 INSTALL = f"Install tesseract where Loci runs, and add it again. Or {SEARCHABLE[0].lower()}{SEARCHABLE[1:]}"
@@ -36,7 +36,7 @@ class Flow:
     broken: list[int] = field(default_factory=list[int])
 
 
-def read(path: str, limits: Limits) -> dict[str, Any]:
+def read(path: str, limits: ReadingLimits) -> dict[str, Any]:
     """The text and the tables of each page."""
     document = opened(path)
     count = len(document)
@@ -51,10 +51,10 @@ def read(path: str, limits: Limits) -> dict[str, Any]:
             _read_page(document, number, flow)
         except Exception:  # noqa: BLE001 (a page may be damaged in any way; the others can be read)
             flow.broken.append(number)
-        limits.tell(number, min(count, limits.pages))
+        limits.report_page(number, min(count, limits.pages))
     if not flow.sections:
         if flow.broken:
-            raise Unreadable("No page of the PDF can be read", "Save it again", "FILE_DAMAGED")
+            raise UnreadableFile("No page of the PDF can be read", "Save it again", "FILE_DAMAGED")
         raise _without_text(flow.figures, limits)
     remarks = [f"Only the first {last:,} of {count:,} pages were read"] if last < count else []
     return {
@@ -79,7 +79,7 @@ def _read_page(document: Any, number: int, flow: Flow) -> None:
     flow.sections += made
 
 
-def _remarks(flow: Flow, limits: Limits) -> list[str]:
+def _remarks(flow: Flow, limits: ReadingLimits) -> list[str]:
     remarks: list[str] = []
     if flow.broken:
         remarks.append(f"{_pages(flow.broken)} cannot be read")
@@ -93,17 +93,17 @@ def _remarks(flow: Flow, limits: Limits) -> list[str]:
     return remarks
 
 
-def _without_text(figures: int, limits: Limits) -> Unreadable:
+def _without_text(figures: int, limits: ReadingLimits) -> UnreadableFile:
     if not figures:
-        return Unreadable("The PDF has no text: its pages are empty, or drawings", SEARCHABLE, "NO_TEXT")
+        return UnreadableFile("The PDF has no text: its pages are empty, or drawings", SEARCHABLE, "NO_TEXT")
     if OCR is None:
-        return Unreadable("The PDF has no text: its pages are pictures", _way_out(limits), "NO_TEXT")
+        return UnreadableFile("The PDF has no text: its pages are pictures", _way_out(limits), "NO_TEXT")
     what = "The PDF has no text: its pages are pictures, and tesseract finds no words in them"
-    return Unreadable(what, "Scan it again, larger or sharper", "NO_TEXT")
+    return UnreadableFile(what, "Scan it again, larger or sharper", "NO_TEXT")
 
 
-def _way_out(limits: Limits) -> str:
-    """How a page that is a picture can be read, on a machine without tesseract."""
+def _way_out(limits: ReadingLimits) -> str:
+    """The remark on pages that are pictures, with the way to read them on a machine without tesseract."""
     return ON_AWS if limits.on_aws else INSTALL
 
 
@@ -114,18 +114,18 @@ def opened(path: str) -> Any:
     try:
         document = pypdfium2.PdfDocument(path)
         if not len(document):
-            raise Unreadable("The PDF has no pages", "Save it again", "FILE_EMPTY")
+            raise UnreadableFile("The PDF has no pages", "Save it again", "FILE_EMPTY")
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
-            raise Unreadable("The PDF has a password", "Save it without one", "FILE_ENCRYPTED") from error
+            raise UnreadableFile("The PDF has a password", "Save it without one", "FILE_ENCRYPTED") from error
         if "security" in str(error).lower():
             what = "The PDF is encrypted in a way that cannot be read"
-            raise Unreadable(what, "Save it without encryption", "FILE_ENCRYPTED") from error
-        raise Unreadable("The PDF is damaged", "Save it again, or print it to a new PDF", "FILE_DAMAGED") from error
+            raise UnreadableFile(what, "Save it without encryption", "FILE_ENCRYPTED") from error
+        raise UnreadableFile("The PDF is damaged", "Save it again, or print it to a new PDF", "FILE_DAMAGED") from error
     return document
 
 
-def sections_of(page: Page, number: int, flow: Flow) -> list[dict[str, Any]]:
+def sections_of(page: PdfPage, number: int, flow: Flow) -> list[dict[str, Any]]:
     """The paragraphs and tables of the page in reading order."""
     tables = ruled_tables(page.lines, page.across, page.down)
     blocks = _blocks(page, tables, flow.sizes)
@@ -154,7 +154,7 @@ def sections_of(page: Page, number: int, flow: Flow) -> list[dict[str, Any]]:
     return sections
 
 
-def _blocks(page: Page, tables: list[RuledTable], sizes: Sizes) -> list[Block]:
+def _blocks(page: PdfPage, tables: list[RuledTable], sizes: Sizes) -> list[TextBlock]:
     inside = {number for table in tables for number in table.inside}
     free = [line for number, line in enumerate(page.lines) if number not in inside]
     usual = sizes.usual(free)
@@ -162,12 +162,12 @@ def _blocks(page: Page, tables: list[RuledTable], sizes: Sizes) -> list[Block]:
     return paragraphs(in_reading_order([*free, *places]), usual)
 
 
-def _title(block: Block) -> str:
+def _title(block: TextBlock) -> str:
     """The words of this block that may be the title of a table below it."""
     return " ".join(block.text.split()) if len(block.text) < 200 else ""
 
 
-def _part(box: Box, page: Page) -> list[float]:
+def _part(box: Box, page: PdfPage) -> list[float]:
     left, top, right, bottom = box
     wide, high = page.width or 1.0, page.height or 1.0
     return [round(min(max(one, 0.0), 1.0), 4) for one in (left / wide, top / high, right / wide, bottom / high)]

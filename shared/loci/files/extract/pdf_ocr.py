@@ -13,12 +13,12 @@ LANGUAGES = ("/usr/share/tesseract-ocr/5/tessdata", "/usr/share/tessdata", "/usr
 PREFERRED = "eng"
 RESOLUTION = 200
 MOST_PIXELS = 16_000_000
-"""Of one page. A larger one is read more coarsely."""
+"""The most pixels of a page. A larger page is read more coarsely."""
 SECONDS = 60.0
-"""For all pages of one file. Reading a page takes about a second."""
+"""Seconds for all pages of a file. Reading a page takes about a second."""
 SUREST = 100.0
 SURE = 40.0
-"""In percent. Less sure lines are specks, not letters."""
+"""The least confidence in a line, in percent. Less sure lines are specks, not letters."""
 LINE = 2
 """A level of tesseract's results."""
 

@@ -17,11 +17,11 @@ HYPHENS = frozenset({0x02, 0xFFFE})
 """PDFium reports this for a hyphen at the end of a line."""
 SPACES = frozenset({0, 9, 32, 160})
 WIDE_GAP = 1.2
-"""A gap of so many line heights separates cells or columns, not words."""
+"""The line heights of a gap that separates cells or columns, not words."""
 
 
 @dataclass
-class Page:
+class PdfPage:
     """The lines, rules and pictures of a page."""
 
     width: float
@@ -43,10 +43,10 @@ class PageReader:
 
         self._raw = raw
         self._page = page
-        self.found = Page(*page.get_size())
+        self.found = PdfPage(*page.get_size())
         self._turn = self._as_shown()
 
-    def read(self) -> Page:
+    def read(self) -> PdfPage:
         """Read all of it."""
         self._read_text()
         self._read_drawings()
@@ -54,17 +54,17 @@ class PageReader:
         return self.found
 
     def _as_shown(self) -> tuple[float, float, float, float, float, float]:
-        """The matrix from the page's own coordinates to those that a reader sees."""
+        """The matrix from the page's own coordinates to the ones that a reader sees."""
         scale = 1 << 20  # the function returns whole numbers
         x, y = ctypes.c_int(), ctypes.c_int()
         width, height = self.found.width / scale, self.found.height / scale
 
-        def shown(at_x: float, at_y: float) -> tuple[float, float]:
+        def seen_point(at_x: float, at_y: float) -> tuple[float, float]:
             self._raw.FPDF_PageToDevice(self._page, 0, 0, scale, scale, 0, at_x, at_y, x, y)
             return x.value * width, y.value * height
 
         # From three points that are far apart: near ones would lose precision to rounding.
-        (x0, y0), (x1, y1), (x2, y2) = shown(0, 0), shown(1000, 0), shown(0, 1000)
+        (x0, y0), (x1, y1), (x2, y2) = seen_point(0, 0), seen_point(1000, 0), seen_point(0, 1000)
         return (x1 - x0) / 1000, (y1 - y0) / 1000, (x2 - x0) / 1000, (y2 - y0) / 1000, x0, y0
 
     def _box(self, left: float, bottom: float, right: float, top: float) -> Box:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from loci.files.extract.office_package import A, P, Package, R
-from loci.files.extract.outline import Outline
-from loci.files.extract.unreadable import Limits, Unreadable
+from loci.files.extract.office_package import A, OfficePackage, P, R
+from loci.files.extract.outline import HeadingOutline
+from loci.files.extract.unreadable import ReadingLimits, UnreadableFile
 
 TITLES = frozenset({"title", "ctrTitle"})
 PAGE_MARKS = frozenset({"sldNum", "dt", "ftr", "hdr", "sldImg"})
@@ -13,13 +13,13 @@ PAGE_MARKS = frozenset({"sldNum", "dt", "ftr", "hdr", "sldImg"})
 FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 
 
-def read(path: str, limits: Limits) -> dict[str, Any]:
+def read(path: str, limits: ReadingLimits) -> dict[str, Any]:
     """The texts of the slides in their order."""
-    package = Package(path, limits)
+    package = OfficePackage(path, limits)
     main = next((name for kind, name in package.links("").values() if kind == "officeDocument"), "ppt/presentation.xml")
     links = package.links(main)
     slides = [links.get(one.get(f"{R}id") or "", ("", ""))[1] for one in package.xml(main).iter(f"{P}sldId")]
-    outline = Outline()
+    outline = HeadingOutline()
     remarks: list[str] = []
     hidden: list[str] = []
     for number, name in enumerate(slides[: limits.pages], 1):
@@ -38,14 +38,14 @@ def read(path: str, limits: Limits) -> dict[str, Any]:
     if len(slides) > limits.pages:
         remarks.append(f"Only the first {limits.pages:,} of {len(slides):,} slides were read")
     if not outline.sections:
-        raise Unreadable("The slides have no text", "Add it again with text in it", "NO_TEXT")
+        raise UnreadableFile("The slides have no text", "Add it again with text in it", "NO_TEXT")
     return {"pages": len(slides), "sections": outline.sections, "figures": outline.figures, "remarks": remarks}
 
 
 class Slide:
-    """One slide while it is read."""
+    """A slide while it is read."""
 
-    def __init__(self, package: Package, name: str, slide: Any, outline: Outline) -> None:
+    def __init__(self, package: OfficePackage, name: str, slide: Any, outline: HeadingOutline) -> None:
         self._package = package
         self._links = package.links(name)
         self._slide = slide

@@ -10,10 +10,10 @@ SNAP = 3.0
 """Points: lines that are so near to each other are one."""
 MOST_CELLS = 20_000
 UNRULED_ROWS = 3
-"""From so many lines in most columns on, the lines are rows of their own."""
+"""The lines in most columns of a cell from which on each line is a row of its own."""
 FEWEST_RULES = 3
 FULLEST_FORM = 0.3
-"""Of the cells: a grid with less text in it is a form or a drawing, and is read as running text."""
+"""The share of cells with text below which a grid is a form or a drawing, and is read as running text."""
 
 
 @dataclass
@@ -166,7 +166,7 @@ class _Lookup:
 
 
 def _owners(ys: list[float], xs: list[float], across: _Lookup, down: _Lookup) -> dict[tuple[int, int], tuple[int, int]]:
-    """For each place of the grid, the first place of its cell: places without a rule between them are one cell."""
+    """The first place of the cell of each place in the grid: places without a rule between them are one cell."""
     owners: dict[tuple[int, int], tuple[int, int]] = {}
     for row in range(len(ys) - 1):
         for column in range(len(xs) - 1):

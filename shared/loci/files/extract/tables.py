@@ -28,7 +28,7 @@ MOST = 200
 
 
 @dataclass(frozen=True)
-class Block:
+class CellBlock:
     """Cells with a rectangle of their own; `bottom` and `right` are the first row and column behind it."""
 
     top: int
@@ -52,7 +52,7 @@ class Grid:
     name: str
     cells: list[list[str]]
     kind: Callable[[int, int], str]
-    """By row and column, counted from the first cell."""
+    """The kind of the cell in a row and a column, counted from the first cell."""
     row: int = 0
     column: int = 0
     merged: Merged = ()
@@ -64,11 +64,11 @@ class Grid:
 class Table:
     """A block with what its first rows are."""
 
-    block: Block
+    block: CellBlock
     title: tuple[tuple[int, int], ...] = ()
     """The cells above it that name it, by row and column of the grid."""
     heading: int = 0
-    """How many rows the header has."""
+    """The number of rows of the header."""
     header: Sequence[str] = field(default=())
 
 
@@ -93,7 +93,7 @@ def tables(grid: Grid) -> list[dict[str, Any]]:
     return [_section(grid, one) for one in sorted(listed, key=lambda one: (one.block.top, one.block.left))]
 
 
-def _as_people_see(grid: Grid, found: Sequence[Block]) -> list[Block]:
+def _as_people_see(grid: Grid, found: Sequence[CellBlock]) -> list[CellBlock]:
     """Join the blocks that only empty columns or rows within one table separate."""
     joined_blocks = list(found)
     while pair := next(_pairs_beside(grid, joined_blocks), None):
@@ -104,12 +104,12 @@ def _as_people_see(grid: Grid, found: Sequence[Block]) -> list[Block]:
     return sorted(joined_blocks, key=lambda one: (one.top, one.left))
 
 
-def _union(found: Sequence[Block], some: Sequence[Block]) -> list[Block]:
+def _union(found: Sequence[CellBlock], some: Sequence[CellBlock]) -> list[CellBlock]:
     """Put one block in place of some of them, and of all that lie in its rectangle."""
     whole, others = some[0], list(found)
     waiting = list(some)
     while waiting:
-        whole = Block(
+        whole = CellBlock(
             min(whole.top, *(one.top for one in waiting)),
             max(whole.bottom, *(one.bottom for one in waiting)),
             min(whole.left, *(one.left for one in waiting)),
@@ -120,11 +120,11 @@ def _union(found: Sequence[Block], some: Sequence[Block]) -> list[Block]:
     return [*others, whole]
 
 
-def _overlap(one: Block, other: Block) -> bool:
+def _overlap(one: CellBlock, other: CellBlock) -> bool:
     return one.top < other.bottom and other.top < one.bottom and one.left < other.right and other.left < one.right
 
 
-def _pairs_beside(grid: Grid, found: Sequence[Block]) -> Iterator[tuple[Block, Block]]:
+def _pairs_beside(grid: Grid, found: Sequence[CellBlock]) -> Iterator[tuple[CellBlock, CellBlock]]:
     """Yield blocks with labels, each with a block of figures beside it that has none of its own."""
     for right in found:
         near = [one for one in found if one.right <= right.left <= one.right + SPACER and one.bottom > right.top]
@@ -135,7 +135,7 @@ def _pairs_beside(grid: Grid, found: Sequence[Block]) -> Iterator[tuple[Block, B
                     yield left, right
 
 
-def _first_figures(grid: Grid, block: Block) -> int | None:
+def _first_figures(grid: Grid, block: CellBlock) -> int | None:
     """Return the first row of a block of figures; None if some column of the block has words beside figures."""
     columns = [[grid.kind(row, column) for row in range(block.top, block.bottom)] for column in _span(block)]
     starts = [next((at for at, one in enumerate(kinds) if one in FIGURES), None) for kinds in columns]
@@ -151,11 +151,11 @@ def _first_figures(grid: Grid, block: Block) -> int | None:
     return block.top + first
 
 
-def _is_mark(grid: Grid, block: Block, row: int, column: int) -> bool:
+def _is_mark(grid: Grid, block: CellBlock, row: int, column: int) -> bool:
     return grid.cells[block.top + row][block.left + column].strip() in MARKS
 
 
-def _has_labels(grid: Grid, block: Block, rows: range) -> bool:
+def _has_labels(grid: Grid, block: CellBlock, rows: range) -> bool:
     """True if a column of the block names these rows: by words, dates or years."""
     for column in _span(block):
         kinds = [grid.kind(row, column) for row in rows]
@@ -164,7 +164,7 @@ def _has_labels(grid: Grid, block: Block, rows: range) -> bool:
     return False
 
 
-def _headers_above(grid: Grid, block: Block, found: Sequence[Block]) -> list[Block]:
+def _headers_above(grid: Grid, block: CellBlock, found: Sequence[CellBlock]) -> list[CellBlock]:
     """Return the blocks with the header of a block of figures, or its upper lines, if empty rows separate them."""
     if block.columns < 2 or _first_figures_of_any(grid, block) is None:
         return []
@@ -183,20 +183,20 @@ def _headers_above(grid: Grid, block: Block, found: Sequence[Block]) -> list[Blo
     return above if len(set(filled)) > 1 else []
 
 
-def _first_figures_of_any(grid: Grid, block: Block) -> int | None:
+def _first_figures_of_any(grid: Grid, block: CellBlock) -> int | None:
     rows = range(block.top, min(block.bottom, block.top + LOOKED_AT))
     return next((row for row in rows if any(grid.kind(row, column) in FIGURES for column in _span(block))), None)
 
 
-def _has_text(grid: Grid, block: Block, column: int) -> bool:
+def _has_text(grid: Grid, block: CellBlock, column: int) -> bool:
     return any(column < len(row) and row[column] for row in grid.cells[block.top : block.bottom])
 
 
-def _span(block: Block) -> range:
+def _span(block: CellBlock) -> range:
     return range(block.left, block.right)
 
 
-def _table(grid: Grid, block: Block) -> Table:
+def _table(grid: Grid, block: CellBlock) -> Table:
     title: list[tuple[int, int]] = []
     while block.columns > 1 and block.rows > 1 and len(title) < MOST_TITLES:
         row = grid.cells[block.top]
@@ -220,9 +220,9 @@ def _table(grid: Grid, block: Block) -> Table:
 
 
 def _under_merged(
-    grid: Grid, block: Block, kinds: list[list[str]], texts: list[list[str]]
+    grid: Grid, block: CellBlock, kinds: list[list[str]], texts: list[list[str]]
 ) -> tuple[list[list[str]], list[list[str]]]:
-    """Both, with the cells of the first row repeated below if they are merged with those, as the corner of a header."""
+    """The kinds and the texts. Cells of the first row that are merged downwards, as a header's corner, are repeated."""
     kinds, texts = [[*row] for row in kinds], [[*row] for row in texts]
     for (top, left), (bottom, right) in grid.merged:
         at = left - grid.column - block.left
@@ -231,21 +231,21 @@ def _under_merged(
     return kinds, texts
 
 
-def _is_text(grid: Grid, block: Block) -> bool:
+def _is_text(grid: Grid, block: CellBlock) -> bool:
     return any(grid.kind(block.top, column) == "s" for column in range(block.left, block.right))
 
 
-def _is_wider_below(grid: Grid, block: Block) -> bool:
+def _is_wider_below(grid: Grid, block: CellBlock) -> bool:
     """True if the rows below have more filled cells than this one: else it is a row of a list."""
     below = grid.cells[block.top + 1 : block.top + 1 + LOOKED_AT]
     return any(sum(map(bool, row[block.left : block.right])) > 1 for row in below)
 
 
-def _is_above(upper: Block, lower: Block) -> bool:
+def _is_above(upper: CellBlock, lower: CellBlock) -> bool:
     return upper.bottom <= lower.top <= upper.bottom + GAP and (_spans(lower, upper) or _spans(upper, lower))
 
 
-def _spans(wide: Block, narrow: Block) -> bool:
+def _spans(wide: CellBlock, narrow: CellBlock) -> bool:
     return wide.left <= narrow.left + 1 and narrow.right <= wide.right
 
 
@@ -261,7 +261,7 @@ def _is_named_by(grid: Grid, table: Table, upper: Table) -> bool:
     return is_short or (is_cell and _is_cell(table.block))
 
 
-def _is_cell(block: Block) -> bool:
+def _is_cell(block: CellBlock) -> bool:
     return block.rows == 1 and block.columns == 1
 
 
@@ -280,12 +280,12 @@ def _goes_on(upper: Table, lower: Table) -> bool:
     return upper.block.left <= lower.block.left and lower.block.right <= upper.block.right
 
 
-def _padded(row: Sequence[str], block: Block) -> list[str]:
+def _padded(row: Sequence[str], block: CellBlock) -> list[str]:
     cells = list(row[block.left : block.right])
     return cells + [""] * (block.columns - len(cells))
 
 
-def _filled(grid: Grid, block: Block, lines: list[list[str]]) -> list[list[str]]:
+def _filled(grid: Grid, block: CellBlock, lines: list[list[str]]) -> list[list[str]]:
     """The header's lines, with the value of merged cells in each of them."""
     filled = [list(line) for line in lines]
     for (top, left), (bottom, right) in grid.merged:
@@ -414,11 +414,11 @@ def _is_mostly_data(column: Kinds) -> bool:
     return bool(filled) and sum(one in DATA or one == "b" for one in filled) * 2 > len(filled)
 
 
-def blocks(cells: Cells, *, beside: bool = True) -> list[Block]:
+def blocks(cells: Cells, *, beside: bool = True) -> list[CellBlock]:
     """The blocks, from top to bottom. Unless `beside`, empty columns separate nothing."""
     width = max(map(len, cells), default=0)
-    whole = Block(0, len(cells), 0, width)
-    found: list[Block] = []
+    whole = CellBlock(0, len(cells), 0, width)
+    found: list[CellBlock] = []
     waiting = [whole]
     while waiting:
         parts = _apart(cells, waiting.pop(), beside=beside)
@@ -431,7 +431,7 @@ def blocks(cells: Cells, *, beside: bool = True) -> list[Block]:
     return sorted(found, key=lambda one: (one.top, one.left))
 
 
-def _apart(cells: Cells, block: Block, *, beside: bool, only_trim: bool = False) -> list[Block]:
+def _apart(cells: Cells, block: CellBlock, *, beside: bool, only_trim: bool = False) -> list[CellBlock]:
     """The block without the empty rows and columns at its edges; several blocks if some are within."""
     rows = [number for number in range(block.top, block.bottom) if any(cells[number][block.left : block.right])]
     if not rows:
@@ -442,10 +442,10 @@ def _apart(cells: Cells, block: Block, *, beside: bool, only_trim: bool = False)
     [(top, bottom)] = runs
     used = _used_columns(cells, replace(block, top=top, bottom=bottom))
     columns = _runs(used) if beside else [(used[0], used[-1] + 1)]
-    return [Block(top, bottom, left, right) for left, right in columns]
+    return [CellBlock(top, bottom, left, right) for left, right in columns]
 
 
-def _used_columns(cells: Cells, block: Block) -> list[int]:
+def _used_columns(cells: Cells, block: CellBlock) -> list[int]:
     waiting = set(range(block.left, block.right))
     used: set[int] = set()
     for row in cells[block.top : block.bottom]:

@@ -28,7 +28,7 @@ class Sample(BaseModel):
     version: int
 
 
-class Metadata(BaseModel):
+class LakeOverview(BaseModel):
     total_files: int
     total_excel_files: int
     total_pdf_files: int
@@ -36,11 +36,11 @@ class Metadata(BaseModel):
     sample_memories: list[Sample] = Field(description="the newest files, 20 at most")
 
 
-class MetadataAnswer(BaseModel):
-    result: Metadata
+class LakeOverviewAnswer(BaseModel):
+    result: LakeOverview
 
 
-class VersionView(BaseModel):
+class FileVersionView(BaseModel):
     version: int
     added_at: str
     bytes: int
@@ -72,7 +72,7 @@ class FetchedView(BaseModel):
     lineage: dict[str, JsonValue] | None = Field(
         default=None, description="if code made it: the code, its inputs and the time", exclude_if=is_none
     )
-    history: list[VersionView] = Field(description="the versions that were read, oldest first")
+    history: list[FileVersionView] = Field(description="the versions that were read, oldest first")
 
 
 class MissingView(BaseModel):
@@ -87,10 +87,10 @@ class MissingView(BaseModel):
     reason: str
 
 
-def overview(files: Sequence[StoredFile], most: int | None = SAMPLE) -> Metadata:
+def overview(files: Sequence[StoredFile], most: int | None = SAMPLE) -> LakeOverview:
     """The overview, as the reference shows it. The newest files come first; `most` None: it shows all of them."""
     kinds = [one.kind for one in files]
-    return Metadata(
+    return LakeOverview(
         total_files=len(files),
         total_excel_files=kinds.count("excel_file"),
         total_pdf_files=kinds.count("pdf_file"),
@@ -122,7 +122,7 @@ def fetched(file: StoredFile, versions: list[FileVersion], link: str | None) -> 
         sheet_names=list(shown.sheets) or None,
         remarks=list(shown.remarks) or None,
         lineage=newest.lineage,
-        history=[VersionView(version=one.number, added_at=one.added_at, bytes=one.bytes) for one in versions],
+        history=[FileVersionView(version=one.number, added_at=one.added_at, bytes=one.bytes) for one in versions],
     )
 
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from loci.core.errors import Refused
 from loci.core.identity import Caller
-from loci.files.file import Stage, Status, StoredFile, file_id
+from loci.files.file import FileStage, Status, StoredFile, file_id
 from loci.files.ports import UploadPart, UploadTicket
 from loci.files.tools.file_views import is_none
 from loci.mcp.caller import Report
@@ -21,7 +21,7 @@ WAIT = 5.0
 
 
 class Ingestion(BaseModel):
-    """How far a file is."""
+    """The state of the reading of a file."""
 
     id: str
     name: str
@@ -94,7 +94,7 @@ def lake_tools(app: "App") -> list[LociTool]:
         """
         owner = caller.owner
 
-        def watch(stage: Stage) -> None:
+        def watch(stage: FileStage) -> None:
             report(stage.done, stage.total, stage.text)
 
         if [text, path, upload_bytes, upload_id].count(None) != 3 or (name is path is upload_id is None):
@@ -143,8 +143,8 @@ def lake_tools(app: "App") -> list[LociTool]:
     ]
 
 
-def ingestion(file: StoredFile, stage: Stage | None = None) -> Ingestion:
-    """How far the file is."""
+def ingestion(file: StoredFile, stage: FileStage | None = None) -> Ingestion:
+    """The state of the reading of the file."""
     newest = file.newest
     known = {"pending": "waiting", "running": "reading"}.get(newest.status)
     return Ingestion(

@@ -6,8 +6,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Caller
-from loci.files.search_query import Scope, parsed
-from loci.files.tools.file_views import FetchedView, MetadataAnswer, MissingView, fetched, overview
+from loci.files.search_query import FileScope, parsed
+from loci.files.tools.file_views import FetchedView, LakeOverviewAnswer, MissingView, fetched, overview
 from loci.files.tools.search_views import MOST_TOKENS, TOKENS, SearchAnswer, search_answer
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
@@ -53,12 +53,12 @@ class QueryFields(BaseModel):
 def search_tools(app: "App") -> list[LociTool]:
     """`get_memorylake_metadata`, `search_memory` and `fetch_memory`."""
 
-    def get_memorylake_metadata(caller: Caller) -> MetadataAnswer:
+    def get_memorylake_metadata(caller: Caller) -> LakeOverviewAnswer:
         """Say which files there are: how many of each type, and the newest with their sheets and tables.
 
         Use it at the start of a session, or when the user asks which files they have.
         """
-        return MetadataAnswer(result=overview(app.files.listed(caller.owner, newest_first=True)))
+        return LakeOverviewAnswer(result=overview(app.files.listed(caller.owner, newest_first=True)))
 
     def search_memory(
         parsed_query: Annotated[
@@ -83,8 +83,8 @@ def search_tools(app: "App") -> list[LociTool]:
         Cite a passage by its locator: a page of a PDF, cells of a sheet, lines of a text. If `match` is none, say
         that the files have nothing about it. To compute on a file use run_memory_code.
         """
-        scope = Scope(tuple(memory_ids), tuple(types), sheet, added_since, added_until, as_of)
-        found = app.files.search(caller.owner, _asked(parsed_query), limit=limit, scope=scope)
+        scope = FileScope(tuple(memory_ids), tuple(types), sheet, added_since, added_until, as_of)
+        found = app.files.search(caller.owner, _question(parsed_query), limit=limit, scope=scope)
         return search_answer(found, max_tokens)
 
     def fetch_memory(
@@ -112,7 +112,7 @@ def search_tools(app: "App") -> list[LociTool]:
     ]
 
 
-def _asked(given: QueryFields | str) -> Question:
+def _question(given: QueryFields | str) -> Question:
     if isinstance(given, str):
         asked = parsed(rewritten=given)
     else:

@@ -4,7 +4,7 @@ from pydantic import BaseModel, Field
 
 from loci.files.finder import AnswerStatus, FoundFile, FoundFiles, FoundPassage, Match
 from loci.files.lake import LONGEST_ID
-from loci.files.search_query import Scope
+from loci.files.search_query import FileScope
 from loci.files.tools.file_views import is_none
 from loci.mcp.answers import as_text
 
@@ -12,7 +12,7 @@ SUMMARY_IN_LIST = 120
 MOST_NAMED = 20
 TOKENS, MOST_TOKENS = 3_000, 20_000
 CHARACTERS_OF_A_TOKEN = 4
-"""In English. Other scripts are counted as a token a character."""
+"""Characters of a token in English. Other scripts are counted as a token a character."""
 
 
 class LocatorView(BaseModel):
@@ -27,7 +27,7 @@ class LocatorView(BaseModel):
     lines: tuple[int, int] | None = Field(default=None, exclude_if=is_none)
 
 
-class PassageView(BaseModel):
+class FilePassageView(BaseModel):
     text: str
     locator: LocatorView
     chunk_id: str
@@ -35,17 +35,17 @@ class PassageView(BaseModel):
     columns: str | None = Field(default=None, description="the header above the rows in text", exclude_if=is_none)
 
 
-class FoundView(BaseModel):
+class FoundFileView(BaseModel):
     id: str = Field(description="for fetch_memory and get_memory_path()")
     name: str
     summary: str
     match: Match
     version: int
-    passages: list[PassageView]
+    passages: list[FilePassageView]
 
 
-class ScopeView(BaseModel):
-    """Which files were searched. Nothing set: all."""
+class FileScopeView(BaseModel):
+    """The files that were searched: all if nothing is set."""
 
     memory_ids: list[str] | None = Field(default=None, exclude_if=is_none)
     unknown_ids: list[str] | None = Field(default=None, description="no file has these", exclude_if=is_none)
@@ -61,12 +61,12 @@ class ScopeView(BaseModel):
 
 
 class SearchView(BaseModel):
-    results: list[FoundView]
+    results: list[FoundFileView]
     n: int = Field(description="how many files are in results")
     match: Match = Field(description="of the best result; none: nothing in the files is about it")
     status: AnswerStatus = Field(description="empty and indexing say why in `reason`; unavailable: search again later")
     reason: str | None = Field(default=None, exclude_if=is_none)
-    scope: ScopeView
+    scope: FileScopeView
     passages_left_out: int | None = Field(default=None, description="to keep to max_tokens", exclude_if=is_none)
 
 
@@ -112,8 +112,8 @@ def _tokens(text: str) -> int:
     return plain // CHARACTERS_OF_A_TOKEN + len(text) - plain
 
 
-def _found(found: FoundFile) -> FoundView:
-    return FoundView(
+def _found(found: FoundFile) -> FoundFileView:
+    return FoundFileView(
         id=found.file.id,
         name=found.file.name,
         summary=_short(found.version.summary),
@@ -127,8 +127,8 @@ def _short(summary: str) -> str:
     return summary if len(summary) <= SUMMARY_IN_LIST else summary[: SUMMARY_IN_LIST - 1].rstrip() + "…"
 
 
-def _passage(found: FoundPassage) -> PassageView:
-    return PassageView(
+def _passage(found: FoundPassage) -> FilePassageView:
+    return FilePassageView(
         text=found.text,
         locator=LocatorView.model_validate(found.where, from_attributes=True),
         chunk_id=found.chunk_id,
@@ -137,7 +137,7 @@ def _passage(found: FoundPassage) -> PassageView:
     )
 
 
-def _scope(scope: Scope, unknown: tuple[str, ...], trimmed: tuple[str, ...]) -> ScopeView:
+def _scope(scope: FileScope, unknown: tuple[str, ...], trimmed: tuple[str, ...]) -> FileScopeView:
     added = [f"{word} {day}" for word, day in (("since", scope.since), ("until", scope.until)) if day]
     conditions = [
         *([f"{len(scope.ids) - len(unknown)} of {len(scope.ids)} named files"] if scope.ids else ["all files"]),
@@ -147,7 +147,7 @@ def _scope(scope: Scope, unknown: tuple[str, ...], trimmed: tuple[str, ...]) -> 
         *([f"as they were at {scope.as_of}"] if scope.as_of else []),
         *([f"{len(trimmed)} of which may have had a version that is no longer kept"] if trimmed else []),
     ]
-    return ScopeView(
+    return FileScopeView(
         memory_ids=[one[:LONGEST_ID] for one in scope.ids] or None,
         unknown_ids=list(unknown) or None,
         types=list(scope.kinds) or None,

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
-from loci.files.differences import Change
-from loci.files.tools.file_views import VersionView
+from loci.files.differences import FileChange
+from loci.files.tools.file_views import FileVersionView
 from loci.mcp.tool import LociTool, loci_tool
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ class ChangeView(BaseModel):
 class DifferenceView(BaseModel):
     id: str
     name: str
-    older: VersionView
-    newer: VersionView
+    older: FileVersionView
+    newer: FileVersionView
     changes: list[ChangeView]
     n: int = Field(description="how many places differ")
     more: int = Field(description="how many of them are not in `changes`")
@@ -83,8 +83,12 @@ def version_tools(app: "App") -> list[LociTool]:
             result=DifferenceView(
                 id=found.file.id,
                 name=found.file.name,
-                older=VersionView(version=found.older.number, added_at=found.older.added_at, bytes=found.older.bytes),
-                newer=VersionView(version=found.newer.number, added_at=found.newer.added_at, bytes=found.newer.bytes),
+                older=FileVersionView(
+                    version=found.older.number, added_at=found.older.added_at, bytes=found.older.bytes
+                ),
+                newer=FileVersionView(
+                    version=found.newer.number, added_at=found.newer.added_at, bytes=found.newer.bytes
+                ),
                 changes=[_change(one) for one in found.changes],
                 n=found.total,
                 more=found.total - len(found.changes),
@@ -127,7 +131,7 @@ def version_tools(app: "App") -> list[LociTool]:
     ]
 
 
-def _change(change: Change) -> ChangeView:
+def _change(change: FileChange) -> ChangeView:
     return ChangeView(
         kind=change.kind,
         what=change.what,

@@ -17,7 +17,7 @@ from typing import Any
 
 from loci.sandbox.wall.layers import Layer
 from loci.sandbox.wall.restrictions import close_others
-from loci.sandbox.wall.wall import Limits, Rules, View, put_up
+from loci.sandbox.wall.wall import ProcessLimits, SystemCallRules, View, put_up
 
 COULD_NOT_START = 97
 
@@ -38,7 +38,7 @@ class _Launcher:
         self._requests = requests
         self._woken = woken
         self._started: dict[int, tuple[int, int]] = {}
-        """By process id: the number of its request, and where to report its end."""
+        """The number of the request, and the descriptor for the report of its end, by process id."""
 
     def serve(self) -> None:
         while True:
@@ -51,7 +51,7 @@ class _Launcher:
                     return
 
     def _serve_request(self) -> bool:
-        """Serve the next request. False if nobody is there any more."""
+        """Serve the next request. False if the other end is closed."""
         head, descriptors, _, _ = socket.recv_fds(self._requests, 4, 4)
         size = struct.unpack("<I", head)[0] if len(head) == 4 else 0
         text = b""
@@ -84,7 +84,7 @@ class _Launcher:
         self._started[child] = (request["start"], reports)
 
     def _kill(self, number: int | None) -> None:
-        """Kill one child, or all. Only those that were not waited for: an id of another may be in use again."""
+        """Kill a child, or all. A child that was waited for is left alone: its id may be in use again."""
         for child, (whose, _) in self._started.items():
             if number is None or whose == number:
                 os.kill(child, signal.SIGKILL)
@@ -121,8 +121,8 @@ def _become(request: dict[str, Any], descriptors: list[int]) -> None:
 
     if layers := frozenset(Layer(one) for one in request["layers"]):
         view = View(**{name: tuple(paths) for name, paths in request["view"].items()})
-        rules = Rules(request["rules"]["may_exec"], tuple(request["rules"]["extra"]))
-        put_up(layers, view, Limits(**request["limits"]), rules, (0, 1, 2, reports), outside, request["parent"])
+        rules = SystemCallRules(request["rules"]["may_exec"], tuple(request["rules"]["extra"]))
+        put_up(layers, view, ProcessLimits(**request["limits"]), rules, (0, 1, 2, reports), outside, request["parent"])
     else:  # the operator accepts that Deno's own permissions are the only wall
         outside(os.getpid())
         close_others((0, 1, 2, reports))

@@ -25,7 +25,7 @@ _c: Any = sys.modules["_signal"]
 _set_timer, _get, _set = _c.setitimer, _c.getsignal, _c.signal
 LONGEST_NAME = 120
 NOT_LISTED = frozenset({"_", "__annotations__", "__warningregistry__"})
-"""Python sets them, not the code. They are saved, but told only if they are lost."""
+"""Names that Python sets, not the code. They are saved, but named only if they are lost."""
 NOT_TOLD = {"type": "Error", "message": "(what the code did cannot be told)", "traceback": ""}
 LARGEST_STATE = 2 << 30
 GIVE_BACK: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
@@ -44,7 +44,7 @@ class RestingSignals:
         _set(int(signal.SIGINT), interrupt)
 
     def rest(self) -> None:
-        """Stop the timers, and put the handlers aside. Whatever they raise meanwhile is nobody's."""
+        """Stop the timers, and put the handlers aside. Errors that they raise meanwhile are dropped."""
         for _ in range(MOST_RAISED):
             try:
                 for timer in TIMERS:
@@ -75,8 +75,8 @@ def _ignore(*_: object) -> None:
 
 
 @dataclass
-class _Request:
-    """How far a request is. Whatever is raised meanwhile, it goes on there."""
+class _RequestProgress:
+    """The progress of a request, which goes on there whatever is raised meanwhile."""
 
     got: bytearray = field(default_factory=bytearray)
     asked: Answer | None = None
@@ -95,7 +95,7 @@ class Executor:
         self._is_running = False
         self._was_interrupted = False
         self._asking = threading.Lock()
-        self._request = _Request()
+        self._request = _RequestProgress()
         self._signals = RestingSignals(self._interrupt)
         # The caller's code is `__main__`, so that its functions and classes are saved by value, as in a notebook.
         main = types.ModuleType("__main__")
@@ -148,7 +148,7 @@ class Executor:
                 told = messages.encoded({"t": "done", "id": one.asked["id"], **answer})
                 one.frame = frames.packed(frames.JSON, told)
             frames.send(self._replies, one.frame, one.sent)
-        self._request = _Request()
+        self._request = _RequestProgress()
 
     def get_memory_path(self, memory_id: str, memory_name: str = "") -> pathlib.Path:
         """The path of a stored file or a document, for reading: get_memory_path("ds-abc123", "sales.xlsx").
@@ -222,7 +222,7 @@ class Executor:
                 self._namespace["_"] = result
         except SystemExit as error:
             code_given = error.code
-            return None, None if code_given is None or code_given == 0 else {"exit": messages.shown(code_given)[:200]}
+            return None, None if code_given is None or code_given == 0 else {"exit": messages.text_of(code_given)[:200]}
         except KeyboardInterrupt as error:
             return None, {"interrupted": True, **asdict(raised(error))}
         except MemoryError as error:
@@ -304,7 +304,7 @@ class Executor:
 
 
 def _fates(kept: list[str], lost: list[dict[str, str]]) -> Answer:
-    """Which variables are kept, and which are lost and why: as many as a message has room for."""
+    """The variables that are kept, and those lost with the reasons: as many as a message has room for."""
     names = [one[:LONGEST_NAME] for one in kept if one not in NOT_LISTED]
     told, gone = messages.fitting(names, messages.MOST_NAMES), messages.fitting(lost, messages.MOST_LOST)
     return {"kept": told, "lost": gone, "more": len(told) < len(names), "more_lost": len(gone) < len(lost)}

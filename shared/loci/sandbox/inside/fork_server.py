@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from loci.sandbox.inside import notebook
 from loci.sandbox.inside.executor import Executor
 from loci.sandbox.wall.layers import Layer
-from loci.sandbox.wall.wall import Limits, Rules, View, put_up
+from loci.sandbox.wall.wall import ProcessLimits, SystemCallRules, View, put_up
 
 REQUESTS, REPLIES, ANNOUNCED = 10, 11, 12
 UP, FORKED = b"U", b"F"
@@ -97,7 +97,7 @@ def _confine(asked: dict[str, Any]) -> None:
     view = View(tuple(asked["readable"]), tuple(asked["writable"]))
     layers = frozenset(Layer(one) for one in asked["layers"])
     keep = (0, 1, 2, REQUESTS, REPLIES, ANNOUNCED)
-    put_up(layers, view, Limits(**asked["limits"]), Rules(), keep, _announce, asked["parent"])
+    put_up(layers, view, ProcessLimits(**asked["limits"]), SystemCallRules(), keep, _announce, asked["parent"])
 
 
 def _announce(executor: int) -> None:

@@ -1,4 +1,4 @@
-"""Frames between supervisor and executor: a kind, a length, and so many bytes."""
+"""Frames between supervisor and executor: a kind, a length, and bytes of that length."""
 
 import struct
 from collections.abc import Iterator

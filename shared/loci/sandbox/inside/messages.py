@@ -8,7 +8,7 @@ from typing import Any
 
 MISSING = object()
 MOST_NAMES, MOST_LOST = 4000, 1000
-"""Variables that one message names, and those that it names with a reason why they are lost."""
+"""Variables that a message names, and lost variables that it names with a reason."""
 ROOM = 300_000
 """Bytes of a message for each list of them."""
 LEAST_DEPTH = 1000
@@ -25,7 +25,7 @@ _chunks: Any = _encoder(None, None, _ascii, None, ": ", ", ", False, False, True
 
 
 class Overrides:
-    """The builtins that the caller's code has replaced: its own while it runs, and Python's while we tell of it."""
+    """The builtins that the caller's code has replaced: they are the code's while it runs, and Python's otherwise."""
 
     def __init__(self) -> None:
         self._replaced: dict[str, Any] = {}
@@ -57,8 +57,8 @@ def type_name(value: object) -> str:
     return str(_NAME.__get__(type(value)))
 
 
-def shown(value: object, otherwise: str = "(its text cannot be made)") -> str:
-    """Its text, as a text of no other kind."""
+def text_of(value: object, otherwise: str = "(its text cannot be made)") -> str:
+    """The text of the value, as a plain `str` and no subclass."""
     try:
         return "".join(str(value))
     except KeyboardInterrupt:
@@ -68,7 +68,7 @@ def shown(value: object, otherwise: str = "(its text cannot be made)") -> str:
 
 
 def fitting(ones: list[Any], most: int) -> list[Any]:
-    """As many of them, from the first on, as a message has room for."""
+    """The first items, as many as a message has room for."""
     told: list[Any] = []
     room = ROOM
     for one in ones[:most]:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from loci.sandbox.inside.messages import Overrides, shown, type_name
+from loci.sandbox.inside.messages import Overrides, text_of, type_name
 
 FRAMES = 20
 MOST_CHAINED = 20
-"""Errors of which each led to the next: of more than these, only the last is told."""
+"""Errors of a chain that are shown. Of a longer chain only the last error is shown."""
 LONGEST_TRACEBACK = 8_000
 FILE_NAME = "<run {}>"
 LONGEST_VALUE = 20_000
@@ -30,7 +30,7 @@ REFUSED = {
     "multiprocessing/synchronize": "it starts no processes. Use concurrent.futures.ThreadPoolExecutor, or n_jobs=1",
     "multiprocessing/context": "it starts no processes. Use concurrent.futures.ThreadPoolExecutor, or n_jobs=1",
 }
-"""By the module that the code was in when the system refused something."""
+"""Advice by the module that the code was in when the system refused something."""
 PARSER_LIMITS = (MemoryError, RecursionError)
 """Errors that the parser raises if code is too deep for it, however much memory there is."""
 TOO_DEEP = "the code is nested too deeply for the parser"
@@ -104,7 +104,7 @@ def _compiled(code: str, name: str) -> tuple[CodeType, CodeType | None]:
 
 
 def _is_memory_short(characters: int) -> bool:
-    """True if the parser cannot have what code of so many characters takes."""
+    """True if the parser cannot have the memory that code of this length takes."""
     try:
         return not bytes(PARSER_ROOM + ROOM_PER_CHARACTER * characters)
     except MemoryError:
@@ -128,7 +128,7 @@ def is_of_parser(error: BaseException) -> bool:
 
 def raised(error: BaseException) -> Raised:
     """The error, with the frames of the caller's own code only."""
-    message = shown(error)[: LONGEST_TRACEBACK // 2]
+    message = text_of(error)[: LONGEST_TRACEBACK // 2]
     try:
         text = _traceback(error)
     except KeyboardInterrupt:
@@ -149,7 +149,7 @@ def _traceback(error: BaseException) -> str:
         chained.add(id(before))
         one = before
     if len(chained) > MOST_CHAINED:
-        return f"(more than {MOST_CHAINED} errors led to this one)\n{type_name(error)}: {shown(error)}\n"
+        return f"(more than {MOST_CHAINED} errors led to this one)\n{type_name(error)}: {text_of(error)}\n"
     whole = traceback.TracebackException.from_exception(error, compact=True)
     _trim(whole, set())
     return "".join(whole.format())

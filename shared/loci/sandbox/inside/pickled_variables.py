@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import cloudpickle  # pyright: ignore[reportMissingImports]
 
-from loci.sandbox.inside.messages import MISSING, shown, type_name
+from loci.sandbox.inside.messages import MISSING, text_of, type_name
 
 HEAD = struct.Struct(">cIQ")
 PICKLE, ALIAS = b"P", b"A"
@@ -42,7 +42,7 @@ class _NoRoomError(Exception):
 
 
 class _Pickled:
-    """The bytes of a pickle, so many at most. As its `write` is no C function, the pickler can be interrupted there."""
+    """The bytes of a pickle, up to a limit. As its `write` is no C function, the pickler can be interrupted there."""
 
     def __init__(self, most: int) -> None:
         self._file = io.BytesIO()
@@ -81,12 +81,12 @@ class _Pickler(cloudpickle.Pickler):  # pyright: ignore
 
 @dataclass(frozen=True)
 class SavedNames:
-    """The variables that were saved, and those that were not."""
+    """The variables that were saved, and the ones that were not."""
 
     kept: list[str]
     """Names."""
     lost: list[dict[str, str]]
-    """Of each variable that was not written: its `name`, and the `reason`, which the caller's code can word."""
+    """The `name` and the `reason` of each variable that was not written. The caller's code can word the reason."""
     too_large: bool
     """True if a variable was left out because it needs more room, or more memory to save it, than there is."""
 
@@ -94,7 +94,7 @@ class SavedNames:
 def save(
     namespace: dict[str, Any], names: Collection[str], write: Callable[[bytes | memoryview], None], most: int
 ) -> SavedNames:
-    """Write the variables, in so many bytes at most."""
+    """Write the variables, in at most `most` bytes."""
     kept: list[str] = []
     lost: list[dict[str, str]] = []
     too_large = False
@@ -134,8 +134,8 @@ def save(
     return SavedNames(kept, lost, too_large)
 
 
-class Content:
-    """So many bytes of a stream, as a file. `read` fills a part of a buffer, and returns how much of it: 0 at the end.
+class PickleReader:
+    """A part of a stream as a file. `read` fills a buffer and returns the number of bytes: 0 at the end.
 
     A large value goes straight to where it stays: a copy of it on the way might be more than there is memory for.
     """
@@ -153,7 +153,7 @@ class Content:
         return filled
 
     def read(self, length: int = -1) -> bytes:
-        """So many bytes, or as many as there are. The length may be anything, so there is no buffer for all of it."""
+        """Read `length` bytes, or as many as there are. The length may be anything, so no buffer is that large."""
         parts: list[bytes] = []
         left = self._left if length < 0 else min(length, self._left)
         while left:
@@ -185,9 +185,9 @@ def restore(namespace: dict[str, Any], read: Callable[[memoryview], int]) -> tup
     """
     kept: list[str] = []
     lost: list[dict[str, str]] = []
-    while len(head := Content(read, HEAD.size).read()) == HEAD.size:
+    while len(head := PickleReader(read, HEAD.size).read()) == HEAD.size:
         kind, name_length, length = HEAD.unpack(head)
-        named, content, name = Content(read, name_length).read(), Content(read, length), "?"
+        named, content, name = PickleReader(read, name_length).read(), PickleReader(read, length), "?"
         try:
             name = _decoded(named)
             namespace[name] = namespace[_decoded(content.read())] if kind == ALIAS else pickle.load(content)  # noqa: S301
@@ -222,7 +222,7 @@ def _kind(value: object) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    return f"{type_name(error)}: {shown(error)}"[:REASON]
+    return f"{type_name(error)}: {text_of(error)}"[:REASON]
 
 
 def _lost(name: str, value: object, error: BaseException) -> dict[str, str]:

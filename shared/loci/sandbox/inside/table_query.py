@@ -29,7 +29,7 @@ COMMENT = r"--[^\n]*+|/\*(?:[^*/]|\*(?!/)|/(?!\*))*+\*/"
 EXPLAIN = re.compile(rf"(?:\s|{COMMENT})*+(explain\b(?:\s*\(\s*format\s+\w+\s*\))?)(.*)", re.I | re.S)
 CALLED = re.compile(r'"function_name":"((?:[^"\\]|\\.)*)"')
 TABLE_FUNCTION = '"type":"TABLE_FUNCTION"'
-"""As DuckDB writes a statement in JSON. A quotation mark of the SQL's own has a backslash there."""
+"""Marks in the JSON that DuckDB makes of a statement. A quotation mark of the SQL's own has a backslash there."""
 TABLE_FUNCTIONS = {
     *("duckdb_columns", "duckdb_functions", "duckdb_tables", "generate_series", "histogram", "histogram_values"),
     *("json_each", "json_tree", "pragma_table_info", "range", "repeat", "unnest"),
@@ -40,7 +40,7 @@ NO_READ = (
     "query_table only reads: ask one statement such as SELECT (a PIVOT needs IN with its columns),"
     " or use run_memory_code to change copies"
 )
-"""Without `IN`, DuckDB makes two statements of a `PIVOT`, and the first one creates a type."""
+"""A `PIVOT` without `IN`: DuckDB makes two statements of it, and the first one creates a type."""
 LARGEST_READING = 512 << 20
 MOST_TABLES = 500
 LONGEST_NAME = 60
@@ -64,7 +64,7 @@ DAY_FORMS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%b %d, %Y", "%B %d
 BOOLEANS = {"true": True, "false": False}
 LARGEST_WHOLE = 2**63 - 1
 MOST_DIGITS, MOST_FRACTION = 18, 9
-"""Of an exact decimal: its products and sums still fit into DuckDB's 38 digits."""
+"""Digits of an exact decimal: its products and sums still fit into DuckDB's 38 digits."""
 
 
 class Tables:

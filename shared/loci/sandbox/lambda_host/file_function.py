@@ -10,10 +10,11 @@ from typing import Any
 
 from loci.sandbox.lambda_host.function_answer import packed_answer
 from loci.sandbox.lambda_host.saved_state import ObjectError, copy_object, write_object
-from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
 from loci.sandbox.supervisor.executor_files import plain_file, remove
+from loci.sandbox.supervisor.executor_process import ExecutorEnded
 from loci.sandbox.supervisor.fork_server_client import READERS, Forks, WorkFolders
-from loci.sandbox.wall.probe import offered
+from loci.sandbox.supervisor.limits import Bounds
+from loci.sandbox.wall.layers import offered
 
 READING = "reading.json"
 
@@ -23,7 +24,7 @@ ENDED: Answer = {"ended": "ended"}
 
 
 class FileReads:
-    """Answers events, one after the other. What a parser said goes to the bucket as it is: nobody here believes it."""
+    """Answers events, one after the other. A parser's answer goes to the bucket as it is, and is not believed here."""
 
     def __init__(self, runner: str, folder: str | None = None) -> None:
         self._folder = Path(folder or tempfile.mkdtemp(prefix="loci-"))

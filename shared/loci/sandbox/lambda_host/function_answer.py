@@ -1,4 +1,4 @@
-"""A function's answer on its way to whoever invoked it: as small as possible, since Lambda takes 6 MB."""
+"""A function's answer on its way to the caller: as small as possible, since Lambda takes 6 MB."""
 
 import base64
 import binascii
@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any, cast, get_args
 
 from loci.sandbox.supervisor.bounded_json import parsed_json
-from loci.sandbox.supervisor.exchange import ExecutorEnded, ExecutorReply, Output, WhyEnded
+from loci.sandbox.supervisor.executor_process import ExecutorEnded, ExecutorOutput, ExecutorReply
+from loci.sandbox.supervisor.limits import WhyEnded
 
 LARGEST = 5_800_000
 """Bytes of an answer, packed."""
@@ -16,7 +17,7 @@ LARGEST_OPENED = 32 << 20
 MOST_PARTS = 100_000
 """Values of an answer: it names variables and lines. What is large in it is text, such as a result as JSON."""
 MOST_PARTS_OF_TOOLS = 2_000_000
-"""Of an answer of a tool server, whose function runs no code of callers."""
+"""Values of a tool server's answer, whose function runs no code of callers."""
 
 
 def packed_answer(answer: Mapping[str, Any]) -> dict[str, str] | None:
@@ -57,7 +58,7 @@ def end_to_json(ended: ExecutorEnded, seconds: float) -> dict[str, Any]:
 
 def run_from_json(run: Mapping[str, Any]) -> ExecutorReply | ExecutorEnded:
     """The run; `ValueError` or `TypeError` if it makes no sense. Its writer may be hostile."""
-    output = Output(
+    output = ExecutorOutput(
         bytearray(_text(run["stdout"]), "utf-8"),
         bytearray(_text(run["stderr"]), "utf-8"),
         _count(run["dropped"]),
@@ -78,7 +79,7 @@ def run_from_json(run: Mapping[str, Any]) -> ExecutorReply | ExecutorEnded:
     return ExecutorReply(cast("dict[str, Any]", said), output, seconds, run["interrupted"] is True, images)
 
 
-def _printed(output: Output) -> dict[str, Any]:
+def _printed(output: ExecutorOutput) -> dict[str, Any]:
     return {
         "stdout": output.stdout.decode("utf-8", "replace"),
         "stderr": output.stderr.decode("utf-8", "replace"),

@@ -1,4 +1,4 @@
-"""Python in a function: one executor, in a machine that serves no other. Whoever invokes it keeps what must stay."""
+"""Python in a function: one executor, in a machine that serves no other. The caller keeps what must stay."""
 
 import secrets
 import tempfile
@@ -17,16 +17,16 @@ from loci.sandbox.lambda_host.saved_state import (
     read_variables,
 )
 from loci.sandbox.supervisor import variables
-from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, FileLookup, failed_to_start
 from loci.sandbox.supervisor.executor_files import file_stamps, remove, written_files
-from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from loci.sandbox.supervisor.executor_process import ExecutorEnded, ExecutorProcess, FileLookup, failed_to_start
 from loci.sandbox.supervisor.fork_server_client import Forks, WorkFolders
+from loci.sandbox.supervisor.limits import Bounds
 from loci.sandbox.supervisor.variables import Start, Unsaved, start_to_json
-from loci.sandbox.wall.probe import offered
+from loci.sandbox.wall.layers import offered
 
 LARGEST_FILE = 256 << 20
 SAVE_SECONDS = 5.0
-"""To save the variables, while somebody waits for the answer."""
+"""Seconds to save the variables, while somebody waits for the answer."""
 
 Answer = dict[str, Any]
 
@@ -42,7 +42,7 @@ class PythonRuns:
         self._id = ""
         self._saved_folder = SavedFolder()
         self._process = ""
-        """The name that whoever invokes us gave to the process after its last run."""
+        """The name that the caller gave to the process after its last run."""
 
     def prepare(self) -> None:
         """Import everything before somebody waits for it."""

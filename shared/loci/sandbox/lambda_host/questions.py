@@ -1,4 +1,4 @@
-"""Questions that a run asks whoever began it, and the answers, as rows of a table.
+"""Questions of a run to the process that began it, and the answers, as rows of a table.
 
 Each message takes as many rows as its size needs.
 """
@@ -49,7 +49,7 @@ class LentCredentials:
 
 @dataclass(frozen=True, slots=True)
 class RowsLocation:
-    """The place of a run's rows, as whoever began it says."""
+    """The place of a run's rows, as the caller of the function says."""
 
     url: str
     region: str
@@ -75,7 +75,7 @@ class TableRows:
         self._ask("UpdateItem", {"Key": key, "UpdateExpression": update, "ExpressionAttributeValues": content})
 
     def starting(self, prefix: str, most: int) -> list[bytes]:
-        """The bodies of the rows whose keys begin so, in order. Past so many bytes no more are read."""
+        """The bodies of the rows whose keys begin with `prefix`, in order. Past `most` bytes no more are read."""
         found: list[bytes] = []
         query: dict[str, object] = {
             "ConsistentRead": True,
@@ -152,7 +152,7 @@ class TableRows:
 def signed(
     lent: LentCredentials, region: str, service: str, headers: Mapping[str, str], body: bytes, now: float
 ) -> dict[str, str]:
-    """The headers of a POST to `/`, with those that sign it (Signature Version 4). `Host` is among the given ones.
+    """The headers of a POST to `/`, with its signature (Signature Version 4). `Host` is among the given headers.
 
     An SDK would take a second to load.
     """
@@ -183,7 +183,7 @@ class MessageRows(Protocol):
         ...
 
     def starting(self, prefix: str, most: int) -> list[bytes]:
-        """Those whose keys begin so, in order. Past so many bytes no more are read."""
+        """Read the rows whose keys begin with `prefix`, in order. Past `most` bytes no more are read."""
         ...
 
     def close(self) -> None:
@@ -192,11 +192,11 @@ class MessageRows(Protocol):
 
 
 class BadMessageError(ValueError):
-    """It is no message, or too long."""
+    """The rows are no message, or one that is too long."""
 
 
 def send(rows: MessageRows, kind: str, number: int, content: object) -> None:
-    """Write the message. Its first part comes last, so that whoever sees it has all parts."""
+    """Write the message. Its first part is written last: a reader who sees it has all parts."""
     compressed = zlib.compress(json.dumps(content).encode(), 1)
     parts = [compressed[at : at + PART] for at in range(0, len(compressed), PART)]
     for part in reversed(range(len(parts))):
@@ -251,7 +251,7 @@ class QuestionLine:
 
 
 def open_line(where: Mapping[str, Any] | None, seconds: float) -> QuestionLine | None:
-    """The line to whoever began the run, for so long; None if the event names no rows for it."""
+    """The line to the caller of the function, for `seconds`; None if the event names no rows for it."""
     if where is None:
         return None
     lent = LentCredentials(**where["lent"])

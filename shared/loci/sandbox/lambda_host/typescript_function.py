@@ -18,7 +18,7 @@ from loci.sandbox.supervisor.deno_messages import (
     TypeScriptJob,
 )
 from loci.sandbox.supervisor.deno_runs import DenoRunner
-from loci.sandbox.wall.probe import offered
+from loci.sandbox.wall.layers import offered
 
 TOO_LARGE = Broken("output", "The result and what was written with console are too large together")
 

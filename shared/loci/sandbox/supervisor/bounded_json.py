@@ -12,11 +12,11 @@ from typing import Any
 
 LARGE = 1 << 18
 PAUSE, LONGEST_PAUSE = 2, 0.5
-"""After a large text: a multiple of the time that it took, and the most seconds."""
+"""The pause after a large text: a multiple of the time that it took, and the most seconds."""
 
 
 class TooManyPartsError(ValueError):
-    """It has more parts than may be read."""
+    """The text has more parts than may be read."""
 
 
 class _LargeTexts:
@@ -27,7 +27,7 @@ class _LargeTexts:
         self._free_at = 0.0
 
     @contextmanager
-    def one(self) -> Generator[None]:
+    def turn(self) -> Generator[None]:
         with self._turn:
             time.sleep(max(0.0, self._free_at - time.monotonic()))
             began = time.thread_time()
@@ -42,10 +42,10 @@ _large_texts = _LargeTexts()
 
 
 def parsed_json(content: bytes, most: int) -> Any:
-    """Parse it if it has at most so many parts; `ValueError` if it has more, or is no JSON."""
+    """Parse the content if it has at most `most` parts; `ValueError` if it has more, or is no JSON."""
     if len(content) <= LARGE:
         return _parsed(content, most)
-    with _large_texts.one():
+    with _large_texts.turn():
         return _parsed(content, most)
 
 
@@ -60,7 +60,7 @@ def _parsed(content: bytes, most: int) -> Any:
 
 
 def _parts(content: bytes, most: int) -> int:
-    """At least the number of values in it; more than `most` if it has too many."""
+    """Count the values: at least the number of them, and more than `most` if there are too many."""
     # Without what is escaped, each other quotation mark begins or ends a text.
     plain = content.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in content else content
     quotes = plain.count(b'"')

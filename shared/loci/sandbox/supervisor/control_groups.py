@@ -12,7 +12,7 @@ import threading
 from dataclasses import dataclass
 
 FILES = {"memory": "memory.max", "pids": "pids.max", "cpu": "cpu.max"}
-"""By controller: the limit that is set with it."""
+"""The file of the limit that each controller sets."""
 DELEGATED = ("user.delegate", "trusted.delegate")
 """Marks of systemd at groups that it leaves to the programs in them."""
 UNITS = (".service", ".scope", ".slice", ".socket", ".mount", ".swap")
@@ -25,7 +25,7 @@ ATTEMPTS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class GroupParent:
     """A group below which this process may make others."""
 
     folder: str
@@ -47,8 +47,8 @@ class GroupLimits:
     processors: int
 
 
-def find_place(process: str = "/proc/self") -> Place | str:
-    """The place for groups; or why there is none. It changes nothing."""
+def find_group_parent(process: str = "/proc/self") -> GroupParent | str:
+    """The group below which groups can be made, or the reason why none can be. Changes nothing."""
     try:
         own, mounted = _own_group(process)
     except OSError:
@@ -73,7 +73,7 @@ def find_place(process: str = "/proc/self") -> Place | str:
         return f"its group {own} has none of the controllers {', '.join(FILES)}, which cgroup v1 may have"
     if member is None and _must_be_empty(folder) and (others := _others(folder)):
         return f"{len(others)} other programs are in its group {own}"
-    return Place(folder, controllers, member)
+    return GroupParent(folder, controllers, member)
 
 
 class ControlGroup:
@@ -101,7 +101,7 @@ class ControlGroup:
 class ControlGroups:
     """Makes groups, from any thread."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: GroupParent) -> None:
         self._numbers = itertools.count(1)
         self._ended: list[ControlGroup] = []
         member = _enable(place)
@@ -162,7 +162,7 @@ def end_group(group: ControlGroup | None) -> None:
 
 @functools.cache
 def _groups() -> ControlGroups | None:
-    place = find_place()
+    place = find_group_parent()
     if isinstance(place, str):
         return None
     try:
@@ -221,7 +221,7 @@ def _descends(process: int) -> bool:
     return process != 0
 
 
-def _enable(place: Place) -> str:
+def _enable(place: GroupParent) -> str:
     """Let the groups below have limits. Return the one of this process, which moves below with all that it started."""
     if place.member is not None or not _must_be_empty(place.folder):
         _switched_on(place.folder, place.controllers)
@@ -242,7 +242,7 @@ def _enable(place: Place) -> str:
 
 
 def _switched_on(folder: str, controllers: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of the controllers that the groups below this one have now. The kernel may refuse some, but not all."""
+    """Switch the controllers on for the groups below, and return the ones on now. The kernel may refuse some."""
     failure = OSError("there are no controllers")
     for one in controllers:
         try:

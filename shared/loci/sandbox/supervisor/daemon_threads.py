@@ -14,7 +14,7 @@ MOST_IDLE = 8
 
 
 class DaemonThreads:
-    """As many threads as there is work at once."""
+    """A pool with as many threads as there is work at once."""
 
     def __init__(self) -> None:
         self._work: SimpleQueue[Callable[[], None]] = SimpleQueue()

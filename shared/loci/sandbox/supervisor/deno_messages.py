@@ -12,7 +12,7 @@ DEEPEST = 120
 LONGEST = 10_000
 LONGEST_REASON = 200
 MOST_PARTS = 600_000
-"""Of a line: the runner counts at most 250,000 values in a result, each of which may have a name and a separator."""
+"""Parts of a line: the runner counts at most 250,000 values in a result, each with a name and a separator."""
 LEVELS = frozenset({"debug", "log", "info", "warn", "error"})
 DID_NOT_START = "The sandbox did not start"
 

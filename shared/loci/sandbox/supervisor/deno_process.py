@@ -1,4 +1,4 @@
-"""One Deno process behind the wall, seen from outside: what it says, how it ends, how much memory it has."""
+"""A Deno process behind the wall, seen from outside: what it says, how it ends, how much memory it has."""
 
 import fcntl
 import json
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from loci.sandbox.supervisor.control_groups import ControlGroup, end_group
 from loci.sandbox.supervisor.deno_messages import Ready, parsed
-from loci.sandbox.supervisor.process_use import memory_use
+from loci.sandbox.supervisor.limits import memory_use
 
 KEPT_ERRORS = 65536
 CHUNK = 1 << 20
@@ -80,7 +80,7 @@ class DenoProcess:
         raise NotStartedError(why, is_killed=is_killed)
 
     def wait(self, seconds: float, others: tuple[int, ...]) -> list[int]:
-        """Read what it says within that time. Return those of the other descriptors that can be read."""
+        """Read what the process says within that time. Return the other descriptors that can be read."""
         # Not select, which takes only descriptors below 1024: a busy server has more.
         poll = select.poll()
         for one in (self.stdout, self.stderr, self._launcher, *others):
@@ -132,7 +132,7 @@ class DenoProcess:
         return self.stdout < 0 and not self._buffer
 
     def send(self, line: bytes) -> None:
-        """Write the line, as far as the pipe takes it; `wait` writes the rest, so that we go on reading meanwhile."""
+        """Write the line, as far as the pipe takes it; `wait` writes the rest, and goes on reading meanwhile."""
         self._sent += 1
         self._unsent += line + b"\n"
         self._write()

@@ -61,7 +61,7 @@ GIVEN_UP = Broken("given up", "The call was cancelled")
 TOO_DEEP = Broken("too deep", "The code is nested too deeply for the parser")
 NEVER = b"promise never resolved"
 NO_STACK = b"has overflowed its stack"
-"""Only the parser, which is no JavaScript, ends a process so."""
+"""The words with which the parser, which is no JavaScript, ends a process."""
 NO_WORKER = b"Failed to reserve virtual memory for CodeRange"
 NO_WORKERS = "Worker threads are not offered: a run has no memory for the heap of another thread"
 BY_SIGNAL = 128
@@ -69,7 +69,7 @@ BY_SIGNAL = 128
 
 
 class ToolCalls:
-    """The tool calls of one run. Answers come from other threads; `descriptors` wake whoever waits for them."""
+    """The tool calls of a run. Answers come from other threads; `descriptors` wake the thread that waits for them."""
 
     def __init__(self, job: TypeScriptJob, call: Call, log: RunLog) -> None:
         self._allowed = job.tools

@@ -18,9 +18,9 @@ from typing import IO
 
 from loci.sandbox.supervisor.control_groups import GroupLimits, limited
 from loci.sandbox.supervisor.deno_process import DenoProcess, NotStartedError
-from loci.sandbox.supervisor.exchange import last_words
+from loci.sandbox.supervisor.executor_process import stderr_tail
 from loci.sandbox.wall.layers import Layer
-from loci.sandbox.wall.wall import Limits, Rules, View
+from loci.sandbox.wall.wall import ProcessLimits, SystemCallRules, View
 
 MB = 1 << 20
 CLOSE_SECONDS = 2.0
@@ -44,7 +44,7 @@ ENVIRONMENT = {
 YOUNG_MB = 16
 """V8's young generation. It makes the heap larger by three times as much."""
 OUTSIDE_MB = 512
-"""For what lies outside V8's heap: array buffers, WebAssembly, the program itself."""
+"""Memory outside V8's heap: array buffers, WebAssembly, the program itself."""
 LIBRARY_FOLDERS = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/nix/store")
 SYSTEM_FILES = ("/etc/ld.so.cache", "/sys/devices/system/cpu")
 # Threads of V8 and tokio; Deno has no fallback for the last two.
@@ -54,7 +54,7 @@ SYSTEM_CALLS = (
 )
 READY_SECONDS = 20.0
 QUIET_SECONDS = 0.02
-"""Before another is started, so that it takes no processor time from the run that took the last one."""
+"""The pause before the next process starts, which then takes no processor time from the run that has just begun."""
 IDLE_SECONDS = 900.0
 
 
@@ -126,7 +126,7 @@ class DenoStarter:
 
     def _last_words(self) -> str:
         """The end of what the launcher wrote: it only writes if it fails."""
-        return last_words(self._errors) if self._errors else ""
+        return stderr_tail(self._errors) if self._errors else ""
 
     def _end(self, number: int) -> None:
         with self._lock:
@@ -201,7 +201,7 @@ def command(deno: str, heap_mb: int, read: Collection[str]) -> list[str]:
 
 
 def _view(deno: str, read: Collection[str]) -> View:
-    """The files that are visible behind the wall: Deno, its libraries, our programs, and what may be read."""
+    """The files that are visible behind the wall: Deno, its libraries, Loci's programs, and files that may be read."""
     libraries = {os.path.realpath(one) for one in LIBRARY_FOLDERS if os.path.isdir(one)}
     named = {os.path.realpath(one) for one in SYSTEM_FILES if os.path.exists(one)}
     real = os.path.realpath(deno)
@@ -212,14 +212,14 @@ def _view(deno: str, read: Collection[str]) -> View:
     )
 
 
-def _limits(heap_mb: int) -> Limits:
+def _limits(heap_mb: int) -> ProcessLimits:
     """The kernel's limits. RLIMIT_DATA is for memory that V8 does not count as heap."""
-    return Limits(memory_bytes=(heap_mb + OUTSIDE_MB) * MB, file_bytes=0, open_files=64, processes=128)
+    return ProcessLimits(memory_bytes=(heap_mb + OUTSIDE_MB) * MB, file_bytes=0, open_files=64, processes=128)
 
 
-def _rules() -> Rules:
+def _rules() -> SystemCallRules:
     """System calls for Deno. It is executed behind the wall, so `execve` is open; starting processes is not."""
-    return Rules(may_exec=True, extra=SYSTEM_CALLS)
+    return SystemCallRules(may_exec=True, extra=SYSTEM_CALLS)
 
 
 def _elf_interpreter(program: str) -> str | None:

@@ -7,7 +7,6 @@ import errno
 import os
 import secrets
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
 DEEPEST = 64
@@ -16,38 +15,7 @@ MOST_LOOKED_AT = 2_000
 MOST_NAMED = 50
 
 FileStamps = dict[str, tuple[int, int]]
-"""By name: the size, and when the file was written."""
-
-
-@dataclass(frozen=True)
-class DiskUse:
-    """Bytes on the disk, and how many files and folders."""
-
-    bytes: int
-    files: int
-
-
-def disk_use(folders: tuple[str, ...], most_files: int) -> DiskUse:
-    """Measure the folders. Past `most_files`, or if a folder cannot be read, it counts as too many files."""
-    total = files = 0
-    waiting = [(one, 0) for one in folders]
-    while waiting:
-        folder, depth = waiting.pop()
-        try:
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    files += 1
-                    held = entry.stat(follow_symlinks=False)
-                    total += held.st_blocks * 512
-                    if stat.S_ISDIR(held.st_mode):
-                        waiting.append((entry.path, depth + 1))
-                    if files > most_files or depth > DEEPEST:
-                        return DiskUse(total, most_files + 1)
-        except FileNotFoundError:  # it was just removed
-            continue
-        except OSError:
-            return DiskUse(total, most_files + 1)
-    return DiskUse(total, files)
+"""The size and the time of the last change, by the file's name."""
 
 
 def file_stamps(folder: Path) -> FileStamps:
@@ -75,11 +43,11 @@ def written_files(before: FileStamps, after: FileStamps) -> list[tuple[str, int]
 
 
 class NoSuchFileError(Exception):
-    """There is no such file, or it may not be read. The text says which."""
+    """The file does not exist, or may not be read. The text says which."""
 
 
 def read_file(folder: Path, name: str, most: int) -> bytes:
-    """Read a file of the folder: a plain file, behind no link; `NoSuchFileError` if it is none or too large.
+    """Read a plain file of the folder, behind no link; `NoSuchFileError` if it is something else or too large.
 
     The code may change its folder meanwhile, so each part of the path is opened in the one before.
     """
@@ -108,7 +76,7 @@ def read_file(folder: Path, name: str, most: int) -> bytes:
 
 
 def plain_file(path: Path, most: int) -> bytes:
-    """The bytes of a plain file; none if there is none, or if it is larger."""
+    """The bytes of a plain file; empty if it does not exist or is larger."""
     try:
         return read_file(path.parent, path.name, most)
     except NoSuchFileError:

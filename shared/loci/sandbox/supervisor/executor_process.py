@@ -1,148 +1,199 @@
-"""Our side of one executor process: it owns the clock and the limits, never unpickles, and believes no frame."""
+"""The supervisor's side of one executor process: its requests, their output and their answers.
 
-import errno
+It owns the clock and the limits, never unpickles, and believes nothing that the executor says.
+"""
+
 import fcntl
+import json
 import os
+import secrets
 import select
 import signal
 import sys
 import termios
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import wait
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import suppress
 from contextvars import copy_context
-from typing import Any, cast
+from dataclasses import dataclass, field
+from typing import IO, Any, Literal, cast
 
 from loci.sandbox.inside import frames
 from loci.sandbox.supervisor.bounded_json import parsed_json
 from loci.sandbox.supervisor.control_groups import ControlGroup, end_group
 from loci.sandbox.supervisor.daemon_threads import in_thread
-from loci.sandbox.supervisor.exchange import (
-    Bounds,
-    Exchange,
-    ExecutorEnded,
-    ExecutorReply,
-    FileLookup,
-    Message,
-    Output,
-    WhyEnded,
-    framed,
-)
-from loci.sandbox.supervisor.executor_files import disk_use
-from loci.sandbox.supervisor.process_use import HeldFiles, bytes_written, held_files, is_on_disk, memory_use
+from loci.sandbox.supervisor.limits import Bounds, HeldLimits, ProcessHandle, WhyEnded
 
 LOOK_SECONDS = 0.05
 MOST_PARTS = 20_000
-"""Of a message, which names variables."""
+"""Parts of a message, which names variables."""
 READ = 1 << 16
 WRITTEN = 1 << 16
 CLOSED = select.POLLHUP | select.POLLERR
-FILES_SECONDS = 0.05
-"""Its files are looked at so often."""
-MOST_STOPPED = 0.5
-"""Seconds for which it is stopped once more after its files were looked at."""
+BEGUN_SECONDS = 0.1
+LARGEST_PIECE = 8 << 20
+"""Bytes of a figure, or of a part of the variables."""
+STDERR_TAIL = 1000
+"""Bytes that are kept of the reason why an executor did not start."""
+
+Message = dict[str, Any]
+FileLookup = Callable[[str, str], "dict[str, str]"]
+"""Answers the code's request for a stored file, by its id and name: {"path": …} or {"missing": why}."""
 
 
-class ProcessHandle:
-    """Signals a process that is not our child.
+@dataclass
+class ExecutorOutput:
+    """Output of the executor so far, and the most memory that it had."""
 
-    Since Linux 5.3 it holds the process itself, so that its id cannot become another's.
+    stdout: bytearray = field(default_factory=bytearray)
+    stderr: bytearray = field(default_factory=bytearray)
+    dropped: int = 0
+    most_memory: int = 0
+
+    def append(self, stream: Literal["stdout", "stderr"], content: bytes, most: int) -> None:
+        held: bytearray = getattr(self, stream)
+        room = max(0, most - len(held))
+        held += content[:room]
+        self.dropped += max(0, len(content) - room)
+
+
+def failed_to_start(why: str) -> ExecutorOutput:
+    """The output of an executor that did not start: the reason."""
+    return ExecutorOutput(stderr=bytearray(why.encode("utf-8", "replace")[:STDERR_TAIL]))
+
+
+def stderr_tail(errors: IO[bytes]) -> str:
+    """The end of what a child has written to this file. A function's role may not log it, so its answer has it.
+
+    A file, not a pipe: nobody reads it before the child has ended. They share its position, which this leaves alone.
     """
-
-    def __init__(self, id: int, descriptor: int | None) -> None:
-        self.id = id
-        self._descriptor = descriptor
-
-    def signal(self, number: int) -> None:
-        """Send the signal if the process is still there."""
-        with suppress(ProcessLookupError):
-            if self._descriptor is None:
-                os.kill(self.id, number)
-            elif self._descriptor >= 0:
-                try:
-                    signal.pidfd_send_signal(self._descriptor, number)
-                except OSError as error:
-                    if error.errno not in (errno.EPERM, errno.ENOSYS):
-                        raise
-                    os.kill(self.id, number)  # the machine refuses the call
-
-    def release(self) -> None:
-        """Never signal it again."""
-        if self._descriptor is not None and self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+    try:
+        size = os.fstat(errors.fileno()).st_size
+        return os.pread(errors.fileno(), STDERR_TAIL, max(0, size - STDERR_TAIL)).decode("utf-8", "replace").strip()
+    except (OSError, ValueError):  # it is closed
+        return ""
 
 
-class HeldLimits:
-    """Measures one process from outside, and tells which limit it has broken."""
+class ExecutorEnded(Exception):
+    """The executor is gone: its process was ended, or it ended by itself."""
 
-    def __init__(self, handle: ProcessHandle, folders: tuple[str, ...], bounds: Bounds) -> None:
-        self._handle = handle
-        self._folders = folders
-        self._is_on_disk = all(map(is_on_disk, folders))
-        self._bounds = bounds
-        self._held_files = HeldFiles()
-        self._next_look = 0.0
-        self._full_at: int | None = None
-        """Bytes written in all, before which its files cannot take more than they may. None if it is not known."""
+    def __init__(self, why: WhyEnded, output: ExecutorOutput | None = None, *, has_begun: bool = True) -> None:
+        super().__init__(why)
+        self.why: WhyEnded = why
+        self.output = output or ExecutorOutput()
+        self.has_begun = has_begun
+        """False if it cannot have begun its request: it ended before it had read it."""
 
-    def begin(self) -> None:
-        """Let it go on for a moment before its files are looked at: most runs are shorter."""
-        self._next_look = time.monotonic() + FILES_SECONDS
 
-    def broken(self, output: Output) -> WhyEnded | None:
-        """The limit that the process has broken. None if it keeps all of them."""
-        used = memory_use(self._handle.id)
-        if used.has_no_main_thread:
-            return "ended"
-        memory = used.bytes + self._held_files.buffers
-        output.most_memory = max(output.most_memory, memory)
-        if memory > self._bounds.memory_bytes + self._bounds.base_bytes:
-            return "memory"
-        if used.threads > self._bounds.threads:
-            return "threads"
-        return self._broken_by_files_now()
+@dataclass(frozen=True)
+class ExecutorReply:
+    """An executor's answer to a request, in its own words."""
 
-    def broken_by_files(self, *, with_mapped: bool) -> WhyEnded | None:
-        """Measure its files only. `with_mapped` also looks for files that are only mapped, which takes milliseconds."""
-        written = bytes_written(self._handle.id, on_disk=self._is_on_disk)
-        found = disk_use(self._folders, self._bounds.files)
-        self._held_files = held_files(self._handle.id, self._folders, with_mapped=with_mapped)
-        room = self._bounds.disk_bytes - found.bytes - self._held_files.unlinked
-        self._full_at = None if written is None else written + room
-        return "disk" if room < 0 or found.files > self._bounds.files else None
+    said: dict[str, Any]
+    output: ExecutorOutput
+    seconds: float
+    interrupted: bool
+    pieces: tuple[bytes, ...] = ()
 
-    def _broken_by_files_now(self) -> WhyEnded | None:
-        """A folder that takes long to look through is looked at less often, unless enough was written to fill it."""
-        may_be_full = self._may_be_full()
-        if not may_be_full and time.monotonic() <= self._next_look:
-            return None
-        with self._stopped() if may_be_full else nullcontext():
-            began = time.monotonic()
-            why = self.broken_by_files(with_mapped=True)
-            took = time.monotonic() - began
-            if may_be_full and why is None:  # so that to look never takes most of our own time
-                time.sleep(min(2 * took, MOST_STOPPED))
-        self._next_look = time.monotonic() + max(FILES_SECONDS, (2 if self._full_at is None else 10) * took)
-        return why
 
-    def _may_be_full(self) -> bool:
-        if self._full_at is None:
+@dataclass
+class Exchange:
+    """A request on its way: what is still to send, what has come, and how long it may take."""
+
+    seconds: float
+    soft: bool = False
+    """True if the code is interrupted first, and ended only if that does not help."""
+    room: int = 1 << 20
+    """Bytes that may still come."""
+    lookup: FileLookup | None = None
+    take: Callable[[bytes], None] | None = None
+    """Takes the bytes that come; None: they are kept in `pieces`."""
+    cancelled: Callable[[], bool] = lambda: False
+    answer: Literal["done", "ready"] = "done"
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    """A reply that was prepared for a later request does not know it."""
+    began: float = field(default_factory=time.monotonic)
+    interrupted: bool = False
+    output: ExecutorOutput = field(default_factory=ExecutorOutput)
+    pieces: list[bytes] = field(default_factory=list[bytes])
+    requests: int = 0
+    messages: int = 0
+    message_bytes: int = 0
+    piece_count: int = 0
+
+    def __post_init__(self) -> None:
+        self.until = self.began + self.seconds
+
+    def is_answer(self, said: Message) -> bool:
+        """True if this message ends the exchange."""
+        return said.get("t") == self.answer and (self.answer == "ready" or said.get("id") == self.id)
+
+    def reply(self, said: Message) -> ExecutorReply:
+        """The reply that ends this exchange."""
+        seconds = time.monotonic() - self.began
+        return ExecutorReply(said, self.output, seconds, self.interrupted, tuple(self.pieces))
+
+    def was_cancelled(self, now: float) -> bool:
+        """True if nobody waits for the answer any more. Code that has just begun would miss the interrupt."""
+        return now - self.began > BEGUN_SECONDS and self.cancelled()
+
+    def may_come(self, kind: bytes, length: int, bounds: Bounds) -> bool:
+        """False if a frame of this length is one too many, or too large."""
+        if kind == frames.BYTES:
+            return length <= LARGEST_PIECE and self.piece_count < bounds.pieces
+        room = min(bounds.message_bytes, bounds.all_message_bytes - self.message_bytes)
+        return kind == frames.JSON and length <= room and self.messages < bounds.messages
+
+    def count(self, kind: bytes, length: int) -> None:
+        """Count a frame that has come whole."""
+        if kind == frames.BYTES:
+            self.piece_count += 1
+        else:
+            self.messages += 1
+            self.message_bytes += length
+
+    def keep(self, payload: bytes) -> bool:
+        """Take these bytes. Return False if there is no room for them."""
+        self.room -= len(payload)
+        if self.room < 0:
             return False
-        return (bytes_written(self._handle.id, on_disk=self._is_on_disk) or 0) > self._full_at
+        if self.take is None:
+            self.pieces.append(payload)
+        else:
+            self.take(payload)
+        return True
 
-    @contextmanager
-    def _stopped(self) -> Generator[None]:
-        """Stop the process meanwhile, so that it writes nothing."""
-        self._handle.signal(signal.SIGSTOP)
-        yield
-        self._handle.signal(signal.SIGCONT)
+    def file_request(self, said: Message, bounds: Bounds) -> Callable[[], dict[str, str]] | None:
+        """The work that answers a request for a stored file, which may take long; None if it is no such request."""
+        id, name, lookup = said.get("memory_id"), said.get("memory_name"), self.lookup
+        if said.get("t") != "memory" or lookup is None or not isinstance(id, str):
+            return None
+        self.requests += 1
+        if self.requests > bounds.memory_requests:
+            return lambda: {"missing": f"One run may ask for {bounds.memory_requests} files"}
+        return lambda: lookup(_whole(id), _whole(name) if isinstance(name, str) else "")
+
+
+def _whole(text: str) -> str:
+    """The text without half characters: no store takes them."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def framed(message: Message, pieces: Iterable[bytes] | None = None) -> Iterator[bytes]:
+    """The message as a frame, followed by the bytes that go with it."""
+    yield frames.packed(frames.JSON, json.dumps(message).encode())
+    if pieces is None:
+        return
+    for piece in pieces:
+        for part in frames.pieces(piece):
+            yield frames.packed(frames.BYTES, part)
+    yield frames.packed(frames.JSON, b"{}")
 
 
 class ExecutorProcess:
-    """One executor, stopped between requests. Send it one request at a time."""
+    """An executor, stopped between requests. Send it one request at a time."""
 
     def __init__(
         self,
@@ -255,11 +306,11 @@ class ExecutorProcess:
             self._drain(exchange.output)
             if self._replies in ready:
                 self._receive(exchange)
-            for said in self._said(exchange):
+            for said in self._messages(exchange):
                 if exchange.is_answer(said):
                     self._drain(exchange.output)
                     return exchange.reply(said)
-                find = exchange.finding(said, self._bounds)
+                find = exchange.file_request(said, self._bounds)
                 if find is not None:
                     answer = self._found(find, exchange)
                     if exchange.requests > 2 * self._bounds.memory_requests:  # it does not listen to the answers
@@ -288,7 +339,9 @@ class ExecutorProcess:
             exchange.interrupted = True
             exchange.until = now + self._bounds.grace_seconds
             self._handle.signal(signal.SIGINT)
-        if why := self._limits.broken(exchange.output):
+        why = self._limits.broken()
+        exchange.output.most_memory = self._limits.most_memory
+        if why:
             self._stop(why, exchange)
 
     def check_between_runs(self) -> None:
@@ -337,14 +390,14 @@ class ExecutorProcess:
             self._waiting.popleft()
         return b""
 
-    def _drain(self, output: Output) -> None:
+    def _drain(self, output: ExecutorOutput) -> None:
         for descriptor, stream in ((self._stdout, "stdout"), (self._stderr, "stderr")):
             with suppress(BlockingIOError):
                 for _ in range(64):
                     content = os.read(descriptor, READ)
                     if not content:
                         break
-                    output.take(cast("Any", stream), content, self._bounds.output_bytes)
+                    output.append(cast("Any", stream), content, self._bounds.output_bytes)
 
     def _receive(self, exchange: Exchange) -> None:
         try:
@@ -355,7 +408,7 @@ class ExecutorProcess:
             self._stop("ended", exchange)
         self._held += content
 
-    def _said(self, exchange: Exchange) -> Iterator[Message]:
+    def _messages(self, exchange: Exchange) -> Iterator[Message]:
         """The messages that have come whole; bytes go to the exchange."""
         while len(self._held) >= frames.HEAD.size:
             kind, length = frames.HEAD.unpack_from(self._held)

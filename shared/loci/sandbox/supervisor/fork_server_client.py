@@ -14,10 +14,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from loci.sandbox.supervisor.control_groups import GroupLimits, limited
-from loci.sandbox.supervisor.exchange import LAST_WORDS, Bounds, ExecutorEnded, Output, failed_to_start, last_words
-from loci.sandbox.supervisor.executor_process import ExecutorProcess, ProcessHandle
+from loci.sandbox.supervisor.executor_process import (
+    STDERR_TAIL,
+    ExecutorEnded,
+    ExecutorOutput,
+    ExecutorProcess,
+    failed_to_start,
+    stderr_tail,
+)
+from loci.sandbox.supervisor.limits import Bounds, ProcessHandle
 from loci.sandbox.wall.layers import Layer
-from loci.sandbox.wall.restrictions import Limits
+from loci.sandbox.wall.restrictions import ProcessLimits
 
 START = Path(__file__).parent.parent / "start.py"
 UP_SECONDS = 60.0
@@ -65,7 +72,7 @@ def interpreter(path: Path) -> Interpreter:
     )
     ran = subprocess.run([path, "-I", "-c", asked], capture_output=True, check=False, timeout=30)  # noqa: S603
     if ran.returncode:
-        said = ran.stderr.decode("utf-8", "replace").strip()[-LAST_WORDS:]
+        said = ran.stderr.decode("utf-8", "replace").strip()[-STDERR_TAIL:]
         raise OSError(f"{path} ended with {ran.returncode}{f': {said}' if said else ''}")
     try:
         own, base = json.loads(ran.stdout)
@@ -115,7 +122,7 @@ class ForkServer:
             is_up = self._socket.recv(1) != b""
         except OSError:
             is_up = False
-        said = last_words(self._errors)
+        said = stderr_tail(self._errors)
         if not is_up:
             is_late = self.is_alive
             self.close()
@@ -136,13 +143,13 @@ class ForkServer:
         ours, its = socket.socketpair()
         try:
             with its:
-                self._fork(self._asked(folders, bounds), [*there, its.fileno()])
+                self._fork(self._spawn_request(folders, bounds), [*there, its.fileno()])
         except OSError as error:
             with contextlib.ExitStack() as closing:
                 for one in here:
                     closing.callback(os.close, one)
                 closing.callback(ours.close)
-            raise ExecutorEnded("start", failed_to_start(last_words(self._errors) or str(error))) from None
+            raise ExecutorEnded("start", failed_to_start(stderr_tail(self._errors) or str(error))) from None
         finally:
             for one in there:
                 os.close(one)
@@ -150,7 +157,7 @@ class ForkServer:
         if handle is None:
             said = _error_text(here[3])
             if not said.stderr:  # it failed before it had an output of its own
-                said = failed_to_start(last_words(self._errors) or "it ended before its wall was up")
+                said = failed_to_start(stderr_tail(self._errors) or "it ended before its wall was up")
             for one in here:
                 os.close(one)
             raise ExecutorEnded("start", said)
@@ -181,9 +188,9 @@ class ForkServer:
             if not self._socket.recv(1):
                 raise ConnectionResetError
 
-    def _asked(self, folders: WorkFolders, bounds: Bounds) -> dict[str, object]:
+    def _spawn_request(self, folders: WorkFolders, bounds: Bounds) -> dict[str, object]:
         work, scratch = str(folders.work), str(folders.scratch)
-        limits = Limits(
+        limits = ProcessLimits(
             memory_bytes=bounds.memory_bytes + bounds.base_bytes,
             more_address_bytes=bounds.memory_bytes + RESERVED,
             file_bytes=bounds.disk_bytes,
@@ -278,7 +285,7 @@ class Forks:
 
 
 def _threads() -> int:
-    """As many as libraries start in an executor: one for each processor, up to four."""
+    """The number of threads that libraries start in an executor: one for each processor, up to four."""
     return max(1, min(4, os.cpu_count() or 1))
 
 
@@ -307,11 +314,11 @@ def _handle(announced: socket.socket) -> ProcessHandle | None:
     return ProcessHandle(int(said), descriptors[0] if descriptors else None) if said else None
 
 
-def _error_text(errors: int) -> Output:
+def _error_text(errors: int) -> ExecutorOutput:
     """The last words of an executor that did not start."""
-    output = Output()
+    output = ExecutorOutput()
     waiting = select.poll()  # unlike `select`, it takes any descriptor
     waiting.register(errors, select.POLLIN)
     if waiting.poll(1000):
-        output.take("stderr", os.read(errors, LAST_WORDS), LAST_WORDS)
+        output.append("stderr", os.read(errors, STDERR_TAIL), STDERR_TAIL)
     return output

@@ -14,11 +14,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from loci.sandbox.supervisor.exchange import ExecutorEnded
-from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from loci.sandbox.supervisor.executor_process import ExecutorEnded, ExecutorProcess
 
 SECONDS = 60.0
-"""To save or to restore."""
+"""Seconds to save or to restore the variables."""
 ATTEMPTS = 3
 """Processes that are given the variables, as long as each of them ends."""
 
@@ -71,9 +70,9 @@ class UnreadableError(Exception):
 def start(
     here: ExecutorProcess | None, spawn: Callable[[], ExecutorProcess], saved: Callable[[], Iterable[bytes]] | None
 ) -> tuple[ExecutorProcess, Start]:
-    """The process for a run: the one that is here, or a new one with what was saved.
+    """The process for a run: the living one, or a new one with the saved variables.
 
-    `saved` reads that, and may raise `UnreadableError`; it is None if nothing was saved.
+    `saved` reads them, and may raise `UnreadableError`. None: no variables were saved.
     """
     if here is not None and here.is_alive:
         return here, Kept() if here.has_run else New()
@@ -105,7 +104,7 @@ def save(
     all_of_it: bool,
     seconds: float = SECONDS,
 ) -> Saved | Unsaved:
-    """Hand the variables over to `take`, in so many bytes at most.
+    """Hand the variables over to `take`, in at most `most` bytes.
 
     If they need more, the ones that are too large are lost; or with `all_of_it` none counts as saved. If it takes
     longer than these seconds, nothing is saved; if it cannot be stopped then, the process is ended.

@@ -23,7 +23,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @functools.cache  # behind a wall the file is out of sight
 def numbers() -> dict[str, int]:
-    """This machine's system calls by name; none if the machine is unknown."""
+    """The system calls of this machine by name; empty if the machine is unknown."""
     return json.loads(TABLE.read_text("ascii")).get(MACHINE, {})
 
 

@@ -82,7 +82,7 @@ def change_root(view: View) -> None:
 
 
 def _binds(view: View) -> list[tuple[str, int]]:
-    """Each path once, folders before their contents."""
+    """The paths without repetitions, folders before their contents."""
     flags = dict.fromkeys(view.readable, RDONLY | NOSUID | NODEV)
     flags |= dict.fromkeys(view.executable, RDONLY | NOSUID | NODEV)
     flags |= dict.fromkeys(view.writable, NOSUID | NODEV | NOEXEC)

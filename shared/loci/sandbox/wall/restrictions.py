@@ -16,11 +16,11 @@ WAITING_SIGNALS = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProcessLimits:
     """Limits of a process. None: leave it as it is."""
 
     memory_bytes: int | None = None
-    """RLIMIT_DATA: heap and private mappings. It does not count reserved address space, of which V8 needs much."""
+    """RLIMIT_DATA: heap and private mappings. It does not count reserved address space; V8 needs much of it."""
     more_address_bytes: int | None = None
     """RLIMIT_AS, beyond what it has now. Each page that is only mapped needs a table, which no other limit counts."""
     file_bytes: int | None = None
@@ -29,7 +29,7 @@ class Limits:
     """Tasks of the user. Only in a user namespace of its own: elsewhere the user's other tasks count, too."""
 
 
-def limit(limits: Limits, *, own_user: bool) -> None:
+def limit(limits: ProcessLimits, *, own_user: bool) -> None:
     """Lower the limits for good. A limit that is lower already stays."""
     wanted = {
         resource.RLIMIT_DATA: limits.memory_bytes,
@@ -77,7 +77,7 @@ def die_with_parent(parent: int) -> None:
 
 
 def hide() -> None:
-    """If the system allows it, let nobody of the same user look into this process, until it runs another program."""
+    """Let nobody of the same user look into this process until it runs another program, if the system allows that."""
     with contextlib.suppress(OSError):
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
 

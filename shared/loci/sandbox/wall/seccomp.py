@@ -74,14 +74,14 @@ NUMBER, ARCHITECTURE = 0, 4
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class SystemCallRules:
     """System calls that are allowed besides the base list."""
 
     may_exec: bool = False
     extra: tuple[str, ...] = ()
 
 
-def program(rules: Rules) -> bytes:
+def program(rules: SystemCallRules) -> bytes:
     """The filter for this process. It names the process's id, the only one that may be signalled or asked about."""
     numbers = kernel.numbers()
     if kernel.MACHINE not in ARCHITECTURES:
@@ -101,14 +101,14 @@ def program(rules: Rules) -> bytes:
     return b"".join(steps)
 
 
-def _verdicts(rules: Rules) -> dict[str, int]:
+def _verdicts(rules: SystemCallRules) -> dict[str, int]:
     """Calls that are judged by their name alone. All others are refused."""
     verdicts = dict.fromkeys(IGNORED, PRETEND) | dict.fromkeys(ABSENT, UNKNOWN) | dict.fromkeys(UNSUPPORTED, NO_SUPPORT)
     allowed = (*ALLOWED, *rules.extra, *(("execve", "execveat") if rules.may_exec else ()))
     return verdicts | dict.fromkeys(allowed, ALLOW)
 
 
-def judge(rules: Rules) -> None:
+def judge(rules: SystemCallRules) -> None:
     """Allow only these system calls from now on."""
     kernel.set_filter(program(rules))
 
@@ -197,5 +197,5 @@ def argument(index: int) -> int:
 
 
 def step(code: int, operand: int, if_true: int = 0, if_false: int = 0) -> bytes:
-    """One instruction of the program."""
+    """An instruction of the program."""
     return struct.pack("HBBI", code, if_true, if_false, operand & 0xFFFFFFFF)

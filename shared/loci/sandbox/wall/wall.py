@@ -5,17 +5,24 @@ from collections.abc import Callable, Collection
 
 from loci.sandbox.wall import kernel, landlock, namespaces, seccomp
 from loci.sandbox.wall.layers import Layer, View
-from loci.sandbox.wall.restrictions import Limits, close_others, die_with_parent, give_up, limit, show_to_supervisor
-from loci.sandbox.wall.seccomp import Rules
+from loci.sandbox.wall.restrictions import (
+    ProcessLimits,
+    close_others,
+    die_with_parent,
+    give_up,
+    limit,
+    show_to_supervisor,
+)
+from loci.sandbox.wall.seccomp import SystemCallRules
 
-__all__ = ["Limits", "Rules", "View", "put_up"]
+__all__ = ["ProcessLimits", "SystemCallRules", "View", "put_up"]
 
 
 def put_up(
     layers: frozenset[Layer],
     view: View,
-    limits: Limits,
-    rules: Rules,
+    limits: ProcessLimits,
+    rules: SystemCallRules,
     keep_fds: Collection[int],
     outside: Callable[[int], None] | None = None,
     parent: int = 0,

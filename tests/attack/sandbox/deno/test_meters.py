@@ -7,7 +7,7 @@ import pytest
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.code.ports import Completed
-from loci.sandbox.supervisor.process_use import memory_use
+from loci.sandbox.supervisor.limits import memory_use
 from loci.sandbox.wall.layers import Layer
 from tests.attack.sandbox.conftest import Tried
 from tests.attack.sandbox.deno.attacks import Attack

@@ -13,7 +13,7 @@ import pytest
 from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.app import App
 from loci.code.ports import Completed
-from loci.code.run_queue import AT_ONCE, RunQueue
+from loci.code.runs import AT_ONCE, RunQueue
 from loci.code.typescript import TypeScriptRequest, TypeScriptRun
 from loci.compose import build_app
 from loci.core.errors import NotFound, Unavailable

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.sandbox.wall.layers import BASE, Layer
-from loci.sandbox.wall.probe import offered
+from loci.sandbox.wall.layers import BASE, Layer, offered
 from tests.attack.sandbox import table
 from tests.attack.sandbox.function import machine, outcomes
 from tests.attack.sandbox.function.expected import NAME, Expected, changed, expected, unknown
@@ -46,7 +45,7 @@ def tried(code: str, folder: Path) -> list[Outcome]:
 
 
 def test_a_function_is_offered_what_is_no_wall(tmp_path: Path) -> None:
-    asked = "import json; from loci.sandbox.wall.probe import offered; print(json.dumps(list(offered().layers)))"
+    asked = "import json; from loci.sandbox.wall.layers import offered; print(json.dumps(list(offered().layers)))"
     ran = machine.run([sys.executable, "-c", asked], tmp_path, {}, 60)
     assert set(json.loads(ran.stdout)) == BASE
 

@@ -17,7 +17,7 @@ from loci.adapters.aws.sandbox.machine import Machine
 from loci.adapters.aws.sandbox.run_credentials import Lender
 from loci.sandbox.lambda_host.function_answer import packed_answer
 from loci.sandbox.lambda_host.saved_state import write_object
-from loci.sandbox.supervisor.exchange import Bounds
+from loci.sandbox.supervisor.limits import Bounds
 from tests.contract.sandboxes import KEY, ROLE
 from tests.contract.stores import ANN, CLOCK, START
 from tests.support.each import each

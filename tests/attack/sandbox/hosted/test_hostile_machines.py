@@ -20,13 +20,12 @@ from loci.adapters.aws.sandbox.lambda_executors import LambdaExecutors
 from loci.adapters.aws.sandbox.lambda_sandbox import LambdaSandbox
 from loci.adapters.aws.sandbox.machine import Machine
 from loci.adapters.aws.sandbox.run_credentials import Lender, policy
-from loci.code.ports import Completed, Failed
-from loci.code.python_run import Ran, RunFailure
+from loci.code.ports import Completed, Failed, PythonResult, RunFailure
 from loci.core.json import Json, JsonObject
 from loci.sandbox.lambda_host.function_answer import packed_answer
 from loci.sandbox.lambda_host.questions import LARGEST, QUESTION, open_line, send
 from loci.sandbox.supervisor.deno_messages import ToolClient, TypeScriptJob
-from loci.sandbox.supervisor.exchange import Bounds
+from loci.sandbox.supervisor.limits import Bounds
 from tests.contract.sandboxes import KEY, ROLE
 from tests.contract.stores import ANN, BOB, CLOCK, START
 from tests.support.each import each
@@ -122,7 +121,7 @@ def says(api: InvokeApi, answer: object) -> None:
     api.functions[FUNCTION] = lambda _event, _context: answer
 
 
-def ran(executors: LambdaExecutors, id: str) -> Ran:
+def ran(executors: LambdaExecutors, id: str) -> PythonResult:
     return executors.run(ANN, id, "1", NoFiles(), START + 1000)
 
 

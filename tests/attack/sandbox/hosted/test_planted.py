@@ -10,8 +10,7 @@ import pytest
 
 from loci.sandbox.lambda_host import python_function
 from loci.sandbox.lambda_host.function_answer import unpacked_answer
-from loci.sandbox.wall.layers import BASE, Layer
-from loci.sandbox.wall.probe import Offered
+from loci.sandbox.wall.layers import BASE, Layer, Offered
 from tests.support.each import each
 from tests.support.executors import runner_packages
 from tests.unit.sandbox.hosted.test_bare import order

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from loci.adapters.local.executors import confined_executors, executor_session
-from loci.code.python_run import RunFailure
+from loci.code.ports import RunFailure
 from loci.core.errors import Refused
 from loci.core.identity import Owner
 from loci.sandbox.supervisor.executor_process import ExecutorProcess

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.sandbox.supervisor.exchange import ExecutorEnded
+from loci.sandbox.supervisor.executor_process import ExecutorEnded
 from tests.attack.sandbox.escaped import Escaped
 from tests.attack.sandbox.python.on_the_kernel import EXHAUSTION
 from tests.support.executors import PATIENT, ExecutorFactory, executor_factory, no_files, walls

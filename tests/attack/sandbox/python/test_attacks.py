@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.sandbox.run_results import FIGURES_BYTES, ran
-from loci.code.python_run import ExecutorCondition
-from loci.sandbox.supervisor.exchange import ExecutorEnded, ExecutorReply
-from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from loci.adapters.run_results import FIGURES_BYTES, python_result
+from loci.code.ports import ExecutorCondition
+from loci.sandbox.supervisor.executor_process import ExecutorEnded, ExecutorProcess, ExecutorReply
 from loci.sandbox.wall import kernel, restrictions
 from tests.attack.sandbox.conftest import Tried
 from tests.attack.sandbox.escaped import Escaped
@@ -143,7 +142,7 @@ def test_no_frame_does_anything_to_the_supervisor(
         ended = attacked(one, around, FRAMES + PROTOCOL[name], folders.memory)
         assert time.thread_time() - before <= MOST_READING * reading_seconds()
         if isinstance(ended, ExecutorReply):
-            json.dumps(str(ran(ended, ExecutorCondition("kept"), LIMITS, ())))
+            json.dumps(str(python_result(ended, ExecutorCondition("kept"), LIMITS, ())))
             with suppress(ExecutorEnded):
                 assert one.run("1", no_files).said.get("forged") is None
         assert printed(other, "print(1)") == "1\n"
@@ -177,7 +176,7 @@ def test_what_is_no_figure_or_too_much_of_it_is_not_shown(
     with tried(name), python.executor(BOUNDS, folders) as one:
         ended = attacked(one, around, FRAMES + FIGURES[name], folders.memory)
         assert isinstance(ended, ExecutorReply)
-        shown = ran(ended, ExecutorCondition("kept"), LIMITS, ()).figures
+        shown = python_result(ended, ExecutorCondition("kept"), LIMITS, ()).figures
         assert all(one.startswith(b"\x89PNG") for one in shown)
         assert sum(map(len, shown)) <= FIGURES_BYTES
 

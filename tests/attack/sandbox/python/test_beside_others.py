@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.code.python_run import RunFailure
+from loci.code.ports import RunFailure
 from loci.sandbox.wall import kernel
 from tests.attack.sandbox.python.test_meters import WALLS
 from tests.attack.sandbox.python.test_saved_state import Here

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from loci.code.python_run import RunFailure
+from loci.code.ports import RunFailure
 from loci.sandbox.supervisor import fork_server_client
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.fork_server_client import ForkServer

@@ -13,7 +13,7 @@ import pytest
 
 from loci.adapters.local.executors.executor_folder import ExecutorFolder, VariablesWriter
 from loci.adapters.local.executors.executor_session import ExecutorSession
-from loci.code.python_run import Ran, RunFailure
+from loci.code.ports import PythonResult, RunFailure
 from loci.core.errors import LociError, Unavailable
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from tests.attack.sandbox.conftest import Tried
@@ -60,7 +60,7 @@ def at(name: str, act: Callable[[], None], patch: Callable[[Any, str, Any], None
     patch(where, attribute, wrap(getattr(where, attribute), lambda: left and left.pop()()))
 
 
-def is_as_told(told: Ran, text: str) -> bool:
+def is_as_told(told: PythonResult, text: str) -> bool:
     assert not isinstance(told.outcome, RunFailure), told
     older = told.condition.kept if text == OLD else ()  # a run came after the save, and may have changed any of them
     return (told.stdout, sorted(told.condition.older), told.condition.lost) == (text, sorted(older), ())

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from loci.sandbox.supervisor.exchange import ExecutorEnded, ExecutorReply
-from loci.sandbox.supervisor.process_use import memory_use
+from loci.sandbox.supervisor.executor_process import ExecutorEnded, ExecutorReply
+from loci.sandbox.supervisor.limits import memory_use
 from loci.sandbox.wall import kernel
 from tests.attack.sandbox.conftest import Tried
 from tests.attack.sandbox.python.on_the_meters import CHANNELS, MAPPING, UNMETERED

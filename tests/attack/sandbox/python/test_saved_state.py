@@ -9,9 +9,9 @@ import pytest
 from loci.adapters.local.executors.confined_executors import ConfinedExecutors
 from loci.adapters.local.executors.executor_folder import ExecutorFolder, SavedBytes
 from loci.adapters.local.executors.executor_starter import ExecutorStarter
-from loci.code.python_run import Ran, RunFailure
+from loci.code.ports import PythonResult, RunFailure
 from loci.core.identity import Owner
-from loci.sandbox.supervisor.exchange import Bounds
+from loci.sandbox.supervisor.limits import Bounds
 from tests.attack.sandbox.conftest import Tried
 from tests.attack.sandbox.python.test_meters import WALLS
 from tests.contract.stores import ANN, CLOCK, START
@@ -65,7 +65,7 @@ class Here:
         self.executors.close()
         self.executors = self._made()
 
-    def ran(self, owner: Owner, id: str, code: str) -> Ran:
+    def ran(self, owner: Owner, id: str, code: str) -> PythonResult:
         return self.executors.run(owner, id, code, NoFiles(), START + 86_400)
 
     def stored(self, owner: Owner) -> int:

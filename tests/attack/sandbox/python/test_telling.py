@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from loci.adapters.sandbox.run_results import limits, ran
-from loci.code.python_run import ExecutorCondition
-from loci.sandbox.supervisor.exchange import ExecutorEnded, ExecutorReply
-from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from loci.adapters.run_results import limit_values, python_result
+from loci.code.ports import ExecutorCondition
+from loci.sandbox.supervisor.executor_process import ExecutorEnded, ExecutorProcess, ExecutorReply
 from tests.attack.sandbox.conftest import Tried
 from tests.attack.sandbox.python.test_meters import WALLS
 from tests.support.each import each
@@ -154,7 +153,9 @@ def answered(one: ExecutorProcess, code: str) -> ExecutorReply:
     ended, output = outcome(one, code)
     assert isinstance(ended, ExecutorReply), bytes(output.stderr)[-1000:]
     assert b"/loci/" not in output.stderr  # nor where it is installed
-    json.dumps(str(ran(ended, ExecutorCondition("kept"), limits(BOUNDS), ())), ensure_ascii=False).encode()
+    json.dumps(
+        str(python_result(ended, ExecutorCondition("kept"), limit_values(BOUNDS), ())), ensure_ascii=False
+    ).encode()
     return ended
 
 

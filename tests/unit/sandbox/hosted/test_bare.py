@@ -9,9 +9,8 @@ import pytest
 from loci.code.packages import find_deno
 from loci.sandbox.lambda_host import python_function, typescript_function
 from loci.sandbox.lambda_host.function_answer import unpacked_answer
-from loci.sandbox.supervisor.exchange import Bounds
-from loci.sandbox.wall.layers import BASE, Layer
-from loci.sandbox.wall.probe import Offered
+from loci.sandbox.supervisor.limits import Bounds
+from loci.sandbox.wall.layers import BASE, Layer, Offered
 from tests.support.deno import needs_deno
 from tests.support.each import each
 from tests.support.executors import runner_packages

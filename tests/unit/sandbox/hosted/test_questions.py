@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loci.adapters.aws.sandbox.run_questions import Answer, answering
+from loci.adapters.aws.sandbox.run_credentials import Answer, answering
 from loci.core.errors import Unavailable
 from loci.core.json import Json
 from loci.sandbox.lambda_host import questions

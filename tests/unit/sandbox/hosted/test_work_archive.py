@@ -5,7 +5,7 @@ import tarfile
 
 import pytest
 
-from loci.adapters.aws.sandbox.work_archive import file_in_archive
+from loci.adapters.aws.sandbox.lambda_executors import file_in_archive
 from loci.core.errors import NotFound
 from tests.support.each import each
 

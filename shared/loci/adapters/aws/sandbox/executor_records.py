@@ -1,12 +1,12 @@
-"""The record of an executor whose process is in some machine. Whoever has the turn writes it."""
+"""The record of an executor whose process is in some machine. The process that has the turn writes it."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from loci.adapters.sandbox import run_results
-from loci.adapters.sandbox.run_results import KnownVariables, known_from_json, known_to_json
+from loci.adapters import run_results
+from loci.adapters.run_results import KnownVariables, known_from_json, known_to_json
 from loci.core.errors import Conflict
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
@@ -25,7 +25,7 @@ class KnownExecutor:
     process: str = ""
     """The name of its process after that run. A machine whose process has another name has an older one."""
     files: tuple[str, str] | None = None
-    """Its work folder: the run that saved it last, and the hash of what was saved."""
+    """The saved work folder: the run that saved it last, and the hash of its content."""
     files_saved_at: float = 0.0
     files_unsaved: bool = False
     memory_mb: float | None = None
@@ -73,8 +73,8 @@ class ExecutorRecords:
             self._pause(PAUSE)
             waited += PAUSE
         now = self._clock()
-        why = run_results.runs_other_code(now - (read_or_none(found, _busy_since) or now), until - now)
-        raise run_results.busy(id, why)
+        why = run_results.describe_other_run(now - (read_or_none(found, _busy_since) or now), until - now)
+        raise run_results.executor_busy(id, why)
 
     def give(self, turn: RunTurn, known: KnownExecutor) -> bool:
         """Give the turn back, with the executor as it is now. False if the turn was over, and is another run's."""

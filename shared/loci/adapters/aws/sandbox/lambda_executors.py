@@ -1,28 +1,46 @@
 """`Executors` in functions: each in a machine of its own, which may go. What must stay lies in a bucket."""
 
+import io
 import secrets
+import tarfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any, cast
 
+from loci.adapters import run_results
 from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.sandbox.executor_records import ExecutorRecords, KnownExecutor, RunTurn
 from loci.adapters.aws.sandbox.machine import Machine, MachineError
-from loci.adapters.aws.sandbox.run_credentials import Lender
-from loci.adapters.aws.sandbox.run_questions import answering
-from loci.adapters.aws.sandbox.work_archive import file_in_archive
-from loci.adapters.sandbox import run_results
-from loci.adapters.sandbox.run_results import KnownVariables, VariablesSnapshot, clean_text, condition_after_end
-from loci.code.ports import Cancelled, StoredFiles, never
-from loci.code.python_run import ExecutorCondition, ExecutorNow, InBlobs, LostVariable, Made, Ran, RunFailure
+from loci.adapters.aws.sandbox.run_credentials import Lender, answering
+from loci.adapters.run_results import (
+    KnownVariables,
+    VariablesSnapshot,
+    clean_text,
+    condition_after_end,
+    no_such_file,
+)
+from loci.code.ports import (
+    Cancelled,
+    ExecutorCondition,
+    ExecutorStatus,
+    InBlobs,
+    LostVariable,
+    PythonResult,
+    RunFailure,
+    StoredFiles,
+    WrittenFile,
+    never,
+)
 from loci.core.errors import LociError, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
 from loci.core.json import Json, JsonObject
 from loci.sandbox.lambda_host.function_answer import run_from_json
-from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded, failed_to_start
+from loci.sandbox.supervisor.executor_files import MOST_LOOKED_AT
+from loci.sandbox.supervisor.executor_process import ExecutorEnded, failed_to_start
+from loci.sandbox.supervisor.limits import MB, Bounds
 from loci.sandbox.supervisor.variables import Kept, start_from_json
 
 BLOBS = "executors/"
@@ -78,7 +96,7 @@ class LambdaExecutors:
         cancelled: Cancelled = never,  # noqa: ARG002 (an invoked function cannot be ended)
         *,
         seconds: float | None = None,
-    ) -> Ran:
+    ) -> PythonResult:
         bounds = replace(self._bounds, seconds=seconds or self._bounds.seconds)
         turn = self._held.take(owner, id, self._bounds.seconds + GRACE, keep_until)
         began, known, generation, unsaved = self._clock(), turn.known, random_id(), None
@@ -95,15 +113,15 @@ class LambdaExecutors:
         known = self._held.known(owner, id)
         if known.files is None:
             why = "its files were too many or too large to be kept" if known.files_unsaved else "it is empty"
-            raise run_results.no_file(name, why)
+            raise run_results.no_such_file(name, why)
         content = self._blobs.read(owner, _files_key(id, known.files[0]))
         return file_in_archive(content, name, most)
 
-    def look(self, owner: Owner, id: str) -> ExecutorNow:
+    def status(self, owner: Owner, id: str) -> ExecutorStatus:
         known = self._held.known(owner, id)
         names, snapshot = known.variables.names, known.variables.snapshot
         saved = "saved" if snapshot is not None and snapshot.kept else "new"
-        return ExecutorNow(
+        return ExecutorStatus(
             "running" if self._held.is_busy(owner, id) else "idle" if known.process and names else saved,
             known.memory_mb,
             names,
@@ -128,7 +146,7 @@ class LambdaExecutors:
 
     def _ran(
         self, turn: RunTurn, code: str, files: StoredFiles, generation: str, bounds: Bounds
-    ) -> tuple[Ran, KnownExecutor]:
+    ) -> tuple[PythonResult, KnownExecutor]:
         seconds = int(self._bounds.seconds + GRACE)
         loan = self._lender.lend(seconds)
         event = {**self._event(turn, code, generation, seconds), "bounds": asdict(bounds), "line": loan.where}
@@ -139,7 +157,7 @@ class LambdaExecutors:
         finally:
             loan.rows.remove()
         try:
-            return self._judged(turn, answer, generation, run_results.limits(bounds))
+            return self._judged(turn, answer, generation, run_results.limit_values(bounds))
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             raise MachineError(f"its answer makes no sense: {error}"[:200]) from None
 
@@ -173,19 +191,19 @@ class LambdaExecutors:
 
     def _judged(
         self, turn: RunTurn, answer: dict[str, Any], generation: str, limits: dict[str, Any]
-    ) -> tuple[Ran, KnownExecutor]:
+    ) -> tuple[PythonResult, KnownExecutor]:
         """The run as its machine tells it, and the executor after it. The machine can only have spoiled its own."""
         run, known = run_from_json(answer["run"]), turn.known
         if answer["began"] == "none":
             assert isinstance(run, ExecutorEnded)  # noqa: S101 (else it makes no sense)
-            return run_results.ran_and_ended(run, ExecutorCondition("lost"), 0.0, limits), known
+            return run_results.ended_result(run, ExecutorCondition("lost"), 0.0, limits), known
         condition = _with_files(known.variables.condition(start_from_json(answer)), known, answer)
         if isinstance(run, ExecutorEnded):
             after = replace(known, process="", files=None if run.why == "disk" else known.files)
             seconds = float(answer["run"]["seconds"])
-            return run_results.ran_and_ended(run, condition_after_end(condition, run.why), seconds, limits), after
-        made = tuple(Made(clean_text(name, 500), int(size)) for name, size in answer["written"][:50])
-        names = run_results.names(run.said, condition.kept)
+            return run_results.ended_result(run, condition_after_end(condition, run.why), seconds, limits), after
+        made = tuple(WrittenFile(clean_text(name, 500), int(size)) for name, size in answer["written"][:50])
+        names = run_results.variable_names(run.said, condition.kept)
         variables = KnownVariables(names, known.variables.snapshot, is_changed=True)
         after = replace(known, variables=variables, process=generation, files_unsaved=False)
         if "files" in answer:
@@ -198,16 +216,16 @@ class LambdaExecutors:
         if "files_unsaved" in answer:
             after = replace(after, files=None, files_unsaved=True)
             condition = replace(condition, unsaved=condition.unsaved or clean_text(answer["files_unsaved"], 200))
-        return run_results.ran(run, condition, limits, made), after
+        return run_results.python_result(run, condition, limits, made), after
 
-    def _machine_ended(self, error: MachineError, turn: RunTurn, seconds: float) -> Ran:
-        limits = run_results.limits(self._bounds)
+    def _machine_ended(self, error: MachineError, turn: RunTurn, seconds: float) -> PythonResult:
+        limits = run_results.limit_values(self._bounds)
         if error.is_start:
             ended = ExecutorEnded("start", failed_to_start(error.why))
-            return run_results.ran_and_ended(ended, ExecutorCondition("lost"), seconds, limits)
+            return run_results.ended_result(ended, ExecutorCondition("lost"), seconds, limits)
         ended = ExecutorEnded("time" if error.is_time else "memory" if error.is_memory else "ended")
         condition = condition_after_end(turn.known.variables.condition(Kept()), ended.why)
-        ran = run_results.ran_and_ended(ended, condition, seconds, limits)
+        ran = run_results.ended_result(ended, condition, seconds, limits)
         assert isinstance(ran.outcome, RunFailure)  # noqa: S101
         return replace(ran, outcome=replace(ran.outcome, what=clean_text(f"{ran.outcome.what} ({error.why})")))
 
@@ -305,9 +323,32 @@ def _with_files(condition: ExecutorCondition, known: KnownExecutor, answer: dict
 def _checked(saved: dict[str, Any], generation: str) -> VariablesSnapshot:
     """The snapshot that the machine says it wrote. Only hashes and names of it are kept."""
     pieces = tuple(str(one) for one in saved["pieces"])
-    kept, lost = run_results.saved(saved["said"])
+    kept, lost = run_results.saved_variables(saved["said"])
     most = -(-MOST_SAVED // PIECE) + 1
     if len(pieces) > most or any(len(one) != 64 for one in pieces):
         raise ValueError("no such pieces")
     size = min(max(0, int(saved["size"])), len(pieces) * PIECE)  # no more can be there
     return VariablesSnapshot(generation, pieces, size, kept, lost)
+
+
+def file_in_archive(content: bytes, name: str, most: int) -> bytes:
+    """The file with this name. `NotFound` if it does not exist, is no plain file or is too large.
+
+    The archive comes from the machine that ran the code. It is read in memory, and its paths lead nowhere.
+    """
+    try:
+        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
+            for number, entry in enumerate(archive):
+                if number > 2 * MOST_LOOKED_AT:
+                    break
+                if entry.name != name:
+                    continue
+                if not entry.isreg():
+                    raise no_such_file(name, "it is no plain file")
+                if entry.size > most:
+                    raise no_such_file(name, f"it has {entry.size:,} bytes; the most is {most:,}")
+                opened = archive.extractfile(entry)
+                return opened.read(most) if opened else b""
+    except (tarfile.TarError, OSError, ValueError, RecursionError) as error:
+        raise no_such_file(name, f"the saved folder is damaged ({type(error).__name__})") from None
+    raise no_such_file(name, "there is none")

@@ -14,16 +14,16 @@ from loci.core.errors import NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.storage_keys import READS
-from loci.files.ports import PagesRead, untold
+from loci.files.ports import PagesRead, ignore_pages
 from loci.files.reading import stopped
-from loci.sandbox.supervisor.exchange import MB, Bounds
+from loci.sandbox.supervisor.limits import MB, Bounds
 
 BOUNDS = Bounds(seconds=120.0, memory_bytes=1536 * MB, disk_bytes=512 * MB)
 GRACE = 45.0
 """Seconds besides the parser's own: the machine may have to start, and the file is copied."""
 LARGEST_FILE = 1024 * MB
 LARGEST_READING = 192 * MB
-"""Whoever uses it needs several times as much memory."""
+"""Bytes of a reading. To use one takes several times as much memory."""
 LARGEST_PACKED = 64 * MB
 TRIES = 2
 """A file that ends its machine may be hostile, or the machine was broken: the second one tells."""
@@ -47,7 +47,7 @@ class LambdaReader:
         owner: Owner,
         blob: str,
         name: str,
-        pages_read: PagesRead = untold,  # noqa: ARG002
+        pages_read: PagesRead = ignore_pages,  # noqa: ARG002
     ) -> bytes:
         """Read the file that lies in the blob store under this key."""
         run = f"{READS}/{random_id()}"
@@ -55,7 +55,7 @@ class LambdaReader:
         try:
             self._blobs.copy(owner, blob, self._lent, file)
             self._have_read(owner, file, reading, name)
-            return _unpacked(self._said(owner, reading))
+            return _unpacked(self._answer(owner, reading))
         finally:
             for key in (file, reading):
                 self._lent.remove(owner, key)
@@ -73,7 +73,7 @@ class LambdaReader:
                 return _judge(answer)
         return None
 
-    def _said(self, owner: Owner, reading: str) -> bytes:
+    def _answer(self, owner: Owner, reading: str) -> bytes:
         """The bytes that the machine wrote; nothing if it only says that it did."""
         try:
             return self._lent.read(owner, reading)
@@ -130,7 +130,7 @@ class NoReader:
         owner: Owner,  # noqa: ARG002
         blob: str,  # noqa: ARG002
         name: str,
-        pages_read: PagesRead = untold,  # noqa: ARG002
+        pages_read: PagesRead = ignore_pages,  # noqa: ARG002
     ) -> bytes:
         """Refuse it."""
         raise Refused(

@@ -5,10 +5,8 @@ from dataclasses import asdict
 from typing import Any, cast, get_args
 
 from loci.adapters.aws.sandbox.machine import Machine, MachineError
-from loci.adapters.aws.sandbox.run_credentials import Lender
-from loci.adapters.aws.sandbox.run_questions import answering
-from loci.adapters.sandbox.run_results import clean_text
-from loci.adapters.sandbox.typescript_results import called, run_result
+from loci.adapters.aws.sandbox.run_credentials import Lender, answering
+from loci.adapters.run_results import clean_text, tool_answer, typescript_result
 from loci.code.ports import Cancelled, Completed, Failed, ToolCall, never
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
@@ -48,11 +46,11 @@ class LambdaSandbox:
         cancelled: Cancelled = never,  # noqa: ARG002 (an invoked function cannot be ended)
     ) -> Completed | Failed:
         if not job.tools:
-            return run_result(self._ended(owner, job, None))
+            return typescript_result(self._ended(owner, job, None))
         loan = self._lender.lend(job.limits.timeout_ms / 1000 + GRACE)
         try:
             with answering(loan.rows, lambda asked: _answer(call, job, asked), MOST_CALLS, NOT_ANSWERED):
-                return run_result(self._ended(owner, job, loan.where))
+                return typescript_result(self._ended(owner, job, loan.where))
         finally:
             loan.rows.remove()
 
@@ -77,7 +75,7 @@ def _answer(call: ToolCall, job: TypeScriptJob, asked: Any) -> dict[str, Json]:
     if tool not in job.tools:
         refusal: JsonObject = {"code": "TOOL_DENIED", "message": f"This run was not given the tool {tool[:80]!r}"}
         return {"ok": False, "error": refusal}
-    return called(call, tool, question.get("arguments"))
+    return tool_answer(call, tool, question.get("arguments"))
 
 
 def _judged(answer: dict[str, Any]) -> FinishedRun:

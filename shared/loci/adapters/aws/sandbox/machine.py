@@ -23,7 +23,7 @@ NOT_STARTED = (
 )
 """Lambda's names for a program or a handler that cannot be loaded: it ran no code."""
 MOST_PARTS = 10_000
-"""Of what Lambda answers: the function's packed answer is one text, and an error has the lines of a traceback."""
+"""Parts of Lambda's answer: a function's packed answer is one text, an error has the lines of a traceback."""
 PING = {"ping": True}
 """The event that runs no code. A machine that starts answers it."""
 
@@ -62,7 +62,7 @@ class Machine:
     def ask(self, owner: Owner, of: str, event: object) -> dict[str, Any]:
         """Invoke the function in this tenant's machine. `MachineError` if there is no answer that makes sense."""
         try:
-            return self._asked(owner, of, event)
+            return self._invoke(owner, of, event)
         except _FunctionError as error:
             is_start = error.why.startswith(NOT_STARTED)
             if not is_start and not error.is_time and not error.is_memory:
@@ -72,14 +72,14 @@ class Machine:
     def _starts(self, owner: Owner, of: str) -> bool:
         """True unless a new machine of this tenant fails, too. Lambda has one name for both: `Runtime.ExitError`."""
         try:
-            self._asked(owner, of, PING)
+            self._invoke(owner, of, PING)
         except _FunctionError:
             return False
         except (MachineError, LociError):  # it answers something, or nobody can tell
             return True
         return True
 
-    def _asked(self, owner: Owner, of: str, event: object) -> dict[str, Any]:
+    def _invoke(self, owner: Owner, of: str, event: object) -> dict[str, Any]:
         tenant = hmac.digest(self.key, f"{owner.key}/{of}".encode(), "sha256").hex()
         advice = {code: text.format(setting=self.setting) for code, text in RESOLUTIONS.items()}
         with translate_errors("Lambda", f"the function {self.function}", advice):

@@ -1,4 +1,4 @@
-"""One run's rows, as whoever began the run reaches them; and the loan of them to its machine.
+"""The rows of a run, as the process that began it reaches them; their loan to its machine; and its questions.
 
 A machine can write rows, but neither remove them nor say when they expire: else hostile code could fill the table. What
 it writes is removed after its run, and again once its credentials have expired: whoever lends rows notes the loan, and
@@ -6,19 +6,22 @@ ends loans that are over.
 """
 
 import json
+import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from loci.adapters.aws.clients import Clients, translate_errors
-from loci.core.errors import Unavailable
+from loci.core.errors import LociError, Unavailable
 from loci.core.ids import random_id
 from loci.core.json import Json, JsonObject
 from loci.core.storage_keys import RUN_PARTITIONS, TABLE_EXPIRY, TABLE_KEYS
-from loci.sandbox.lambda_host.questions import LentCredentials
+from loci.sandbox.lambda_host import questions
+from loci.sandbox.lambda_host.questions import BadMessageError, LentCredentials, MessageRows
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb.type_defs import AttributeValueTypeDef as Attribute
@@ -203,3 +206,66 @@ def policy(partition: str, until: float) -> str:
     # The role limits the attributes of an update.
     statement = {**rows, "Action": ["dynamodb:Query", "dynamodb:UpdateItem"]}
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+
+
+AT_ONCE = 16
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.2
+
+Answer = Callable[[Any], dict[str, Json]]
+
+
+@contextmanager
+def answering(rows: MessageRows, answer: Answer, most: int, failed: JsonObject) -> Generator[None]:
+    """Answer questions until the block ends, at most `most` of them.
+
+    The sandbox counts them too, but is not believed. If an answer fails, `failed` is sent instead: without an answer
+    the run would wait until its time is over.
+    """
+    over = threading.Event()
+    looking = threading.Thread(target=_look, args=(rows, answer, most, failed, over), name="answering", daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        over.set()
+        looking.join()
+
+
+def _look(rows: MessageRows, answer: Answer, most: int, failed: JsonObject, over: threading.Event) -> None:
+    number, pause = 1, SHORTEST_PAUSE
+    slots = threading.BoundedSemaphore(AT_ONCE)  # a question that waits in here would take memory
+    threads = ThreadPoolExecutor(AT_ONCE)
+    try:
+        while number <= most and not over.wait(pause):
+            question = None
+            if slots.acquire(blocking=False):
+                with suppress(LociError, BadMessageError):
+                    question = questions.receive(rows, questions.QUESTION, number)
+                if question is None:
+                    slots.release()
+            if question is None:
+                pause = min(LONGEST_PAUSE, pause * 1.3)
+                continue
+            asked = threads.submit(_answer, rows, number, question, answer, failed)
+            asked.add_done_callback(lambda done: (slots.release(), _report(done)))
+            del question
+            number, pause = number + 1, SHORTEST_PAUSE
+    finally:
+        # Do not wait for a tool that takes longer than the run.
+        threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _answer(rows: MessageRows, number: int, question: Any, answer: Answer, failed: JsonObject) -> None:
+    try:
+        questions.send(rows, questions.ANSWER, number, answer(question))
+    except BaseException:
+        questions.send(rows, questions.ANSWER, number, failed)
+        raise
+
+
+def _report(done: "Future[None]") -> None:
+    """Report an error as an error of a thread: nobody asks the future for it."""
+    error = None if done.cancelled() else done.exception()
+    if error is not None:
+        thread = threading.current_thread()
+        threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, thread)))

@@ -9,18 +9,17 @@ from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from loci.adapters import run_results
 from loci.adapters.local.executors.executor_folder import ExecutorFolder, SavedBytes
 from loci.adapters.local.executors.executor_session import BUSY_SECONDS, ExecutorSession
 from loci.adapters.local.executors.executor_starter import PREFIX, ExecutorStarter
-from loci.adapters.sandbox import run_results
-from loci.code.ports import Cancelled, StoredFiles, never
-from loci.code.python_run import ExecutorNow, Ran
+from loci.code.ports import Cancelled, ExecutorStatus, PythonResult, StoredFiles, never
 from loci.core.deadline import time_to_end
 from loci.core.errors import LociError, NotFound
 from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
 from loci.sandbox.supervisor.daemon_threads import in_thread
-from loci.sandbox.supervisor.exchange import Bounds
+from loci.sandbox.supervisor.limits import Bounds
 
 MOST_HERE = 8
 """Processes of an owner, and of all owners once nothing runs. The one that was idle for longest makes room."""
@@ -30,7 +29,7 @@ LOOKS_SECONDS = 1.0
 SWEEP_SECONDS = 3600.0
 """Between two searches for executors that have expired."""
 CLOSE_SECONDS = 8.0
-"""For all of them together, when the server stops."""
+"""Seconds for closing all executors together, when the server stops."""
 KILLED_SECONDS = 2.0
 
 
@@ -71,9 +70,9 @@ class ConfinedExecutors:
         self._starter.check()
         with self._turn:
             is_room = len(self._here(owner)) < 2 * MOST_HERE
-        folder, executor = (self._starter.take() if is_room else None) or (self._starter.new_folder(), None)
+        folder, executor = (self._starter.take_spare() if is_room else None) or (self._starter.new_folder(), None)
         try:
-            folder.take()
+            folder.acquire()
             folder.set_owner(owner)
             folder.touch(self._clock())
         except OSError as error:
@@ -99,18 +98,17 @@ class ConfinedExecutors:
         cancelled: Cancelled = never,
         *,
         seconds: float | None = None,
-    ) -> Ran:
-        self._starter.check()
+    ) -> PythonResult:
         session = self._session(owner, id, is_kept=True)
         return session.run(code, files, lambda: self._place(session), cancelled, seconds=seconds)
 
     def read_file(self, owner: Owner, id: str, name: str, most: int) -> bytes:
         return self._session(owner, id).read_file(name, most)
 
-    def look(self, owner: Owner, id: str) -> ExecutorNow:
+    def status(self, owner: Owner, id: str) -> ExecutorStatus:
         with self._turn:
             known = self._sessions.get(id)
-        return (known if known and known.owner == owner else self._new_session(owner, id)).look()
+        return (known if known and known.owner == owner else self._new_session(owner, id)).status()
 
     def forget(self, owner: Owner, id: str) -> None:
         session = self._session(owner, id)
@@ -193,7 +191,7 @@ class ConfinedExecutors:
     def _place(self, session: ExecutorSession) -> Generator[None]:
         """Hold a place for a run, and room for its process. Raises `Refused` if neither comes free in time."""
         if not self._places.acquire(timeout=BUSY_SECONDS):
-            raise run_results.busy(session.id, "has no place: too many others run code")
+            raise run_results.executor_busy(session.id, "has no place: too many others run code")
         try:
             self._make_room(session)
             yield
@@ -211,7 +209,9 @@ class ConfinedExecutors:
             if session.is_coming:
                 return
             if not any(map(_is_put_away, others)):
-                raise run_results.busy(session.id, f"has no room: {len(others)} others of yours cannot be saved now")
+                raise run_results.executor_busy(
+                    session.id, f"has no room: {len(others)} others of yours cannot be saved now"
+                )
 
     def _here(self, owner: Owner | None = None) -> list[ExecutorSession]:
         """The executors that have a process or get one, of the owner or of everybody: the one idle for longest first.

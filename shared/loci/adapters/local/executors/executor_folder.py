@@ -13,15 +13,14 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from loci.adapters.sandbox.run_results import (
+from loci.adapters.run_results import (
     KnownVariables,
     VariablesSnapshot,
     known_from_json,
     known_to_json,
     safe_name,
 )
-from loci.code.ports import StoredFiles
-from loci.code.python_run import LostVariable, Stored
+from loci.code.ports import LostVariable, StoredContent, StoredFiles
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
@@ -57,7 +56,7 @@ class ExecutorFolder:
     def work_folders(self) -> WorkFolders:
         return WorkFolders(self.path / WORK, self.path / SCRATCH, self.path / MEMORY)
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
         """Lock it for this server, until `release` or until this process ends. False if another one has it."""
         while self._lock is None:
             for name in (WORK, SCRATCH, MEMORY, ARRIVING):
@@ -121,7 +120,7 @@ class ExecutorFolder:
             (self.path / RUNNING).unlink()
 
     def used_at(self) -> float:
-        """When it was last used, or made."""
+        """The time when it was last used, or made."""
         for path in (self.path / LOCK, self.path):
             with suppress(OSError):
                 return path.stat().st_mtime
@@ -130,7 +129,7 @@ class ExecutorFolder:
     def remove_left(self) -> None:
         """Remove it if nobody owns it: a killed server left it, unless a living one has it or may just be making it."""
         is_new = 0 <= time.time() - self.used_at() < NEW_SECONDS  # the file system has set that time
-        if self.owner() is None and not is_new and self.take():
+        if self.owner() is None and not is_new and self.acquire():
             self.remove()
 
     def touch(self, now: float) -> None:
@@ -159,7 +158,7 @@ class StoredFileCopies:
         self._owner = owner
 
     def __call__(self, id: str, _: str) -> dict[str, str]:
-        """The copy's path behind the wall; or why there is none. Only the id counts, since names change."""
+        """The copy's path behind the wall, or the reason why there is no copy. Only the id counts: names change."""
         try:
             stored = self._files.read(self._owner, id[:LONGEST_ID])
             return {"path": str(self._copied(id, stored))}
@@ -168,7 +167,7 @@ class StoredFileCopies:
         except OSError as error:
             return {"missing": f"The file could not be copied ({error.strerror})"}
 
-    def _copied(self, id: str, stored: Stored) -> Path:
+    def _copied(self, id: str, stored: StoredContent) -> Path:
         folder = self._folder.work_folders.memory / content_id(id, stored.version)
         path = folder / safe_name(stored.name)
         if path.is_file():
@@ -229,7 +228,7 @@ class VariablesWriter:
         self._size = 0
         self._failure: LociError | None = None
 
-    def take(self, content: bytes) -> None:
+    def write(self, content: bytes) -> None:
         """Take the next bytes. It never raises, since the executor must hand over all of them."""
         if self._failure is not None:
             return
@@ -242,14 +241,14 @@ class VariablesWriter:
         try:
             self._file.write(content)
         except OSError as error:
-            self._failure = self._explained(error)
+            self._failure = self._write_error(error)
 
     def finish(self, kept: Sequence[str], lost: Sequence[LostVariable]) -> VariablesSnapshot:
         """The snapshot, once all bytes are in the file. Raises the `LociError` of what could not be written."""
         try:
             self._file.close()
         except OSError as error:
-            self._failure = self._failure or self._explained(error)
+            self._failure = self._failure or self._write_error(error)
         if self._failure is not None:
             self.abandon()
             raise self._failure
@@ -263,7 +262,7 @@ class VariablesWriter:
         with suppress(OSError):
             self._path.unlink()
 
-    def _explained(self, error: OSError) -> LociError:
+    def _write_error(self, error: OSError) -> LociError:
         return disk_error(error, self._path.parent) or Unavailable(
             f"The variables could not be written ({error.strerror})", "Check the disk, then try again"
         )

@@ -1,4 +1,4 @@
-"""One executor of this server from run to run: its process, its folder, and what is known of its variables."""
+"""An executor of this server from run to run: its process, its folder, and what is known of its variables."""
 
 import threading
 import time
@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 
+from loci.adapters import run_results
 from loci.adapters.local.executors.executor_folder import (
     ExecutorFolder,
     SavedBytes,
@@ -16,19 +17,16 @@ from loci.adapters.local.executors.executor_folder import (
     read_variables,
 )
 from loci.adapters.local.executors.executor_starter import ExecutorStarter
-from loci.adapters.sandbox import run_results
-from loci.adapters.sandbox.run_results import NOT_SAVED, KnownVariables, condition_after_end, runs_other_code
-from loci.code.ports import Cancelled, StoredFiles, never
-from loci.code.python_run import ExecutorCondition, ExecutorNow, Made, Ran
+from loci.adapters.run_results import NOT_SAVED, KnownVariables, condition_after_end, describe_other_run
+from loci.code.ports import Cancelled, ExecutorCondition, ExecutorStatus, PythonResult, StoredFiles, WrittenFile, never
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
 from loci.sandbox.supervisor import variables
-from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded
 from loci.sandbox.supervisor.executor_files import NoSuchFileError, file_stamps, read_file, written_files
-from loci.sandbox.supervisor.executor_process import ExecutorProcess
-from loci.sandbox.supervisor.process_use import memory_use
-from loci.sandbox.supervisor.variables import Unsaved
+from loci.sandbox.supervisor.executor_process import ExecutorEnded, ExecutorProcess
+from loci.sandbox.supervisor.limits import MB, Bounds, memory_use
+from loci.sandbox.supervisor.variables import Kept, New, Unsaved
 
 BUSY_SECONDS = 2.0
 """A run waits so long for its turn."""
@@ -37,7 +35,7 @@ ATTEMPTS = 3
 MOST_SAVED = 2 << 30
 """Bytes of variables."""
 SAVE_SECONDS = 20.0
-"""To save the variables. What takes longer may be code that never ends."""
+"""Seconds to save the variables. If it takes longer, it may be code that never ends."""
 UNSAVED = "they are saved when the executor is put away, or when the server stops"
 
 
@@ -75,7 +73,7 @@ class ExecutorSession:
         """False if a run may have left files that are only mapped."""
         self._running_since: float | None = None
         self._ends_by: float | None = None
-        """When its code is ended at the latest."""
+        """The time when its code is ended at the latest."""
         self._is_unwanted = False
 
     @property
@@ -91,7 +89,7 @@ class ExecutorSession:
         cancelled: Cancelled = never,
         *,
         seconds: float | None = None,
-    ) -> Ran:
+    ) -> PythonResult:
         """Run the code in a place, which it takes at its turn. `Refused` if another run does not end in time.
 
         Raises `Unavailable` if it was given up before.
@@ -108,9 +106,9 @@ class ExecutorSession:
 
     def _ran(
         self, code: str, files: StoredFiles, is_unwanted: Cancelled, bounds: Bounds, *, is_last: bool
-    ) -> Ran | None:
+    ) -> PythonResult | None:
         """Run the code once. None if its process ended before it had read the code, unless this try is the last."""
-        limits = run_results.limits(bounds)
+        limits = run_results.limit_values(bounds)
         try:
             executor, condition = self._started()
         except OSError as error:
@@ -118,7 +116,7 @@ class ExecutorSession:
             raise disk_error(error, self._folder.path) or error from None
         except ExecutorEnded as ended:
             self._end()
-            return run_results.ran_and_ended(ended, ExecutorCondition("lost"), 0.0, limits)
+            return run_results.ended_result(ended, ExecutorCondition("lost"), 0.0, limits)
         self._folder.touch(self._clock())
         work = self._folder.work_folders.work
         before, began = file_stamps(work), time.monotonic()
@@ -134,38 +132,38 @@ class ExecutorSession:
             if not (ended.has_begun or is_last):
                 return None
             after = condition_after_end(condition, ended.why)
-            return run_results.ran_and_ended(ended, after, time.monotonic() - began, limits)
+            return run_results.ended_result(ended, after, time.monotonic() - began, limits)
         finally:
             self.used_at = self._clock()
-        names = run_results.names(reply.said, condition.kept)
+        names = run_results.variable_names(reply.said, condition.kept)
         with suppress(OSError):  # the run has its answer; the next one notes them again
             self._note(KnownVariables(names, self._known.snapshot, is_changed=True))
         self._folder.end_run()
-        made = tuple(Made(name, size) for name, size in written_files(before, file_stamps(work)))
-        return run_results.ran(reply, replace(condition, unsaved=UNSAVED if names else None), limits, made)
+        made = tuple(WrittenFile(name, size) for name, size in written_files(before, file_stamps(work)))
+        return run_results.python_result(reply, replace(condition, unsaved=UNSAVED if names else None), limits, made)
 
     def read_file(self, name: str, most: int) -> bytes:
         """A file of the work folder. `Refused` while code runs."""
         with self._taken(0 if self._running_since else BUSY_SECONDS) as is_mine:
             if not is_mine:
                 raise self._busy()
-            if not self._folder.take():
-                raise run_results.busy(self.id, "is used by another Loci on this machine")
+            if not self._folder.acquire():
+                raise run_results.executor_busy(self.id, "is used by another Loci on this machine")
             try:
                 return read_file(self._folder.work_folders.work, name, most)
             except NoSuchFileError as error:
-                raise run_results.no_file(name, str(error)) from None
+                raise run_results.no_such_file(name, str(error)) from None
             finally:
                 if self._executor is None:
                     self._folder.release()
 
-    def look(self) -> ExecutorNow:
-        """How it is, without waiting for its turn."""
+    def status(self) -> ExecutorStatus:
+        """The state of the executor, without waiting for its turn."""
         executor = self._executor
         known = self._folder.known() if self._folder.owner() == self.owner else KnownVariables()
         held = executor is not None and executor.ended is None
         saved = "saved" if known.snapshot is not None and known.snapshot.kept else "new"
-        return ExecutorNow(
+        return ExecutorStatus(
             "running" if self._running_since else "idle" if held and known.names else saved,
             memory_use(executor.id).bytes / MB if executor is not None and held else None,
             known.names,
@@ -218,7 +216,7 @@ class ExecutorSession:
                 self._remove()
 
     def _remove(self) -> None:
-        if self._folder.take():  # if another server has it, that one removes it
+        if self._folder.acquire():  # if another server has it, that one removes it
             self._folder.remove()
             self._saved_bytes.forget(self.owner, self.id)
 
@@ -244,21 +242,23 @@ class ExecutorSession:
 
     def _busy(self) -> Refused:
         began, ends, now = self._running_since, self._ends_by, time.monotonic()
-        why = "is saving its variables" if began is None else runs_other_code(now - began, ends and ends - now)
-        return run_results.busy(self.id, why)
+        why = "is saving its variables" if began is None else describe_other_run(now - began, ends and ends - now)
+        return run_results.executor_busy(self.id, why)
 
     def _started(self) -> tuple[ExecutorProcess, ExecutorCondition]:
-        """Its process, with the variables of its last run; and what became of them."""
-        here, saved = self._executor, None
-        if here is not None and not here.is_alive:
+        """The process with the variables of the last run, and the condition of these."""
+        here = self._executor
+        if here is not None and here.is_alive:
+            return here, self._known.condition(Kept() if here.has_run else New())
+        if here is not None:
             here.end()  # something else has ended it, perhaps before it had a run
-        if here is None or here.ended is not None:
-            if not self._folder.take():
-                raise run_results.busy(self.id, "is used by another Loci on this machine")
-            self._folder.set_owner(self.owner)
-            self._known = self._noted = self._folder.known()
-            saved = self._known.snapshot and partial(read_variables, self._folder, self._known.snapshot)
-        self._executor, start = variables.start(here, partial(self._starter.spawn, self._folder), saved)
+        self._starter.check()
+        if not self._folder.acquire():
+            raise run_results.executor_busy(self.id, "is used by another Loci on this machine")
+        self._folder.set_owner(self.owner)
+        self._known = self._noted = self._folder.known()
+        saved = self._known.snapshot and partial(read_variables, self._folder, self._known.snapshot)
+        self._executor, start = variables.start(None, partial(self._starter.spawn, self._folder), saved)
         return self._executor, self._known.condition(start)
 
     def _note(self, known: KnownVariables) -> None:
@@ -284,7 +284,7 @@ class ExecutorSession:
         most = min(MOST_SAVED, room - room // 8)  # the names of variables come on top
         writer = VariablesWriter(self._folder, count, self._saved_bytes.most)
         try:
-            saved = variables.save(executor, writer.take, most, all_of_it=False, seconds=seconds)
+            saved = variables.save(executor, writer.write, most, all_of_it=False, seconds=seconds)
         except BaseException:
             writer.abandon()
             raise
@@ -294,7 +294,7 @@ class ExecutorSession:
             self._note_why(saved.why)
             return
         try:
-            snapshot = writer.finish(*run_results.saved(saved.said))
+            snapshot = writer.finish(*run_results.saved_variables(saved.said))
         except LociError:
             count(before)
             raise

@@ -1,5 +1,6 @@
 """Starts executors: through a fork server, which it starts for the first one, with one spare executor that waits."""
 
+import functools
 import secrets
 import threading
 from collections.abc import Callable, Sequence
@@ -8,16 +9,16 @@ from pathlib import Path
 
 from loci.adapters.local.executors.executor_folder import ExecutorFolder
 from loci.core.errors import Unavailable
-from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
-from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from loci.sandbox.supervisor.executor_process import ExecutorEnded, ExecutorProcess
 from loci.sandbox.supervisor.fork_server_client import PACKAGES, Forks
-from loci.sandbox.wall.layers import Layer
-from loci.sandbox.wall.probe import Unsafe, offered, strongest
+from loci.sandbox.supervisor.limits import Bounds
+from loci.sandbox.wall.layers import Layer, Unsafe, offered, strongest
 
 PREFIX = "executor-"
 CLOSE_SECONDS = 1.0
 
 
+@functools.cache
 def strongest_wall(*, allow_none: bool) -> frozenset[Layer]:
     """All layers that this machine offers. `Unavailable` if they make no wall, unless `allow_none` accepts that."""
     found = offered()
@@ -26,7 +27,7 @@ def strongest_wall(*, allow_none: bool) -> frozenset[Layer]:
         if allow_none:
             return found.layers
         raise Unavailable(
-            f"Code cannot be kept away from this machine here: {layers.missing}",
+            f"Code cannot be isolated on this machine: {layers.missing}",
             f"{layers.advice}. If you trust all code that is run, set LOCI_ALLOW_UNSANDBOXED=true",
             code="SANDBOX_UNAVAILABLE",
         )
@@ -81,7 +82,7 @@ class ExecutorStarter:
                 self._filling = threading.Thread(target=self._fill, name="executors", daemon=True)
                 self._filling.start()
 
-    def take(self) -> tuple[ExecutorFolder, ExecutorProcess] | None:
+    def take_spare(self) -> tuple[ExecutorFolder, ExecutorProcess] | None:
         """Take the spare executor and its folder, if there is one, and start the next. Nobody has used it yet."""
         with self._turn:
             spare, self._spare = self._spare, None
@@ -125,7 +126,7 @@ class ExecutorStarter:
         """A spare executor; None if none can be started. The next call says why."""
         folder = self.new_folder()
         try:
-            folder.take()
+            folder.acquire()
             return folder, self.spawn(folder)
         except (ExecutorEnded, Unavailable, OSError):
             folder.remove()
@@ -133,6 +134,6 @@ class ExecutorStarter:
 
 
 def _end(folder: ExecutorFolder, executor: ExecutorProcess) -> None:
-    """End an executor that nobody wants."""
+    """End an executor that is not needed."""
     executor.end()
     folder.remove()

@@ -8,8 +8,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from loci.adapters.local.inference.model_session import ModelSession
-from loci.adapters.local.inference.tokenizer import ModelTokenizer
+from loci.adapters.local.inference.model_session import ModelSession, ModelTokenizer
 from loci.core.errors import Unavailable
 from loci.model_store.models import (
     DEFAULTS,
@@ -57,7 +56,7 @@ class CurrentModel:
         return model if model and model.fault is None else None
 
     def loaded(self) -> "LoadedModel":
-        """The model. Raises `Unavailable` if there is none, or if it cannot be used."""
+        """The model. Raises `Unavailable` if none is installed, or if it cannot be used."""
         found = self._usable()
         if isinstance(found, Unavailable):
             raise found

@@ -1,4 +1,4 @@
-"""Results of runs of Python, as callers read them; and names of stored files, as their code reads them.
+"""Results of runs of Python and of TypeScript, as callers read them; and names of stored files, as their code does.
 
 Nothing an executor says is believed further than it concerns its own caller.
 """
@@ -10,21 +10,35 @@ from typing import Any, cast
 
 from pydantic import TypeAdapter
 
-from loci.adapters.sandbox import run_results
 from loci.code.packages import NOT_STARTED, WHEN_NOT_STARTED
-from loci.code.python_run import ExecutorCondition, LostVariable, Made, Ran, RunFailure, Value
-from loci.core.errors import NotFound, Refused
-from loci.core.json import JsonObject
+from loci.code.ports import (
+    Completed,
+    ExecutorCondition,
+    Failed,
+    Fault,
+    LogLine,
+    LostVariable,
+    Measured,
+    PythonResult,
+    RunFailure,
+    ToolCall,
+    Value,
+    WrittenFile,
+)
+from loci.core.errors import LociError, NotFound, Refused
+from loci.core.json import Json, JsonObject
 from loci.sandbox.inside.messages import MOST_LOST, MOST_NAMES
 from loci.sandbox.inside.notebook import LARGEST_FIGURE, MOST_FIGURES
-from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, ExecutorReply, Output, WhyEnded
+from loci.sandbox.supervisor.deno_messages import Broken, FinishedRun, Returned, Thrown, WhyBroken
+from loci.sandbox.supervisor.executor_process import ExecutorEnded, ExecutorOutput, ExecutorReply
+from loci.sandbox.supervisor.limits import Bounds, WhyEnded
 from loci.sandbox.supervisor.variables import Kept, Lost, New, Restored, Start
 
 MB = 1 << 20
 LONGEST = 24_000
 LONGEST_NAME = 120
 MORE = "(more variables than can be named)"
-"""Stands for those that a message had no room for, as if it were a variable."""
+"""Stands, like a variable's name, for the variables that a message had no room for."""
 MORE_LOST = LostVariable(MORE, "their reasons are too many to be told")
 FIGURES_BYTES = 4 << 20
 """All figures of a run together. An answer on Lambda has no more room."""
@@ -64,9 +78,27 @@ ENDED: dict[WhyEnded, tuple[str, str, str]] = {
 }
 NOT_SAVED = "it was set after the variables were last saved"
 CUT_OFF = LostVariable("(variables of the last run)", "that run was cut off before it was answered")
+FAULTS: Mapping[WhyBroken, Fault] = {
+    "timeout": "SANDBOX_TIMEOUT",
+    "memory": "SANDBOX_MEMORY",
+    "stuck": "CODE_ERROR",
+    "too deep": "CODE_ERROR",
+    "no workers": "CODE_ERROR",
+    "exited": "SANDBOX_EXITED",
+    "output": "SANDBOX_OUTPUT",
+    "protocol": "SANDBOX_PROTOCOL",
+    "start": "SANDBOX_START",
+    "given up": "SANDBOX_CANCELLED",
+}
+ADVICE: Mapping[WhyBroken, str] = {
+    "stuck": "Await only promises that something settles",
+    "too deep": "Write it in more and shorter statements, and send large data as `context`",
+    "no workers": "Do the work in the code itself, without node:worker_threads; several calls run at once",
+}
+REACHES = "The code has no network, environment or programs, and reads only files in allowedReadPaths"
 
 
-def limits(bounds: Bounds) -> dict[str, Any]:
+def limit_values(bounds: Bounds) -> dict[str, Any]:
     """The bounds, as messages name them."""
     return {
         "seconds": bounds.seconds,
@@ -77,7 +109,7 @@ def limits(bounds: Bounds) -> dict[str, Any]:
     }
 
 
-def busy(id: str, why: str) -> Refused:
+def executor_busy(id: str, why: str) -> Refused:
     """The error of a run that cannot have its turn."""
     return Refused(
         f"Executor {id} {why}",
@@ -86,34 +118,40 @@ def busy(id: str, why: str) -> Refused:
     )
 
 
-def runs_other_code(seconds: float, left: float | None) -> str:
+def describe_other_run(seconds: float, left: float | None) -> str:
     """Tell for how long an executor has run code. `left`: the seconds that it may still take, if known."""
     more = "" if left is None else f", and may for {max(1, round(left))} s more"
     return f"has run other code for {max(0, round(seconds))} s{more}"
 
 
-def ran_and_ended(ended: ExecutorEnded, condition: ExecutorCondition, seconds: float, limits: dict[str, Any]) -> Ran:
+def ended_result(
+    ended: ExecutorEnded, condition: ExecutorCondition, seconds: float, limits: dict[str, Any]
+) -> PythonResult:
     """A run that ended its executor."""
     code, what, resolution = ENDED[ended.why]
     if ended.why == "start" and ended.output.stderr:  # its last words: no code has run that could have written them
         what = f"{what} ({clean_text(_decoded(ended.output.stderr).strip(), LONGEST_REASON)})"
-        return _ran(RunFailure(code, what, resolution), Output(), seconds, condition)
+        return _python_result(RunFailure(code, what, resolution), ExecutorOutput(), seconds, condition)
     failure = RunFailure(code, what.format(**limits), resolution)
-    return _ran(failure, ended.output, seconds, condition)
+    return _python_result(failure, ended.output, seconds, condition)
 
 
-def ran(reply: ExecutorReply, condition: ExecutorCondition, limits: dict[str, Any], files: tuple[Made, ...]) -> Ran:
+def python_result(
+    reply: ExecutorReply, condition: ExecutorCondition, limits: dict[str, Any], files: tuple[WrittenFile, ...]
+) -> PythonResult:
     """A run after which the executor goes on."""
-    return _ran(_outcome(reply, condition, limits), reply.output, reply.seconds, condition, _figures(reply), files)
+    return _python_result(
+        _outcome(reply, condition, limits), reply.output, reply.seconds, condition, _figures(reply), files
+    )
 
 
-def names(said: Mapping[str, Any], before: tuple[str, ...]) -> tuple[str, ...]:
+def variable_names(said: Mapping[str, Any], before: tuple[str, ...]) -> tuple[str, ...]:
     """The names of its variables, as the executor says. If it had no memory to say so, those from before the run."""
     return _texts(said, "names", "more") if "names" in said else before
 
 
-def saved(said: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[LostVariable, ...]]:
-    """The variables that it says are kept, and those that are lost."""
+def saved_variables(said: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[LostVariable, ...]]:
+    """The variables that are kept, and the lost ones, as the executor says."""
     lost: list[LostVariable] = []
     entries = said.get("lost")
     for one in cast("list[Any]", entries)[:MOST_LOST] if isinstance(entries, list) else ():
@@ -125,11 +163,11 @@ def saved(said: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[LostVariable,
     return _texts(said, "kept", "more"), tuple(lost)
 
 
-def no_file(name: str, why: str) -> NotFound:
+def no_such_file(name: str, why: str) -> NotFound:
     """The error for a file of a work folder that cannot be handed out."""
     return NotFound(
         f"The work folder has no file {clean_text(name, 200)!r} to save: {why}",
-        "Use the name of an artifact of kind file, as run_memory_code told it",
+        "Use the name of an artifact of kind file, as run_memory_code names it",
         code="ARTIFACT_NOT_FOUND",
     )
 
@@ -145,15 +183,15 @@ def safe_name(name: str) -> str:
     return "_" if text in ("", ".", "..") else text
 
 
-def _ran(
+def _python_result(
     outcome: Value | RunFailure | None,
-    output: Output,
+    output: ExecutorOutput,
     seconds: float,
     condition: ExecutorCondition,
     figures: tuple[bytes, ...] = (),
-    files: tuple[Made, ...] = (),
-) -> Ran:
-    return Ran(
+    files: tuple[WrittenFile, ...] = (),
+) -> PythonResult:
+    return PythonResult(
         outcome,
         _decoded(output.stdout),
         _decoded(output.stderr),
@@ -215,7 +253,7 @@ def _texts(said: Mapping[str, Any], name: str, more: str) -> tuple[str, ...]:
 
 
 def clean_text(value: Any, most: int = LONGEST) -> str:
-    """Text of whoever runs code, without half characters: a transport would fail on them."""
+    """The text without half characters, which callers' code can write and a transport fails on."""
     return value[:most].encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
@@ -257,12 +295,12 @@ class KnownVariables:
             case Kept():
                 return ExecutorCondition("kept", self.names)
             case Restored(said) if snapshot is not None:
-                kept, lost = run_results.saved(said)
+                kept, lost = saved_variables(said)
                 lost = (*snapshot.lost, *lost)
                 known, older = (*kept, *(one.name for one in lost)), kept if self.is_changed else ()
                 return ExecutorCondition("restored", kept, (*lost, *self._not_in(known), *self._cut_off()), older)
             case Lost(why) if snapshot is not None:
-                reason = run_results.clean_text(f"the saved variables could not be read ({why})")
+                reason = clean_text(f"the saved variables could not be read ({why})")
                 return _gone((*_each(snapshot.kept, reason), *self._not_in(snapshot.kept), *self._cut_off()))
             case Restored() | Lost() | New():
                 return _gone((*self._not_in(()), *self._cut_off()))
@@ -277,7 +315,7 @@ class KnownVariables:
 
 def condition_after_end(condition: ExecutorCondition, why: WhyEnded) -> ExecutorCondition:
     """The condition after a run that started in this one and ended its process."""
-    reason = f"the executor was ended ({run_results.ENDED[why][0]})"
+    reason = f"the executor was ended ({ENDED[why][0]})"
     return ExecutorCondition("lost", (), (*condition.lost, *_each(condition.kept, reason)))
 
 
@@ -300,3 +338,46 @@ def _gone(lost: tuple[LostVariable, ...]) -> ExecutorCondition:
 
 def _each(names: Iterable[str], reason: str) -> tuple[LostVariable, ...]:
     return tuple(LostVariable(name, reason) for name in names)
+
+
+def tool_answer(call: ToolCall, tool: str, arguments: Json) -> dict[str, Json]:
+    """Call the tool. Return its answer as the code gets it."""
+    if not isinstance(arguments, dict):
+        return _refusal("INVALID_PARAMS", "A tool is called with one object")
+    try:
+        return {"ok": True, "value": call(tool, arguments)}
+    except LociError as error:
+        return _refusal(error.code, str(error))
+
+
+def _refusal(code: str, message: str) -> dict[str, Json]:
+    error: JsonObject = {"code": code, "message": message}
+    return {"ok": False, "error": error}
+
+
+def typescript_result(run: FinishedRun) -> Completed | Failed:
+    """The run's result."""
+    log = run.log
+    measured = Measured(
+        logs=tuple(LogLine(line.level, line.text) for line in log.lines),
+        logs_dropped=log.dropped,
+        ms=run.ms,
+        memory_mb=run.peak_bytes / MB,
+        calls=log.asked,
+        denied=log.denied,
+    )
+    match run.outcome:
+        case Returned(value, kind, seen):
+            return Completed(value, kind, steady=not seen and not log.asked, measured=measured)
+        case Thrown() as thrown:
+            return _thrown(thrown, measured)
+        case Broken(why, message):
+            return Failed(FAULTS[why], message, ADVICE.get(why), measured=measured)
+
+
+def _thrown(thrown: Thrown, measured: Measured) -> Failed:
+    where = f" (line {thrown.line}, column {thrown.column})" if thrown.line else ""
+    advice = thrown.advice or (REACHES if thrown.name == "NotCapable" else None)
+    stack = [{"name": name or "(top level)", "line": line, "column": column} for name, line, column in thrown.stack]
+    parts = "".join(f"\n{one}" for one in thrown.parts)
+    return Failed("CODE_ERROR", f"{thrown.name}: {thrown.message}{where}{parts}", advice, stack, measured)

@@ -1,14 +1,13 @@
-"""`Embedder` on onnxruntime, in this process."""
+"""`Embedder` and `Reranker` on onnxruntime, in this process."""
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from loci.adapters.local.inference.current_model import CurrentModel, LoadedModel
-from loci.adapters.local.inference.model_session import give_memory_back
-from loci.adapters.local.inference.native_calls import NATIVE_CALLS
-from loci.adapters.local.inference.tokenizer import Encoded, by_length
+from loci.adapters.local.inference.model_session import NATIVE_CALLS, Encoded, by_length, give_memory_back
 from loci.core.background import cores
 from loci.core.errors import Unavailable
 from loci.model_store.models import Embeds, Manifest
@@ -28,6 +27,9 @@ TOKENS_A_BATCH = 1024
 ENDS = 2
 """Tokens that mark the beginning and the end of a text."""
 SMALLEST = 1e-12
+LONGEST_PAIR, LONGEST_PAIR_QUERY = 512, 64
+"""Tokens that the reranker reads of a question with a text, and of the question."""
+PAIRS_A_BATCH = 8
 PAIRS = (
     ("How long do we keep backups?", "Backups are stored for ninety days in another region and then deleted."),
     ("Why did the login page fail in March?", "An expired certificate made sign-in break on the ninth of March."),
@@ -125,7 +127,7 @@ class _BatchRun:
         """The embeddings, in the order of the texts."""
         # Not a pool: at the end of the process Python waits until it has made all that was asked of it.
         more = [threading.Thread(target=self._run, daemon=True) for _ in range(min(cores(), len(self._left)) - 1)]
-        with NATIVE_CALLS.one():  # a thread that starts while Python ends may abort the process
+        with NATIVE_CALLS.running():  # a thread that starts while Python ends may abort the process
             for thread in more:
                 thread.start()
         try:
@@ -169,7 +171,7 @@ def _embeds(manifest: Manifest) -> Embeds:
 
 
 def pooled(hidden: "Floats", mask: "npt.NDArray[np.int64]", how: Literal["cls", "mean"]) -> "Floats":
-    """One normalised vector for each text: that of its first token, or the mean of all its tokens."""
+    """A normalised vector for each text: its first token's vector, or the mean of all its tokens' vectors."""
     if how == "cls":
         return _normalised(hidden[:, 0])
     real = mask[:, :, None].astype(hidden.dtype)
@@ -210,3 +212,37 @@ def _means(values: "Floats") -> tuple[float, float]:
     """The mean of each row's other columns, and the mean of its own."""
     count, own = len(values), float(values.trace())
     return (float(values.sum()) - own) / (count * (count - 1)), own / count
+
+
+class OnnxReranker:
+    """A cross-encoder. Loading it takes seconds and up to 2 GB, so it is loaded at its first use."""
+
+    def __init__(self, current: CurrentModel, clock: Callable[[], float] = time.monotonic) -> None:
+        self._current = current
+        self._clock = clock
+
+    def model(self) -> str | None:
+        model = self._current.found()
+        return model.manifest.identity if model else None
+
+    def missing(self) -> str:
+        return self._current.missing()
+
+    def scores(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
+        until = self._clock() + seconds
+        if not texts:
+            return []
+        import numpy as np
+
+        model = self._current.loaded()
+        longest = min(LONGEST_PAIR, model.manifest.longest)
+        longest_query = min(LONGEST_PAIR_QUERY, longest // 2)
+        found: list[float] = []
+        batch = 1 if model.manifest.alone else PAIRS_A_BATCH
+        for first in range(0, len(texts), batch):
+            if found and self._clock() >= until:
+                break
+            pairs = model.tokenizer().encode_pairs(query, texts[first : first + batch], longest, longest_query)
+            logits, _ = model.session().run(pairs)
+            found += (1 / (1 + np.exp(-logits.reshape(len(pairs), -1)[:, 0].astype("f8")))).tolist()
+        return found

@@ -1,24 +1,35 @@
-"""Runs that another process drives, because this one may end with its answer: the two meet in a record."""
+"""Runs of code, in this process or in another one.
+
+Runs in this process wait in a queue: everybody shares the processors and the memory. A run is driven by another process
+where this one may end with its answer: the two meet in a record.
+"""
 
 import json
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
 from typing import cast
 
-from loci.code.answers import late_failure
 from loci.code.ports import Cancelled, Jobs
 from loci.core.errors import Conflict, LociError, Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.ids import random_id
 from loci.core.json import JsonObject, string
 from loci.core.stores import ABSENT, Record, RecordStore, Slots, read_or_none
+from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.scratchpad.api import Scratchpad
 
+AT_ONCE = 8
+"""Runs of one owner at a time; the others wait."""
+MOST = 64
+"""Runs of an owner that run or wait, at most."""
 KIND = "run"
 GRACE = 60.0
-"""Seconds beyond a run's own time. After that nobody expects its end any more."""
+"""Seconds beyond a run's own time after which its end is no longer expected."""
 KEPT = 3600.0
 """Seconds after which an end that nobody read is removed."""
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.25
@@ -28,7 +39,73 @@ ASKED, RUNNING, DONE = "asked", "running", "done"
 JobHandler = Callable[[Caller, JsonObject], JsonObject]
 """Does the run that was asked for and returns its answer. Raises `LociError` if it fails."""
 UnderWay = Callable[[float, str], JsonObject]
-"""The answer for a run that goes on: it has taken so many milliseconds, and this scratchpad entry will have its end."""
+"""Makes the answer for a run that goes on, of its milliseconds so far and the scratchpad entry for its end."""
+
+
+class LocalRun:
+    """A run on a thread of this process, as the call that started it sees it."""
+
+    def __init__(self, call_is_over: Cancelled) -> None:
+        self.future: Future[JsonObject] = Future()
+        self._call_is_over = call_is_over
+        self._is_given_up = threading.Event()
+
+    def was_cancelled(self) -> bool:
+        """True if nobody waits for the run any more."""
+        return self._is_given_up.is_set() or self._call_is_over()
+
+    def cancel(self) -> None:
+        """Stop waiting, now and later: the run will be ended."""
+        self._is_given_up.set()
+
+
+@dataclass(slots=True)
+class _OwnerQueue:
+    running: int = 0
+    waiting: deque[Callable[[], None]] = field(default_factory=deque[Callable[[], None]])
+
+
+@dataclass(frozen=True, slots=True)
+class RunQueue:
+    """A queue for each owner, so that an owner with many runs keeps nobody else waiting. Waiting takes no thread."""
+
+    at_once: int = AT_ONCE
+    most: int = MOST
+    _queues: dict[str, _OwnerQueue] = field(default_factory=dict[str, _OwnerQueue])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def enter(self, owner: str, work: Callable[[], None]) -> None:
+        """Do the work on a thread of its own when its turn comes. Raises `Unavailable` if the queue is too long."""
+        with self._lock:
+            queue = self._queues.setdefault(owner, _OwnerQueue())
+            if queue.running + len(queue.waiting) >= self.most:
+                what = f"{self.most} runs of yours are under way or wait, which is the most"
+                raise Unavailable(what, "Wait for some of them, then call again", code="SANDBOX_BUSY")
+            if queue.running >= self.at_once:
+                queue.waiting.append(work)
+                return
+            try:
+                DAEMON_THREADS.start(partial(self._do, owner, work))
+            except RuntimeError as error:
+                raise Unavailable(f"No run can begin now ({error})", "Try again", code="SANDBOX_BUSY") from error
+            queue.running += 1  # the thread asks for the next run behind the same lock
+
+    def _do(self, owner: str, work: Callable[[], None]) -> None:
+        try:
+            work()
+        finally:
+            if following := self._next(owner):
+                DAEMON_THREADS.start(partial(self._do, owner, following))
+
+    def _next(self, owner: str) -> Callable[[], None] | None:
+        with self._lock:
+            queue = self._queues[owner]
+            if queue.waiting:
+                return queue.waiting.popleft()
+            queue.running -= 1
+            if not queue.running:
+                del self._queues[owner]
+            return None
 
 
 class DetachedRuns:
@@ -115,7 +192,7 @@ class DetachedRuns:
         return promised if marked is not None else None
 
     def _change(self, owner: Owner, id: str, change: Callable[[JsonObject], JsonObject | None]) -> Record | None:
-        """Change the run's record and return it. None if there is none, or if `change` leaves it as it is."""
+        """Change the run's record and return it; None if there is no record, or if `change` leaves it as it is."""
         while (found := self._found(owner, id)) is not None:
             value = change(found.value)
             if value is None:
@@ -126,7 +203,7 @@ class DetachedRuns:
         return None
 
     def _found(self, owner: Owner, id: str) -> Record | None:
-        """The run's record. None if there is none that can be read."""
+        """The run's record; None if no record can be read."""
         found = self._records.get(owner, KIND, id)
         return None if read_or_none(found, run_value) is None else found
 
@@ -240,3 +317,13 @@ def _late_text(end: JsonObject) -> str:
 
 def _lost() -> LociError:
     return Unavailable("The end of the run was lost", "Run the code again", code="RUN_LOST")
+
+
+def late_failure(error: LociError) -> JsonObject:
+    """The error of a run, as the scratchpad keeps it."""
+    told: JsonObject = {"code": error.code, "message": error.what, "resolution": error.resolution}
+    return {"error": told, **error.details}
+
+
+def read_later(scratchpad_id: str) -> str:
+    return f"The code is still running. Read its answer with scratchpad_read('{scratchpad_id}') when it is done"
