@@ -138,9 +138,9 @@ def modules(app: App) -> Sequence[Module]:
         Module(
             "code",
             tools=[
-                tools("code.tools:python_tools", python, "files", "files", needs=["documents:read"]),
-                tools("code.tools:file_tools", "query_table save_artifact", "files", "files"),
-                tools("code.tools:typescript_tools", "pml:execute_code", "tools", "tools"),
+                tools("code.run_tools:python_tools", python, "files", "files", needs=["documents:read"]),
+                tools("code.run_tools:file_tools", "query_table save_artifact", "files", "files"),
+                tools("code.run_tools:typescript_tools", "pml:execute_code", "tools", "tools"),
             ],
             job=lambda job: app.code.do_job(job),
         ),

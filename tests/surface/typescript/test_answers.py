@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
-from loci.code.tools import SandboxConfig
+from loci.code.run_tools import SandboxConfig
 from loci.compose import build_app
 from loci.core.settings import Settings, load_settings
 from loci.mcp.server import build_server

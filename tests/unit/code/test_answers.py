@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from loci.code.ports import ExecutorCondition, LostVariable, PythonResult, RunFailure, Value, WrittenFile
 from loci.code.python import python_answer, python_under_way
-from loci.code.tools import RunResult
+from loci.code.run_tools import RunResult
 from tests.support.each import each
 
 LOST = (LostVariable("db", "a connection cannot be saved"),)
