@@ -60,7 +60,7 @@ class LoginCallback(ThreadingHTTPServer):
         self._state = answer_fields(urlsplit(address).query).get("state")
 
     def listen_to_keyboard(self) -> None:
-        """Also accept a line of standard input: the address that the browser was sent to, or only the code."""
+        """Accept a line of standard input, too: the address that the browser was sent to, or only the code."""
         threading.Thread(target=self._read_line, daemon=True).start()
 
     def answer(self, seconds: float = MINUTES * 60) -> Answer:

@@ -18,14 +18,14 @@ TOO_LARGE = Outcome("failed", "It is too large for the server, or takes too long
 
 
 class RemoteLoci:
-    """What an owner has on another server, as the source or the target of a move. The key says who the owner is."""
+    """An owner's data on another server, as the source or the target of a move. The owner comes from the key."""
 
     def __init__(self, url: str, key: str | None, kinds: Mapping[str, Kind]) -> None:
         fields = frozenset({"next", "outcomes", "done", "base64"})
         self._route = RemoteRoute(url, key, "transfer", fields)
         self._kinds = kinds
         self._sent: set[str] = set()
-        """The hashes of the archives of which the server has all pieces."""
+        """The hashes of the archives whose pieces are all on the server."""
 
     def items(self, names: Sequence[str]) -> Iterator[Loaded | UnreadableItem]:
         """All items of these kinds."""

@@ -127,7 +127,7 @@ def short_list(title: str, lines: Sequence[str]) -> list[str]:
 
 
 def left_out_lines(left_out: "LeftOut") -> list[str]:
-    """Return the line about files and folders that were skipped on purpose; empty if there are none."""
+    """Return the line about files and folders that were skipped on purpose; empty without any."""
     counts = [
         f"{left_out.hidden:,} hidden" if left_out.hidden else "",
         f"{left_out.modules:,} node_modules" if left_out.modules else "",

@@ -1,4 +1,4 @@
-"""Models: the manifests of those that Loci knows by name, and the folder with the installed ones."""
+"""Models: the manifests of the models that Loci knows by name, and the folder with the installed ones."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -74,7 +74,7 @@ class Manifest:
     """The most tokens of one input, including the tokens that mark its ends."""
     licence: str
     embeds: Embeds | None = None
-    """How an embedder makes vectors. A reranker, which scores a question with a passage, has None."""
+    """The way in which an embedder makes vectors. A reranker, which scores a question with a passage, has None."""
     alone: bool = False
     """True if the model must read each text alone: it rounds by the largest number of a batch, so other texts
     would change the result."""

@@ -165,7 +165,7 @@ class Transfer:
 
 
 class LocalTarget:
-    """What an owner has in this Loci, as the target of an import."""
+    """An owner's data in this Loci, as the target of an import."""
 
     def __init__(self, kinds: Mapping[str, Kind], to: Receiver) -> None:
         self._kinds = kinds

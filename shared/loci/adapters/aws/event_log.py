@@ -41,7 +41,7 @@ class RecordEventLog:
         self._turn = threading.Lock()
         self._last = 0
         self._known: dict[Owner, tuple[bool, float]] = {}
-        """For each owner: whether somebody follows, and until when this answer is cached."""
+        """Whether somebody follows an owner's events, and until when this answer is cached."""
 
     def append(self, owner: Owner, events: Sequence[Event]) -> None:
         until = self._clock() + KEPT_SECONDS
