@@ -98,7 +98,8 @@ class Documents:
         `room`: the characters of a passage that will be shown. `newest_first`: the newest of the documents that are
         about it, then the others.
         """
-        parts, marks, most = self.parts, part.marks, AMONG if newest_first else limit
+        parts, most = self.parts, AMONG if newest_first else limit
+        marks = part.marks if part != EVERY_PART else ()
         where = replace(where, all_tags=(*where.all_tags, *marks)) if marks else where
         each = max(1, min(EACH, MOST // most))
         with _search_errors():

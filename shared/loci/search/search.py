@@ -237,8 +237,11 @@ class Search:
         chunks = self._index.chunks(owner, collection, list(wanted))
         found = _with_named(question.text, ranked, near, chunks, each)
         log.ran("words", f"{len(candidates)} passages of {len(found)} documents")
+        if embedding is None:
+            log.skipped("late", "the question has no vector")
         had = words_had([*question.words, *question.text_words], found)
-        found = self._late(found, question, vector, had, log)
+        if embedding is not None:
+            found = self._late(found, question, embedding, had, log)
         if not judge(question, had, found, candidates, embedding):
             return _nothing(question, where, found, log)
         found = named_first(self._reranked(question.text, found, log))
@@ -281,18 +284,14 @@ class Search:
         self,
         found: list[ScoredPassage],
         question: Question,
-        vector: QuestionVector | None,
+        embedding: QueryEmbedding,
         had: Mapping[str, Collection[str]],
         log: StageLog,
     ) -> list[ScoredPassage]:
-        embedding = vector and vector.embedding
-        if vector is None or embedding is None:
-            log.skipped("late", "the question has no vector")
-            return found
         log.start()
         first, rest = found[:LATE], found[LATE:]
         bits = [_bits(one.chunk, embedding.model) for one in first]
-        best = matches(embedding.tokens, vector.model.dimensions, bits)
+        best = matches(embedding.tokens, len(embedding.vector) // 4, bits)
         for one, value, read in zip(first, averages(best), bits, strict=True):
             one.closeness = value if read else None  # its vectors may not be computed yet
         weights = word_weights(question.text, embedding.spans, rarities(question.text_words, had))

@@ -1,6 +1,5 @@
 """`DocumentIndex` in SQLite: chunks, their words and their vectors in one file, each write in one transaction."""
 
-import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ from loci.adapters.local.index.tables import (
     chunks_at,
     document_condition,
     names_at,
+    numbers_of,
     placeholders,
     scope_of,
     sized_scope_of,
@@ -109,12 +109,13 @@ class SqliteIndex:
         limit: int,
         where: Where,
     ) -> list[Candidate]:
+        owner_key = owner.key
         with self._database.snapshot() as connection:
             cosines_later = rows = None
             if vector is not None:
-                key = MatrixKey(owner.key, collection, vector.model, vector.dimensions)
+                key = MatrixKey(owner_key, collection, vector.model, vector.dimensions)
                 rows = self._vectors.rows(connection, key)
-            scope, total = sized_scope_of(connection, owner, collection)
+            scope, total = sized_scope_of(connection, owner_key, collection)
             among = document_condition(scope, where)
             if vector is not None and rows is not None:
                 # Runs while FTS5 finds the words: the model and numpy release the interpreter lock while they work. No
@@ -149,13 +150,8 @@ class SqliteIndex:
             ]
 
     def chunks(self, owner: Owner, collection: str, ids: Sequence[str]) -> dict[str, Chunk]:
-        # One parameter, however many ids there are: SQLite limits their number.
-        sql = (
-            "SELECT number FROM chunk WHERE scope = (SELECT number FROM scope WHERE owner = ? AND collection = ?)"
-            " AND id IN (SELECT value FROM json_each(?))"
-        )
         with self._database.snapshot() as connection:
-            numbers = _column(connection, sql, (owner.key, collection, json.dumps(ids)))
+            numbers = numbers_of(connection, owner, collection, ids)
             found = self._chunks.get(numbers, partial(chunks_at, connection))
             return {chunk.id: chunk for chunk in found.values()}
 

@@ -38,12 +38,23 @@ def scope_of(connection: sqlite3.Connection, owner: Owner, collection: str) -> i
     return found and found[0]
 
 
-def sized_scope_of(connection: sqlite3.Connection, owner: Owner, collection: str) -> tuple[int, int]:
+def sized_scope_of(connection: sqlite3.Connection, owner_key: str, collection: str) -> tuple[int, int]:
     """The number of the collection's scope, and of its chunks; zeros if it has never had a document."""
     found = connection.execute(
-        "SELECT number, chunks FROM scope WHERE owner = ? AND collection = ?", (owner.key, collection)
+        "SELECT number, chunks FROM scope WHERE owner = ? AND collection = ?", (owner_key, collection)
     ).fetchone()
     return found or (0, 0)
+
+
+def numbers_of(connection: sqlite3.Connection, owner: Owner, collection: str, ids: Sequence[str]) -> list[int]:
+    """The numbers of the rows that have the chunks with these ids."""
+    found = connection.execute(
+        "SELECT number FROM chunk WHERE scope = (SELECT number FROM scope WHERE owner = ? AND collection = ?)"
+        # One parameter, however many ids there are: SQLite limits their number.
+        " AND id IN (SELECT value FROM json_each(?))",
+        (owner.key, collection, json.dumps(ids)),
+    )
+    return [number for [number] in found]
 
 
 def chunks_at(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Chunk]:
