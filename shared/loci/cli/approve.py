@@ -16,7 +16,7 @@ from loci.core.errors import NotFound
 from loci.core.identity import LOCAL
 from loci.core.json import Json, JsonObject
 from loci.core.seen import seen
-from loci.workflows.run import WITH_PIN, Answerer, status_said
+from loci.workflows.run import WITH_PIN, Answerer, status_text
 
 if TYPE_CHECKING:
     from loci.app import App
@@ -51,7 +51,7 @@ def approve(
             _list(app.workflows.views.questions(LOCAL), as_json=as_json)
             return
         answer = _answer(app, id, reject=reject, feedback=feedback, yes=yes or as_json)
-        typer.echo(json.dumps(answer) if as_json else printable(f"{id} {status_said(str(answer['status']))}"))
+        typer.echo(json.dumps(answer) if as_json else printable(f"{id} {status_text(str(answer['status']))}"))
     finally:
         app.close()
 

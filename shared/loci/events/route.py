@@ -139,9 +139,9 @@ class EventsRoute:
         if place is None:
             place = await on_thread_of(FOLLOWED, events.start_position, asked.owner, asked.last, asked.kinds)
         parts = event_stream(events, asked, place, waker, lambda: self._is_still(request, caller))
-        return StreamingResponse(self._told(parts, caller), headers=HEADERS, media_type="text/event-stream")
+        return StreamingResponse(self._logged(parts, caller), headers=HEADERS, media_type="text/event-stream")
 
-    async def _told(self, parts: AsyncGenerator[str], caller: Caller) -> AsyncGenerator[str]:
+    async def _logged(self, parts: AsyncGenerator[str], caller: Caller) -> AsyncGenerator[str]:
         began, size = time.perf_counter(), 0
         try:
             async for text in parts:

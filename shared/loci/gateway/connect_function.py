@@ -104,7 +104,7 @@ class ServerConnector:
         ask = ask_from_json(event)
         with nullcontext() if seconds is None else within(seconds - SPARE_SECONDS):
             try:
-                said = self._asked(ask)
+                said = self._call_server(ask)
             except LociError as error:
                 said = error_to_json(error)
         self._finish()
@@ -124,7 +124,7 @@ class ServerConnector:
             self._list.servers.close()
         self._apart = apart
 
-    def _asked(self, ask: ServerRequest | ReadPublic) -> JsonObject:
+    def _call_server(self, ask: ServerRequest | ReadPublic) -> JsonObject:
         if isinstance(ask, ReadPublic):
             return {"text": self._read_public(ask.url).decode("utf-8", "replace")}
         if ask.tool is None:
@@ -140,4 +140,4 @@ def _clocks_apart() -> float:
 
 def _too_large(ask: ServerRequest | ReadPublic) -> ToolServerError:
     what = f"The answer of the tool server {ask.server} has more than the 6 MB that Lambda passes on"
-    return ToolServerError(what, "The call was made. ServerRequest for less at once")
+    return ToolServerError(what, "The call was made. Ask for less at once")

@@ -121,7 +121,7 @@ class Login:
         )
         return replace(self, state=state, access=given)
 
-    def ended(self) -> "Login":
+    def without_tokens(self) -> "Login":
         """The login without its tokens, which are of no use any more."""
         state = replace(self.state, has_ended=True, renews=False)
         return replace(self, state=state, access=replace(self.access, token="", refresh=None))
@@ -133,7 +133,7 @@ class LoginBearer:
     def __init__(self, name: str, login: Login, fresh: Callable[[str | None], Login]) -> None:
         self._name = name
         self._known: dict[str, None] = {}
-        self.take(login, fresh)
+        self.use(login, fresh)
 
     @property
     def token(self) -> str:
@@ -145,7 +145,7 @@ class LoginBearer:
         """The secrets of the login, with earlier ones: servers may repeat an earlier token."""
         return frozenset(self._known)
 
-    def take(self, login: Login, fresh: Callable[[str | None], Login]) -> None:
+    def use(self, login: Login, fresh: Callable[[str | None], Login]) -> None:
         self._login, self._fresh = login, fresh
         access = login.access
         given = (*self._known, access.token, access.refresh, access.client.get("client_secret"))
@@ -156,7 +156,7 @@ class LoginBearer:
         login = self._fresh(refused)
         if login.state.id != self._login.state.id:  # another account must not use this connection
             raise ToolServerError(f"There is another login to {self._name} now", "Try again: nothing was done")
-        self.take(login, self._fresh)
+        self.use(login, self._fresh)
 
     def advice(self, scopes: Sequence[str] = ()) -> str:
         """Advice to a person if the server wants another login, or one with these scopes too."""
@@ -198,7 +198,7 @@ class Logins:
             bearer = self._bearers.get(key)
             if bearer is None:
                 bearer = self._bearers[key] = LoginBearer(name, login, fresh)
-        bearer.take(login, fresh)
+        bearer.use(login, fresh)
         return bearer
 
     def log_in(
@@ -283,7 +283,7 @@ class Logins:
         except LoginFailed as error:
             of_machine = login.state.grant == "client_credentials"
             if not of_machine and error.error in ENDED:
-                after = login.ended()
+                after = login.without_tokens()
                 raise _login_ended(name, after.state) from None
             if is_refused or login.state.is_over(self._clock()):
                 resolution = "Try again in a moment"
@@ -320,7 +320,7 @@ class Logins:
         try:
             opened = self._box.open(owner, str(record.value["closed"]))
         except Unreadable:
-            return Login(replace(state, by_hand=False), Access(), record.version).ended()
+            return Login(replace(state, by_hand=False), Access(), record.version).without_tokens()
         access = Access(**cast("dict[str, Any]", json.loads(opened)))
         return Login(state, access, record.version, cast("float", record.value["leased_until"]))
 

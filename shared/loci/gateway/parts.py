@@ -51,7 +51,7 @@ class ToolParts:
 
     def __init__(self, app: "App", own: BuiltInTools) -> None:
         settings, records = app.settings, app.records
-        self.tool_list = reached_servers(records, app.runtime.tools(), app.tell)
+        self.tool_list = build_tool_list(records, app.runtime.tools(), app.tell)
         self.servers, self.resolver = self.tool_list.servers, self.tool_list.resolver
         self.secrets, self.logins = self.resolver.secrets, self.resolver.logins
         self.later = Background(GATHER_SECONDS)
@@ -74,7 +74,7 @@ class ToolParts:
         self.learning = Learning(self.capability_store, self.capability_search.prepare, self.later)
 
 
-def reached_servers(records: RecordStore, adapters: ToolAdapters, tell: Tell = untold) -> ToolList:
+def build_tool_list(records: RecordStore, adapters: ToolAdapters, tell: Tell = untold) -> ToolList:
     """Put together what reaches the servers: all that a process needs that does nothing else."""
     secrets = Secrets(records, adapters.box)
     logins = Logins(records, adapters.box, adapters.authorization_servers, time.time)

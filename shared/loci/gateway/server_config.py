@@ -106,7 +106,7 @@ def _may_be_secret(name: str, text: str) -> bool:
     return bool(SEALED.search(text)) or secret_kind(text, name.lstrip("-")) is not None
 
 
-def given_secrets(
+def server_secrets(
     values: Mapping[str, str], arguments: Sequence[str] = (), url: str = "", certain: Iterable[str] = ()
 ) -> frozenset[str]:
     """The secrets that a server is given, and the parts of them that it may repeat alone.
@@ -286,7 +286,7 @@ class ServerResolver:
             filled = self._filling(owner, configured, given)
             folder, arguments = filled(entry.cwd) if entry.cwd else None, tuple(map(filled, entry.args))
             values = {one: filled(text) for one, text in entry.env.items()}
-            secrets = given_secrets({**given.variables, **values}, arguments, certain=given.secrets)
+            secrets = server_secrets({**given.variables, **values}, arguments, certain=given.secrets)
             reach = Program(filled(entry.command or ""), arguments, values, folder, secrets)
         return ToolServer(name, reach, entry.seconds, entry.at_once)
 
@@ -301,7 +301,7 @@ class ServerResolver:
         if entry.oauth is not None:
             oauth = entry.oauth.model_copy(update={one: filled(text) for one, text in _texts(entry.oauth).items()})
         certain = [*given.secrets, oauth.client_secret or ""]
-        secrets = given_secrets({**given.variables, **headers}, url=url, certain=certain)
+        secrets = server_secrets({**given.variables, **headers}, url=url, certain=certain)
         endpoint = Endpoint(url, headers, only_public=entry.only_public, secrets=secrets)
         return LoginRequest(name, entry.url, endpoint, oauth)
 

@@ -11,7 +11,7 @@ from loci.gateway.call_history import Usage
 from loci.gateway.configuration import ConfiguredServer
 from loci.gateway.tool_embeddings import ToolEmbeddings
 from loci.gateway.tool_list import tools_of
-from loci.gateway.tool_words import KnownTool, asked_words, fields_of, plain_name, spellings
+from loci.gateway.tool_words import KnownTool, fields_of, plain_name, query_terms, spellings
 
 __all__ = ["FoundTool", "KnownTool", "ToolIndex"]
 
@@ -97,7 +97,7 @@ class ToolIndex:
 
         `near`: how near the request is to tools in meaning. `boost` adds to the scores of tools. Both by id.
         """
-        asked = asked_words(query)
+        asked = query_terms(query)
         words = self._by_words(asked)
         meaning = {number: near[tool.id] for number, tool in enumerate(self._tools) if near and tool.id in near}
         named = dict(self._names.get(plain_name(query), ()))

@@ -91,7 +91,7 @@ def plain_name(name: str) -> str:
     return "".join(one for one in name.lower() if one.isalnum())
 
 
-def asked_words(query: str) -> dict[str, Sequence[str]]:
+def query_terms(query: str) -> dict[str, Sequence[str]]:
     """The words of a request, each with the others that mean about the same."""
     words = query_words(query)
     return {word: [one for one in _SAME.get(word, ()) if one not in words] for word in words}

@@ -195,11 +195,11 @@ class ServedTools:
         for name, tool in self._tools.gateway.chosen(owner, self._patterns).items():
             listed = tool.id if self._colon else name
             if LISTABLE.fullmatch(wire_spelling(tool.id)) and (self._colon or LISTABLE.fullmatch(name)):
-                found[listed] = _shown(tool, listed)
+                found[listed] = _listed_tool(tool, listed)
         return [found[name] for name in sorted(found)]
 
 
-def _shown(tool: UpstreamTool, name: str) -> Tool:
+def _listed_tool(tool: UpstreamTool, name: str) -> Tool:
     return Tool(
         name=name,
         title=remark(tool.title or ""),

@@ -299,12 +299,12 @@ def build_answering(settings: Settings | None = None, *, only_public: bool = Tru
     """Build what reaches the tool servers of a deployment's owners."""
     from loci.events.api import Events
     from loci.gateway.connect_function import ServerConnector
-    from loci.gateway.parts import reached_servers
+    from loci.gateway.parts import build_tool_list
     from loci.runtimes.local import read_public
 
     runtime = AwsRuntime(settings or load_settings(), signs=False)
     events = Events(runtime.event_log)
-    tool_list = reached_servers(runtime.records, runtime.connections(only_public=only_public), events.tell)
+    tool_list = build_tool_list(runtime.records, runtime.connections(only_public=only_public), events.tell)
     return ServerConnector(tool_list, read_public, events.finish)
 
 

@@ -25,7 +25,7 @@ from loci.web import answers
 from loci.web.page import OWN, SIGN_IN, HtmlPage, filled
 from loci.web.visit import FIELD, Visit
 from loci.web.visitors import APPROVE, Visitors
-from loci.workflows.run import WITH_PIN, Answerer, status_said
+from loci.workflows.run import WITH_PIN, Answerer, status_text
 from loci.workflows.run_views import CODE
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def over_page(id: str, status: Json, done: str = "", status_code: int = 200) -> 
     if id.startswith(MARK):
         return _filled("Call", f'<p role="status">{said}</p><p>{ALL}.</p>', status_code)
     link = f'<a href="runs/{html.escape(id)}">See the run</a>'
-    told = f'<p role="status">{said}</p><p>It {html.escape(status_said(str(status)))}.</p><p>{link}. {ALL}.</p>'
+    told = f'<p role="status">{said}</p><p>It {html.escape(status_text(str(status)))}.</p><p>{link}. {ALL}.</p>'
     return _filled("Workflow", told, status_code)
 
 

@@ -12,7 +12,7 @@ from loci.core.json import Json, JsonObject, iso, without_media
 from loci.core.scopes import scope_of
 from loci.gateway.waiting_calls import ApprovalLinks
 from loci.scratchpad.api import Scratchpad
-from loci.workflows.references import previewed
+from loci.workflows.references import preview
 from loci.workflows.run import ENDED, Decision, Run, TaskState
 from loci.workflows.runs import Runs
 
@@ -48,7 +48,9 @@ class RunAnswers:
 
     def render(self, owner: Owner, id: str, run: Run) -> JsonObject:
         """The state of the run: its results, or the decision that it waits for."""
-        values: JsonObject = {one: without_media(value) for one, value in self.known(owner, id, run, run.tasks).items()}
+        values: JsonObject = {
+            one: without_media(value) for one, value in self.results(owner, id, run, run.tasks).items()
+        }
         parts = [_LargeField(values, task, f"{task} of {id}") for task in values]
         if run.checkpoint is not None and run.checkpoint.kind == "layer":
             return self._layer(owner, id, run, values)
@@ -137,7 +139,7 @@ class RunAnswers:
             {
                 "id": task,
                 "tool": run.plan[task].tool or "code_execution",
-                "arguments": {name: previewed(one, values) for name, one in run.plan[task].arguments.items()},
+                "arguments": {name: preview(one, values) for name, one in run.plan[task].arguments.items()},
                 "needs_approval": run.needs_approval(task),
             }
             for task in (layers[at] if at < len(layers) else [])
@@ -162,7 +164,7 @@ class RunAnswers:
             parts += [_LargeField(arguments, name, f"{name} for {one['id']} of {id}") for name in arguments]
         return self._fitted(owner, answer, [*parts, *self._errors(id, ended)], ROOM)
 
-    def known(self, owner: Owner, id: str, run: Run, tasks: Iterable[str]) -> JsonObject:
+    def results(self, owner: Owner, id: str, run: Run, tasks: Iterable[str]) -> JsonObject:
         """The results of the given tasks, as far as they have succeeded."""
         ended = {task: state for task in tasks if (state := run.tasks[task]).status == "success"}
         return {task: self._value(owner, id, task, state) for task, state in ended.items()}
@@ -239,6 +241,6 @@ def _cut(text: str, room: int) -> str:
     return text
 
 
-def _decision(one: Decision) -> JsonObject:
-    told: JsonObject = {"what": one.what, "by": one.by, "way": one.way, "at": iso(one.at)}
-    return told | ({"reason": one.reason} if one.reason else {})
+def _decision(decision: Decision) -> JsonObject:
+    told: JsonObject = {"what": decision.what, "by": decision.by, "way": decision.way, "at": iso(decision.at)}
+    return told | ({"reason": decision.reason} if decision.reason else {})

@@ -57,7 +57,7 @@ class Workflows:
 
     def __init__(self, parts: WorkflowParts) -> None:
         self.parts = parts
-        self.views = RunViews(parts, self._taken_up)
+        self.views = RunViews(parts, self._resume_if_left)
 
     def wait_for_ends(self) -> None:
         """Have calls wait for the ends of their runs, however long: this process ends with the call."""
@@ -101,7 +101,7 @@ class Workflows:
             self.parts.runs.change(owner, id, lambda run: aborted(run, now))
             self.parts.active.end(owner, run)
             raise
-        return self._settled(owner, id, run, on_progress)
+        return self._wait_for_end(owner, id, run, on_progress)
 
     def run_intent(
         self,
@@ -133,7 +133,7 @@ class Workflows:
         owner, by = caller.owner, Answerer(asked_by(caller.as_json()), "agent", is_person=False)
         seen: list[Checkpoint | None] = []
 
-        def gone_on(run: Run) -> Run:
+        def continue_run(run: Run) -> Run:
             seen.append(run.checkpoint)
             if run.checkpoint != seen[0]:  # another answer was faster: this one was not meant for what came after it
                 return run
@@ -141,9 +141,9 @@ class Workflows:
                 raise self._only_a_person(owner, id, run)
             return continued(run, self.parts.clock(), reason, by)
 
-        run, _ = self.parts.runs.change(owner, id, gone_on)
+        run, _ = self.parts.runs.change(owner, id, continue_run)
         self.parts.engine.start(owner, id)
-        return self._settled(owner, id, run, on_progress)
+        return self._wait_for_end(owner, id, run, on_progress)
 
     def decide(
         self,
@@ -179,7 +179,7 @@ class Workflows:
             self.parts.active.end(owner, run)
         else:
             self.parts.engine.start(owner, id)
-        return self._settled(owner, id, run, on_progress) if wait else self.parts.answers.render(owner, id, run)
+        return self._wait_for_end(owner, id, run, on_progress) if wait else self.parts.answers.render(owner, id, run)
 
     def abort(self, owner: Owner, id: str, reason: str) -> JsonObject:
         """Stop a run: no task starts any more, and running tasks are cancelled."""
@@ -192,7 +192,7 @@ class Workflows:
         """The state of a run. An interrupted run is resumed, if this process goes on after the call."""
         run = self.parts.runs.get(owner, id)
         answer = self.parts.answers.render(owner, id, run)
-        if not self._taken_up(owner, id, run):
+        if not self._resume_if_left(owner, id, run):
             answer["next_action"] = "Its server has ended. It goes on when one runs (loci serve), or with pml_continue"
         return answer
 
@@ -206,14 +206,14 @@ class Workflows:
 
     def ended(self, owner: Owner) -> dict[str, Run]:
         """The kept runs that have ended, by their ids, without the fields that only a running run needs."""
-        return {id: _kept(run) for id, run in self.parts.runs.all(owner).items() if run.status in ENDED}
+        return {id: _archived(run) for id, run in self.parts.runs.all(owner).items() if run.status in ENDED}
 
     def ended_run(self, owner: Owner, id: str) -> Run:
         """A run that has ended. Raises `NotFound` if it has not."""
         run = self.parts.runs.get(owner, id)
         if run.status not in ENDED:
             raise NotFound(f"The workflow {id[:80]!r} has not ended", "Export again", code="WORKFLOW_NOT_FOUND")
-        return _kept(run)
+        return _archived(run)
 
     def exists(self, owner: Owner, id: str) -> bool:
         """True if a run has this id."""
@@ -278,7 +278,7 @@ class Workflows:
         answers = self.parts.answers
         return only_a_person(run, answers.link(owner, id, run), answers.advice(owner, id, run))
 
-    def _taken_up(self, owner: Owner, id: str, run: Run) -> bool:
+    def _resume_if_left(self, owner: Owner, id: str, run: Run) -> bool:
         """Resume a run if nothing advances it any more. False if this process ends with the call."""
         if not self._is_left(run):
             return True
@@ -292,7 +292,7 @@ class Workflows:
         has_begun = run.lease is not None or self.parts.clock() - quiet_since > BEGINNING_SECONDS
         return has_begun and self.parts.slices.is_left(run.status, run.lease)
 
-    def _settled(self, owner: Owner, id: str, run: Run, on_progress: OnProgress) -> JsonObject:
+    def _wait_for_end(self, owner: Owner, id: str, run: Run, on_progress: OnProgress) -> JsonObject:
         """The answer of a run once it ends or waits for a decision; after a while, the answer that it goes on."""
         left = time_left()
         patience = self.parts.patience if left is None else max(0.0, min(self.parts.patience, left - ANSWERING))
@@ -304,12 +304,12 @@ class Workflows:
                     self.parts.active.end(owner, run)
                 return self.parts.answers.render(owner, id, run)
             on_progress(
-                len(run.tasks) - len(run.unsettled()), len(run.tasks), f"{id} runs {', '.join(run.running()[:5])}"
+                len(run.tasks) - len(run.unfinished()), len(run.tasks), f"{id} runs {', '.join(run.running()[:5])}"
             )
             self.parts.engine.wait(owner, id, min(LOOK_SECONDS, left))
             run = self.parts.runs.get(owner, id)
 
 
-def _kept(run: Run) -> Run:
+def _archived(run: Run) -> Run:
     """The run without the fields that only a running run needs."""
     return run.model_copy(update={"caller": {}, "slot": None, "lease": None, "token": "", "checkpoint": None})

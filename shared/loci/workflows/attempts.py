@@ -16,7 +16,7 @@ from loci.gateway.gateway import CheckedCall
 from loci.gateway.policy import ApprovalNeeded
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.workflows.plan import Task
-from loci.workflows.references import has_reference, resolved
+from loci.workflows.references import has_reference, resolve
 from loci.workflows.run import Run, TaskState
 from loci.workflows.runs import ResultWithMedia, Runs, TaskResult
 
@@ -136,39 +136,39 @@ class Attempts:
         self._owner = owner
         self._id = id
         self._given = SimpleQueue[_Outcome]()
-        self._tries = dict[str, _Attempt]()
+        self._running = dict[str, _Attempt]()
         self._again = dict[str, float]()
         """The times at which failed tasks are tried again, by task."""
 
     def __contains__(self, task: str) -> bool:
         """True if a try of the task runs."""
-        return task in self._tries
+        return task in self._running
 
     def is_due(self, task: str) -> bool:
         """True unless the task has failed and must wait before it is tried again."""
         return self._again.get(task, 0.0) <= time.monotonic()
 
-    def comes_again(self, task: str) -> bool:
+    def will_retry(self, task: str) -> bool:
         """True if the task has failed and is tried again."""
         return task in self._again
 
     def cancel(self) -> None:
         """Cancel all running attempts."""
-        for one in self._tries.values():
+        for one in self._running.values():
             one.cancelled.cancel()
 
     def start(self, run: Run, task: Task) -> None:
         """Start the task."""
         self._again.pop(task.id, None)
-        one = _Attempt(run.tasks[task.id].tries, time.monotonic() + task.seconds + MARGIN_SECONDS)
-        self._tries[task.id] = one
-        DAEMON_THREADS.start(partial(self._do, run, task, one))
+        attempt = _Attempt(run.tasks[task.id].tries, time.monotonic() + task.seconds + MARGIN_SECONDS)
+        self._running[task.id] = attempt
+        DAEMON_THREADS.start(partial(self._run, run, task, attempt))
 
     def wait(self, run: Run, until: float, is_over: Callable[[], bool]) -> list[tuple[str, TaskState]]:
         """Wait until there is something to do, at most until then, and return the ends of tasks that came."""
         given: list[_Outcome] = []
         while True:
-            soonest = min([*(one.until for one in self._tries.values()), *self._again.values(), until])
+            soonest = min([*(one.until for one in self._running.values()), *self._again.values(), until])
             try:
                 given.append(self._given.get(timeout=max(0.0, min(LOOK_SECONDS, soonest - time.monotonic()))))
                 together = time.monotonic() + TOGETHER_SECONDS
@@ -181,7 +181,7 @@ class Attempts:
             if given or now >= soonest or is_over():
                 return [*self._ends(run, given), *self._overdue(run, now)]
 
-    def _do(self, run: Run, task: Task, one: _Attempt) -> None:
+    def _run(self, run: Run, task: Task, attempt: _Attempt) -> None:
         """Run an attempt of a task, on a thread of its own."""
         began = time.perf_counter()
         end: TaskState | None = None
@@ -189,25 +189,25 @@ class Attempts:
         ms = 0.0
         try:
             results = self._runs.results(self._owner, self._id, run, task)
-            arguments = resolved(task.arguments, results)
+            arguments = resolve(task.arguments, results)
             caller = Caller.from_json(self._owner, run.caller)
             given = self._steps.run(
                 caller,
                 task,
                 arguments if isinstance(arguments, dict) else {},
                 results,
-                one.cancelled,
+                attempt.cancelled,
                 approved=run.tasks[task.id].is_approved,
             )
             ms = (time.perf_counter() - began) * 1000
             done = run.tasks[task.id].model_copy(update={"status": "success", "ms": ms})
-            end = self._kept(task, done, given, one.cancelled)
+            end = self._store_result(task, done, given, attempt.cancelled)
         except LociError as error:
             failure = error
         finally:
-            self._given.put(_Outcome(task.id, one.number, ms or (time.perf_counter() - began) * 1000, end, failure))
+            self._given.put(_Outcome(task.id, attempt.number, ms or (time.perf_counter() - began) * 1000, end, failure))
 
-    def _kept(self, task: Task, done: TaskState, given: TaskResult, cancelled: Cancellation) -> TaskState:
+    def _store_result(self, task: Task, done: TaskState, given: TaskResult, cancelled: Cancellation) -> TaskState:
         """Store the result of the task. While the store fails this is tried again, as long as the task has time."""
         failures = 0
         while True:
@@ -225,22 +225,22 @@ class Attempts:
 
     def _is_last(self, run: Run, given: Sequence[_Outcome]) -> bool:
         """True if no task waits for these results, while other tasks still run."""
-        return len(self._tries) > len(given) and not any(
+        return len(self._running) > len(given) and not any(
             one.id in task.after for one in given for task in run.plan.tasks
         )
 
     def _ends(self, run: Run, given: Iterable[_Outcome]) -> Iterator[tuple[str, TaskState]]:
         for one in given:
-            running = self._tries.get(one.id)
+            running = self._running.get(one.id)
             if running is None or running.number != one.number:
                 continue  # it was given up before
-            del self._tries[one.id]
+            del self._running[one.id]
             yield self._failed(run, one) if one.end is None else (one.id, one.end)
 
     def _overdue(self, run: Run, now: float) -> Iterator[tuple[str, TaskState]]:
-        for id, one in [*self._tries.items()]:
+        for id, one in [*self._running.items()]:
             if one.until <= now:
-                del self._tries[id]
+                del self._running[id]
                 one.cancelled.cancel()
                 seconds = run.plan[id].seconds
                 what = f"It took more than {seconds:g} s, and may still have done something"

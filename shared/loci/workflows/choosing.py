@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from loci.core.errors import LociError
-from loci.gateway.tool_words import asked_words, fields_of
+from loci.gateway.tool_words import fields_of, query_terms
 from loci.search.words import SEAM, index_words, query_words
 from loci.workflows.binding import Bound, bind
 from loci.workflows.intent import VERB_STEMS
@@ -129,7 +129,7 @@ def _unheard(step: Step, found: "FoundTool", bound: Bound) -> list[str]:
     known = {word for words in fields.values() for word in words} | set(index_words(str(bound.arguments)))
     known |= {word for one in step.givens if one.name for word in index_words(one.name.replace("_", " "))}
     known |= {step.verb, *UNSAID, *SAME.get(step.verb, ())}
-    asked = asked_words(step.plain)
+    asked = query_terms(step.plain)
 
     def is_heard(word: str) -> bool:
         """True if the step names the server, in whole or in part, or with a synonym: few know that GitHub is a hub."""
@@ -191,7 +191,7 @@ def _judged(found: "FoundTool", best: float, step: Step, toolbox: Toolbox) -> _J
 
 def _unasked(found: "FoundTool", step: Step) -> set[str]:
     """The words in the tool's name that the step does not say: `watchers`, where only the issue is asked for."""
-    asked = asked_words(step.plain)
+    asked = query_terms(step.plain)
     heard = {*asked, *(one for same in asked.values() for one in same), *index_words(found.tool.server), *UNSAID}
     heard |= {stem for one in SAME.get(step.verb, ()) for stem in index_words(one)}
     paths = [str(one.value) for one in step.givens if one.kind == "path" and not one.is_folder]
@@ -204,7 +204,7 @@ def _verb(step: Step, tool: ToolFacts) -> float:
     if not step.verb:
         return 0.0
     name = index_words(tool.id.partition(":")[2])
-    same = {*asked_words(step.verb).get(step.verb, ()), *(index_words(one)[0] for one in SAME.get(step.verb, ()))}
+    same = {*query_terms(step.verb).get(step.verb, ()), *(index_words(one)[0] for one in SAME.get(step.verb, ()))}
     if step.verb in name:
         return 1.0
     if same & set(name):

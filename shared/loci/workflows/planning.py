@@ -15,7 +15,7 @@ from loci.workflows.plan import MOST_TASKS, Plan, Task
 from loci.workflows.planner import ENOUGH, Draft, Planner
 from loci.workflows.prior_steps import Earlier
 from loci.workflows.proposal import Proposals
-from loci.workflows.run import BY_LOCI, ENDED, SETTLED, Run, TaskState, WhoApproves, gates, status_said
+from loci.workflows.run import BY_LOCI, ENDED, FINISHED, Run, TaskState, WhoApproves, gates, status_text
 from loci.workflows.runs import Runs
 from loci.workflows.slice import WorkflowEngine
 from loci.workflows.toolbox import Toolbox
@@ -41,17 +41,17 @@ class PlanMaker:
         return Planner(toolbox, context, taken, before).plan(intent)
 
 
-def planned(draft: Draft, fault: LociError | None = None) -> JsonObject:
+def plan_answer(draft: Draft, fault: LociError | None = None) -> JsonObject:
     """The answer with a plan that was not started."""
     return {
         "status": "plan",
-        **facts(draft),
+        **plan_facts(draft),
         "missing_arguments": [*draft.missing],
         "next_action": _advice(draft, fault),
     }
 
 
-def facts(draft: Draft) -> JsonObject:
+def plan_facts(draft: Draft) -> JsonObject:
     """The part of an answer that describes a plan, started or not."""
     tasks: list[Json] = [*draft.tasks]
     why: JsonObject = {**draft.why}
@@ -101,7 +101,7 @@ def check_replan(run: Run) -> None:
     """Raise `Refused` if the run takes no more tasks."""
     if run.status in ENDED:
         raise Refused(
-            f"The workflow has ended already: it {status_said(run.status)}",
+            f"The workflow has ended already: it {status_text(run.status)}",
             "Start another one with pml_execute_dag",
             code="WORKFLOW_ENDED",
         )
@@ -113,7 +113,7 @@ def check_replan(run: Run) -> None:
         )
 
 
-def merged(
+def merge_tasks(
     run: Run, tasks: Sequence[Task], checked: Mapping[str, CheckedCall], who: WhoApproves
 ) -> tuple[Run, list[Task]]:
     """The run with these tasks added, and the added tasks. Tasks that have ended stay as they are."""
@@ -186,7 +186,7 @@ def _placed(run: Run, task: Task, new: set[str]) -> Task:
     if any(one in last for one in task.after):
         return task
     good = [one for one in last if run.tasks[one].status == "success"]
-    good += [one for one in last if run.tasks[one].status not in SETTLED]
+    good += [one for one in last if run.tasks[one].status not in FINISHED]
     good += [one for one in last if run.tasks[one].status == "error" and run.plan[one].on_error == "continue"]
     return task.model_copy(update={"depends_on": (*task.depends_on, good[0])}) if good else task
 
@@ -210,12 +210,12 @@ class IntentRunner:
         """Plan for the intent, and start the plan if it is complete and likely right; else only return it."""
         draft = self.planning.draft(caller.owner, intent, context)
         if not draft.is_ready:
-            return planned(draft)
+            return plan_answer(draft)
         try:
             answer = start(draft.gated())
         except Refused as fault:  # its arguments do not fit, or a tool of it is denied: nothing has run
-            return planned(draft, fault)
-        return {**answer, **facts(draft)}
+            return plan_answer(draft, fault)
+        return {**answer, **plan_facts(draft)}
 
     def replan(self, owner: Owner, id: str, requirement: str, context: JsonObject) -> JsonObject:
         """Add the tasks for a requirement to a run that has not ended. Without such tasks, the run stays as it is."""
@@ -223,17 +223,17 @@ class IntentRunner:
         check_replan(run)
         draft = self.planning.draft(owner, requirement, context, run)
         if not draft.is_ready:
-            return _replan_answer(id, run, [], planned(draft))
+            return _replan_answer(id, run, [], plan_answer(draft))
         tasks = [Task.model_validate(one) for one in draft.gated_tasks()]
         check = self.steps.checker(owner)
         try:
             checked = {one.id: check(one) for one in tasks}
         except LociError as fault:
-            return _replan_answer(id, run, [], planned(draft, fault))
+            return _replan_answer(id, run, [], plan_answer(draft, fault))
         added = list[Task]()
 
         def changed(run: Run) -> Run:
-            run, added[:] = merged(run, tasks, checked, self.who_approves)
+            run, added[:] = merge_tasks(run, tasks, checked, self.who_approves)
             what = f"replan: {', '.join(one.id for one in added)}"
             return run.decided(self.clock(), what, requirement, answers=False)
 

@@ -85,15 +85,15 @@ def references_in_names(value: Json) -> Iterator[Reference]:
         yield from (found for found in map(_reference, _TOKEN.finditer(text)) if found)
 
 
-def resolved(value: Json, results: Mapping[str, Json]) -> Json:
+def resolve(value: Json, results: Mapping[str, Json]) -> Json:
     """The value with what its references stand for. A text that is nothing but a reference becomes the value itself.
 
     Raises `Refused` if a result does not have the part that is asked for, or if all of it is too large.
     """
-    return _mapped(value, _Parts(results))
+    return _replace_in(value, _Parts(results))
 
 
-def previewed(value: Json, results: Mapping[str, Json]) -> Json:
+def preview(value: Json, results: Mapping[str, Json]) -> Json:
     """The value with its references resolved as far as the results are known. Other references stay as written."""
     parts = _Parts(results)
 
@@ -105,7 +105,7 @@ def previewed(value: Json, results: Mapping[str, Json]) -> Json:
         except Refused:
             return found.text
 
-    return _mapped(value, known)
+    return _replace_in(value, known)
 
 
 class _Parts:
@@ -154,14 +154,14 @@ def _names(value: Json) -> Iterator[str]:
             return
 
 
-def _mapped(value: Json, stands_for: Callable[[Reference], Json]) -> Json:
+def _replace_in(value: Json, stands_for: Callable[[Reference], Json]) -> Json:
     match value:
         case str():
             return _text(value, stands_for)
         case list():
-            return [_mapped(one, stands_for) for one in value]
+            return [_replace_in(one, stands_for) for one in value]
         case dict():
-            return {name: _mapped(one, stands_for) for name, one in value.items()}
+            return {name: _replace_in(one, stands_for) for name, one in value.items()}
         case _:
             return value
 

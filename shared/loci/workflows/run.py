@@ -28,7 +28,7 @@ _SAID: Final[Mapping[str, str]] = {
     "error": "failed",
 }
 ENDED: Final = frozenset[RunStatus]({"complete", "aborted", "error"})
-SETTLED: Final = frozenset[TaskStatus]({"success", "error", "skipped"})
+FINISHED: Final = frozenset[TaskStatus]({"success", "error", "skipped"})
 MOST_TRIES: Final = 12
 """The most attempts of a task that is interrupted again and again."""
 INTERRUPTED: Final = "INTERRUPTED"
@@ -38,7 +38,7 @@ Duration = Annotated[float, Field(ge=-LAST_SECOND, le=1000 * LAST_SECOND)]
 """Milliseconds. They may be negative, since a clock may be set back."""
 
 
-def status_said(status: str) -> str:
+def status_text(status: str) -> str:
     """The status of a run as the rest of a sentence about it."""
     return _SAID.get(status, f"is {status}")
 
@@ -210,7 +210,7 @@ class Run(BaseModel):
         over = {"status": "error", "checkpoint": None, "lease": None, "ended": now}
         return self.with_tasks(changed).model_copy(update=over)
 
-    def without_stranded(self) -> Self:
+    def with_skipped(self) -> Self:
         """The run in which every task is skipped that waits for a failed one."""
         run = self
         while stranded := {
@@ -229,7 +229,7 @@ class Run(BaseModel):
             for one in self.plan.tasks
             if self.tasks[one.id].status == "waiting"
             and (allowed is None or one.id in allowed)
-            and all(self.tasks[other].status in SETTLED for other in one.after)
+            and all(self.tasks[other].status in FINISHED for other in one.after)
         ]
 
     def needs_approval(self, id: str) -> bool:
@@ -240,17 +240,17 @@ class Run(BaseModel):
         """The ids of the tasks that run."""
         return [id for id, state in self.tasks.items() if state.status == "running"]
 
-    def unsettled(self) -> list[str]:
+    def unfinished(self) -> list[str]:
         """The ids of the tasks that have not ended."""
-        return [id for id, state in self.tasks.items() if state.status not in SETTLED]
+        return [id for id, state in self.tasks.items() if state.status not in FINISHED]
 
     def layers(self) -> list[list[str]]:
         """The ids of the tasks in layers."""
         return self.plan.layers()
 
-    def is_settled(self) -> bool:
+    def is_finished(self) -> bool:
         """True if no task can run any more."""
-        return not self.unsettled()
+        return not self.unfinished()
 
     def end_status(self) -> RunStatus:
         """The final status of a settled run."""
@@ -282,7 +282,7 @@ class Run(BaseModel):
         return f"{blocking} {how}"
 
 
-def weighs(before: Run, after: Run) -> bool:
+def must_be_durable(before: Run, after: Run) -> bool:
     """True if the change must survive a power cut: it is a decision or a pause, or a task may not be repeated."""
     if (before.decisions, before.plan) != (after.decisions, after.plan) or after.status == "paused":
         return True
@@ -344,7 +344,7 @@ def continued(run: Run, now: float, reason: str | None, by: Answerer) -> Run:
 def open_checkpoint(run: Run, id: str) -> Checkpoint:
     """The checkpoint at which the run waits. Raises `Refused` if it has another id."""
     if run.checkpoint is None or run.checkpoint.id != id:
-        over = f"It does not wait: it {status_said(run.status)}"
+        over = f"It does not wait: it {status_text(run.status)}"
         waiting = f"It waits at {run.checkpoint.id}" if run.checkpoint else over
         raise Refused(
             f"Checkpoint {id[:80]!r} is not open in this workflow",
@@ -399,7 +399,7 @@ def stopped(run: Run, now: float, reason: str) -> Run:
     """The run after an abort. Raises `Refused` if it has ended."""
     if run.status in ENDED:
         raise Refused(
-            f"The workflow has ended already: it {status_said(run.status)}",
+            f"The workflow has ended already: it {status_text(run.status)}",
             "See its results with pml_workflow_status",
             code="WORKFLOW_ENDED",
         )

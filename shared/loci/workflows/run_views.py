@@ -8,8 +8,8 @@ from loci.core.errors import NotFound
 from loci.core.identity import Owner, asked_by
 from loci.core.json import Json, JsonObject
 from loci.workflows.plan import Task
-from loci.workflows.references import previewed
-from loci.workflows.run import SETTLED, Checkpoint, Run
+from loci.workflows.references import preview
+from loci.workflows.run import FINISHED, Checkpoint, Run
 from loci.workflows.runs import stored
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ MOST_TOOLS: Final = 4
 class RunViews:
     """Reads runs for people. It resumes a run that nothing advances any more, and changes none otherwise."""
 
-    def __init__(self, parts: "WorkflowParts", take_up: Callable[[Owner, str, Run], object]) -> None:
+    def __init__(self, parts: "WorkflowParts", resume: Callable[[Owner, str, Run], object]) -> None:
         self._runs = parts.runs
         self._active = parts.active
         self._answers = parts.answers
         self._calls = parts.calls
-        self._take_up = take_up
+        self._resume = resume
 
     def all(self, owner: Owner) -> list[JsonObject]:
         """All runs that are kept, the newest first."""
@@ -37,7 +37,7 @@ class RunViews:
     def run(self, owner: Owner, id: str) -> JsonObject:
         """A run with its tasks, and what was decided. Raises `NotFound`."""
         run = self._runs.get(owner, id)
-        self._take_up(owner, id, run)
+        self._resume(owner, id, run)
         return watched(id, run)
 
     def task(self, owner: Owner, id: str, task: str) -> JsonObject:
@@ -45,8 +45,8 @@ class RunViews:
         run = self._runs.get(owner, id)
         if task not in run.tasks:
             raise NotFound(f"The workflow has no task {task[:80]!r}", "See its tasks with pml_workflow_status")
-        given = self._answers.known(owner, id, run, [task])
-        known = self._answers.known(owner, id, run, run.plan[task].after)
+        given = self._answers.results(owner, id, run, [task])
+        known = self._answers.results(owner, id, run, run.plan[task].after)
         return {**whole_task(run, task, known), **({"result": given[task]} if given else {})}
 
     def questions(self, owner: Owner) -> list[JsonObject]:
@@ -72,7 +72,7 @@ def row(id: str, stored: JsonObject) -> JsonObject:
         "began": run.get("began", 0),
         "ended": run.get("ended"),
         "tasks": len(states),
-        "done": sum(one in SETTLED for one in states),
+        "done": sum(one in FINISHED for one in states),
         "failed": states.count("error"),
         "tools": [*list(dict.fromkeys(tools))[:MOST_TOOLS]],
         "waits_for": run["checkpoint"]["kind"] if run.get("checkpoint") else None,
@@ -119,7 +119,7 @@ def question(id: str, run: Run, asked: Checkpoint) -> JsonObject:
 
 def _before(run: Run) -> list[Json]:
     """The tasks that ended before, and how, in the order in which they began."""
-    ended = [(one.id, run.tasks[one.id]) for one in run.plan.tasks if run.tasks[one.id].status in SETTLED]
+    ended = [(one.id, run.tasks[one.id]) for one in run.plan.tasks if run.tasks[one.id].status in FINISHED]
     ended.sort(key=lambda pair: pair[1].began)
     return [{"tool": tool_of(run.plan[id]), "outcome": state.code or "ok", "at": state.began} for id, state in ended]
 
@@ -133,7 +133,7 @@ def whole_task(run: Run, id: str, results: Mapping[str, Json]) -> JsonObject:
         "code": task.code,
         "intent": task.intent,
         "written": task.arguments,
-        "arguments": previewed(task.arguments, results),
+        "arguments": preview(task.arguments, results),
     }
 
 

@@ -16,7 +16,7 @@ from loci.core.json import Json, JsonObject, media_in, string
 from loci.core.secrets_in_text import argument_sizes
 from loci.core.stores import ABSENT, Record, RecordStore, Slots, every, read_or_none, readable
 from loci.workflows.plan import Task
-from loci.workflows.run import ENDED, SETTLED, Checkpoint, Lease, Run, TaskState, weighs
+from loci.workflows.run import ENDED, FINISHED, Checkpoint, Lease, Run, TaskState, must_be_durable
 
 T = TypeVar("T")
 
@@ -144,7 +144,7 @@ class Runs:
                     stored(new),
                     expect_version=version,
                     expires_at=self._until(new),
-                    durable=weighs(run, new),
+                    durable=must_be_durable(run, new),
                 )
             except Conflict:
                 known = None
@@ -274,7 +274,7 @@ def transitions(id: str, before: Run | None, after: Run) -> Iterator[tuple[Event
             continue
         fields: JsonObject = {"workflow": id, "task": task, "tool": _tool(after, task), "from": was and was.status}
         told: JsonObject = {**fields, "to": state.status, "tries": state.tries}
-        if state.status in SETTLED:
+        if state.status in FINISHED:
             told |= {"code": state.code, "ms": round(state.ms, 2)}
         yield "workflow", told
     yield from _decisions(id, before, after)

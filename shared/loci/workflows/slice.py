@@ -12,7 +12,7 @@ from loci.core.ids import random_id
 from loci.core.json import Json
 from loci.workflows.attempts import PAUSES, Attempts, Steps
 from loci.workflows.plan import Task
-from loci.workflows.references import previewed, resolved
+from loci.workflows.references import preview, resolve
 from loci.workflows.run import Checkpoint, Lease, Run, TaskState
 from loci.workflows.runs import Runs
 
@@ -69,7 +69,7 @@ class Slices:
         try:
             known = self.runs.versioned(owner, id)
             if self.is_free(known[0]):
-                return _Slice(self, owner, id, holder, known).go_on(until, stop or threading.Event())
+                return _Slice(self, owner, id, holder, known).advance(until, stop or threading.Event())
             return _end(known[0])
         except NotFound:
             return "ended"
@@ -104,11 +104,11 @@ class _Slice:
         self._news_at = time.monotonic() + NEWS_SECONDS
         self._holds = False
         """True if this slice held the lease when the run was written last."""
-        self._tries = Attempts(self._runs, self._steps, owner, id)
+        self._attempts = Attempts(self._runs, self._steps, owner, id)
 
-    def go_on(self, until: float | None, stop: threading.Event) -> SliceEnd:
+    def advance(self, until: float | None, stop: threading.Event) -> SliceEnd:
         try:
-            return self._go_on(until, stop)
+            return self._advance(until, stop)
         except (NotFound, Unavailable, Misconfigured):
             raise
         except Exception:
@@ -116,9 +116,9 @@ class _Slice:
                 self._change(self._failed_run)
             raise
         finally:
-            self._tries.cancel()
+            self._attempts.cancel()
 
-    def _go_on(self, until: float | None, stop: threading.Event) -> SliceEnd:
+    def _advance(self, until: float | None, stop: threading.Event) -> SliceEnd:
         ends: list[tuple[str, TaskState]] = []
         last: float | None = None
         while True:
@@ -127,28 +127,30 @@ class _Slice:
             if stop.is_set() and last is None:
                 self._known = self._runs.renewed(self._owner, self._id, self._known)
                 last = now + LAST_SECONDS
-            if not (started := self._stepped(ends, may_start=not is_late and last is None, until=until, stop=stop)):
+            if not (
+                started := self._step_with_retries(ends, may_start=not is_late and last is None, until=until, stop=stop)
+            ):
                 return _end(self._known[0])
             run, tasks = started
             for task in tasks:
-                self._tries.start(run, task)
+                self._attempts.start(run, task)
             if last is not None and (now >= last or not run.running()):
                 self._change(self._released)
                 return _end(self._known[0])
             if is_late and not run.running():
                 self._change(self._released)
                 return "more"
-            ends = self._tries.wait(run, self._news_at, stop.is_set if last is None else lambda: True)
-            self._look_for_news()
+            ends = self._attempts.wait(run, self._news_at, stop.is_set if last is None else lambda: True)
+            self._check_for_changes()
 
-    def _look_for_news(self) -> None:
+    def _check_for_changes(self) -> None:
         """Check now and then whether another process has changed the run."""
         if (now := time.monotonic()) >= self._news_at:
             self._news_at = now + NEWS_SECONDS
             with suppress(Unavailable, Misconfigured):
                 self._known = self._runs.renewed(self._owner, self._id, self._known)
 
-    def _stepped(
+    def _step_with_retries(
         self, ends: list[tuple[str, TaskState]], *, may_start: bool, until: float | None, stop: threading.Event
     ) -> tuple[Run, list[Task]] | None:
         """Write which tasks ended, and which start now. None: another process has the lease by now.
@@ -180,24 +182,24 @@ class _Slice:
             now = self._clock()
             before = run
             if self._is_mine(run):
-                run = run.with_ends(ends).without_stranded()
+                run = run.with_ends(ends).with_skipped()
                 # A write that seemed to fail may have been done: what it wanted to start never did.
-                unbegun = [id for id in run.running() if id not in self._tries]
+                unbegun = [id for id in run.running() if id not in self._attempts]
             elif not self._holds and self._is_free(run):
-                run, unbegun = run.interrupted(now).without_stranded(), []
+                run, unbegun = run.interrupted(now).with_skipped(), []
             else:
                 return run
             if not (running := run.running()) and run.gated:
-                run = self._without_unfit(run)
+                run = self._without_impossible(run)
             started.extend(run.plan[id] for id in unbegun)
             ready = run.ready()
             for task in ready if may_start else []:
                 if len(running) + len(started) - len(unbegun) >= AT_ONCE:
                     break
-                if not run.needs_approval(task.id) and self._tries.is_due(task.id):
+                if not run.needs_approval(task.id) and self._attempts.is_due(task.id):
                     started.append(task)
             run = run.started([one.id for one in started[len(unbegun) :]], now)
-            waits = self._waits_to_try_again(run, ready) if may_start else bool(run.unsettled())
+            waits = self._waits_to_try_again(run, ready) if may_start else bool(run.unfinished())
             if run.running() or waits:
                 if run is before and before.lease and before.lease.until - now > LEASE_SECONDS - BEAT_SECONDS:
                     return run
@@ -212,11 +214,11 @@ class _Slice:
         self._known = self._runs.change(self._owner, self._id, changed, self._known)
 
     def _waits_to_try_again(self, run: Run, ready: Iterable[Task]) -> bool:
-        return any(self._tries.comes_again(one.id) and not run.needs_approval(one.id) for one in ready)
+        return any(self._attempts.will_retry(one.id) and not run.needs_approval(one.id) for one in ready)
 
     def _ended_or_paused(self, run: Run, ready: Iterable[Task], now: float) -> Run:
         """The run with nothing left that could start by itself."""
-        if run.is_settled():
+        if run.is_finished():
             return run.model_copy(update={"status": run.end_status(), "ended": now, "lease": None, "checkpoint": None})
         gated = next((one for one in ready if run.needs_approval(one.id)), None)
         if gated is None:
@@ -240,7 +242,7 @@ class _Slice:
     def _failed_run(self, run: Run) -> Run:
         return run.failed(self._clock()) if self._is_mine(run) else run
 
-    def _without_unfit(self, run: Run) -> Run:
+    def _without_impossible(self, run: Run) -> Run:
         """The run in which tasks fail that cannot work, before a person is asked about them."""
         asked = [one for one in run.ready() if run.needs_approval(one.id)]
         faults = {one.id: fault for one in asked if (fault := self._fault(run, one)) is not None}
@@ -250,12 +252,12 @@ class _Slice:
             )
             for id, fault in faults.items()
         }
-        return run.with_tasks(states).without_stranded()
+        return run.with_tasks(states).with_skipped()
 
     def _fault(self, run: Run, task: Task) -> LociError | None:
         """The reason why the task cannot run, now that its references are known; None if it can."""
         try:
-            arguments = resolved(task.arguments, self._runs.results(self._owner, self._id, run, task))
+            arguments = resolve(task.arguments, self._runs.results(self._owner, self._id, run, task))
             self._steps.checker(self._owner)(task.model_copy(update={"arguments": arguments}))
         except (Refused, NotFound) as fault:
             return fault
@@ -266,6 +268,6 @@ class _Slice:
     def _preview(self, run: Run, task: Task) -> Json:
         """The task's arguments, as far as what they stand for is known."""
         try:
-            return previewed(task.arguments, self._runs.results(self._owner, self._id, run, task))
+            return preview(task.arguments, self._runs.results(self._owner, self._id, run, task))
         except NotFound:  # what another task gave is lost: this one will fail, and say so
             return task.arguments

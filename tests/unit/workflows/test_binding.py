@@ -10,7 +10,7 @@ from loci.workflows.binding import Bound, bind
 from loci.workflows.entities import from_context, givens, masked
 from loci.workflows.intent import clauses
 from loci.workflows.prior_steps import Earlier, Step
-from loci.workflows.references import resolved
+from loci.workflows.references import resolve
 from loci.workflows.toolbox import ToolFacts
 from tests.support.each import each
 
@@ -134,7 +134,7 @@ def test_its_content_is_what_the_task_before_gave(field: dict[str, Any], value: 
 def test_an_object_becomes_a_text_where_a_text_is_taken() -> None:
     graph = Earlier("t1", "memory:read", {}, {"properties": {"nodes": TEXTS, "edges": TEXTS}})
     found = bound(tool("content", content=TEXT), "Save it", graph)
-    assert resolved(found.arguments["content"], {"t1": {"nodes": ["a"]}}) == '{"nodes": ["a"]}\n'
+    assert resolve(found.arguments["content"], {"t1": {"nodes": ["a"]}}) == '{"nodes": ["a"]}\n'
 
 
 def test_lists_of_objects_are_made_of_their_fields() -> None:
@@ -174,7 +174,7 @@ def test_the_context_gives_what_has_its_name() -> None:
 @each("text", ["$t1.result", "costs $$5", "${t1.result}"])
 def test_a_text_that_looks_like_a_reference_is_a_text(text: str) -> None:
     found = bound(tool("query", query=TEXT), f"Search '{text}'", READ)
-    assert resolved(found.arguments["query"], {"t1": "secret"}) == text
+    assert resolve(found.arguments["query"], {"t1": "secret"}) == text
 
 
 def test_a_schema_that_goes_round_in_circles_ends() -> None:

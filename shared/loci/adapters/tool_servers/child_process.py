@@ -21,7 +21,7 @@ END_SECONDS = 0.5
 """Seconds in which a program should end after its output has ended."""
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 """The variables of this process' environment that a server may need. None of Loci's or of AWS: they are secrets."""
-LAST_WORDS = 256 * 1024
+STDERR_TAIL = 256 * 1024
 """The bytes of standard error that are kept: a secret in them must be whole, however it is written."""
 ERRORS_AT_ONCE, ERRORS_A_SECOND = 64 * 1024, 8_000_000
 """The bytes that are read of its standard error: at once, and in a second."""
@@ -86,7 +86,7 @@ class ChildProcess:
         self._input.write(line)
         await self._input.drain()
 
-    def last_words(self) -> str:
+    def stderr_tail(self) -> str:
         """The end of what it wrote to its standard error."""
         return self._said.decode(errors="replace")
 
@@ -131,7 +131,7 @@ class ChildProcess:
     async def _listen(self) -> None:
         """Read its standard error, and keep the end. A full pipe would stop it; a flood is read slowly."""
         while chunk := await self._errors.read(ERRORS_AT_ONCE):
-            self._said = (self._said + chunk)[-LAST_WORDS:]
+            self._said = (self._said + chunk)[-STDERR_TAIL:]
             await asyncio.sleep(len(chunk) / ERRORS_A_SECOND)
 
 

@@ -95,7 +95,7 @@ class UpstreamConnection:
             if pending.trouble is not None:
                 raise pending.trouble from None
             if self._end.is_set():
-                raise self._ended() from None
+                raise self._end_error() from None
             raise
         except ValidationError as error:
             said = quoted(_fault(error), self._server.redaction())
@@ -138,7 +138,7 @@ class UpstreamConnection:
             said, trouble = quoted(_reason(error), self._server.redaction()), pending.trouble
         finally:
             self._end.set()
-            error = trouble or self._ended(said, late)
+            error = trouble or self._end_error(said, late)
             if not self._opened.done():
                 self._opened.set_exception(error)
                 self._opened.exception()  # perhaps nobody waits for it
@@ -177,7 +177,7 @@ class UpstreamConnection:
         self._is_doubtful = True
         self._wanted_end = True
 
-    def _ended(self, said: str = "", late: str = "") -> ToolServerError:
+    def _end_error(self, said: str = "", late: str = "") -> ToolServerError:
         if self._wanted_end:
             return server_failed(self._server, "the connection was closed")
         why = self._activity.end(self._server.redaction(), late) or said

@@ -161,7 +161,7 @@ class ServerActivity:
         """The reason why the connection ended, in one printable line; empty if unknown. `late`: why Loci ended it."""
         if self._trouble or self.child is None:
             return self._trouble or late
-        code, said = self.child.exit_code(), quoted(self.child.last_words(), redaction)
+        code, said = self.child.exit_code(), quoted(self.child.stderr_tail(), redaction)
         ended = "" if code is None else f"it was ended by signal {-code}" if code < 0 else f"it ended with code {code}"
         return ": ".join(part for part in (late or ended, said) if part)
 

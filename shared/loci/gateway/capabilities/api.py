@@ -10,7 +10,7 @@ from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.secrets_in_text import has_known_format
 from loci.gateway.capabilities.capability import Capability
-from loci.gateway.capabilities.capability_store import CapabilityStore, FinishedRun, StoredCode, stored_intent
+from loci.gateway.capabilities.capability_store import CapabilityStore, LearnableRun, StoredCode, stored_intent
 from loci.gateway.capabilities.learned_code import LARGEST_CODE, learned_code
 from loci.gateway.capabilities.matching import CapabilityMatch, CapabilitySearch, FoundCapabilities, FoundCapability
 
@@ -36,7 +36,7 @@ class Learning:
         self._prepare = prepare
         self._later = later
 
-    def ended(self, owner: Owner, run: EndedRun) -> None:
+    def schedule(self, owner: Owner, run: EndedRun) -> None:
         """Note that the run ended."""
         if len(run.code) <= LARGEST_CODE:
             self._later.do(partial(self._learn, owner, run, self._store.clock()))
@@ -46,7 +46,7 @@ class Learning:
         if learned is None:
             return
         tools = tuple(one for one in dict.fromkeys(run.tools) if not has_known_format(one))
-        noted = self._store.note(owner, FinishedRun(learned, stored_intent(run.intent), tools, run.worked, at))
+        noted = self._store.note(owner, LearnableRun(learned, stored_intent(run.intent), tools, run.worked, at))
         if noted is not None and _is_new(noted, at):
             with suppress(LociError):  # the next search makes its vector
                 self._prepare(owner)
@@ -66,7 +66,7 @@ class Capabilities:
 
     def learn(self, owner: Owner, run: EndedRun) -> None:
         """Learn from a run of code, later: the call does not wait."""
-        self._learning.ended(owner, run)
+        self._learning.schedule(owner, run)
 
     def all(self, owner: Owner) -> list[Capability]:
         """All capabilities."""

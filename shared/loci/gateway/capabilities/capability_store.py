@@ -48,7 +48,7 @@ class StoredCode:
 
 
 @dataclass(frozen=True, slots=True)
-class FinishedRun:
+class LearnableRun:
     """A run that ended, of code that can be learned."""
 
     learned: LearnedCode
@@ -118,14 +118,14 @@ class CapabilityStore:
                 return
         raise lost_race(CAPABILITY)
 
-    def note(self, owner: Owner, ran: FinishedRun) -> Capability | None:
+    def note(self, owner: Owner, ran: LearnableRun) -> Capability | None:
         """Count the run, and learn its code if it is new and worked. Return the capability that it belongs to."""
         for _ in range(ATTEMPTS):
             with suppress(Conflict):
-                return self._noted(owner, ran)
+                return self._record(owner, ran)
         return None
 
-    def _noted(self, owner: Owner, ran: FinishedRun) -> Capability | None:
+    def _record(self, owner: Owner, ran: LearnableRun) -> Capability | None:
         record = self._records.get(owner, CODE, ran.learned.identity)
         stored = read_or_none(record, _stored_code)
         if stored is not None and stored.capability:
@@ -144,7 +144,7 @@ class CapabilityStore:
             return None
         return self._learned(owner, ran, record, failures)
 
-    def _learned(self, owner: Owner, ran: FinishedRun, record: Record | None, failures: int) -> Capability:
+    def _learned(self, owner: Owner, ran: LearnableRun, record: Record | None, failures: int) -> Capability:
         id = capability_id(ran.intent)
         held = self._records.get(owner, CAPABILITY, id)
         known = read_or_none(held, capability_of)
@@ -189,7 +189,7 @@ class CapabilityStore:
             self._records.remove(owner, CODE, one.identity)
 
 
-def _with_run(known: Capability, ran: FinishedRun) -> Capability:
+def _with_run(known: Capability, ran: LearnableRun) -> Capability:
     """The capability after another run of one of its versions."""
 
     def after(one: Version) -> Version:

@@ -10,7 +10,7 @@ from loci.gateway.call_history import Usage
 from loci.gateway.capabilities.capability import HOPELESS, Capability, Version, intent_words
 from loci.gateway.capabilities.capability_store import ID, CapabilityStore, StoredCode, no_capability
 from loci.gateway.tool_embeddings import ToolEmbeddings
-from loci.gateway.tool_words import KnownTool, asked_words
+from loci.gateway.tool_words import KnownTool, query_terms
 from loci.search.words import index_words, query_words
 
 MOST_FOUND: Final = 5
@@ -161,10 +161,10 @@ class CapabilitySearch:
         return [(one, why) for _, one, why in ranked[:MOST_SUGGESTED]]
 
 
-def _as_tool(one: Capability) -> KnownTool:
+def _as_tool(capability: Capability) -> KnownTool:
     """The capability as a search for tools sees it: the intent is the name, its tools are the description."""
-    others = " ".join((*one.other_intents, *one.best.tools))
-    return KnownTool(one.intent.replace(":", " ") or one.id, "", others.replace(":", " "), {})
+    others = " ".join((*capability.other_intents, *capability.best.tools))
+    return KnownTool(capability.intent.replace(":", " ") or capability.id, "", others.replace(":", " "), {})
 
 
 def _beyond_chance(near: Mapping[str, float]) -> dict[str, float]:
@@ -182,7 +182,7 @@ def _score(intent: str, one: Capability, meaning: float) -> float:
 
 def _shared_words(intent: str, known: str, tools: Sequence[str]) -> float:
     """The share of common words. A synonym counts half, a word in the name of a tool a quarter."""
-    asked, has, of_tools = asked_words(intent), set(query_words(known)), set(index_words(" ".join(tools)))
+    asked, has, of_tools = query_terms(intent), set(query_words(known)), set(index_words(" ".join(tools)))
     gains = [
         1.0 if word in has else SYNONYM if not has.isdisjoint(others) else OF_A_TOOL if word in of_tools else 0.0
         for word, others in asked.items()
@@ -200,5 +200,5 @@ def _same(intent: str, one: Capability) -> float:
     return SAME_WORDS if stems and any(set(query_words(other)) == stems for other in known) else 0.0
 
 
-def _order(one: Capability) -> tuple[float, int, str]:
-    return -one.best.success_rate, -one.best.reuse_count, one.id
+def _order(capability: Capability) -> tuple[float, int, str]:
+    return -capability.best.success_rate, -capability.best.reuse_count, capability.id
