@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Final, Literal, Protocol, TypeVar, cast
 
 from loci.cli import json_edits, toml_edits
+from loci.cli.client_files import own_files, programs_folder
 from loci.core.atomic_write import replace_file
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.json import Json, JsonObject
-from loci.gateway.client_files import own_files, programs_folder
 
 LARGEST: Final = 64 << 20
 COPY: Final = ".before-loci"

@@ -169,7 +169,7 @@ def import_servers(
 
     With --stack, only servers with an https address can be imported.
     """
-    from loci.gateway.client_files import servers_in  # slow to load, and `--help` does not need it
+    from loci.cli.client_files import servers_in  # slow to load, and `--help` does not need it
 
     known = {one.name for one in opened.tools.servers(opened.owner)}
     added: list[str] = []

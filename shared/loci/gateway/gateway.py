@@ -200,9 +200,8 @@ class Gateway:
         """
         wanted = _plain(spelling)
         named = self._list.find(owner, wanted.partition(":")[0])
-        exact = (one for one in tools_of([named] if named else []) if one[1].id == wanted)
-        if (found := next(exact, None)) is not None:
-            return found
+        if named is not None and (exact := next((one for one in named.tools if one.id == wanted), None)) is not None:
+            return named, exact
         plain = wire_spelling(wanted)
         of_server = wire_spelling(wanted.partition(":")[0]) if ":" in wanted else None
         fitting = [

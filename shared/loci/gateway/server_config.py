@@ -18,10 +18,17 @@ from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.secrets_in_text import ALWAYS, OFTEN, known_secrets, secret_kind, secrets_in, words_of
 from loci.core.stores import RecordStore, SecretBox, every
-from loci.gateway.configuration import SEALED, VARIABLE, ConfiguredServer, OAuthEntry, ServerEntry, not_configured
+from loci.gateway.configuration import (
+    SEALED,
+    VARIABLE,
+    ConfiguredServer,
+    OAuthEntry,
+    ServerEntry,
+    check_public,
+    not_configured,
+)
 from loci.gateway.logins import Logins
 from loci.gateway.ports import LoginRequest, Progress, ServerConnections, ToolServerError
-from loci.gateway.public_address import check_public
 from loci.gateway.tool_server import Endpoint, Program, ToolServer, UpstreamTool
 
 Other = Callable[[str, str], str]

@@ -202,8 +202,8 @@ class AwsRuntime(Providers):
         from loci.adapters.tool_servers.connections import Connections
         from loci.gateway.server_config import RedactedServers
 
-        def servers(changed: "Changed", reaching: "ServerResolver") -> "ToolServers":
-            return RedactedServers(Connections(changed, only_public=only_public), reaching)
+        def servers(changed: "Changed", resolver: "ServerResolver") -> "ToolServers":
+            return RedactedServers(Connections(changed, only_public=only_public), resolver)
 
         return self._tools(servers, only_public=only_public)
 

@@ -100,8 +100,8 @@ class LocalRuntime(Providers):
         from loci.gateway.parts import ToolAdapters
         from loci.gateway.server_config import RedactedServers
 
-        def servers(changed: "Changed", reaching: "ServerResolver") -> "ToolServers":
-            return RedactedServers(Connections(changed), reaching)
+        def servers(changed: "Changed", resolver: "ServerResolver") -> "ToolServers":
+            return RedactedServers(Connections(changed), resolver)
 
         box, token_givers = KeyringBox(self.keyring), HttpAuthorizationServers(only_public=False)
         return ToolAdapters(box, servers, token_givers, os.environ.get)

@@ -266,8 +266,7 @@ class ServerKind(Kind):
         [string(one) for one in cast("list[Json]", item.value["secrets"])]
 
     def preview(self, to: Receiver, item: Item) -> Outcome:
-        from loci.gateway.configuration import checked_entry
-        from loci.gateway.public_address import is_outside
+        from loci.gateway.configuration import checked_entry, is_outside
 
         tools, name, entry = self._tools(), item.key, cast("Mapping[str, Any]", item.value["entry"])
         here = tools.portable(to.owner).get(name)

@@ -184,15 +184,15 @@ def _counts(seen: "Overview", tools: "Sequence[AnyTool]") -> JsonObject:
 
 
 def _row(seen: "Overview", tool: "AnyTool") -> JsonObject:
-    policies = seen.policies.get(tool.id)
+    policy = seen.policies.get(tool.id)
     line = " ".join(tool.description.split())
     return {
         "id": tool.id,
         "call": seen.names.get(tool.id, tool.id),
         "title": tool.title,
         "line": line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…",
-        "denied": policies and policies.denied,
-        "approval": policies and policies.approval,
+        "denied": policy and policy.denied,
+        "approval": policy and policy.approval,
         "warning": seen.warnings.get(tool.id),
     }
 

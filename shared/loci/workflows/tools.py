@@ -203,7 +203,7 @@ def _check_config(config: dict[str, Any], *, has_intent: bool) -> None:
 
 
 def _answer(app: "App", caller: Caller, answer: JsonObject) -> CallToolResult:
-    """The answer, and behind it what tasks gave that is no text."""
+    """The answer, followed by the images, sounds and files in the results of tasks."""
     said = TextContent(type="text", text=as_text(answer))
     content = [said, *media_blocks(app.workflows, caller.owner, answer)]
     return CallToolResult(content=content, structured_content=dict(answer))

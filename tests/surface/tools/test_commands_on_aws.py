@@ -14,7 +14,7 @@ from loci.app import App
 from loci.cli.main import tools
 from loci.core.identity import LOCAL, Caller, Owner
 from loci.gateway.capabilities.api import EndedRun
-from loci.gateway.public_address import check_public
+from loci.gateway.configuration import check_public
 from tests.support.authorization_server import Protected, consent, protected
 from tests.support.connecting import Connecting
 from tests.support.each import each

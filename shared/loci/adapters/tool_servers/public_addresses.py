@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from loci.gateway.public_address import is_public
+from loci.gateway.configuration import is_public
 
 
 class NotPublic(httpx2.ConnectError):

@@ -11,7 +11,7 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.core.stores import every
-from loci.gateway.capabilities import capability_store as shelf
+from loci.gateway.capabilities import capability_store
 from loci.gateway.capabilities.api import EndedRun
 from loci.gateway.capabilities.capability import lower_bound
 
@@ -28,7 +28,7 @@ def learn(app: App, code: str, intent: str | None, *, worked: bool = True) -> No
 
 
 def test_the_least_useful_are_forgotten_for_new_ones(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelf, "MOST", 3)
+    monkeypatch.setattr(capability_store, "MOST", 3)
     for number in range(3):
         for _ in range(3 - number):
             learn(app, f"return {number} * 7", f"task {number}")
@@ -38,7 +38,7 @@ def test_the_least_useful_are_forgotten_for_new_ones(app: App, monkeypatch: pyte
 
 
 def test_the_least_useful_versions_are_forgotten(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelf, "MOST_VERSIONS", 2)
+    monkeypatch.setattr(capability_store, "MOST_VERSIONS", 2)
     learn(app, "return 1 + 1", "one task")
     for number in (2, 3):
         learn(app, "return 1 + 1", "one task")
