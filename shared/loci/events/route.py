@@ -82,7 +82,7 @@ async def event_stream(
             break
         if not read.is_more:
             await waker.wait(max(0.0, min(LOOK_SECONDS, beat - now, end - now)))
-    if told_place != place:  # those behind the last one that was told are of other kinds
+    if told_place != place:  # the events after the last sent one are of other kinds
         yield f"id: {place.id}\n\n"
 
 

@@ -169,7 +169,7 @@ def _object(one: Parameter, tool: ToolFacts, step: Step, left: list[Given], boun
         where = f"{one.name}[0]" if is_list else one.name
         bound.missing += [(f"{where}.{name}", why) for name, why in made.missing]
         if not is_list:
-            bound.missing.append((f"{one.name}[", ""))  # told already
+            bound.missing.append((f"{one.name}[", ""))  # reported already
         return
     if not made.arguments:
         return

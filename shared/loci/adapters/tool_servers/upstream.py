@@ -175,7 +175,7 @@ class Upstream:
         if not self._connections or not self._connections[-1].is_usable:
 
             def broke(error: ToolServerError) -> None:
-                if self._connections[-1] is new:  # of an older one nobody needs to know any more
+                if self._connections[-1] is new:  # the failure of an older connection matters no more
                     self._failed(error)
 
             new = self._connect(self.server, changed=self._changed, broke=broke)
