@@ -38,7 +38,7 @@ def _recorded() -> list[Figure]:
     with _app(0) as app:
         usage, later, choose = app.tools.parts.usage, app.tools.parts.later, random.Random(1)
         for _ in range(USED):
-            usage.called(LOCAL, choose.choice(tools), worked=True)
+            usage.record(LOCAL, choose.choice(tools), worked=True)
         later.finish()
         edges = sum(len(one.value["followers"]) for one in every(app.records, LOCAL, FOLLOWERS))  # type: ignore[arg-type]
         for _ in range(RUNS):
@@ -47,7 +47,7 @@ def _recorded() -> list[Figure]:
                 app.records.put(LOCAL, "bench", str(number), {"text": "x" * 2000}, durable=False)
             between = time.perf_counter()
             for _ in range(CALLS_A_RUN):
-                usage.called(LOCAL, choose.choice(tools), worked=True)
+                usage.record(LOCAL, choose.choice(tools), worked=True)
             after = time.perf_counter()
             later.finish()
             floor.append(between - began)

@@ -180,7 +180,7 @@ async def test_related_capabilities_are_suggested_on_demand(bench: Workbench) ->
     await bench.run("return 'nothing in common'", "say hello")
     assert "suggestions" not in await bench.answer()
     for tool in ("shop:add_numbers", "shop:draw_cat") * 3:
-        bench.app.tools.parts.usage.called(LOCAL, tool, worked=True)
+        bench.app.tools.parts.usage.record(LOCAL, tool, worked=True)
     bench.app.tools.parts.later.finish()
     suggested = (await bench.answer(INTENT, include_suggestions=True))["suggestions"]
     assert [one["intent"] for one in suggested] == ["total of a week", "picture of an animal"]

@@ -136,7 +136,7 @@ async def test_a_dead_refresh_token_ends_the_login(app: App, far: Protected, con
     make_due(app)
     answer = await said(connect)
     assert "The login to far has ended. Log in with: loci tools login far" in answer
-    assert app.tools.logins(LOCAL)["far"].told("far", time.time()) == "login needed: loci tools login far"
+    assert app.tools.logins(LOCAL)["far"].describe("far", time.time()) == "login needed: loci tools login far"
     count = len(far.forms)
     assert "has ended" in await said(connect)
     assert len(far.forms) == count
