@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from loci.workflows.parts import WorkflowAdapters
 
 CLOSE_SECONDS = 18.0
-"""For all parts together, when the server stops. Executors have eight of them to save their variables."""
+"""Seconds for all parts together, when the server stops. Executors have eight of them to save their variables."""
 SHARE = 0.8
-"""Of the time until this process is killed. In the rest its parts kill what has not ended by itself."""
+"""The share of the time until this process is killed. In the rest, parts kill what has not ended by itself."""
 
 
 class Runtime(Protocol):
@@ -61,7 +61,7 @@ class Runtime(Protocol):
     def blobs(self) -> BlobStore: ...
     @property
     def arriving(self) -> BlobStore:
-        """Pieces of what another Loci sends. Those that are left by mistake are removed after some days."""
+        """Pieces of what another Loci sends. Pieces that are left by mistake are removed after some days."""
         ...
 
     @property
@@ -135,7 +135,7 @@ class App:
 
     @part
     def authoring(self) -> "Authoring":
-        """Changes of documents, each of which can be taken back."""
+        """Changes of documents. Each change can be undone."""
         from loci.authoring.api import Authoring
 
         locks = self.search_adapters.locks
@@ -163,9 +163,9 @@ class App:
         from loci.gateway.api import Tools
         from loci.gateway.parts import ToolParts
         from loci.mcp.module import tool_families
-        from loci.mcp.tool_catalog import OwnTools
+        from loci.mcp.tool_catalog import InternalTools
 
-        return Tools(ToolParts(self, OwnTools(lambda: tool_families(self))))
+        return Tools(ToolParts(self, InternalTools(lambda: tool_families(self))))
 
     @part
     def workflows(self) -> "Workflows":
@@ -196,13 +196,13 @@ class App:
 
     @part
     def events(self) -> "Events":
-        """Events: told to those who follow them."""
+        """Events, and their followers."""
         from loci.events.api import Events
 
         return Events(self.runtime.event_log, notices=self._notices())
 
     def tell(self, owner: Owner, kind: EventKind, fields: JsonObject) -> None:
-        """Tell what has happened to those who follow it."""
+        """Tell followers what has happened."""
         self.events.tell(owner, kind, fields)
 
     @part
@@ -242,13 +242,13 @@ class App:
 
     @property
     def modules(self) -> "Sequence[Module]":
-        """Each vertical, as the server offers it."""
+        """The verticals, as the server offers them."""
         from loci.registry import modules
 
         return modules(self)
 
     def examined(self, owner: Owner, *, whole: bool) -> "Iterable[Finding]":
-        """The findings of `loci doctor`: all of them, or only those that concern this owner."""
+        """The findings of `loci doctor`: all of them, or only the findings about this owner."""
         from loci.registry import examination
 
         return examination(self, owner, whole)
@@ -268,7 +268,7 @@ class App:
             self.events.finish()
 
     def close(self, seconds: float | None = None) -> None:
-        """End what runs: the server stops. All parts together have one deadline; then those that still end are named.
+        """End what runs: the server stops. All parts share one deadline; then late parts are named.
 
         `seconds`: until this process is killed. What it has started ends with it.
         """

@@ -77,7 +77,7 @@ def count_signing_secrets(settings: Settings) -> int:
 
 
 def _named_owners(app: App) -> Callable[[], list[Owner]]:
-    """Return what lists the owners of whom records keep the names."""
+    """Return the function that lists the owners whose names records keep."""
     from loci.auth.grants import granting_owners
 
     return lambda: [*app.api_keys.owners(), *granting_owners(app.records)]

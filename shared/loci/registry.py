@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.types import ASGIApp
 
 from loci.app import App
-from loci.auth.module import oauth_module
+from loci.auth.gate import check_issuer, check_sign_in
 from loci.core.lazy import Lazy
 from loci.core.scopes import Area
 from loci.documents.prompt_templates import PROMPTS
@@ -56,9 +56,18 @@ ABOUT_TOOLS = """
 
 Tools of other servers: pml_search_tools finds them; call them by `tool_id` or pml_call_tool."""
 
+AUTHORIZATION_PATHS = (
+    "/authorize",
+    "/token",
+    "/register",
+    "/revoke",
+    "/.well-known/oauth-authorization-server{rest:path}",
+    "/.well-known/openid-configuration{rest:path}",
+)
+
 
 def modules(app: App) -> Sequence[Module]:
-    """Every vertical. A vertical that is not in this list is not served."""
+    """List the verticals. A vertical that is not in this list is not served."""
 
     def tools(path: str, ids: str, on: Surface, area: Area | None, **more: Any) -> ToolFamily:
         """Tools that are loaded together, and the endpoint that offers them besides the one that offers all."""
@@ -68,7 +77,7 @@ def modules(app: App) -> Sequence[Module]:
         return ModuleRoute(where, lambda is_open: load(path)(app, is_open=is_open))
 
     def events(is_open: bool) -> ASGIApp:
-        visitors = load("web.visitors:Visitors")(app, is_open=is_open, clock=time.time)
+        visitors = load("web.browser_auth:BrowserAuth")(app, is_open=is_open, clock=time.time)
         return load("events.route:EventsRoute")(app, visitors, is_open=is_open)
 
     @cache  # both routes have the same pages
@@ -179,12 +188,22 @@ def modules(app: App) -> Sequence[Module]:
         Module("events", routes=[ModuleRoute(path, events) for path in ("/events", "/ui/events")]),
         Module("transfer", routes=[route("/transfer", "transfer.http_route:TransferRoute")]),
         Module("web", routes=[ModuleRoute(path, pages) for path in ("/ui{rest:path}", "/")]),
-        oauth_module(app),
+        Module("oauth", routes=_authorization_routes(app)),
     ]
 
 
+def _authorization_routes(app: App) -> list[ModuleRoute]:
+    """The routes of the built-in authorization server, if the setting `oauth` wants them."""
+    check_sign_in(app.settings)
+    if app.settings.oauth != "built-in":
+        return []
+    check_issuer(app.settings)
+    endpoints = Lazy(lambda: load("auth.oauth_routes:OAuthEndpoints")(app))
+    return [ModuleRoute(path, lambda _: endpoints.get()) for path in AUTHORIZATION_PATHS]
+
+
 def examination(app: App, owner: "Owner", whole: bool) -> "Iterable[Finding]":
-    """The checks of `loci doctor` beside a server: all of this machine, or only those of what concerns one owner."""
+    """The checks of `loci doctor` beside a server: all checks of this machine, or only the checks of one owner."""
     if whole:
         return load("doctor.examine:examine_server")(app)
     return load("doctor.examine:check_own")(app, owner)

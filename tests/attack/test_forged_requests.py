@@ -3,7 +3,7 @@
 import json
 
 from loci.app import App
-from loci.web.visit import FormTokens
+from loci.web.browser_auth import FormTokens
 from tests.attack.conftest import ANN, BOB
 from tests.attack.doors import Door, UvicornDoor
 from tests.attack.test_ui import PAGE, cookie_of, look, paths, sign_in

@@ -12,10 +12,9 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
-from loci.web import visit
+from loci.web import browser_auth
+from loci.web.browser_auth import COOKIE, LARGEST_FORM, SECONDS
 from loci.web.routes import Pages
-from loci.web.visit import LARGEST_FORM
-from loci.web.visitors import COOKIE, SECONDS
 from tests.attack.conftest import ANN, BOB, Doors
 from tests.attack.doors import Door, UvicornDoor, uvicorn_door
 from tests.attack.guarded import accepting
@@ -232,7 +231,7 @@ def test_nobody_waits_for_forms_that_are_too_large(doors: Doors, monkeypatch: py
         parsed.append(len(text))
         return parse_qs(text, **more)
 
-    monkeypatch.setattr(visit, "parse_qs", counted)
+    monkeypatch.setattr(browser_auth, "parse_qs", counted)
     pieces = b"".join(b"100000\r\n" + FLOOD[:0x100000] + b"\r\n" for _ in range(4)) + b"0\r\n\r\n"
     chunked = Ask(pieces, (*FORM, ("Transfer-Encoding", "chunked")), "POST", "/ui/sign-in")
     asks = [chunked.saying(b"5\r\nkey=x\r\n0\r\n\r\n"), Ask(FLOOD, FORM, "POST", "/ui/sign-in"), chunked]

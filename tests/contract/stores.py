@@ -20,7 +20,7 @@ from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
 from loci.core.identity import Owner
 from loci.core.signing import Keyring
-from loci.core.stores import BlobStore, Linked, RecordStore
+from loci.core.stores import BlobStore, LinkedContent, RecordStore
 
 ANN = Owner("acme", "ann")
 BOB = Owner("acme", "bob")
@@ -51,7 +51,7 @@ class Stores:
 
     records: RecordStore
     blobs: BlobStore
-    follow: Callable[[str], Linked]
+    follow: Callable[[str], LinkedContent]
 
 
 Opener = Callable[[Path, Clock], AbstractContextManager[Stores]]
@@ -134,9 +134,9 @@ def at_once(times: int, work: Callable[[int], T]) -> list[T]:
         return list(threads.map(begin, range(times)))
 
 
-def _download(url: str) -> Linked:
+def _download(url: str) -> LinkedContent:
     answer = requests.get(url, timeout=60)
     answer.raise_for_status()
     kind, _, name = answer.headers["Content-Disposition"].partition("; filename*=UTF-8''")
     assert kind == "attachment"
-    return Linked(unquote(name), answer.content)
+    return LinkedContent(unquote(name), answer.content)

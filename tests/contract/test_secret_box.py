@@ -9,7 +9,7 @@ from loci.adapters.aws.kms_box import KEPT_SECONDS, KmsBox
 from loci.adapters.local.secret_box import KeyringBox
 from loci.core.errors import Misconfigured, Unavailable
 from loci.core.signing import Keyring
-from loci.core.stores import SecretBox, Unreadable
+from loci.core.stores import SecretBox, SecretUnreadable
 from tests.contract.stores import ANN, BOB
 from tests.support.each import each
 
@@ -42,10 +42,10 @@ def test_two_closings_of_a_text_do_not_look_alike(box: SecretBox) -> None:
 
 def test_another_owner_cannot_open_it(box: SecretBox) -> None:
     closed = box.close(ANN, "a")
-    with pytest.raises(Unreadable):
+    with pytest.raises(SecretUnreadable):
         box.open(BOB, closed)
     assert box.open(ANN, closed) == "a"
-    with pytest.raises(Unreadable):  # though its key is known by now
+    with pytest.raises(SecretUnreadable):  # though its key is known by now
         box.open(BOB, closed)
 
 
@@ -67,7 +67,7 @@ CHANGES: list[Callable[[str], str]] = [
 
 @each("change", CHANGES)
 def test_a_text_that_was_changed_is_refused(box: SecretBox, change: Callable[[str], str]) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(SecretUnreadable):
         box.open(ANN, change(box.close(ANN, "a secret")))
 
 
@@ -76,7 +76,7 @@ def test_after_a_rotation_the_old_secrets_open_until_theirs_is_gone() -> None:
     rotated = KeyringBox(Keyring([NEW, OLD]))
     assert rotated.open(ANN, closed) == "a"
     assert KeyringBox(Keyring([NEW])).open(ANN, rotated.close(ANN, "b")) == "b"
-    with pytest.raises(Unreadable):
+    with pytest.raises(SecretUnreadable):
         KeyringBox(Keyring([NEW])).open(ANN, closed)
 
 

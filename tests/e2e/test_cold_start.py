@@ -52,7 +52,7 @@ def test_the_sdk_is_imported_before_ours(loaded: list[str]) -> None:
         "loci.gateway.api",
         "loci.graph.api",
         "loci.transfer.api",
-        "loci.web.visitors",
+        "loci.web.browser_auth",
         "loci.workflows.api",
     ],
 )

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from loci.core import background
-from loci.core.background import Background
+from loci.core.background import BackgroundQueue
 from loci.core.errors import Refused
 from loci.sandbox.supervisor.daemon_threads import DaemonThreads
 from tests.support.polling import until
@@ -26,14 +26,14 @@ def no_such_key() -> None:
 
 
 def test_what_fails_does_not_hold_up_what_comes_next() -> None:
-    later, done = Background(0.1), threading.Event()
+    later, done = BackgroundQueue(0.1), threading.Event()
     later.do(refuse)
     later.do(done.set)
     assert done.wait(60)
 
 
 def test_a_bug_is_reported_and_does_not_hold_up_what_comes_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    later, done, reported = Background(0.1), threading.Event(), threading.Event()
+    later, done, reported = BackgroundQueue(0.1), threading.Event(), threading.Event()
 
     def report(_: object) -> None:
         reported.set()
@@ -46,7 +46,7 @@ def test_a_bug_is_reported_and_does_not_hold_up_what_comes_next(monkeypatch: pyt
 
 
 def test_the_same_work_is_done_once_for_all_who_ask_while_it_waits() -> None:
-    later, done = Background(0.1), list[str]()
+    later, done = BackgroundQueue(0.1), list[str]()
     for _ in range(50):
         later.do(lambda: done.append("a"), "a")
         later.do(lambda: done.append("b"), "b")
@@ -58,7 +58,7 @@ def test_the_same_work_is_done_once_for_all_who_ask_while_it_waits() -> None:
 
 
 def test_work_that_nobody_waits_for_is_done_soon() -> None:
-    later, done = Background(0.1), threading.Event()
+    later, done = BackgroundQueue(0.1), threading.Event()
     later.do(done.set)
     assert not done.is_set()
     assert done.wait(60)
@@ -66,7 +66,7 @@ def test_work_that_nobody_waits_for_is_done_soon() -> None:
 
 def test_a_new_thread_does_what_comes_after_a_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "IDLE_SECONDS", 0.0)
-    later, done = Background(), list[int]()
+    later, done = BackgroundQueue(), list[int]()
     for number in range(20):
         later.do(partial(done.append, number))
         assert later.finish(60)
@@ -75,7 +75,7 @@ def test_a_new_thread_does_what_comes_after_a_silence(monkeypatch: pytest.Monkey
 
 
 def test_too_much_is_refused_and_who_waits_for_what_hangs_is_told() -> None:
-    later, free = Background(most=2), threading.Event()
+    later, free = BackgroundQueue(most=2), threading.Event()
     later.do(partial(free.wait, 60))
     assert not later.finish(0.2)  # meanwhile its thread has taken it
     assert later.do(nothing, "a")

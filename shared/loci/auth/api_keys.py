@@ -60,7 +60,7 @@ class ApiKeys:
         return key_of(record), text
 
     def owners(self) -> list[Owner]:
-        """Every owner who has or had a key, each once."""
+        """Return the owners who have or had a key, each once."""
         return list(dict.fromkeys(key.owner for key in self.list()))
 
     def list(self) -> list[ApiKey]:

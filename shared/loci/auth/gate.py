@@ -10,9 +10,11 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from loci.auth.api_keys import ACCESS
+from loci.core.errors import Misconfigured
 from loci.core.identity import LOCAL_CALLER, Caller
 from loci.core.lazy import Lazy
-from loci.mcp.http.address import METADATA, asked_scopes, public_base
+from loci.core.settings import Settings
+from loci.mcp.http.address import METADATA, asked_scopes, is_safe, public_base
 from loci.mcp.http.peer import peer_of
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import on_thread
@@ -163,3 +165,21 @@ def _credential(scope: Scope, headers: Headers) -> str | None:
         keys = query.get("apikey", [])
         return keys[0] if len(keys) == 1 else "" if keys else None
     return None
+
+
+def check_issuer(settings: Settings) -> None:
+    """Raise `Misconfigured` if codes and tokens would travel in the open: only https and loopback are good."""
+    if not is_safe(settings.base_url):
+        what = f"oauth = built-in cannot serve {settings.base_url}: everybody on the way could read its tokens"
+        raise Misconfigured(what, "Set public_url to the https address that clients use")
+
+
+def check_sign_in(settings: Settings) -> None:
+    """Raise `Misconfigured` if people could not sign in at the issuer, or not safely."""
+    if not settings.oidc_client_id:
+        return
+    if not settings.oidc_issuer:
+        raise Misconfigured("oidc_client_id names a client of no issuer", "Set oidc_issuer, too")
+    if not is_safe(settings.base_url):
+        what = f"Nobody can sign in safely at {settings.base_url}: everybody on the way could read the answers"
+        raise Misconfigured(what, "Set public_url to the https address that people use")

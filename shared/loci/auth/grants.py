@@ -293,7 +293,7 @@ def grants_of(app: "App") -> Grants:
 
 
 def granting_owners(records: RecordStore) -> list[Owner]:
-    """Every owner who let a client in, each once."""
+    """Return the owners who let a client in, each once."""
     return list(dict.fromkeys(grant.owner for grant in readable(every(records, SYSTEM, KIND), grant_of)))
 
 

@@ -54,7 +54,7 @@ class BadToken(Exception):
 
 
 class KeysUnderWay(Unavailable):
-    """Somebody else's request has just asked the issuer for its keys."""
+    """The error while another request fetches the issuer's keys."""
 
 
 class IssuerTokens:

@@ -21,7 +21,7 @@ SHORTEST, LONGEST = 6, 200
 MOST_WRONG: Final = 5
 WAIT_SECONDS: Final = 60.0
 _COST: Final = 1 << 14
-"""Of scrypt: 16 MB of memory and some 50 ms for each try."""
+"""The cost of scrypt: 16 MB of memory and some 50 ms for each try."""
 
 
 class Pins:
@@ -90,7 +90,7 @@ def pins_of(settings: Settings, records: RecordStore) -> Pins:
 
 
 def no_pin() -> Refused:
-    """The refusal where a PIN would decide, and there is none."""
+    """Return the refusal where a PIN would decide, but no PIN is set."""
     return Refused(
         "Only a person may decide this, with their PIN, and there is none yet",
         "Set one at a terminal: loci pin",
@@ -113,7 +113,7 @@ def pin_hash(pin: str) -> str:
 
 
 def _tries(record: Record) -> tuple[int, float]:
-    """How many wrong PINs came one after another, and until when the next one waits."""
+    """Return the number of wrong PINs in a row, and the time until which the next try waits."""
     return cast("int", record.value["number"]), cast("float", record.value["until"])
 
 

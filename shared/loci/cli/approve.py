@@ -15,7 +15,7 @@ from loci.cli.terminal import ConfigOption, DataOption, JsonOption, here_only, o
 from loci.core.errors import NotFound
 from loci.core.identity import LOCAL
 from loci.core.json import Json, JsonObject
-from loci.core.seen import seen
+from loci.core.seen import visible
 from loci.workflows.run import WITH_PIN, Answerer, status_text
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _answer(app: "App", id: str, *, reject: bool, feedback: str | None, yes: boo
         raise NotFound(f"{printable(id)} waits for no answer", "List what waits: loci approve")
     if not reject and not yes:
         for line in _question_lines(asked):
-            typer.echo(printable(seen(line)))
+            typer.echo(printable(visible(line)))
         typer.confirm("Approve?", abort=True)
     needs_proof = asked["only_human"] is True and not reject
     if needs_proof:
@@ -83,7 +83,7 @@ def _list(waiting: Sequence[JsonObject], *, as_json: bool) -> None:
         return
     for one in waiting:
         for line in _question_lines(one):
-            typer.echo(printable(seen(line)))
+            typer.echo(printable(visible(line)))
     if not waiting:
         typer.echo("Nothing waits for an answer.")
 
@@ -95,7 +95,7 @@ def _watch(app: "App", *, as_json: bool) -> None:
     def show() -> None:
         for one in app.workflows.views.questions(LOCAL):
             if one["checkpoint_id"] not in known:
-                lines = [json.dumps(one)] if as_json else [printable(seen(line)) for line in _question_lines(one)]
+                lines = [json.dumps(one)] if as_json else [printable(visible(line)) for line in _question_lines(one)]
                 ring = "\a" if has_begun and sys.stdout.isatty() else ""
                 print(ring + "\n".join(lines), flush=True)
                 known.add(one["checkpoint_id"])

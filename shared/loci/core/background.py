@@ -20,7 +20,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Background:
+class BackgroundQueue:
     """A queue and its thread. An expected error of some work is dropped, and a bug is reported; the next goes on.
 
     If the process ends without `finish`, the last of it may be lost.
@@ -90,7 +90,7 @@ class Background:
 
 
 class FairQueues:
-    """One queue for each place. A place that nobody waits for takes no memory."""
+    """A queue for each place. A place that nobody waits for takes no memory."""
 
     def __init__(self) -> None:
         self._waiting: dict[Hashable, deque[threading.Event]] = {}

@@ -24,7 +24,7 @@ _deadline: ContextVar[_Deadline | None] = ContextVar("deadline", default=None)
 
 @contextmanager
 def within(seconds: float) -> Generator[None]:
-    """Give the block so many seconds. Threads see it if they run in a copy of this context."""
+    """Give the block this many seconds. Threads see it if they run in a copy of this context."""
     before = _deadline.set(_Deadline(seconds, time.monotonic() + seconds))
     try:
         yield

@@ -43,13 +43,13 @@ def run_checks(name: str, check: Callable[[], list[Finding]]) -> list[Finding]:
         return [Finding(name, "fault", f"Cannot read the stored data ({why})", "Restore the data from a backup")]
 
 
-def of_owner(owner: Owner, findings: list[Finding]) -> list[Finding]:
+def for_owner(owner: Owner, findings: list[Finding]) -> list[Finding]:
     """The findings with the owner's name beside their own."""
     name = f"{owner.tenant}/{owner.subject}" if owner.tenant else owner.subject
     return [replace(one, name=f"{one.name} of {name}") for one in findings]
 
 
-def of_owners(
+def for_owners(
     name: str, others: Callable[[], Iterable[Owner]], check: Callable[[Owner], list[Finding]]
 ) -> list[Finding]:
     """The findings of the person at this machine, and of the others, with their names.
@@ -61,7 +61,7 @@ def of_owners(
         known = [owner for owner in others() if owner != LOCAL]
     except LociError as error:
         return [*found, Finding(name, "fault", error.what, error.resolution)]
-    return [*found, *(one for owner in known for one in of_owner(owner, check(owner)))]
+    return [*found, *(one for owner in known for one in for_owner(owner, check(owner)))]
 
 
 def seen_twice(look: Callable[[], set[T]]) -> set[T]:
@@ -78,7 +78,7 @@ def first_names(names: Collection[str]) -> str:
 
 @dataclass(slots=True)
 class FirstNames:
-    """The first of many names, of which no more are held, and the number of all."""
+    """The first of many names, and the number of all. The other names are not held."""
 
     count: int = 0
     first: tuple[str, ...] = ()

@@ -33,7 +33,7 @@ class LociError(Exception):
         self.what = what
         self.resolution = resolution
         self.details = details or {}
-        """More facts for the caller."""
+        """Further facts for the caller."""
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle it for another process."""

@@ -1,4 +1,4 @@
-"""Events: what happens to an owner's things, as those who follow it are told. Names and sizes, never contents."""
+"""Events: what happens to an owner's things, as followers are told. Names and sizes, never contents."""
 
 from collections.abc import Callable
 from typing import Final, Literal, get_args

@@ -39,7 +39,7 @@ class Owner:
 
 
 class UnnamedOwner(Owner):
-    """An owner of whom only the key is known, as stores have it: whoever came with a token left no name."""
+    """An owner known only by the key in the stores: a caller who came with a token left no name."""
 
     def __init__(self, key: str) -> None:
         super().__init__("", key)
@@ -65,13 +65,13 @@ class Caller:
     """`token`: one of an OpenID Connect issuer. `grant`: one of Loci's own, for a client that a person allowed."""
     scopes: frozenset[str] = field(default_factory=frozenset[str])
     expires: float | None = field(default=None, compare=False)
-    """When their credential expires, if that is known."""
+    """The time when the credential expires, if that is known."""
     over_http: bool = field(default=True, compare=False)
     """False: over stdio. There may be no server that answers a link."""
     is_person: bool = field(default=False, compare=False)
     """True: this credential is a person's own, and may decide: a key made for that, or a sign-in at the issuer."""
     name: str = field(default="", compare=False)
-    """Of their key, or of the client with which they came, as somebody chose it; empty if that is not known."""
+    """The name of the key or of the client, as somebody chose it; empty if it is not known."""
     credential: str = field(default="", compare=False)
     """The id of their key, or of a person's consent: others may have one of the same name."""
 

@@ -70,7 +70,7 @@ class Redaction:
                 return value if shown == number else shown
 
 
-redaction_of = lru_cache(500)(Redaction)
+redaction_for = lru_cache(500)(Redaction)
 """The redaction of a frozen set of secrets."""
 NO_SECRETS: Final = Redaction(())
 
@@ -89,7 +89,7 @@ def _spellings(secret: str) -> Iterator[str]:
 
 
 def _in_base64(secret: str) -> Iterator[str]:
-    """What is in base64 of any text with the secret in it, wherever in that the secret begins."""
+    """Yield the base64 that stands for the secret in any text, wherever in the text the secret begins."""
     for content in (secret.encode(errors="replace"), quote(secret, safe="").encode()):
         for before in range(3):
             encoded = base64.b64encode(bytes(before) + content + b"  ").decode()

@@ -19,7 +19,7 @@ SCOPES: Final = {
     "workflows:write": "start, continue and stop workflows",
     "approvals:write": "answer in your name when a workflow asks for approval",
 }
-"""Each scope, and how the page that asks for consent says it."""
+"""The scopes, and the words for them on the page that asks for consent."""
 OF_PARTS: Final = {
     "/mcp/documents": ("documents:read", "documents:write"),
     "/documents": ("documents:read", "documents:write"),
@@ -27,7 +27,7 @@ OF_PARTS: Final = {
     "/mcp/files": ("documents:read", "files:read", "files:write"),
     "/mcp/search": ("documents:read", "files:read"),
 }
-"""By their paths, the endpoints that need only some of them."""
+"""The scopes of the endpoints that need only some of them, by path."""
 INSUFFICIENT: Final = "INSUFFICIENT_SCOPE"
 """The code of the refusal of a caller who lacks one."""
 READS: Final = tuple(scope for scope in SCOPES if scope.endswith(":read"))

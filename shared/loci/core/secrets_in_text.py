@@ -157,7 +157,7 @@ def _fit_to_show(value: Json) -> Json:
 
 
 def argument_sizes(arguments: Mapping[str, object]) -> JsonObject:
-    """The size of each argument by its name. That of a secret is blank, and so is a name that may be a text."""
+    """The sizes of arguments by name. Sizes of secrets are blanked, and so are names that may be texts."""
     shown: dict[str, Json] = {}
     for name, value in arguments.items():
         if len(shown) >= MOST_ARGUMENTS:

@@ -16,7 +16,7 @@ UNSEEN: Final = re.compile(
 )
 
 
-def seen(text: str) -> str:
+def visible(text: str) -> str:
     """The text, with each character that hides something as an escape: it stays JSON if it was."""
     return UNSEEN.sub(lambda found: _escape(ord(found[0])), text)
 

@@ -22,7 +22,7 @@ INGEST_KINDS = (
 CONNECT_KINDS = ("listed_tools", "tool_login", "tool_secret", "tool_server", EVENTS)
 """The kinds of records that the function `connect` reads. Its role reaches no others."""
 CONNECT_WRITES = ("listed_tools", "tool_login", EVENTS)
-"""Those of them that it writes, too."""
+"""The kinds of records that it also writes."""
 KMS_PURPOSE = "tool servers"
 """The purpose in the encryption context of their secrets. Roles may use the key for no other."""
 LANGUAGE_TOKENS = "language_tokens"
@@ -36,9 +36,9 @@ UPLOADS_A_CALL = 5
 FILES_IN = "files-in"
 """The prefix of files on their way into the lake."""
 ARRIVING = "arriving"
-"""The prefix of pieces of what another Loci sends. The bucket removes those that were left."""
+"""The prefix of pieces of what another Loci sends. The bucket removes the pieces that were left."""
 LEFT_DAYS = 7
-"""After which it does."""
+"""Days after which the bucket removes them."""
 READS = "reads"
 """The folder, below each owner's key, of files that are being read: in the bucket that the function for it reaches."""
 INDEX = "index"
@@ -46,7 +46,7 @@ INDEX = "index"
 UPLOADS_OF_LOCAL = f"{UPLOADS}/-/local/"
 """The prefix of the default owner, to whom `loci keys create` gives a key if no owner is named."""
 DAMAGED = ".damaged-"
-"""In the name of a database that was kept, because some of its records could not be read."""
+"""The part of the name of a database that was kept because some of its records could not be read."""
 
 
 NO_TENANT = "-"

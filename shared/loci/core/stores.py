@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 LONGEST_KEY = 512
 ABSENT: Final = ""
-"""As an expected version: no such record may exist yet."""
+"""The expected version of a record that may not exist yet."""
 ATTEMPTS: Final = 50
 """Whenever one writer loses the race, another has won it. So this is the most that may change a record at once."""
 NAMED_BY_HASH: Final = re.compile(r"files/[^/]+/([0-9a-f]{64})")
@@ -29,7 +29,7 @@ OWNER_KEY: Final = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One small stored document under a key. Each write gives it a new version."""
+    """A small stored document under a key. Each write gives it a new version."""
 
     key: str
     value: JsonObject
@@ -77,7 +77,7 @@ def stored_record(key: str, text: str | bytes, version: str, expires_at: float |
 
 
 def read_or_none(record: Record | None, read: Callable[[Record], T]) -> T | None:
-    """Return what `read` makes of the record. None if there is none, or if something else than Loci wrote it."""
+    """Return what `read` makes of the record. None without a record, or if another program wrote it."""
     if record is None or record.is_damaged:
         return None
     try:
@@ -87,7 +87,7 @@ def read_or_none(record: Record | None, read: Callable[[Record], T]) -> T | None
 
 
 def readable(records: Iterable[Record], read: Callable[[Record], T]) -> Iterator[T]:
-    """Yield what `read` makes of each record, without those that it cannot read: `loci doctor` names them."""
+    """Yield what `read` makes of each record, without unreadable records: `loci doctor` names them."""
     for record in records:
         value = read_or_none(record, read)
         if value is not None:
@@ -102,7 +102,7 @@ class RecordStore(Protocol):
         ...
 
     def get_all(self, owner: Owner, kind: str, keys: Sequence[str]) -> dict[str, Record]:
-        """Return the records with these keys as `get` does, in few requests. Leaves out those that do not exist.
+        """Return the records with these keys as `get` does, in few requests. Leaves out records that do not exist.
 
         A record whose value is lost is marked as damaged: it does not hide the others.
         """
@@ -176,7 +176,7 @@ def update(
     raise lost_race(kind)
 
 
-def whole(key: str, content: bytes) -> bytes:
+def verified_content(key: str, content: bytes) -> bytes:
     """Return the content of the blob. Raises `Refused` if its key names the hash of another one."""
     named = NAMED_BY_HASH.fullmatch(key)
     if named and hashlib.sha256(content).hexdigest() != named[1]:
@@ -189,7 +189,7 @@ class BlobStore(Protocol):
     """Bytes under a key. Readers see a write whole or not at all."""
 
     def read(self, owner: Owner, key: str) -> bytes:
-        """Return the bytes as last written; raise `NotFound` if there are none."""
+        """Return the bytes as last written; raise `NotFound` if nothing was written."""
         ...
 
     def write(self, owner: Owner, key: str, content: bytes, *, durable: bool = True) -> None:
@@ -209,7 +209,7 @@ class BlobStore(Protocol):
         ...
 
     def link(self, owner: Owner, key: str, seconds: int, name: str | None = None) -> str:
-        """Return a URL that gives the bytes to whoever holds it, for that many seconds.
+        """Return a URL that gives the bytes to its holder, for this many seconds.
 
         The download has this name; without one, that of the key's last part.
         """
@@ -228,7 +228,7 @@ class WriteLocks(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class LinkedContent:
     """The content behind a local link."""
 
     name: str
@@ -238,12 +238,12 @@ class Linked:
 class LocalLinks(Protocol):
     """The local server's side of `BlobStore.link`."""
 
-    def follow(self, token: str) -> Linked:
+    def follow(self, token: str) -> LinkedContent:
         """Return the content; raise `NotFound` if the link expired, was tampered with, or leads nowhere."""
         ...
 
 
-class Unreadable(LociError):
+class SecretUnreadable(LociError):
     """A stored secret cannot be opened: it is another owner's, or its key is gone."""
 
     default_code = "SECRET_UNREADABLE"
@@ -257,7 +257,7 @@ class SecretBox(Protocol):
         ...
 
     def open(self, owner: Owner, closed: str) -> str:
-        """Return the text. Raises `Unreadable` if it was not closed for this owner with a key that is still known."""
+        """Return the text. Raises `SecretUnreadable` unless a key that is still known closed it for this owner."""
         ...
 
 

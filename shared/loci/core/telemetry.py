@@ -15,7 +15,7 @@ from loci.core.identity import Caller
 
 Outcome = Literal["ok", "error", "bug"]
 Door = Literal["mcp", "cli", "code", "workflow", "page"]
-"""How a call came: by the protocol, by `loci call`, by code in a sandbox, as a task of a workflow, or from a page."""
+"""The door of a call: the protocol, `loci call`, code in a sandbox, a task of a workflow, or a page."""
 HowAsked = Literal["here", "page", "wait"]
 """How a person is asked: by the door itself, on a page that the client shows, or wherever they look, while the call
 waits."""
@@ -33,7 +33,7 @@ class Called:
     ms: float
     outcome: Outcome
     code: str
-    """Of the error; empty if there was none."""
+    """The code of the error; empty if the call worked."""
     asked: int
     """Characters of the arguments."""
     answered: int
@@ -42,7 +42,7 @@ class Called:
     is_upstream: bool = False
     """True: the tool is another server's."""
     arguments: Mapping[str, object] = field(default_factory=dict[str, object], repr=False, compare=False)
-    """They may be secret: whoever tells of the call tells their sizes."""
+    """The arguments, which may be secret: logs and events hold only their sizes."""
 
 
 class _Stderr(logging.StreamHandler[TextIO]):

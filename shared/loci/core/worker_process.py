@@ -23,7 +23,7 @@ AT_ONCE = 2
 PATIENCE = 20
 """Multiple of its processor time that a call may last: other programs may keep the machine busy."""
 IDLE_SECONDS = 60.0
-"""After this time a worker without work ends, and gives its memory back."""
+"""The time after which a worker without work ends, and gives its memory back."""
 OUT_OF_MEMORY = "memory"
 FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 """Signals of a program that is at fault itself. Others come from outside, as at the end of the system."""

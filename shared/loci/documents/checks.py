@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from loci.core.diagnosis import Finding, FirstNames, counted, first_names, of_owners, run_check, run_checks, seen_twice
+from loci.core.diagnosis import Finding, FirstNames, counted, first_names, for_owners, run_check, run_checks, seen_twice
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import LOCAL, Owner
 from loci.documents.document import Document, Root
@@ -28,7 +28,7 @@ def check_owners(app: "App", *, fix: bool) -> list[Finding]:
     def others() -> list[Owner]:
         return [owner for owner in app.api_keys.owners() if owner != LOCAL and _has_documents(app, owner)]
 
-    return of_owners("owners", others, lambda owner: _check_owner(app, owner, fix=fix))
+    return for_owners("owners", others, lambda owner: _check_owner(app, owner, fix=fix))
 
 
 def _has_documents(app: "App", owner: Owner) -> bool:

@@ -16,7 +16,7 @@ from loci.core.identity import Owner
 from loci.core.scopes import check_scopes, scope_of
 from loci.documents.ingest.uploads import Applied, upload_prefix
 from loci.mcp.http.address import Addresses, check_single
-from loci.mcp.http.body import LARGEST, parsed_body, read_body
+from loci.mcp.http.body import LARGEST, parse_model, read_body
 from loci.mcp.http.refusal import Refusal, answer_json, error_body
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
 
@@ -84,7 +84,7 @@ class DocumentsRoute:
             return await on_thread(self._held, caller.owner, query.get("under", [""])[0], query.get("after", [None])[0])
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise Refusal(415, "Send documents as Content-Type: application/json")
-        batch = parsed_body(_Batch, await read_body(receive, headers.get("content-length")))
+        batch = parse_model(_Batch, await read_body(receive, headers.get("content-length")))
         sent = [one.sent() for one in batch.put]
         return await on_thread_of(WRITES, self._take, caller.owner, sent, batch.remove)
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from loci.core.background import Background
+from loci.core.background import BackgroundQueue
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.events import EVENT_KINDS, EventKind
 from loci.core.identity import Owner
@@ -116,7 +116,7 @@ class Events:
         self._waiting: dict[Owner, list[Event]] = {}
         self._left_out: dict[Owner, int] = {}
         """The number of events that could not be written. The next written event is preceded by that number."""
-        self._writing = Background(GATHERING)
+        self._writing = BackgroundQueue(GATHERING)
         # A command may end without a word to its parts.
         weakref.finalize(self, _finish, self._writing, notices, PATIENCE)
 
@@ -196,7 +196,7 @@ class Events:
                 pause()
 
 
-def _finish(writing: Background, notices: "Notices | None", seconds: float) -> None:
+def _finish(writing: BackgroundQueue, notices: "Notices | None", seconds: float) -> None:
     until = time.monotonic() + NOTICE_PATIENCE
     writing.finish(seconds)
     if notices is not None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final, Protocol, cast
 
-from loci.core.background import Background
+from loci.core.background import BackgroundQueue
 from loci.core.diagnosis import Finding
 from loci.core.errors import LociError
 from loci.core.events import EventKind
@@ -195,8 +195,8 @@ class Notices:
         clock: Callable[[], float] = time.time,
     ) -> None:
         """`messengers` may ask a store for secrets. `base_url`: where the pages are, if this process knows."""
-        self._queues = Lazy(lambda: [(one, Background(most=MOST_WAITING)) for one in messengers()])
-        self._spreading = Background(most=MOST_WAITING)
+        self._queues = Lazy(lambda: [(one, BackgroundQueue(most=MOST_WAITING)) for one in messengers()])
+        self._spreading = BackgroundQueue(most=MOST_WAITING)
         self._base_url = base_url
         self._records = records
         self._telemetry = telemetry
@@ -239,7 +239,7 @@ class Notices:
                 found.append(Finding(NAME, "ok", f"{one.where} {how}"))
         return found
 
-    def _begin(self, queue: Background, work: Callable[[], None], where: str) -> None:
+    def _begin(self, queue: BackgroundQueue, work: Callable[[], None], where: str) -> None:
         if not queue.do(work):
             self._telemetry.not_told(where=where, reason=f"{MOST_WAITING} notices are waiting", tries=0)
 

@@ -17,7 +17,7 @@ from loci.core.identity import Caller, Owner
 from loci.events.api import TOO_MANY, Events, Waker, parsed_kinds, visible_events
 from loci.events.event import Event, EventBatch, EventPosition
 from loci.mcp.http.address import Addresses, check_single
-from loci.mcp.http.refusal import Refusal, closing, problem_of
+from loci.mcp.http.refusal import Refusal, closing, error_answer
 from loci.mcp.threads import FOLLOWED, on_thread, on_thread_of
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class EventsRoute:
             return True  # the store cannot say so now
 
     def _refused(self, error: Refusal | LociError) -> Response:
-        problem = problem_of(error)
+        problem = error_answer(error)
         if isinstance(error, LociError) and error.code == TOO_MANY:
             problem = replace(problem, status=429, message=str(error), headers={"Retry-After": "60"})
         self._app.telemetry.refused(path="/events", status=problem.status, reason=problem.reason or problem.message)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from loci.core.diagnosis import Finding, counted, first_names, of_owners, run_check, seen_twice
+from loci.core.diagnosis import Finding, counted, first_names, for_owners, run_check, seen_twice
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import LOCAL, Owner
 from loci.core.storage_keys import DAMAGED
@@ -25,7 +25,7 @@ def check_files(app: "App", *, fix: bool) -> list[Finding]:
         found = _check_owner(app, owner, fix=fix)
         return [one for one in found if owner == LOCAL or one.state != "ok" or one.fixed]
 
-    return of_owners(FILE, app.api_keys.owners, check)
+    return for_owners(FILE, app.api_keys.owners, check)
 
 
 def _check_owner(app: "App", owner: Owner, *, fix: bool) -> list[Finding]:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Final, cast
 
-from loci.core.background import Background
+from loci.core.background import BackgroundQueue
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject
@@ -37,7 +37,7 @@ class LoggedCall:
 class CallLog:
     """The log of calls. A background thread writes all calls of a moment at once."""
 
-    def __init__(self, records: RecordStore, later: Background, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, records: RecordStore, later: BackgroundQueue, clock: Callable[[], float] = time.time) -> None:
         self._records = records
         self._later = later
         self._clock = clock
@@ -94,7 +94,7 @@ HALF_SURE: Final = 3.0
 class Usage:
     """Counts which tools follow which, in the background: no call waits for it."""
 
-    def __init__(self, records: RecordStore, later: Background, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, records: RecordStore, later: BackgroundQueue, clock: Callable[[], float] = time.time) -> None:
         self._records = records
         self._later = later
         self._clock = clock

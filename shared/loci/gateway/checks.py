@@ -3,7 +3,7 @@
 import time
 from typing import TYPE_CHECKING
 
-from loci.core.diagnosis import Finding, counted, of_owners, run_checks
+from loci.core.diagnosis import Finding, counted, for_owners, run_checks
 from loci.core.identity import LOCAL, Owner
 from loci.gateway.api import Tools
 
@@ -21,7 +21,7 @@ def check_tool_servers(app: "App") -> list[Finding]:
         found = run_checks(NAME, lambda: check_owner(app.tools, owner))
         return [one for one in found if owner == LOCAL or one.state != "ok"]
 
-    return of_owners(NAME, app.api_keys.owners, check)
+    return for_owners(NAME, app.api_keys.owners, check)
 
 
 def check_owner(tools: Tools, owner: Owner) -> list[Finding]:

@@ -11,7 +11,7 @@ from loci.core.deadline import within
 from loci.core.errors import Conflict, Damaged, LociError, Misconfigured, NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
-from loci.core.stores import Unreadable
+from loci.core.stores import SecretUnreadable
 from loci.gateway.ports import ToolServerError
 from loci.sandbox.lambda_host.function_answer import packed_answer
 
@@ -26,7 +26,7 @@ ERRORS: Mapping[str, type[LociError]] = {
     kind.__name__: kind
     for kind in (
         *(LociError, NotFound, Refused, Conflict, Unavailable, OutOfTime, Damaged, Misconfigured),
-        *(ToolServerError, Unreadable),
+        *(ToolServerError, SecretUnreadable),
     )
 }
 

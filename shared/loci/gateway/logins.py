@@ -16,7 +16,7 @@ from loci.core.errors import Conflict, NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject, iso
-from loci.core.stores import ABSENT, Record, RecordStore, SecretBox, Unreadable, every, read_or_none, readable
+from loci.core.stores import ABSENT, Record, RecordStore, SecretBox, SecretUnreadable, every, read_or_none, readable
 from loci.gateway.configuration import Grant, shown_url
 from loci.gateway.ports import Access, AuthorizationServers, Consent, LoginFailed, LoginRequest, ToolServerError
 
@@ -319,7 +319,7 @@ class Logins:
             return None
         try:
             opened = self._box.open(owner, str(record.value["closed"]))
-        except Unreadable:
+        except SecretUnreadable:
             return Login(replace(state, by_hand=False), Access(), record.version).without_tokens()
         access = Access(**cast("dict[str, Any]", json.loads(opened)))
         return Login(state, access, record.version, cast("float", record.value["leased_until"]))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from loci.core.background import Background
+from loci.core.background import BackgroundQueue
 from loci.core.events import Tell, untold
 from loci.core.stores import RecordStore, SecretBox
 from loci.gateway.call_history import CallLog, Usage
@@ -54,7 +54,7 @@ class ToolParts:
         self.tool_list = build_tool_list(records, app.runtime.tools(), app.tell)
         self.servers, self.resolver = self.tool_list.servers, self.tool_list.resolver
         self.secrets, self.logins = self.resolver.secrets, self.resolver.logins
-        self.later = Background(GATHER_SECONDS)
+        self.later = BackgroundQueue(GATHER_SECONDS)
         self.usage = Usage(records, self.later, time.time)
         self.call_log = CallLog(records, self.later, time.time)
         self.waiting = WaitingCalls(

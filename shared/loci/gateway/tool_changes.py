@@ -9,7 +9,7 @@ from typing import Final, cast
 
 from loci.core.ids import content_id
 from loci.core.json import Json, JsonObject, string
-from loci.core.seen import seen, skeleton
+from loci.core.seen import skeleton, visible
 from loci.gateway.tool_server import SAFE, SeenTool, UpstreamTool
 
 LONGEST_PART: Final = 4000
@@ -81,7 +81,7 @@ def change_of(tool: UpstreamTool) -> ToolChange:
     if tool.seen and tool.seen.version and not before:
         shown = ["Its earlier text was not kept. It is now:", *shown]
     more = [f"… and {len(shown) - MOST_SHOWN} lines more"] if len(shown) > MOST_SHOWN else []
-    return ToolChange(tool.name, version_of(tool), "\n".join(map(seen, [*shown[:MOST_SHOWN], *more])))
+    return ToolChange(tool.name, version_of(tool), "\n".join(map(visible, [*shown[:MOST_SHOWN], *more])))
 
 
 def warnings(tools: Iterable[UpstreamTool], own: Iterable[str]) -> dict[str, str]:
@@ -98,7 +98,7 @@ def warnings(tools: Iterable[UpstreamTool], own: Iterable[str]) -> dict[str, str
         others = (id for id in alike[skeleton(one.name)] if id != one.id)
         other = next((id for id in others if one.seen or id in own_ids or not id.endswith(f":{one.name}")), None)
         change = one.seen and ("changed since it was first seen" if one.seen.version else "new: it came later")
-        if parts := [*([change] if change else []), *([f"its name looks like {seen(other)}"] if other else [])]:
+        if parts := [*([change] if change else []), *([f"its name looks like {visible(other)}"] if other else [])]:
             found[one.id] = "; ".join(parts)
     return found
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 from loci.core.json import JsonObject
-from loci.core.redaction import Redaction, redaction_of
+from loci.core.redaction import Redaction, redaction_for
 
 if TYPE_CHECKING:
     from loci.gateway.logins import LoginBearer
@@ -67,7 +67,7 @@ class ToolServer:
             secrets |= self.reach.bearer.secrets
         if not plain_words:
             secrets = frozenset(one for one in secrets if not PLAIN_WORD.fullmatch(one))
-        return redaction_of(secrets)
+        return redaction_for(secrets)
 
 
 @dataclass(frozen=True, slots=True)

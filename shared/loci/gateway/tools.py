@@ -20,7 +20,7 @@ from loci.gateway.policy import reads
 from loci.gateway.tool_search import FoundTools, nothing_fits
 from loci.gateway.tool_server import UpstreamTool
 from loci.mcp.answers import ToolOfServer
-from loci.mcp.caller import Report
+from loci.mcp.caller import ProgressReport
 from loci.mcp.tool import CALL_TOOL, LociTool, loci_tool
 from loci.search.language_stage import remark
 
@@ -162,7 +162,7 @@ class ServedTools:
         door: Door,
         name: str,
         arguments: JsonObject,
-        report: Report,
+        report: ProgressReport,
         cancelled: Cancellation,
         *,
         approved: bool,

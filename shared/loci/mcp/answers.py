@@ -115,7 +115,7 @@ def as_text(plain: Any) -> str:
     return plain if isinstance(plain, str) else _JSON.encode(plain)
 
 
-def answer_of(tool: LociTool, value: Any) -> ToolAnswer:
+def tool_answer(tool: LociTool, value: Any) -> ToolAnswer:
     """Turn a returned value into a result. A bare string is the text itself; anything else is one line of JSON."""
     if isinstance(value, CallToolResult | InputRequiredResult):
         return value
@@ -131,7 +131,7 @@ async def answer_within_budget(
     tool: LociTool, arguments: Mapping[str, Any], value: Any, caller: Caller, results: ResultStore
 ) -> ToolAnswer:
     """Turn a returned value into a result, if it fits; else into its head, and keep the whole of it."""
-    result = answer_of(tool, value)
+    result = tool_answer(tool, value)
     if not isinstance(result, CallToolResult) or tool.budget is None or result.is_error:
         return result
     call = BudgetedCall(caller, tool.sdk_tool.name, arguments, tool.reads, tool.scopes or frozenset(READS))
@@ -269,7 +269,7 @@ def _beginning(blocks: Sequence[ContentBlock], room: int) -> list[ContentBlock]:
 
 
 def _shortened(text: str, room: int) -> str:
-    """The head of the text. That of JSON is JSON, too."""
+    """The head of the text. The head of JSON is JSON, too."""
     try:
         shown = as_text(head(json.loads(text), EMPTY, room)) if text.lstrip()[:1] in ("{", "[") else ""
     except (ValueError, RecursionError):

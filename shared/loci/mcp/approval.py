@@ -62,20 +62,20 @@ def was_approved(context: Context[Any, Any]) -> bool:
     raise not_approved()
 
 
-def asking(context: Context[Any, Any]) -> HowAsked:
-    """How the person behind this client is asked."""
+def way_to_ask(context: Context[Any, Any]) -> HowAsked:
+    """The way to ask the person behind this client."""
     if _shows_forms(context):
         return "here"
     return "page" if _shows_page(context) and context.request_state != ON_PAGE else "wait"
 
 
-async def asked(context: Context[Any, Any], refusal: Refused, about: str = "") -> InputRequiredResult | None:
+async def ask_person(context: Context[Any, Any], refusal: Refused, about: str = "") -> InputRequiredResult | None:
     """Ask the person: the question as a result, or None if they have approved the call. `about`: what else they read.
 
     Raises the refusal if the client cannot ask, `Refused` if the person does not approve.
     """
     if not _shows_forms(context):
-        return await shown_page(context, refusal)
+        return await show_page(context, refusal)
     message = f"{refusal.what}{about}. Approve this call?"
     if (context.protocol_version or "") >= ASKS_BY_RESULT:
         form = ElicitRequestFormParams(message=message, requested_schema=Approval.model_json_schema())
@@ -104,7 +104,7 @@ def _shows_page(context: Context[Any, Any]) -> bool:
     return shows_pages(context.request_context) if forms is None else forms.url is not None
 
 
-async def shown_page(context: Context[Any, Any], refusal: Refused) -> InputRequiredResult:
+async def show_page(context: Context[Any, Any], refusal: Refused) -> InputRequiredResult:
     """Have the client open the page for the question, once. It is answered there, not here.
 
     Raises the refusal if it opens none.

@@ -50,15 +50,15 @@ def principal(context: ServerRequestContext[Any, Any]) -> str:
     return caller_of(context).owner.key
 
 
-class Report:
-    """Tells whoever waits how far a call is. The threads of the call may use it."""
+class ProgressReport:
+    """Reports to the client how far a call is. The threads of the call may use it."""
 
     def __init__(self, send: Callable[[float, float | None, str], None]) -> None:
         self._send = send
         self._last: tuple[float, float] | None = None
 
     def __call__(self, done: float, total: float | None, text: str) -> None:
-        """Report, unless that was just done or `done` has not grown."""
+        """ProgressReport, unless that was just done or `done` has not grown."""
         now = time.monotonic()
         if self._last is not None and (now - self._last[0] < PAUSE or done <= self._last[1]):
             return
@@ -66,7 +66,7 @@ class Report:
         self._send(done, total, text)
 
 
-def report_to(context: Context[Any, Any], loop: asyncio.AbstractEventLoop) -> Report:
+def report_to(context: Context[Any, Any], loop: asyncio.AbstractEventLoop) -> ProgressReport:
     """The report for the client of this request, if it asked for progress."""
 
     def send(done: float, total: float | None, text: str) -> None:
@@ -74,4 +74,4 @@ def report_to(context: Context[Any, Any], loop: asyncio.AbstractEventLoop) -> Re
         with suppress(TimeoutError, CancelledError):
             sent.result(PATIENCE)
 
-    return Report(send)
+    return ProgressReport(send)

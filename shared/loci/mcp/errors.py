@@ -36,7 +36,7 @@ class FailedCall:
 
     @property
     def outcome(self) -> Outcome:
-        """How the call ended, as the log names it."""
+        """The outcome of the call, as the log names it."""
         return "bug" if self.bug else "error"
 
 
@@ -51,7 +51,7 @@ def failed_call(error: Exception) -> FailedCall:
             return _bug(error)
 
 
-async def answered(work: Callable[[], T], about: Mapping[str, str] | None = None) -> T:
+async def answer_request(work: Callable[[], T], about: Mapping[str, str] | None = None) -> T:
     """Run work that is no call of a tool on a thread. Its failure becomes an error of the protocol."""
     try:
         return await on_thread(work)

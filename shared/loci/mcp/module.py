@@ -1,4 +1,4 @@
-"""What a vertical brings to the server.
+"""Modules: the tools, prompts, resources and routes that a vertical brings to the server.
 
 Nothing that a vertical brings is loaded before it is needed: a cold start answers one request.
 """
@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 from loci.core.json import JsonObject
 from loci.core.lazy import Lazy
 from loci.mcp.resources import ModuleResources, PromptTemplate
-from loci.mcp.tasks import LongWork
+from loci.mcp.tasks import TaskBackend
 from loci.mcp.tool import Surface
 from loci.mcp.tool_catalog import ToolFamily
 from loci.mcp.upstream import UpstreamTools
@@ -31,7 +31,7 @@ class ModuleRoute:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """One vertical, as the server offers it."""
+    """A vertical, as the server offers it."""
 
     name: str
     surfaces: Collection[Surface] = ()
@@ -43,7 +43,7 @@ class Module:
     resources: ModuleResources | None = None
     routes: Sequence[ModuleRoute] = ()
     upstream: Lazy[UpstreamTools] | None = None
-    long_work: Lazy[LongWork] | None = None
+    long_work: Lazy[TaskBackend] | None = None
     job: Callable[[JsonObject], None] | None = None
     """Work that outlives its request: on AWS, an invocation of its own."""
 
@@ -53,5 +53,5 @@ class Module:
 
 
 def tool_families(app: "App") -> list[ToolFamily]:
-    """Every tool of every vertical, none of them loaded."""
+    """Return the tools of all verticals. None of them is loaded."""
     return [family for module in app.modules for family in module.tools]

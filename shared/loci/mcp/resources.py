@@ -28,13 +28,13 @@ from loci.core.identity import Owner
 from loci.core.lazy import Lazy
 from loci.core.scopes import check_scopes
 from loci.mcp.caller import caller_of
-from loci.mcp.errors import answered
+from loci.mcp.errors import answer_request
 
 LONGEST_ARGUMENT: Final = 4000
 CALLED_TOOL: Final = re.compile(r"\b[a-z]+(?:_[a-z]+)+(?=\()")
 """A tool in the text of a step."""
 NO_ARGUMENT: Final = "all of them"
-Asked = ServerRequestContext[Any, Any]
+RequestContext = ServerRequestContext[Any, Any]
 T = TypeVar("T")
 
 
@@ -109,7 +109,7 @@ def serve_resources(server: Server[Any], modules: Sequence[ModuleResources]) -> 
     """Let the server answer for these resources. It keeps the resources that it has."""
     listing, reading = server.get_request_handler("resources/list"), server.get_request_handler("resources/read")
 
-    async def list_resources(ctx: Asked, params: PaginatedRequestParams) -> Any:
+    async def list_resources(ctx: RequestContext, params: PaginatedRequestParams) -> Any:
         rest = await listing.handler(ctx, params) if listing else ListResourcesResult(resources=[])
         assert isinstance(rest, ListResourcesResult)  # noqa: S101 (for the type checker: the SDK's own handler)
         caller = caller_of(ctx)
@@ -118,9 +118,9 @@ def serve_resources(server: Server[Any], modules: Sequence[ModuleResources]) -> 
             shown = (one for one in modules if caller.may(one.scope))
             return [resource for one in shown for resource in one.resources.get().newest(caller.owner)]
 
-        return ListResourcesResult(resources=[*await answered(newest), *rest.resources])
+        return ListResourcesResult(resources=[*await answer_request(newest), *rest.resources])
 
-    async def read_resource(ctx: Asked, params: ReadResourceRequestParams) -> Any:
+    async def read_resource(ctx: RequestContext, params: ReadResourceRequestParams) -> Any:
         module = next((one for one in modules if params.uri.startswith(one.prefixes)), None)
         if module is None and reading:
             return await reading.handler(ctx, params)
@@ -130,7 +130,7 @@ def serve_resources(server: Server[Any], modules: Sequence[ModuleResources]) -> 
             check_scopes(caller, [found.scope], params.uri[:200])
             return found.resources.get().content(caller.owner, params.uri)
 
-        return ReadResourceResult(contents=[await answered(content, {"uri": params.uri})])
+        return ReadResourceResult(contents=[await answer_request(content, {"uri": params.uri})])
 
     server.add_request_handler("resources/list", PaginatedRequestParams, list_resources)
     server.add_request_handler("resources/read", ReadResourceRequestParams, read_resource)

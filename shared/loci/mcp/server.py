@@ -36,7 +36,7 @@ from loci.core.telemetry import UNKNOWN, Called, Door
 from loci.core.version import version
 from loci.mcp.answers import ToolAnswer, answer_within_budget, server_result_within_budget
 from loci.mcp.caller import caller_of, principal
-from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, answered, failed_call, unknown_tool
+from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, answer_request, failed_call, unknown_tool
 from loci.mcp.module import Module, tool_families
 from loci.mcp.resources import filled_prompt, listed_prompt, serve_resources
 from loci.mcp.sdk import SdkServer
@@ -265,7 +265,7 @@ class LociServer(SdkServer):
         if self._upstream is None or not self._app.settings.tools_listed:
             return ListToolsResult(tools=own)
         upstream = await on_thread(self._upstream.get)
-        chosen = await answered(partial(upstream.listed, caller.owner))
+        chosen = await answer_request(partial(upstream.listed, caller.owner))
         tools = [
             *own,
             *(one for one in chosen if self._catalog.name(one.name) is None and _may_call_other(caller, one)),

@@ -30,7 +30,7 @@ from loci.core.scopes import check_scopes
 from loci.mcp.answers import BudgetedCall, ResultStore, as_text, with_light_blocks
 from loci.mcp.approval import Approval
 from loci.mcp.caller import caller_of, is_persons_client
-from loci.mcp.errors import answered
+from loci.mcp.errors import answer_request
 from loci.mcp.threads import on_thread
 
 T = TypeVar("T")
@@ -43,18 +43,18 @@ TaskStatus = Literal["working", "input_required", "completed", "cancelled"]
 
 @dataclass(frozen=True, slots=True)
 class LongTask:
-    """How far a piece of work is."""
+    """The state of a piece of work that outlasts its call."""
 
     status: TaskStatus
     began: float
     changed: float
     ttl_seconds: float
     answer: JsonObject
-    """That of the tool, as it is now."""
+    """The answer of the tool, as it is now."""
     tool: str
-    """Its name."""
+    """The name of the tool."""
     question: str = ""
-    """For a person, if it waits for one."""
+    """The question to a person, if the work waits for one."""
     question_id: str = ""
     page: str = ""
     """The address at which it is answered."""
@@ -62,7 +62,7 @@ class LongTask:
     """The images, sounds and files behind the answer."""
 
 
-class LongWork(Protocol):
+class TaskBackend(Protocol):
     """Work that goes on after its call has been answered."""
 
     def id_in(self, answer: JsonObject) -> str | None:
@@ -70,7 +70,7 @@ class LongWork(Protocol):
         ...
 
     def look(self, owner: Owner, id: str) -> LongTask:
-        """How far it is. Raises `LociError` if there is none."""
+        """Return the state of the work. Raises `LociError` if there is no such work."""
         ...
 
     def decide(self, caller: Caller, id: str, question_id: str, *, approved: bool, is_person: bool) -> None:
@@ -95,7 +95,7 @@ class Tasks(Extension):
 
     identifier = EXTENSION
 
-    def __init__(self, work: Lazy[LongWork], results: ResultStore) -> None:
+    def __init__(self, work: Lazy[TaskBackend], results: ResultStore) -> None:
         self._work = work
         self._results = results
 
@@ -124,18 +124,18 @@ class Tasks(Extension):
         for question, given in params.input_responses.items():
             approved = _approves(given)
             decide = partial(work.decide, caller_of(ctx), params.task_id, question)
-            await answered(partial(decide, approved=approved, is_person=is_persons_client(ctx)))
+            await answer_request(partial(decide, approved=approved, is_person=is_persons_client(ctx)))
         return {"resultType": "complete"}
 
     async def _cancel(self, ctx: Context, params: TaskParams) -> HandlerResult:
         _check(ctx, params, "workflows:write")
         work = await on_thread(self._work.get)
-        await answered(lambda: work.cancel(_owner(ctx), params.task_id))
+        await answer_request(lambda: work.cancel(_owner(ctx), params.task_id))
         return {"resultType": "complete"}
 
     async def _told(self, ctx: Context, id: str) -> dict[str, Any]:
         work = await on_thread(self._work.get)
-        task = await answered(lambda: work.look(_owner(ctx), id))
+        task = await answer_request(lambda: work.look(_owner(ctx), id))
         told: dict[str, Any] = {
             "taskId": id,
             "status": task.status,

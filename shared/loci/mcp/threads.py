@@ -17,13 +17,13 @@ from loci.core.cancellation import Cancellation
 AT_ONCE = 64
 THREADS = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="loci")
 SEARCHES = ThreadPoolExecutor(max(2, cores()), thread_name_prefix="loci search")
-"""For calls that keep a core busy: more of them at once answer no sooner, and writes beside them would starve."""
+"""Threads for calls that keep a core busy: more at once answer no sooner, and writes would starve."""
 WRITES = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="loci write")
-"""For calls that may wait for another writer."""
+"""Threads for calls that may wait for another writer."""
 UPSTREAM = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="loci upstream")
-"""For calls that wait for somebody else's server."""
+"""Threads for calls that wait for another server."""
 FOLLOWED = ThreadPoolExecutor(1, thread_name_prefix="loci followed")
-"""For streams of events: however many read, and however much, they leave the processors to calls."""
+"""The thread for streams of events. One thread leaves the processors to calls, however many clients read."""
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -20,8 +20,8 @@ from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.core.json import shape_fault
 from loci.core.scopes import check_one_scope, check_scopes
-from loci.mcp.approval import APPROVAL_NEEDED, Person, asked, was_approved
-from loci.mcp.caller import Report, caller_of, report_to
+from loci.mcp.approval import APPROVAL_NEEDED, Person, ask_person, was_approved
+from loci.mcp.caller import ProgressReport, caller_of, report_to
 from loci.mcp.threads import THREADS, WRITES, on_thread_of
 
 INVALID_PARAMS = "INVALID_PARAMS"
@@ -46,7 +46,7 @@ MOST_NAMED = 5
 MOST_FAULTS = 1000
 """Faults that pydantic tells one by one. That takes a second, in which the event loop waits."""
 MOST_VALUES, DEEPEST_JSON = 10_000, 100
-"""In an argument that is a text with JSON in it."""
+"""The most values and levels in an argument that is a text with JSON in it."""
 Surface = Literal["all", "documents", "files", "tools", "search"]
 """An endpoint: `/mcp` has all tools, `/mcp/documents` and the others a part of them."""
 SURFACES: tuple[Surface, ...] = get_args(Surface)
@@ -68,7 +68,7 @@ OUTLINE = 2
 CHECKED_ONLY = frozenset({"title", "maxLength", "minLength", "maxItems", "minItems"})
 """A call that breaks these is told so: nobody has to know them before."""
 UNLESS_NULL = frozenset({"minimum", "pattern"})
-"""Not told of an argument that may be null: a client in OpenAI's strict mode has to send one, and sends 0 or ""."""
+"""Left out for an argument that may be null: in OpenAI's strict mode a client has to send one, and sends 0 or ""."""
 
 
 class Arguments(FuncMetadata):
@@ -187,17 +187,17 @@ def _listed(expected: Sequence[str]) -> str:
 
 
 class ToolFunction:
-    """Gets its arguments, and the `Caller`, the `Report` and the `Person` if it asks for them by these types."""
+    """Gets its arguments, and the `Caller`, the `ProgressReport` and the `Person` if it has such parameters."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self._fn = fn
         self._signature = inspect.signature(fn, eval_str=True)
         kinds = {name: one.annotation for name, one in self._signature.parameters.items()}
         self._callers = [name for name, kind in kinds.items() if kind is Caller]
-        self._reports = [name for name, kind in kinds.items() if kind is Report]
+        self._reports = [name for name, kind in kinds.items() if kind is ProgressReport]
         self._persons = [name for name, kind in kinds.items() if kind is Person]
 
-    def here(self, arguments: Mapping[str, Any], caller: Caller, report: Report) -> Any:
+    def here(self, arguments: Mapping[str, Any], caller: Caller, report: ProgressReport) -> Any:
         """Call it without a request, on this thread. No event loop may run in it."""
         value = self._fn(**self._filled(arguments, caller, report, Person()))
         return asyncio.run(value) if inspect.iscoroutine(value) else value
@@ -223,7 +223,7 @@ class ToolFunction:
             except Refused as refusal:
                 if refusal.code != APPROVAL_NEEDED:
                     raise
-                question = await asked(mcp_context, refusal)
+                question = await ask_person(mcp_context, refusal)
             return question or await called(Person(has_approved=True))
 
         shown = [
@@ -239,7 +239,7 @@ class ToolFunction:
         return call
 
     def _filled(
-        self, arguments: Mapping[str, Any], caller: Caller, report: Report | None, person: Person
+        self, arguments: Mapping[str, Any], caller: Caller, report: ProgressReport | None, person: Person
     ) -> dict[str, Any]:
         ours = ((self._callers, caller), (self._reports, report), (self._persons, person))
         return {**arguments, **{name: value for names, value in ours for name in names}}
@@ -247,7 +247,7 @@ class ToolFunction:
 
 @dataclass(frozen=True)
 class LociTool:
-    """One tool."""
+    """A tool, with its limits and its scopes."""
 
     id: str
     sdk_tool: Tool
@@ -269,7 +269,7 @@ class LociTool:
     scopes: frozenset[str] = frozenset()
     """A client that a person allowed needs all of these for it."""
     one_of: frozenset[str] = frozenset()
-    """It needs at least one of these, too, unless there are none. The tool does only what it may with those it has."""
+    """A client also needs at least one of these, if there are any. The tool then does only what its scopes allow."""
 
     def may_be_called_by(self, caller: Caller) -> bool:
         """True if it would not refuse the caller."""
@@ -302,7 +302,7 @@ def loci_tool(
     only_for_clients: bool = False,
     threads: ThreadPoolExecutor | None = None,
 ) -> LociTool:
-    """Make a tool of a function. Its docstring is for the model. Loci fills in what has the type `Caller` or `Report`.
+    """Make a tool of a function, whose docstring is for the model. Loci fills in a `Caller` and a `ProgressReport`.
 
     A function that is not async runs on one of the threads. By default they are those for calls that write, or those
     for calls that answer soon.
@@ -346,7 +346,7 @@ def listed_input(schema: Schema) -> Schema:
 
 
 def listed_output(schema: Schema) -> Schema:
-    """The outline of the schema: the names and types of the fields, and those of the fields in them."""
+    """The outline of the schema: the names and types of the fields, and the fields in them."""
     definitions = schema.get("$defs", {})
     plain = _plain(schema, definitions)
     levels = OUTLINE + (plain.get("properties", {}).keys() == {"result"})  # the wrapper around a value is no level

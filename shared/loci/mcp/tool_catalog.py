@@ -12,8 +12,8 @@ from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
 from loci.core.lazy import Lazy, part
 from loci.core.scopes import Area, scope_of
-from loci.mcp.answers import ShortenedResult, answer_of
-from loci.mcp.caller import Report
+from loci.mcp.answers import ShortenedResult, tool_answer
+from loci.mcp.caller import ProgressReport
 from loci.mcp.tool import OWN_TOOLS, SERVER, Arguments, LociTool, Surface, full_id, wire_name
 
 PREFIX = "mcp__"
@@ -56,7 +56,7 @@ def tool_family(
     needs: Iterable[str] = (),
     one_of: Iterable[str] = (),
 ) -> ToolFamily:
-    """The tools with these ids, of those that `load` makes.
+    """Make a family of the tools with these ids that `load` makes.
 
     A client needs the scope of the area, those in `needs`, and at least one of those in `one_of`.
     """
@@ -131,19 +131,19 @@ class ToolCatalog:
         return next((tool for tool in tools if tool.sdk_tool.name == name), None)
 
     def all(self) -> list[LociTool]:
-        """Every tool, in the order of the names, so that every listing is the same."""
+        """Return all tools in the order of their names, so that every listing is the same."""
         tools = (tool for family in self._families for tool in family.tools)
         return sorted(tools, key=lambda tool: tool.sdk_tool.name)
 
 
-class OwnTool:
-    """One of Loci's tools, as the gateway sees it."""
+class InternalTool:
+    """A tool of Loci, as the gateway sees it."""
 
     def __init__(self, tool: LociTool) -> None:
         self._tool = tool
         listed = tool.sdk_tool
         self.id = full_id(tool.id)
-        """With a server's name, such as `loci:search_documents`."""
+        """The id with a server's name, such as `loci:search_documents`."""
         self.wire_name = listed.name
         self.title = listed.title
         self.description = listed.description
@@ -169,7 +169,7 @@ class OwnTool:
 
         self._tool.check(caller, self.id)
         given = self._tool.sdk_tool.fn_metadata.validate_arguments(arguments)
-        answer = answer_of(self._tool, self._tool.function.here(given, caller, Report(send)))
+        answer = tool_answer(self._tool, self._tool.function.here(given, caller, ProgressReport(send)))
         if not isinstance(answer, CallToolResult):
             raise Refused(f"{self.id} asks for input that nobody can give here", "Call it over MCP", code="TOOL_ERROR")
         blocks = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in answer.content]
@@ -182,18 +182,18 @@ class OwnTool:
         return result if structured is None else result | {"structuredContent": structured}
 
 
-class OwnTools:
+class InternalTools:
     """All of Loci's tools. They are loaded at the first call of one, or when they are searched."""
 
     def __init__(self, families: Callable[[], Sequence[ToolFamily]]) -> None:
         self._catalog = Lazy(lambda: ToolCatalog(families(), "all"))
-        self._all = Lazy(lambda: [OwnTool(one) for one in self._catalog.get().all()])
+        self._all = Lazy(lambda: [InternalTool(one) for one in self._catalog.get().all()])
 
-    def all(self) -> Sequence[OwnTool]:
-        """Every tool, in the order of the names."""
+    def all(self) -> Sequence[InternalTool]:
+        """Return all tools in the order of their names."""
         return self._all.get()
 
-    def find(self, spelling: str) -> OwnTool | None:
+    def find(self, spelling: str) -> InternalTool | None:
         """The tool behind a spelling; None if there is no such tool."""
         tool = self._catalog.get().find(spelling)
-        return OwnTool(tool) if tool else None
+        return InternalTool(tool) if tool else None

@@ -13,11 +13,11 @@ from loci.core.cancellation import Cancellation
 from loci.core.errors import Refused
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
-from loci.core.seen import seen
+from loci.core.seen import visible
 from loci.core.telemetry import Door, HowAsked
 from loci.mcp.answers import ToolAnswer, ToolOfServer
-from loci.mcp.approval import APPROVAL_NEEDED, APPROVAL_PENDING, asked, asking, shown_page, was_approved
-from loci.mcp.caller import Report, caller_of, report_to
+from loci.mcp.approval import APPROVAL_NEEDED, APPROVAL_PENDING, ask_person, show_page, was_approved, way_to_ask
+from loci.mcp.caller import ProgressReport, caller_of, report_to
 from loci.mcp.threads import UPSTREAM, while_wanted
 
 LONGEST_SHOWN: Final = 4000
@@ -25,7 +25,7 @@ LONGEST_SHOWN: Final = 4000
 
 
 class UpstreamTools(Protocol):
-    """The tools of each owner's servers. Calls are logged by whoever makes them."""
+    """The tools of each owner's servers. The implementation logs its calls."""
 
     def call(
         self,
@@ -33,7 +33,7 @@ class UpstreamTools(Protocol):
         door: Door,
         name: str,
         arguments: JsonObject,
-        report: Report,
+        report: ProgressReport,
         cancelled: Cancellation,
         *,
         approved: bool,
@@ -67,15 +67,15 @@ async def call_upstream(
         except Refused as refusal:
             if refusal.code != APPROVAL_PENDING:
                 raise
-            return await shown_page(context, refusal)
+            return await show_page(context, refusal)
 
     try:
-        return await called(asking(context))
+        return await called(way_to_ask(context))
     except Refused as refusal:
         if refusal.code != APPROVAL_NEEDED:
             raise
-        shown = seen(json.dumps(arguments, ensure_ascii=False))
+        shown = visible(json.dumps(arguments, ensure_ascii=False))
         if len(shown) > LONGEST_SHOWN:
             return await called("wait")
-        question = await asked(context, refusal, f". Its arguments are {shown}")
+        question = await ask_person(context, refusal, f". Its arguments are {shown}")
     return question or await while_wanted(partial(call, approved=True), UPSTREAM)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 EXTRACT_TENANTS = b"extract"
 MAX_OUTPUT_BYTES = 1 << 19
-"""Of a run. The answer of a function has at most 6 MB, with the figures."""
+"""The most bytes of output of a run. The answer of a function has at most 6 MB, with the figures."""
 
 
 class AwsRuntime(Providers):
@@ -72,10 +72,10 @@ class AwsRuntime(Providers):
         return LambdaToolServers(self.settings.aws.connect_function, self.clients).read_public(url)
 
     def check_database(self) -> None:
-        """There is no database file."""
+        """Return None: there is no database file."""
 
     def search(self) -> "SearchAdapters":
-        """The index, and the models of the inference function or, if there is none, of this machine."""
+        """Make the index, and the models of the inference function or, without one, of this machine."""
         from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference, LambdaReranker
         from loci.adapters.aws.write_locks import RecordWriteLocks
         from loci.search.document_index import SearchAdapters
@@ -109,7 +109,7 @@ class AwsRuntime(Providers):
         return OpenSearchIndex(OpenSearchCluster(on_aws.search_url), on_aws.search_index, at_once=self._at_once)
 
     def files(self) -> "FileAdapters":
-        """What takes files in.
+        """Make the adapters that take files in.
 
         A process that signs nothing is the ingestion, which reads them. Others send it what is to be read.
         """
@@ -287,7 +287,7 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
 
 
 def upload_ingest(app: App, clients: Clients | None = None) -> "UploadIngest":
-    """What ingests documents that were uploaded into the bucket."""
+    """Build the ingest of documents that were uploaded into the bucket."""
     from loci.adapters.aws.uploads import S3Uploads
     from loci.documents.ingest.uploads import UploadIngest
 
@@ -323,4 +323,4 @@ def _not_deployed(language: str) -> Unavailable:
 
 
 def _no_variable(_: str) -> None:
-    """Entries may name none: all owners' servers would share those of the function, which are Loci's."""
+    """Return no variable: all servers would share the variables of the function, which are Loci's."""

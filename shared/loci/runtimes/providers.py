@@ -45,7 +45,7 @@ class Providers:
         return _read(secret_of(self.settings, "oidc_client_secret"))
 
     def messengers(self) -> "list[Messenger]":
-        """What takes notices to those whom `notify` names. It may read secrets."""
+        """Make the messengers to the places that `notify` names. Secrets may be read."""
         from loci.adapters.webhook import Webhook
         from loci.core.settings import recipients, signing_key
 
@@ -77,7 +77,7 @@ def _read(secret: str | Callable[[], str] | None) -> str | None:
 
 
 def _stored(settings: Settings, name: str) -> Callable[[], str] | None:
-    """What reads the secret that `name_from` names, on AWS."""
+    """Return the reader of the secret that `name_from` names, on AWS."""
     where: str | None = getattr(settings.aws, f"{name}_from")
     if where is None or settings.mode == "embedded":
         return None

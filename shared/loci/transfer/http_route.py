@@ -21,7 +21,7 @@ from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.scopes import READS, SCOPES, check_scopes
 from loci.mcp.http.address import Addresses, check_single
-from loci.mcp.http.body import parsed_body, read_body
+from loci.mcp.http.body import parse_model, read_body
 from loci.mcp.http.refusal import Refusal, answer_json
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
 from loci.transfer.api import LocalTarget
@@ -106,7 +106,7 @@ class TransferRoute:
             return await on_thread(self._page, caller.owner, wanted.split(",") if wanted else [], after)
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise Refusal(415, "Send this as Content-Type: application/json")
-        request = parsed_body(_TransferRequest, await read_body(receive, headers.get("content-length")))
+        request = parse_model(_TransferRequest, await read_body(receive, headers.get("content-length")))
         if request.put or request.take:
             check_scopes(caller, WRITES_TOO, "This")
         return await on_thread_of(WRITES, self._handle, caller.owner, request)

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from loci.core.json import encodable
-from loci.mcp.http.refusal import Problem
+from loci.mcp.http.refusal import ErrorAnswer
 from loci.web.page import HtmlPage
 
 SAFE: Final = {
@@ -35,7 +35,7 @@ def json(value: object, status: int = 200) -> Response:
     return Response(text.encode(), status, SAFE, media_type="application/json")
 
 
-def failed(problem: Problem, *, is_read: bool) -> Response:
+def failed(problem: ErrorAnswer, *, is_read: bool) -> Response:
     """Send the problem: in plain words where a person reads it (`is_read`), else as every route beside the pages."""
     answer = PlainTextResponse(problem.message, problem.status, SAFE) if is_read else json(problem.body, problem.status)
     answer.headers.update(problem.headers)

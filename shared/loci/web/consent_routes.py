@@ -18,9 +18,8 @@ from loci.core.scopes import SCOPES
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import on_thread
 from loci.web import answers
-from loci.web.page import HtmlPage, onward_page, told_page
-from loci.web.visit import FIELD, Visit
-from loci.web.visitors import CONSENT, COOKIE, Visitors
+from loci.web.browser_auth import CONSENT, COOKIE, BrowserAuth, Visit
+from loci.web.page import FIELD, HtmlPage, onward_page, told_page
 
 MOST_FIELDS: Final = len(SCOPES) + 2
 
@@ -28,7 +27,7 @@ MOST_FIELDS: Final = len(SCOPES) + 2
 class ConsentRoutes:
     """The page of a client's wish."""
 
-    def __init__(self, app: App, visitors: Visitors) -> None:
+    def __init__(self, app: App, visitors: BrowserAuth) -> None:
         self._visitors = visitors
         self._consents = consents_of(app)
 

@@ -24,9 +24,8 @@ from loci.files.tools.search_views import MOST_TOKENS, search_answer
 from loci.files.versions import FilePassage, TablePlace
 from loci.mcp.threads import SEARCHES, THREADS, on_thread_of
 from loci.web import answers
+from loci.web.browser_auth import BrowserAuth, Visit, first_rows, list_route, number_in
 from loci.web.page import OWN, HtmlPage, PageKind, shell_page
-from loci.web.visit import Visit
-from loci.web.visitors import Visitors, first_rows, list_route, number_in
 
 PAGE: Final = PageKind("files", ("/list", "/detail", "passage", "reader", "upload", "main"))
 FOUND: Final = 20
@@ -50,7 +49,7 @@ class Announced(BaseModel):
 class FileRoutes:
     """The page of files."""
 
-    def __init__(self, app: App, visitors: Visitors) -> None:
+    def __init__(self, app: App, visitors: BrowserAuth) -> None:
         self._app = app
         self._visitors = visitors
 

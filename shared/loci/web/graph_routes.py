@@ -16,9 +16,8 @@ from loci.graph.gaps import Gap
 from loci.graph.link_resolution import normal_name
 from loci.graph.picture import MAX_DOCUMENTS, Picture
 from loci.mcp.threads import SEARCHES
+from loci.web.browser_auth import BrowserAuth, Visit
 from loci.web.page import HtmlPage, PageKind, embedded, shell_page
-from loci.web.visit import Visit
-from loci.web.visitors import Visitors
 
 LONGEST_NAME: Final = 200
 MOST_TAGS: Final = 12
@@ -141,7 +140,7 @@ def cut(name: str) -> str:
 class GraphRoutes:
     """The page of the graph."""
 
-    def __init__(self, app: App, visitors: Visitors) -> None:
+    def __init__(self, app: App, visitors: BrowserAuth) -> None:
         self._app = app
         self._visitors = visitors
 

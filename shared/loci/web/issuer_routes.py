@@ -16,8 +16,8 @@ from loci.core.errors import LociError, Refused
 from loci.core.json import JsonObject
 from loci.core.lazy import Lazy
 from loci.web import answers
+from loci.web.browser_auth import PAGES, BrowserAuth, set_cookie, wanted_page
 from loci.web.page import ISSUER, onward_page
-from loci.web.visitors import PAGES, Visitors, set_cookie, wanted_page
 
 COOKIE: Final = "loci_sign_in"
 MOST_FIELDS: Final = 20
@@ -26,7 +26,7 @@ MOST_FIELDS: Final = 20
 class IssuerRoutes:
     """The way to the issuer and back. What belongs to it is in a cookie that only this browser has."""
 
-    def __init__(self, app: App, visitors: Visitors) -> None:
+    def __init__(self, app: App, visitors: BrowserAuth) -> None:
         self._app = app
         self._visitors = visitors
         self._seal = app.keyring.seal("issuer-sign-in")

@@ -9,12 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from loci.core.json import JsonObject, encodable
-from loci.web.visit import FIELD, Visit
 
+if TYPE_CHECKING:
+    from loci.web.browser_auth import Visit
+
+FIELD: Final = "form"
+"""The field of a form that has the token against forged requests."""
 PLACES: Final = {
     "search": "Search",
     "graph": "Graph",
@@ -64,7 +68,7 @@ class PageKind:
 
 def shell_page(
     kind: PageKind,
-    visit: Visit | None,
+    visit: "Visit | None",
     facts: JsonObject,
     *,
     title: str = "",
@@ -140,7 +144,7 @@ def embedded(value: JsonObject) -> str:
     return encodable(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).translate(ESCAPED)
 
 
-def _bar(current: str, visit: Visit, root: str) -> str:
+def _bar(current: str, visit: "Visit", root: str) -> str:
     """The navigation, and the way out for a visitor who signed in."""
 
     def link(name: str, title: str) -> str:

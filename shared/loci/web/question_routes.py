@@ -16,15 +16,14 @@ from loci.auth.pins import no_pin, pins_of
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Caller, Owner, asked_by
 from loci.core.json import Json, JsonObject, encodable, iso
-from loci.core.seen import seen
+from loci.core.seen import visible
 from loci.gateway.waiting_calls import LARGEST, MARK
 from loci.mcp.approval import APPROVAL_NEEDED
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
 from loci.web import answers
-from loci.web.page import OWN, SIGN_IN, HtmlPage, filled
-from loci.web.visit import FIELD, Visit
-from loci.web.visitors import APPROVE, Visitors
+from loci.web.browser_auth import APPROVE, BrowserAuth, Visit
+from loci.web.page import FIELD, OWN, SIGN_IN, HtmlPage, filled
 from loci.workflows.run import WITH_PIN, Answerer, status_text
 from loci.workflows.run_views import CODE
 
@@ -105,10 +104,10 @@ def tool_words(tools: "Tools", owner: Owner, tool: str) -> JsonObject | None:
         return None
     said = hints_of(known)
     hints: list[Json] = [text for (name, value), text in HINTS.items() if said.get(name) is value]
-    title = known.title and seen(known.title)
+    title = known.title and visible(known.title)
     changed = change_of(known) if isinstance(known, UpstreamTool) and known.seen else None
     change: JsonObject | None = changed and {"difference": changed.difference, "version": changed.version}
-    return {"title": title, "description": seen(known.description[:LONGEST]), "hints": hints, "change": change}
+    return {"title": title, "description": visible(known.description[:LONGEST]), "hints": hints, "change": change}
 
 
 def question_page(
@@ -154,11 +153,11 @@ def over_page(id: str, status: Json, done: str = "", status_code: int = 200) -> 
 
 
 def what_of(asked: Mapping[str, Any]) -> str:
-    """What is asked about, in one line."""
+    """Return the subject of the question in one line."""
     if asked["kind"] == "layer":
         return "A layer has ended"
-    who = "A client" if asked["kind"] == "call" else seen(str(asked["task"]))
-    return f"{who} wants to run code" if asked["code"] else f"{who} wants to call {seen(str(asked['tool']))}"
+    who = "A client" if asked["kind"] == "call" else visible(str(asked["task"]))
+    return f"{who} wants to run code" if asked["code"] else f"{who} wants to call {visible(str(asked['tool']))}"
 
 
 def _why(asked: Mapping[str, Any], *, is_layer: bool) -> str:
@@ -207,7 +206,7 @@ def _form(token: str, form_token: str, lacks: LociError | None, problem: str, *,
 
 
 def _text(text: str) -> str:
-    return html.escape(encodable(seen(text)), quote=False)
+    return html.escape(encodable(visible(text)), quote=False)
 
 
 def _filled(title: str, told: str, status: int = 200) -> HtmlPage:
@@ -217,7 +216,7 @@ def _filled(title: str, told: str, status: int = 200) -> HtmlPage:
 class QuestionRoutes:
     """The questions of workflows and of calls."""
 
-    def __init__(self, app: App, visitors: Visitors, persons: Persons) -> None:
+    def __init__(self, app: App, visitors: BrowserAuth, persons: Persons) -> None:
         self._app = app
         self._visitors = visitors
         self._persons = persons
@@ -236,7 +235,7 @@ class QuestionRoutes:
     def row(self, owner: Owner, question: JsonObject) -> JsonObject:
         """A question as a row of a list, with the address of its page below `/ui`."""
         link = self._app.workflows.parts.links.url(owner, str(question["workflow_id"]), str(question["checkpoint_id"]))
-        told = {name: seen(one) if isinstance(one := question[name], str) else one for name in IN_ROW}
+        told = {name: visible(one) if isinstance(one := question[name], str) else one for name in IN_ROW}
         return {**told, "id": question["checkpoint_id"], "what": what_of(question), "link": link.rpartition("/ui/")[2]}
 
     def _page(self, visit: Visit, problem: str = "") -> HtmlPage:
@@ -250,8 +249,8 @@ class QuestionRoutes:
 
     def _shown(self, owner: Owner, question: JsonObject) -> JsonObject:
         tool = str(question["tool"])
-        arguments = seen(json.dumps(question["arguments"], ensure_ascii=False, indent=2))
-        code = seen(str(question["code"] or ""))
+        arguments = visible(json.dumps(question["arguments"], ensure_ascii=False, indent=2))
+        code = visible(str(question["code"] or ""))
         most = LARGEST if question["kind"] == "call" else LONGEST_SHOWN
         return {
             **question,

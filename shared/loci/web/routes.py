@@ -9,8 +9,9 @@ from starlette.types import Receive, Scope, Send
 from loci.app import App
 from loci.core.errors import LociError, NotFound
 from loci.mcp.http.address import check_single
-from loci.mcp.http.refusal import Refusal, closing, problem_of
+from loci.mcp.http.refusal import Refusal, closing, error_answer
 from loci.web import answers
+from loci.web.browser_auth import BrowserAuth
 from loci.web.consent_routes import ConsentRoutes
 from loci.web.file_routes import FileRoutes
 from loci.web.graph_routes import GraphRoutes
@@ -20,7 +21,6 @@ from loci.web.run_routes import RunRoutes
 from loci.web.search_routes import SearchRoutes
 from loci.web.settings_routes import SettingsRoutes
 from loci.web.tool_routes import ToolRoutes
-from loci.web.visitors import Visitors
 
 READS = ("GET", "HEAD")
 
@@ -30,7 +30,7 @@ class Pages:
 
     def __init__(self, app: App, *, is_open: bool, clock: Callable[[], float]) -> None:
         self._app = app
-        self._visitors = Visitors(app, is_open=is_open, clock=clock)
+        self._visitors = BrowserAuth(app, is_open=is_open, clock=clock)
         persons = Persons(app)
         questions = QuestionRoutes(app, self._visitors, persons)
         self.routes = [
@@ -58,7 +58,7 @@ class Pages:
             self._visitors.check_address(Headers(scope=scope), writes=scope["method"] not in READS)
             await self._router(scope, receive, send)
         except (Refusal, LociError) as error:
-            problem = problem_of(error)
+            problem = error_answer(error)
             if problem.reason is not None:
                 self._app.telemetry.refused(path="/ui", status=problem.status, reason=problem.reason)
             answer = answers.failed(problem, is_read="text/html" in Headers(scope=scope).get("accept", ""))
@@ -70,7 +70,7 @@ async def _nothing(*_: object) -> None:
     raise NotFound("There is no such page", "Begin at /ui")
 
 
-def _at_issuer(app: App, visitors: Visitors) -> Sequence[Route]:
+def _at_issuer(app: App, visitors: BrowserAuth) -> Sequence[Route]:
     from loci.web.issuer_routes import IssuerRoutes  # cryptography is loaded only if people sign in at an issuer
 
     return IssuerRoutes(app, visitors).routes()

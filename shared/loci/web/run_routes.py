@@ -11,11 +11,10 @@ from starlette.routing import Route
 from loci.app import App
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
-from loci.core.seen import seen
+from loci.core.seen import visible
+from loci.web.browser_auth import RUN, BrowserAuth, Visit, first_rows, list_route, live
 from loci.web.page import HtmlPage, PageKind, shell_page
 from loci.web.question_routes import LONGEST_FEEDBACK, QuestionRoutes
-from loci.web.visit import Visit
-from loci.web.visitors import RUN, Visitors, first_rows, list_route, live
 
 LIST: Final = PageKind("runs", ("/live", "/list", "main"))
 ONE: Final = PageKind("run", ("/live", "/detail", "/form", "/list", "picture", "main"), place="runs")
@@ -35,7 +34,7 @@ class Aborted(BaseModel):
 class RunRoutes:
     """The pages of runs."""
 
-    def __init__(self, app: App, visitors: Visitors, questions: QuestionRoutes) -> None:
+    def __init__(self, app: App, visitors: BrowserAuth, questions: QuestionRoutes) -> None:
         self._app = app
         self._visitors = visitors
         self._questions = questions
@@ -80,7 +79,7 @@ class RunRoutes:
         told = self._app.workflows.views.task(owner, request.path_params["id"], request.path_params["task"])
         return {
             **told,
-            "code": told["code"] and seen(str(told["code"])),
+            "code": told["code"] and visible(str(told["code"])),
             **{name: _text(told[name], most) for name in ("arguments", "written", "result") if name in told},
         }
 
@@ -92,5 +91,5 @@ class RunRoutes:
 
 def _text(value: Json, most: int) -> JsonObject:
     """The beginning of the value as text, and how long it is."""
-    text = seen(json.dumps(value, ensure_ascii=False, indent=2))
+    text = visible(json.dumps(value, ensure_ascii=False, indent=2))
     return {"text": text[:most], "characters": len(text)}

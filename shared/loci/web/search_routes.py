@@ -14,9 +14,8 @@ from loci.documents.tools.search_results import PASSAGE, render_results
 from loci.graph.neighbourhood import DocumentLink
 from loci.graph.readable_document import ReadableDocument
 from loci.mcp.threads import SEARCHES
+from loci.web.browser_auth import BrowserAuth, Visit, number_in
 from loci.web.page import HtmlPage, PageKind, shell_page
-from loci.web.visit import Visit
-from loci.web.visitors import Visitors, number_in
 
 PAGE: Final = PageKind(
     "search", ("/list", "/detail", "/files/passage", "/files/reader", "/elements", "document", "why", "results", "main")
@@ -29,7 +28,7 @@ LONGEST_QUESTION: Final = 10_000
 class SearchRoutes:
     """The page that searches. In files, the page of files searches for it."""
 
-    def __init__(self, app: App, visitors: Visitors) -> None:
+    def __init__(self, app: App, visitors: BrowserAuth) -> None:
         self._app = app
         self._visitors = visitors
 

@@ -17,12 +17,11 @@ from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import Json, JsonObject, iso
 from loci.core.scopes import SCOPES
-from loci.core.seen import seen
+from loci.core.seen import visible
 from loci.core.settings import Settings
 from loci.mcp.threads import SEARCHES, WRITES
+from loci.web.browser_auth import BrowserAuth, Nothing, Visit, first_rows, list_route
 from loci.web.page import HtmlPage, PageKind, shell_page
-from loci.web.visit import Nothing, Visit
-from loci.web.visitors import Visitors, first_rows, list_route
 
 if TYPE_CHECKING:
     from loci.code.python import LivingExecutor
@@ -37,7 +36,7 @@ MOST_FINDINGS: Final = 500
 class SettingsRoutes:
     """The page of settings."""
 
-    def __init__(self, app: App, visitors: Visitors) -> None:
+    def __init__(self, app: App, visitors: BrowserAuth) -> None:
         self._app = app
         self._grants = grants_of(app)
         self._visitors = visitors
@@ -107,9 +106,9 @@ def _connection(one: Grant) -> JsonObject:
     """A client that the person let in. It chose its name and its addresses."""
     return {
         "id": one.id,
-        "name": seen(one.client_name),
-        "home": (home := home_of(one.client)) and seen(home),
-        "place": seen(one.place),
+        "name": visible(one.client_name),
+        "home": (home := home_of(one.client)) and visible(home),
+        "place": visible(one.place),
         "may": [SCOPES[scope] for scope in one.scopes],
         "created": one.created,
         "used": iso(one.renewed),
@@ -126,7 +125,7 @@ def _how_clients_come(settings: Settings) -> str:
             f" Claude or ChatGPT, paste {settings.base_url}/mcp: they ask you here what they may do."
         )
     if settings.oidc_issuer:
-        where = seen(urlsplit(settings.oidc_issuer).netloc)
+        where = visible(urlsplit(settings.oidc_issuer).netloc)
         return f"Clients get their tokens from {where}, and not by a consent here: it is where you end their access."
     return "No client connects by consent here: clients start Loci themselves, or come with an API key if it needs one."
 

@@ -14,10 +14,9 @@ from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.json import JsonObject, iso
 from loci.mcp.threads import THREADS, UPSTREAM
+from loci.web.browser_auth import BrowserAuth, Nothing, Visit, first_rows, list_route
 from loci.web.page import HtmlPage, PageKind, shell_page
 from loci.web.question_routes import PIN_NEEDED, Persons, tool_words
-from loci.web.visit import Nothing, Visit
-from loci.web.visitors import Visitors, first_rows, list_route
 
 if TYPE_CHECKING:
     from loci.gateway.api import Overview
@@ -31,7 +30,7 @@ OWN: Final = "loci"
 """Stands for Loci's own tools where a server is named."""
 CALLS: Final = 40
 MOST_TOOLS: Final = 1_000
-"""In one answer."""
+"""The most tools in one answer."""
 TOOLS_IN_LIST: Final = 3
 LONGEST_LINE: Final = 160
 LONGEST_FAILURE: Final = 1_000
@@ -39,26 +38,26 @@ MOST_PATTERNS: Final = 50
 PAGE: Final = PageKind("tools", ("/list", "/detail", "/form", "servers", "learned", "main"))
 
 
-class Asked(BaseModel):
+class ToolListRequest(BaseModel):
     """A server that is asked for its tools."""
 
     server: Annotated[str, Field(min_length=1, max_length=40)]
 
 
-class Accepted(Asked):
+class Accepted(ToolListRequest):
     """A change of a tool that a person accepts."""
 
     tool: Annotated[str, Field(min_length=1, max_length=300)]
     version: Annotated[str, Field(max_length=64)]
     """The version of the tool that the person saw."""
     value: Annotated[str, Field(max_length=200)] = ""
-    """Their PIN, where it is asked for."""
+    """The PIN of the person, where it is asked for."""
 
 
 class ToolRoutes:
     """The page of tools."""
 
-    def __init__(self, app: App, visitors: Visitors, persons: Persons) -> None:
+    def __init__(self, app: App, visitors: BrowserAuth, persons: Persons) -> None:
         self._app = app
         self._visitors = visitors
         self._persons = persons
@@ -73,7 +72,11 @@ class ToolRoutes:
             Route("/ui/tools/servers/{name}", visitors.facts(self._tools, "ui_server"), methods=["GET"]),
             # A server that nobody asked yet is asked now.
             Route("/ui/tools/tool", visitors.facts(self._tool, "ui_tool", UPSTREAM), methods=["GET"]),
-            Route("/ui/tools/ask", visitors.change(Asked, self._ask, "ui_ask_server", UPSTREAM), methods=["POST"]),
+            Route(
+                "/ui/tools/ask",
+                visitors.change(ToolListRequest, self._ask, "ui_ask_server", UPSTREAM),
+                methods=["POST"],
+            ),
             Route("/ui/tools/accept", visitors.change(Accepted, self._accept, "ui_accept", THREADS), methods=["POST"]),
             Route("/ui/tools/learned/{id}", visitors.facts(self._capability, "ui_capability"), methods=["GET"]),
             Route(
@@ -123,12 +126,12 @@ class ToolRoutes:
         return {"tools": [_row(seen, one) for one in found[:MOST_TOOLS]], "total": len(found)}
 
     def _tool(self, owner: Owner, request: Request) -> JsonObject:
-        """One tool with what it says about itself."""
+        """A tool with what it says about itself."""
         tools, spelling = self._app.tools, request.query_params.get("id", "")
         tool, seen = tools.gateway.described(owner, spelling), tools.overview(owner)
         return {**_row(seen, tool), "says": tool_words(tools, owner, tool.id), "schema": tool.input_schema}
 
-    def _ask(self, visit: Visit, sent: Asked) -> JsonObject:
+    def _ask(self, visit: Visit, sent: ToolListRequest) -> JsonObject:
         """Ask a server for its tools now; its record says how that ended."""
         owner = visit.caller.owner
         self._app.tools.get(owner, sent.server)
@@ -198,7 +201,7 @@ def _row(seen: "Overview", tool: "AnyTool") -> JsonObject:
 
 
 def _capability_facts(found: "FoundCapability") -> JsonObject:
-    """One capability with the code of a version, and what is known of all versions."""
+    """A capability with the code of a version, and what is known of all versions."""
     capability, shown = found.capability, found.version
     return {
         **_capability_row(capability),
@@ -221,7 +224,7 @@ def _capability_facts(found: "FoundCapability") -> JsonObject:
 
 
 def _capability_row(one: "Capability") -> JsonObject:
-    """One capability as a row of a list."""
+    """A capability as a row of a list."""
     return {
         "id": one.id,
         "intent": one.intent,

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from loci.core.errors import LociError, Refused
 from loci.core.json import LAST_SECOND
-from loci.core.seen import seen
+from loci.core.seen import visible
 from loci.gateway.gateway import CheckedCall
 from loci.workflows.plan import Plan, Task
 
@@ -387,9 +387,9 @@ def question(run: Run) -> str:
         return "Only a person may let the workflow go on"
     task = run.plan[checkpoint.task]
     what = task.tool or "code"
-    with_what = seen(json.dumps(checkpoint.arguments, ensure_ascii=False))
+    with_what = visible(json.dumps(checkpoint.arguments, ensure_ascii=False))
     if task.code:
-        with_what += f": {seen(task.code)}"
+        with_what += f": {visible(task.code)}"
     if len(with_what) > LONGEST_ARGUMENTS:
         with_what = f"{with_what[:LONGEST_ARGUMENTS]}… ({len(with_what):,} characters in all)"
     return f"Only a person may approve task {checkpoint.task!r}: {what} with {with_what}"

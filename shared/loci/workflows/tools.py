@@ -13,7 +13,7 @@ from loci.core.identity import Caller, Owner, asked_by
 from loci.core.json import JsonObject
 from loci.mcp.answers import as_text
 from loci.mcp.approval import Person
-from loci.mcp.caller import Report
+from loci.mcp.caller import ProgressReport
 from loci.mcp.tasks import LongTask, TaskStatus
 from loci.mcp.tool import LociTool, loci_tool
 from loci.workflows.answers import TOOL
@@ -53,7 +53,7 @@ def workflow_tools(app: "App") -> list[LociTool]:
 
     def execute_dag(
         caller: Caller,
-        report: Report,
+        report: ProgressReport,
         intent: Annotated[
             str | None,
             Field(description="the goal, instead of a workflow: Loci plans it", max_length=4000),
@@ -88,7 +88,7 @@ def workflow_tools(app: "App") -> list[LociTool]:
     def continue_run(
         workflow_id: WorkflowId,
         caller: Caller,
-        report: Report,
+        report: ProgressReport,
         reason: Annotated[str | None, Field(description="kept with the run", max_length=2000)] = None,
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
         """Go on with a workflow that paused after a layer."""
@@ -118,7 +118,7 @@ def workflow_tools(app: "App") -> list[LociTool]:
         checkpoint_id: Annotated[str, Field(description="as the paused workflow gave it", max_length=100)],
         approved: Annotated[StrictBool, Field(description="false: what was asked about does not run")],
         caller: Caller,
-        report: Report,
+        report: ProgressReport,
         person: Person,
         feedback: Annotated[str | None, Field(description="kept with the decision", max_length=2000)] = None,
     ) -> Annotated[CallToolResult, WorkflowAnswer]:

@@ -11,7 +11,7 @@ from loci.adapters.aws.lambda_tool_servers import AGAIN_SECONDS, LambdaToolServe
 from loci.core.deadline import within
 from loci.core.errors import LociError, Misconfigured, NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
-from loci.core.stores import Unreadable
+from loci.core.stores import SecretUnreadable
 from loci.gateway.configuration import ConfiguredServer, ServerEntry
 from loci.gateway.connect_function import error_to_json
 from loci.gateway.ports import ToolServerError
@@ -69,7 +69,7 @@ def test_the_time_of_the_request_limits_that_of_the_call(api: InvokeApi, servers
         ToolServerError("The tool server notes failed: no licence", "Buy one", details={"retry_after_seconds": 3}),
         Refused("No", "Ask nicely", code="BAD_CONFIGURATION"),
         NotFound("There is none", "Add one", code="SERVER_NOT_FOUND"),
-        Unreadable("A stored secret cannot be read", "Store it again"),
+        SecretUnreadable("A stored secret cannot be read", "Store it again"),
         OutOfTime("The call took too long", "Try again"),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 from loci.app import App
 from loci.compose import build_app
 from loci.mcp.http.application import asgi
-from loci.web.visit import LARGEST_FORM
+from loci.web.browser_auth import LARGEST_FORM
 from tests.attack.doors import Door, lambda_doors
 from tests.attack.wire import Ask
 from tests.support.each import each

@@ -10,7 +10,7 @@ from loci.app import App
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
-from loci.core.stores import Unreadable, every
+from loci.core.stores import SecretUnreadable, every
 from loci.gateway.configuration import shown_entry
 from loci.gateway.server_config import CLOSED, SECRET
 from loci.gateway.tool_list import SERVER
@@ -94,5 +94,5 @@ def test_a_secret_of_another_owner_fills_in_nothing(app: App) -> None:
 
 def test_what_was_closed_for_one_owner_does_not_open_for_another(app: App) -> None:
     closed = app.tools.parts.secrets.box.close(OTHER, TOKEN)
-    with pytest.raises(Unreadable):
+    with pytest.raises(SecretUnreadable):
         app.tools.parts.secrets.box.open(LOCAL, closed)

@@ -6,7 +6,7 @@ from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.models import OnnxEmbedder
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
-from loci.core.background import Background
+from loci.core.background import BackgroundQueue
 from loci.core.identity import Owner
 from loci.gateway.call_history import Usage
 from loci.gateway.configuration import ConfiguredServer, ServerEntry
@@ -31,7 +31,7 @@ def found(discovery: ToolSearch, owner: Owner, description: str) -> list[str]:
 def test_a_tool_is_found_by_what_it_does_now_for_this_owner(tmp_path: Path, owner: Owner) -> None:
     records = SqliteRecords(Database(tmp_path / f"{owner.subject}.db"), lambda: 0.0)
     embedder = OnnxEmbedder(CurrentModel(ModelsFolder(tmp_path), "embedder"))
-    discovery = ToolSearch(Usage(records, Background()), ToolEmbeddings(records, lambda: embedder))
+    discovery = ToolSearch(Usage(records, BackgroundQueue()), ToolEmbeddings(records, lambda: embedder))
     assert found(discovery, ANN, "Add two numbers.") == []
     assert found(discovery, owner, "Draw a cat.") == ["shop:run"]
     assert found(discovery, ANN, "Add two numbers.") == []

@@ -9,7 +9,7 @@ from loci.adapters.aws.clients import Clients, error_code, translate_errors
 from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.core.stores import OWNER_KEY, checked_key, whole
+from loci.core.stores import OWNER_KEY, checked_key, verified_content
 
 MISSING = ("NoSuchKey", "404")  # the code of HEAD, which has no body
 RESOLUTIONS = {
@@ -31,7 +31,7 @@ class S3Blobs:
     def read(self, owner: Owner, key: str) -> bytes:
         name = self._name(owner, checked_key(key))
         with _translate_errors(self._bucket, key):
-            return whole(key, self._clients.s3.get_object(Bucket=self._bucket, Key=name)["Body"].read())
+            return verified_content(key, self._clients.s3.get_object(Bucket=self._bucket, Key=name)["Body"].read())
 
     def write(self, owner: Owner, key: str, content: bytes, *, durable: bool = True) -> None:  # noqa: ARG002 (every write to S3 is durable)
         name = self._name(owner, checked_key(key))

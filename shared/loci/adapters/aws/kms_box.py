@@ -11,7 +11,7 @@ from loci.adapters.aws.clients import Clients, error_code, translate_errors
 from loci.core.errors import Misconfigured
 from loci.core.identity import Owner
 from loci.core.storage_keys import KMS_PURPOSE
-from loci.core.stores import Unreadable
+from loci.core.stores import SecretUnreadable
 
 NONCE = 12
 """Bytes of a nonce of AES-GCM. A data key encrypts one text, so no nonce is used twice."""
@@ -103,6 +103,6 @@ def _context(owner: Owner) -> dict[str, str]:
     return {"owner": owner.key, "purpose": KMS_PURPOSE}
 
 
-def _unreadable() -> Unreadable:
+def _unreadable() -> SecretUnreadable:
     what = "A stored secret cannot be read: it was encrypted for another owner, or with another key"
-    return Unreadable(what, "Store it again")
+    return SecretUnreadable(what, "Store it again")

@@ -13,7 +13,7 @@ from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.signing import Seal
-from loci.core.stores import OWNER_KEY, Linked, checked_key, whole
+from loci.core.stores import OWNER_KEY, LinkedContent, checked_key, verified_content
 
 # The characters that no file system folds or normalises.
 PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_.")
@@ -84,19 +84,19 @@ class FolderBlobs:
         token = self._seal.close(claims if name is None else {**claims, "name": name})
         return f"{self._base_url}/blobs/{token}"
 
-    def follow(self, token: str) -> Linked:
+    def follow(self, token: str) -> LinkedContent:
         claims = self._seal.open(token)
         if claims is None:
             raise NotFound("This link is not valid", "Ask for a new one", code="LINK_INVALID")
         key, until = str(claims["key"]), claims["until"]
         if not isinstance(until, int | float) or until <= self._clock():
             raise NotFound("This link has expired", "Ask for a new one", code="LINK_EXPIRED")
-        return Linked(str(claims.get("name") or key.rsplit("/", 1)[-1]), self._read(str(claims["owner"]), key))
+        return LinkedContent(str(claims.get("name") or key.rsplit("/", 1)[-1]), self._read(str(claims["owner"]), key))
 
     def _read(self, owner_key: str, key: str) -> bytes:
         with _translate_errors(self._folder):
             try:
-                return whole(key, self._path(owner_key, key).read_bytes())
+                return verified_content(key, self._path(owner_key, key).read_bytes())
             except FileNotFoundError:
                 raise _missing(key) from None
 

@@ -5,7 +5,7 @@ import os
 
 from loci.core.identity import Owner
 from loci.core.signing import Keyring
-from loci.core.stores import Unreadable
+from loci.core.stores import SecretUnreadable
 
 NONCE = 12
 """Bytes of a nonce of AES-GCM."""
@@ -40,5 +40,5 @@ class KeyringBox:
         raise _unreadable()
 
 
-def _unreadable() -> Unreadable:
-    return Unreadable("A stored secret cannot be read: the signing secret has changed", "Store it again")
+def _unreadable() -> SecretUnreadable:
+    return SecretUnreadable("A stored secret cannot be read: the signing secret has changed", "Store it again")

@@ -24,7 +24,7 @@ from pydantic import AnyUrl, ValidationError
 from loci.adapters.tool_servers.diagnostics import quoted
 from loci.adapters.tool_servers.small_requests import SmallRequests
 from loci.core.json import JsonObject
-from loci.core.redaction import NO_SECRETS, redaction_of
+from loci.core.redaction import NO_SECRETS, redaction_for
 from loci.core.version import version
 from loci.gateway.configuration import not_configured
 from loci.gateway.ports import Access, Consent, LoginFailed, LoginRequest
@@ -128,7 +128,7 @@ class OAuthFlow(OAuthClientProvider):
         form, client = parse_qs(answer.request.content.decode()), self.context.client_info
         sent = [text for name in SECRET_FIELDS for text in form.get(name, [])]
         sent += [client.client_secret] if client and client.client_secret else []
-        said = quoted(str(fields.get("error_description") or ""), redaction_of(frozenset(sent)))
+        said = quoted(str(fields.get("error_description") or ""), redaction_for(frozenset(sent)))
         known = error if isinstance(error, str) and CODE.fullmatch(error) else None
         why = ": ".join(part for part in (known or f"it answered {answer.status_code}", said) if part)
         raise LoginFailed(f"{self._issuer} refuses ({why})", self._advice, known)
@@ -164,7 +164,7 @@ class LoginFlow(OAuthFlow):
         self._wanted = wanted
         self._consent = consent
         self._advice = f"Check the oauth settings of {wanted.name}" if consent is None else AGAIN
-        self._redaction = redaction_of(wanted.endpoint.secrets)
+        self._redaction = redaction_for(wanted.endpoint.secrets)
         self._refused = self._told = 401
         self._address = ""
         self.context.auth_server_url = wanted.oauth.issuer

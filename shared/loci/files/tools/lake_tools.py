@@ -10,7 +10,7 @@ from loci.core.identity import Caller
 from loci.files.file import FileStage, Status, StoredFile, file_id
 from loci.files.ports import UploadPart, UploadTicket
 from loci.files.tools.file_views import is_none
-from loci.mcp.caller import Report
+from loci.mcp.caller import ProgressReport
 from loci.mcp.tool import LociTool, loci_tool
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def lake_tools(app: "App") -> list[LociTool]:
 
     def add_memory(
         caller: Caller,
-        report: Report,
+        report: ProgressReport,
         name: Annotated[
             str | None, Field(min_length=1, max_length=255, description="its file name, such as notes.md")
         ] = None,

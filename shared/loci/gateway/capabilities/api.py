@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
-from loci.core.background import Background
+from loci.core.background import BackgroundQueue
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.secrets_in_text import has_known_format
@@ -31,7 +31,7 @@ class EndedRun:
 class Learning:
     """Turns ended runs into capabilities, one by one."""
 
-    def __init__(self, store: CapabilityStore, prepare: Callable[[Owner], None], later: Background) -> None:
+    def __init__(self, store: CapabilityStore, prepare: Callable[[Owner], None], later: BackgroundQueue) -> None:
         self._store = store
         self._prepare = prepare
         self._later = later

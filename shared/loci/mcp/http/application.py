@@ -20,7 +20,7 @@ from loci.core.lazy import Lazy
 from loci.core.version import version
 from loci.mcp.http.address import METADATA, asked_scopes, is_open, public_base
 from loci.mcp.http.endpoint import Gatekeeper, RequestsUnderWay, Transport
-from loci.mcp.http.refusal import problem_of
+from loci.mcp.http.refusal import error_answer
 from loci.mcp.module import tool_families
 from loci.mcp.server import LociServer, build_server
 from loci.mcp.tool import SURFACES, Surface
@@ -121,7 +121,7 @@ def _blob(app: "App") -> Endpoint:
                 raise NotFound("Links lead elsewhere here", "Ask for a new one")
             linked = app.local_links.follow(request.path_params["token"])
         except LociError as error:
-            problem = problem_of(error)
+            problem = error_answer(error)
             return JSONResponse(problem.body, problem.status, problem.headers)
         headers = {
             # Never shown in the page's origin: stored files are other people's content.

@@ -18,13 +18,13 @@ PATIENCE = 60
 SPACE = " \t\r\n"
 DEEPEST = 100
 MOST_MEMBERS = 100_000
-"""Members of all objects and elements of all arrays together. So many take the server's loop a quarter of a second."""
+"""The most members of objects and elements of arrays together. Parsing them takes a quarter of a second."""
 M = TypeVar("M", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """One JSON-RPC message, and the bytes to pass on."""
+    """A JSON-RPC message, and the bytes to pass on."""
 
     raw: bytes
     message: dict[str, Any]
@@ -68,7 +68,7 @@ def check_shape(raw: bytes) -> None:
             pass
 
 
-def parsed_body(model: type[M], raw: bytes) -> M:
+def parse_model(model: type[M], raw: bytes) -> M:
     """Read the body at a route beside the endpoints. Raises `Refusal` that names the first field that is wrong."""
     check_shape(raw)
     try:

@@ -28,7 +28,7 @@ def uvicorn_config(application: ASGIApp, log_level: str = "warning") -> uvicorn.
     """The settings with which uvicorn serves Loci."""
     return uvicorn.Config(
         _answering_to_the_end(application),
-        http=Connection,
+        http=HttpConnection,
         log_level=log_level,
         # An access log would hold query strings, and those may hold keys.
         access_log=False,
@@ -63,7 +63,7 @@ def _answering_to_the_end(application: ASGIApp) -> ASGIApp:
     return answer
 
 
-class Connection(H11Protocol):
+class HttpConnection(H11Protocol):
     """Answers bytes that are no HTTP with 400 if it still can, closes, and writes one line to the log."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

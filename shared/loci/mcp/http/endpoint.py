@@ -1,7 +1,7 @@
 """The MCP endpoints over HTTP: each request is checked before the SDK sees it, and answered in the form it asks for.
 
 The gatekeeper checks address, method, caller, session and body. The transport answers a message with a stream of
-events or with JSON, and a batch with JSON.
+events or with JSON, and a batch with JSON. Sessions are for the protocol revisions that have them.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import anyio
 import mcp_types
@@ -21,16 +21,64 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from loci.core.errors import LociError
-from loci.core.identity import Caller
+from loci.core.identity import SYSTEM, Caller
+from loci.core.ids import random_id
+from loci.core.json import JsonObject
+from loci.core.signing import Keyring
+from loci.core.stores import RecordStore
 from loci.mcp.caller import PAGES_KEY, SCOPE_KEY
 from loci.mcp.http.address import Addresses, check_single
 from loci.mcp.http.body import Batch, Body, parse_body, read_body
 from loci.mcp.http.refusal import JSON_TYPE, SESSION, Refusal, closing, respond
-from loci.mcp.http.sessions import Sessions
 from loci.mcp.threads import on_thread
 
 if TYPE_CHECKING:
     from loci.app import App
+
+ENDED_SESSION: Final = "ended_session"
+SESSION_SECONDS: Final = 30 * 24 * 3600.0
+
+
+class Sessions:
+    """Begins, checks and ends sessions.
+
+    An id is a sealed token, so any instance can check it. It says if the client can show pages: later requests do not.
+    A session ends after 30 days, or when its client ends it; neither a pause nor a deploy ends it. Only ids that a
+    client ended are stored, until their 30 days are over.
+    """
+
+    def __init__(self, keyring: Keyring, records: RecordStore, clock: Callable[[], float]) -> None:
+        self._seal = keyring.seal("session")
+        self._records = records
+        self._clock = clock
+
+    def begin(self, caller: Caller, *, shows_pages: bool = False) -> str:
+        """A new id, which is good for this caller only."""
+        claims: JsonObject = {"n": random_id(), "o": caller.owner.key, "e": self._clock() + SESSION_SECONDS}
+        return self._seal.close(claims | {"p": True} if shows_pages else claims)
+
+    def check(self, id: str, caller: Caller) -> bool:
+        """Refuse an id that is forged, foreign, too old or ended. True if its client can show pages."""
+        self._opened(id, caller)
+        return (self._seal.open(id) or {}).get("p") is True
+
+    def end(self, id: str, caller: Caller) -> None:
+        """Make the id useless to everybody."""
+        name, ends = self._opened(id, caller)
+        self._records.put(SYSTEM, ENDED_SESSION, name, {}, expires_at=ends)
+
+    def _opened(self, id: str, caller: Caller) -> tuple[str, float]:
+        """The session's name, and when it ends by itself."""
+        match self._seal.open(id):
+            case {"n": str(name), "o": str(owner), "e": float() | int() as ends} if (
+                owner == caller.owner.key and ends > self._clock()
+            ):
+                if self._records.get(SYSTEM, ENDED_SESSION, name) is None:
+                    return name, float(ends)
+            case _:
+                pass
+        raise Refusal(404, "Session not found: send initialize to begin a new one")
+
 
 # The revisions whose clients may send several messages at once.
 BATCHED = (None, "2024-11-05", "2025-03-26")

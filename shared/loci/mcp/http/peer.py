@@ -20,7 +20,7 @@ is closed already and for one outside the container. untold: Loci cannot ask thi
 End = tuple[bytes, int]
 """The address and the port of an end of a connection."""
 MAPPED: Final = bytes(10) + b"\xff\xff"
-"""Before an IPv4 address that is written as one of IPv6."""
+"""The bytes before an IPv4 address that is written as an IPv6 address."""
 STATE: Final = "loci.peer"
 SOCK_DIAG_BY_FAMILY: Final = 20
 """The kind of a question to the kernel about one socket, and of its answer (linux/sock_diag.h)."""

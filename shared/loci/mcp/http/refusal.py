@@ -25,7 +25,7 @@ CODES: Final = {
     413: "TOO_LARGE",
     503: "UNAVAILABLE",
 }
-"""Of refusals, by their status. All others are `BAD_REQUEST`."""
+"""The codes of refusals, by status. All others are `BAD_REQUEST`."""
 
 
 class Refusal(Exception):
@@ -89,14 +89,14 @@ def closing(scope: Scope) -> list[tuple[bytes, bytes]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ErrorAnswer:
     """A failure, as the sender of the request learns of it."""
 
     status: int
     code: str
     message: str
     reason: str | None = None
-    """For the log, which says more than who is perhaps not yet known. None: there is nothing to log."""
+    """The reason for the log, which may say more than a stranger may learn. None: there is nothing to log."""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -105,22 +105,22 @@ class Problem:
         return error_body(self.code, self.message)
 
 
-def problem_of(error: Refusal | LociError) -> Problem:
+def error_answer(error: Refusal | LociError) -> ErrorAnswer:
     """The problem that the error is to the sender."""
     match error:
         case Refusal():
             code = CODES.get(error.status, "BAD_REQUEST")
-            return Problem(error.status, code, error.message, error.message, error.headers)
+            return ErrorAnswer(error.status, code, error.message, error.message, error.headers)
         case NotFound():
-            return Problem(404, error.code, str(error))
+            return ErrorAnswer(404, error.code, str(error))
         case Refused():
-            return Problem(403 if error.code == INSUFFICIENT else 400, error.code, str(error))
+            return ErrorAnswer(403 if error.code == INSUFFICIENT else 400, error.code, str(error))
         case NoSpace():
             message = "The disk of this Loci is full. Free some space there, then try again"
-            return Problem(507, error.code, message, str(error))
+            return ErrorAnswer(507, error.code, message, str(error))
         case _:
             message = "Loci cannot answer now. Try again in a minute"
-            return Problem(503, error.code, message, str(error), {"Retry-After": "5"})
+            return ErrorAnswer(503, error.code, message, str(error), {"Retry-After": "5"})
 
 
 def error_body(code: str, message: str) -> JsonObject:
@@ -136,7 +136,7 @@ async def answer_json(
     try:
         body = await work
     except (Refusal, LociError) as error:
-        problem = problem_of(error)
+        problem = error_answer(error)
         status, body, more = problem.status, problem.body, closing(scope)
         headers.update(problem.headers)
         if problem.reason is not None:

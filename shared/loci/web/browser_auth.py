@@ -1,12 +1,14 @@
-"""Visitors of the pages: by a credential in the request or by the cookie of a sign-in; and what they are answered."""
+"""The sign-in of browsers: who visits the pages, the changes that a visit may ask for, and the cookie of a sign-in."""
 
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
-from urllib.parse import quote
+from dataclasses import dataclass
+from typing import Final, TypeVar
+from urllib.parse import parse_qs, quote
 
+from pydantic import BaseModel, ValidationError
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,15 +18,98 @@ from starlette.types import Scope
 from loci.app import App
 from loci.auth.gate import Gate, KeyNeeded
 from loci.auth.grants import SignedInBy
+from loci.core.errors import Refused
 from loci.core.identity import SYSTEM, Caller, Owner
 from loci.core.ids import content_id, random_id
 from loci.core.json import Json, JsonObject
+from loci.core.signing import Keyring
 from loci.mcp.http.address import Addresses, comes_from_elsewhere, public_base
+from loci.mcp.http.body import read_body
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import THREADS, WRITES, on_thread, on_thread_of
 from loci.web import answers
-from loci.web.page import PLACES, USUAL, HtmlPage, embedded, sign_in_page
-from loci.web.visit import FormTokens, T, Visit, posted_form
+from loci.web.page import FIELD, PLACES, USUAL, HtmlPage, embedded, sign_in_page
+
+HEADER: Final = "x-loci-form"
+"""The header that has it in a request of a page's program."""
+LARGEST_FORM: Final = 16 * 1024
+MOST_FIELDS: Final = 5
+T = TypeVar("T", bound=BaseModel)
+
+
+class FormTokens:
+    """Tokens against forged requests: a change comes from a page that this visitor got, or it is refused.
+
+    Each is sealed for an owner, for one sign-in, and for what the form is about.
+    """
+
+    def __init__(self, keyring: Keyring) -> None:
+        self._seal = keyring.seal("form")
+
+    def make(self, owner: Owner, session: str, about: str = "") -> str:
+        """The token. `session`: the cookie of the sign-in, or nothing; `about`: the question that the form answers."""
+        return self._seal.close(_claims(owner, session, about))
+
+    def check(self, token: str, owner: Owner, session: str, about: str = "") -> None:
+        """Refuse a token that was not made for exactly this."""
+        if self._seal.open(token) != _claims(owner, session, about):
+            raise Refusal(403, "This was not sent by a page of Loci that you opened. Load the page again")
+
+
+class Nothing(BaseModel):
+    """The body of a change that its address alone describes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A request to the pages, and its caller."""
+
+    request: Request
+    caller: Caller
+    session: str
+    """The cookie that named the caller; empty if something else did."""
+    tokens: FormTokens
+
+    @property
+    def signed_in(self) -> bool:
+        """True if the browser can be signed out."""
+        return bool(self.session)
+
+    def form(self, about: str = "") -> str:
+        """The token that a form of this visitor carries."""
+        return self.tokens.make(self.caller.owner, self.session, about)
+
+    async def posted(self, about: str = "", most: int = MOST_FIELDS) -> dict[str, list[str]]:
+        """The fields of the form that a page of this visitor sent. Refuse any other one."""
+        fields = await posted_form(self.request, most)
+        self._check(fields.get(FIELD, [""])[0], about)
+        return fields
+
+    async def sent(self, kind: type[T]) -> T:
+        """Return what the script of a page of this visitor sent. Refuse anything else."""
+        self._check(self.request.headers.get(HEADER, ""))
+        length = self.request.headers.get("content-length")
+        try:
+            return kind.model_validate_json(await read_body(self.request.receive, length, LARGEST_FORM))
+        except ValidationError:
+            raise Refused("The page sent something that it should not", "Load it again", code="BAD_FORM") from None
+
+    def _check(self, token: str, about: str = "") -> None:
+        self.tokens.check(token, self.caller.owner, self.session, about)
+
+
+async def posted_form(request: Request, most: int = MOST_FIELDS) -> dict[str, list[str]]:
+    """The fields of a form of anybody. Refuse one with more fields than `most`."""
+    body = await read_body(request.receive, request.headers.get("content-length"), LARGEST_FORM)
+    try:
+        return parse_qs(body.decode("utf-8", "replace"), max_num_fields=most)
+    except ValueError:
+        raise Refusal(400, f"This form has more than {most} fields") from None
+
+
+def _claims(owner: Owner, session: str, about: str) -> JsonObject:
+    return {"o": owner.key, "s": content_id(session, length=32), "a": content_id(about, length=32)}
+
 
 COOKIE: Final = "loci_visit"
 SECONDS: Final = 3600
@@ -36,7 +121,7 @@ APPROVE: Final = "approve"
 CONSENT: Final = "consent"
 RUN: Final = "runs/{id}"
 ASKED: Final = re.compile(rf"(?:{APPROVE}\?link|{CONSENT}\?wish)=[\w.=-]+|runs/[\w-]{{1,64}}", re.ASCII)
-"""Pages with a question, and those of runs, to which it leads, too."""
+"""Pages with a question, and pages of runs, to which a question leads."""
 Endpoint = Callable[[Request], Awaitable[Response]]
 FIRST: Final = 50
 """Rows that come with a page at most."""
@@ -68,7 +153,7 @@ class BrowserSessions:
         return self._seal.close({**named, "k": by.key, "e": ends, **at})
 
     def end(self, kept: str) -> None:
-        """Make the cookie useless, also to whoever has a copy."""
+        """Make the cookie useless, also to the holder of a copy."""
         match self._seal.open(kept):
             case {"n": str(name), "e": float() | int() as ends}:
                 self._records.put(SYSTEM, KIND, name, {}, expires_at=float(ends))
@@ -76,7 +161,7 @@ class BrowserSessions:
                 pass
 
     def visitor(self, kept: str) -> tuple[Caller, SignedInBy] | None:
-        """Who signed in, and how; None if the cookie is forged, ended or too old, or the key was revoked."""
+        """Return who signed in, and how; None if the cookie is forged, ended or too old, or the key was revoked."""
         match self._seal.open(kept):
             case {
                 "n": str(name),
@@ -105,7 +190,7 @@ def set_cookie(value: str, *, seconds: int, secure: bool, name: str = COOKIE, si
     return f"{name}={value}; Max-Age={seconds}; HttpOnly; SameSite={site}{'; Secure' if secure else ''}"
 
 
-class Visitors:
+class BrowserAuth:
     """Tells who asks, and signs browsers in and out."""
 
     def __init__(self, app: App, *, is_open: bool, clock: Callable[[], float]) -> None:
@@ -303,11 +388,11 @@ def _is_page_load(request: Request) -> bool:
 
 
 def first_rows(rows: Rows, owner: Owner, lists: int = 1) -> JsonObject:
-    """The beginning of the list, as it comes with a page that has so many `lists`."""
+    """The beginning of the list, as it comes with a page that has this many `lists`."""
     return _tagged(_listed(rows(owner), FIRST, ROOM // lists))
 
 
-def list_route(visitors: Visitors, path: str, rows: Rows, what: str, threads: ThreadPoolExecutor = THREADS) -> Route:
+def list_route(visitors: BrowserAuth, path: str, rows: Rows, what: str, threads: ThreadPoolExecutor = THREADS) -> Route:
     """The route at which the program of a page asks for rows, as often as it likes."""
 
     def listed(owner: Owner, request: Request) -> JsonObject:
@@ -322,7 +407,7 @@ def live(facts: JsonObject) -> JsonObject:
 
 
 def number_in(request: Request, name: str) -> int | None:
-    """A number in the query; None if there is none."""
+    """Return a number of the query; None if the query has no such number."""
     given = request.query_params.get(name, "")
     return int(given) if given.isascii() and given.isdecimal() and len(given) < 10 else None
 
