@@ -20,6 +20,7 @@ FUNCTIONS = frozenset(("search", "match", "fullmatch", "split", "findall", "find
 FROM_THE_START = frozenset(("match", "fullmatch"))
 BOUNDED = {
     "loci.files.search_query.ENTITY": 2_000,
+    **{f"loci.markdown.dates.{name}": 200 for name in ("EDGES", "LABEL", "SEPARATORS")},
     "loci.search.language_stage": 12_000,
     **{
         f"loci.workflows.{module}.": 4_000

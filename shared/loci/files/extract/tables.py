@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Any
 
 GAP = 2
@@ -96,10 +97,11 @@ def tables(grid: Grid) -> list[dict[str, Any]]:
 def _as_people_see(grid: Grid, found: Sequence[CellBlock]) -> list[CellBlock]:
     """Join the blocks that only empty columns or rows within one table separate."""
     joined_blocks = list(found)
-    while pair := next(_pairs_beside(grid, joined_blocks), None):
+    figures = cache(partial(_first_figures, grid))
+    while pair := next(_pairs_beside(grid, joined_blocks, figures), None):
         joined_blocks = _union(joined_blocks, pair)
     for block in sorted(joined_blocks, key=lambda one: one.top):
-        if above := _headers_above(grid, block, joined_blocks):
+        if block in joined_blocks and (above := _headers_above(grid, block, joined_blocks)):
             joined_blocks = _union(joined_blocks, [block, *above])
     return sorted(joined_blocks, key=lambda one: (one.top, one.left))
 
@@ -124,11 +126,16 @@ def _overlap(one: CellBlock, other: CellBlock) -> bool:
     return one.top < other.bottom and other.top < one.bottom and one.left < other.right and other.left < one.right
 
 
-def _pairs_beside(grid: Grid, found: Sequence[CellBlock]) -> Iterator[tuple[CellBlock, CellBlock]]:
-    """Yield blocks with labels, each with a block of figures beside it that has none of its own."""
+def _pairs_beside(
+    grid: Grid, found: Sequence[CellBlock], figures: Callable[[CellBlock], int | None]
+) -> Iterator[tuple[CellBlock, CellBlock]]:
+    """Yield blocks with labels, each with a block of figures beside it that has none of its own.
+
+    `figures`: the first row with figures of such a block; None for another block.
+    """
     for right in found:
         near = [one for one in found if one.right <= right.left <= one.right + SPACER and one.bottom > right.top]
-        if near and (first := _first_figures(grid, right)) is not None:
+        if near and (first := figures(right)) is not None:
             for left in near:
                 rows = range(max(first, left.top), min(right.bottom, left.bottom))
                 if len(rows) * 2 > right.bottom - first and _has_labels(grid, left, rows):

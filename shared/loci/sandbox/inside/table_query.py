@@ -55,8 +55,9 @@ FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 LEADING_ZERO = re.compile(r"[+-]?0\d")
 CURRENCY = r"(?:[$€£¥₹]|US\$|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN)"
 AMOUNT = re.compile(
-    rf"(?P<open>\()?\s*(?P<sign>[-\u2212])?\s*{CURRENCY}?\s*(?P<number>(?:[1-9]\d{{0,2}}(?:,\d{{3}})+|0|[1-9]\d*)(?:\.\d+)?|\.\d+)"
-    rf"\s*(?P<percent>%)?\s*{CURRENCY}?(?P<after>-)?\s*(?P<close>\))?"
+    rf"(?P<open>\()? ?(?P<sign>[-\u2212])? ?{CURRENCY}? ?"
+    r"(?P<number>(?:[1-9]\d{0,2}(?:,\d{3})+|0|[1-9]\d*)(?:\.\d+)?|\.\d+)"
+    rf" ?(?P<percent>%)? ?{CURRENCY}?(?P<after>-)? ?(?P<close>\))?"
 )
 """A number as people write it: with a currency, thousands, a percent sign, or in parentheses if it is negative."""
 SIGNS = frozenset({"$", "€", "£", "¥", "₹", "%", ")", "("})
@@ -293,7 +294,7 @@ def _as_meant(cells: Sequence[str], filled: Sequence[str]) -> Column | None:
 
 def _plain_number(cell: str) -> str | None:
     """Return the number of an amount such as $1,234.50, (1,234), 12 USD or 7.7%; None if it is no amount."""
-    found = AMOUNT.fullmatch(cell)
+    found = AMOUNT.fullmatch(" ".join(cell.split()))
     if found is None or (found["open"] is None) != (found["close"] is None):
         return None
     number = Decimal(found["number"].replace(",", ""))
