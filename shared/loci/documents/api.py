@@ -25,7 +25,7 @@ from loci.search.ranking import EVERYTHING, Chunk, Hit, Ranking, Where
 AMONG = 300
 """Documents, the best for the question, from which the newest are chosen."""
 FITS_AS_WELL = 0.5
-"""A document with this share of the best score is about the question, too."""
+"""The least share of the best score with which a document counts as about the question, when newest come first."""
 EACH, MOST = 5, 60
 """Passages of one document, and of all: a document may answer several parts of a question."""
 FITS_TOO = 0.7

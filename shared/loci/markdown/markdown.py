@@ -54,7 +54,7 @@ class ParsedDocument:
     blocks: tuple[Block, ...]
     problems: tuple[Problem, ...]
     said: WrittenLinks
-    beside: tuple[str, ...] = ()
+    name_words: tuple[str, ...] = ()
     """The words of its names, folders and properties, which find it, too."""
 
 
@@ -95,7 +95,7 @@ def parse(path: str, content: bytes) -> ParsedDocument:
         said=WrittenLinks(
             aliases=_aliases_of(matter), mentions=mentions_in(lines, outline, matter.lines, is_markdown=not is_plain)
         ),
-        beside=tuple(_words_beside_text(path, title, matter)),
+        name_words=tuple(_name_words(path, title, matter)),
     )
 
 
@@ -152,7 +152,7 @@ def _aliases_of(matter: FrontMatter) -> tuple[str, ...]:
     return tuple(alias for field in ALIAS_FIELDS for alias in matter.fields.get(field, ()))
 
 
-def _words_beside_text(path: str, title: str, matter: FrontMatter) -> list[str]:
+def _name_words(path: str, title: str, matter: FrontMatter) -> list[str]:
     """The words of its names, its folders and its properties, and a word for each whole name.
 
     They begin with the mark that ends the words of the text. Names count twice: they say what the document is about.

@@ -38,7 +38,10 @@ ASKS_BY_RESULT = "2026-07-28"
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """The person behind a call. A tool that asks for it, and refuses with `APPROVAL_NEEDED`, has them asked."""
+    """Whether the person behind a call has approved it.
+
+    A tool with a parameter of this type may refuse with `APPROVAL_NEEDED`: the client then asks the person.
+    """
 
     has_approved: bool = False
     """True: they have just approved this very call, in their client."""

@@ -58,7 +58,7 @@ class ProgressReport:
         self._last: tuple[float, float] | None = None
 
     def __call__(self, done: float, total: float | None, text: str) -> None:
-        """ProgressReport, unless that was just done or `done` has not grown."""
+        """Send a report, unless one was just sent or `done` has not grown."""
         now = time.monotonic()
         if self._last is not None and (now - self._last[0] < PAUSE or done <= self._last[1]):
             return

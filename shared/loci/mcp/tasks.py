@@ -91,7 +91,7 @@ class UpdateParams(TaskParams):
 
 
 class Tasks(Extension):
-    """Serves it for clients that declare it. Others get an answer that says how to look again."""
+    """The tasks extension, for clients that declare it. Other clients get an answer that says how to ask again."""
 
     identifier = EXTENSION
 

@@ -31,7 +31,7 @@ class ToolFamily:
         *,
         everywhere: bool = True,
     ) -> None:
-        """`surfaces`: the endpoints that offer them, besides the one that offers all. `everywhere`: that one does."""
+        """`surfaces`: the endpoints that offer the tools besides `/mcp`. `everywhere`: `/mcp` offers them, too."""
         self.ids = ids
         self.surfaces = surfaces
         self.everywhere = everywhere

@@ -71,9 +71,9 @@ def passages(
 
 
 def chunks(
-    document: str, path: str, title: str, text: str, found: Sequence[Passage], beside: Sequence[str] = ()
+    document: str, path: str, title: str, text: str, found: Sequence[Passage], name_words: Sequence[str] = ()
 ) -> list[Chunk]:
-    """The passages as chunks for the index, numbered from 0. The words `beside` the text find the first one."""
+    """The passages as chunks for the index, numbered from 0. The first one is found by the `name_words`, too."""
     starts = [0, *(match.end() for match in LINE.finditer(text))]
     own = [index_words(text[one.start : one.end]) for one in found]
     under = Counter(one.heading for one in found)
@@ -90,7 +90,7 @@ def chunks(
             text=text[one.start : one.end],
             hash=hashlib.sha256(embedded_text(one.heading, text[one.start : one.end]).encode()).hexdigest(),
             words=" ".join(
-                [*above[one.heading], *_words(found, own, number, under[one.heading]), *(() if number else beside)]
+                [*above[one.heading], *_words(found, own, number, under[one.heading]), *(() if number else name_words)]
             ),
         )
         for number, one in enumerate(found)

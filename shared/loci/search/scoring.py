@@ -54,7 +54,7 @@ class ScoredPassage:
     relevance: float | None = None
     rerank: int | None = None
     named: int | None = None
-    """The degree to which the question is the name of its document; None: it is another name."""
+    """The degree to which the question is the name of the document; None: the document has another name."""
 
 
 def fuse(candidates: Sequence[Candidate], alpha: float) -> list[Fused]:

@@ -68,7 +68,7 @@ def cut(id: str, path: str, content: bytes, count: Count, longest: int = LONGEST
         lines=parsed.lines,
         problems=problems,
         said=parsed.said,
-        chunks=tuple(chunks(id, path, parsed.title, parsed.text, found[:MAX_CHUNKS], parsed.beside)),
+        chunks=tuple(chunks(id, path, parsed.title, parsed.text, found[:MAX_CHUNKS], parsed.name_words)),
         properties=properties_of(parsed.front_matter),
     )
 
