@@ -120,7 +120,7 @@ def test_an_answer_without_sense_is_a_function_that_broke(
 def test_a_function_whose_time_ends_is_a_server_that_gave_no_answer(api: InvokeApi, servers: LambdaToolServers) -> None:
     api.functions[CONNECT] = fails(RuntimeError, "Task timed out after 900.00 seconds")
     told = raised(servers)
-    assert (told.code, told.what) == ("MCP_SERVER_ERROR", "The tool server notes gave no answer in its time")
+    assert (told.code, told.what) == ("MCP_SERVER_ERROR", "The tool server notes gave no answer in its time limit")
 
 
 def test_a_call_that_outlasts_its_request_ends_with_it(api: InvokeApi, servers: LambdaToolServers) -> None:
