@@ -29,8 +29,8 @@ READ = "print(x, data[0], data[-1], len(data) >> 20, same)"
 OLD, NEW = "1 1 1 5 same\n", "2 2 2 5 same\n"
 MOMENTS: dict[str, tuple[Any, str, Any, bool]] = {
     "before it is asked": (ExecutorProcess, "save", before, False),
-    "before bytes are taken": (VariablesWriter, "take", before, False),
-    "after a piece is written": (VariablesWriter, "take", after, False),
+    "before bytes are taken": (VariablesWriter, "write", before, False),
+    "after a piece is written": (VariablesWriter, "write", after, False),
     "after all bytes came": (ExecutorProcess, "save", after, False),
     "before they are whole": (VariablesWriter, "finish", before, False),
     "before the note": (ExecutorFolder, "note", before, False),
