@@ -139,7 +139,7 @@ def searching(inference: InvokeApi, tmp_path: Path) -> App:
     function = LambdaInference(FUNCTION, Clients())
     locks = parts.library._locks  # pyright: ignore[reportPrivateUsage]
     adapters = SearchAdapters(parts.index, LambdaEmbedder(function), LambdaReranker(function), locks)
-    made = with_parts(app, search_adapters=adapters).documents
+    made = with_parts(build_app(app.settings), search_adapters=adapters).documents
     for name in ("north", "south"):
         made.parts.library.add(LOCAL, f"{name}.md", f"# {name}\n\nThe ferry to the {name} island.\n".encode())
     function._known = None  # pyright: ignore[reportPrivateUsage] (as in a new environment)

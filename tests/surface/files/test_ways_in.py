@@ -85,7 +85,7 @@ async def test_a_path_outside_is_refused_the_same_whether_it_is_there_or_not(con
 
 
 def test_only_the_person_at_the_machine_names_paths(app: App, allowed: Path) -> None:
-    with pytest.raises(Exception, match="Only the person at the machine"):
+    with pytest.raises(Exception, match="Only the person at the server's machine"):
         app.files.add_local(Owner("acme", "ann"), str(allowed / "trip.md"))
 
 
