@@ -351,11 +351,10 @@ def _label_above(table: TableSection, number: int) -> str:
     row = table.rows[number]
     has_own = bool(row and row[0])
     for above in reversed(table.rows[max(0, number - MOST_IN_GROUP) : number]):
-        if not any(above) or not above[0]:
-            if any(above) or not has_own:
-                continue
-            return ""
-        if not has_own or not any(above[1:]):
+        if not any(above):
+            if has_own:  # an empty row ends a group of rows with labels
+                return ""
+        elif above[0] and not (has_own and any(above[1:])):
             return above[0][:CELL_CHARACTERS]
     return ""
 

@@ -142,7 +142,7 @@ def _labelled(line: str, below: str) -> tuple[int, str] | None:
 
 
 def _kind(label: str) -> int | None:
-    """Return what a label says of its day: 0 for the text's own, up to 3 for that of its last change."""
+    """Return the kind of the day that a label names, by its place in `KINDS`; None if it names no date of the text."""
     words = label.casefold().split()
     if len(words) > MOST_WORDS or not KNOWN.issuperset(words):
         return None

@@ -38,7 +38,7 @@ ASKS_BY_RESULT = "2026-07-28"
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Whether the person behind a call has approved it.
+    """The approval of a call by the person behind it.
 
     A tool with a parameter of this type may refuse with `APPROVAL_NEEDED`: the client then asks the person.
     """

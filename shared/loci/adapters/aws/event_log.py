@@ -41,7 +41,7 @@ class RecordEventLog:
         self._turn = threading.Lock()
         self._last = 0
         self._known: dict[Owner, tuple[bool, float]] = {}
-        """Whether somebody follows an owner's events, and until when this answer is cached."""
+        """By owner: True if a stream follows the events, and the time until which this answer counts."""
 
     def append(self, owner: Owner, events: Sequence[Event]) -> None:
         until = self._clock() + KEPT_SECONDS

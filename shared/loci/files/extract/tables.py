@@ -173,26 +173,28 @@ def _has_labels(grid: Grid, block: CellBlock, rows: range) -> bool:
 
 def _headers_above(grid: Grid, block: CellBlock, found: Sequence[CellBlock]) -> list[CellBlock]:
     """Return the blocks with the header of a block of figures, or its upper lines, if empty rows separate them."""
-    if block.columns < 2 or _first_figures_of_any(grid, block) is None:
-        return []
-    has_heading = _table(grid, block).heading > 0
     above = [
         one
         for one in found
         if one.bottom <= block.top <= one.bottom + GAP
         and one.rows <= MOST_HEADER
-        and block.left + has_heading <= one.left
+        and block.left <= one.left
         and one.right <= block.right
-        and not any(grid.kind(row, column) in "nb" for row in range(one.top, one.bottom) for column in _span(one))
+        and not _has_figures(grid, one)
     ]
+    if not above or not _has_figures(grid, block):
+        return []
+    if _table(grid, block).heading:  # its corner is its own: only lines above the other columns belong to it
+        above = [one for one in above if one.left > block.left]
     cells = [(row, column) for one in above for row in range(one.top, one.bottom) for column in _span(one)]
-    filled = [column for row, column in cells if grid.kind(row, column) != "e"]
-    return above if len(set(filled)) > 1 else []
+    filled = {column for row, column in cells if grid.kind(row, column) != "e"}
+    return above if len(filled) > 1 else []
 
 
-def _first_figures_of_any(grid: Grid, block: CellBlock) -> int | None:
+def _has_figures(grid: Grid, block: CellBlock) -> bool:
+    """Return True if there is a figure in the first rows of the block."""
     rows = range(block.top, min(block.bottom, block.top + LOOKED_AT))
-    return next((row for row in rows if any(grid.kind(row, column) in FIGURES for column in _span(block))), None)
+    return any(grid.kind(row, column) in FIGURES for row in rows for column in _span(block))
 
 
 def _has_text(grid: Grid, block: CellBlock, column: int) -> bool:
@@ -215,9 +217,8 @@ def _table(grid: Grid, block: CellBlock) -> Table:
         title.append((block.top, filled[0]))
         block = replace(block, top=block.top + 1)
     rows = [*range(block.top, min(block.bottom, block.top + LOOKED_AT + 2))]
-    span = range(block.left, block.right)
     texts = [_padded(grid.cells[row], block) for row in rows]
-    kinds = [[grid.kind(row, column) for column in span] for row in rows]
+    kinds = [[grid.kind(row, column) for column in _span(block)] for row in rows]
     count = header_rows(*_under_merged(grid, block, kinds, texts))
     header = joined(_filled(grid, block, texts[:count])) if count else ()
     if count > 1:  # a group's name does not stand over an empty column within the group
@@ -239,7 +240,7 @@ def _under_merged(
 
 
 def _is_text(grid: Grid, block: CellBlock) -> bool:
-    return any(grid.kind(block.top, column) == "s" for column in range(block.left, block.right))
+    return any(grid.kind(block.top, column) == "s" for column in _span(block))
 
 
 def _is_wider_below(grid: Grid, block: CellBlock) -> bool:

@@ -8,6 +8,7 @@ import pathlib
 import re
 import zlib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -284,8 +285,7 @@ def typed(cells: Sequence[str]) -> Column:
 
 def _as_meant(cells: Sequence[str], filled: Sequence[str]) -> Column | None:
     """Read amounts, percentages and days that are written for people; None if some cell is something else."""
-    day = _day_format(filled)
-    plain = {cell: _iso_day(cell, day) if day else _plain_number(cell) for cell in filled}
+    plain = _days(filled) or {cell: _plain_number(cell) for cell in filled}
     if not all(plain.values()) or len({cell.endswith("%") for cell in filled}) > 1:
         return None
     column = typed([plain.get(cell.strip(), "") or "" for cell in cells])
@@ -304,22 +304,19 @@ def _plain_number(cell: str) -> str | None:
     return f"{-number if is_negative else number:f}"
 
 
-def _day_format(filled: Sequence[str]) -> str | None:
-    """Return the way in which all cells write a day, if only one way fits them."""
-    fitting = [form for form in DAY_FORMS if all(_iso_day(cell, form) for cell in filled)]
-    days = {form: [_iso_day(cell, form) for cell in filled] for form in fitting}
-    return fitting[0] if fitting and all(days[one] == days[fitting[0]] for one in fitting) else None
+def _days(filled: Sequence[str]) -> dict[str, str | None]:
+    """Return the day of each cell, if all are written as days in one way; nothing if they may mean other days, too."""
+    found: list[dict[str, str | None]] = []
+    for form in DAY_FORMS:
+        with suppress(ValueError):
+            days: dict[str, str | None] = {cell: _day(cell, form) for cell in filled}
+            found.append(days)
+    return found[0] if found and all(days == found[0] for days in found) else {}
 
 
-def _iso_day(cell: str, form: str) -> str | None:
-    try:
-        return (
-            datetime.strptime(cell.replace(".,", ",").replace(". ", " ") if "%b" in form else cell, form)
-            .date()
-            .isoformat()
-        )
-    except ValueError:
-        return None
+def _day(cell: str, form: str) -> str:
+    text = cell.replace(".,", ",").replace(". ", " ") if "%b" in form else cell
+    return datetime.strptime(text, form).date().isoformat()
 
 
 def _is_spacer(column: Column) -> bool:
