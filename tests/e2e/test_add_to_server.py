@@ -5,6 +5,7 @@ import subprocess
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def papers(tmp_path: Path) -> Path:
 def added(here: Path, url: str, key: str, *arguments: Path | str) -> dict[str, Any]:
     ended = loci(here, "add", *map(str, arguments), "--url", url, "--json", LOCI_KEY=key)
     assert ended.returncode == 0, ended.stderr + ended.stdout
-    return {one["name"]: one for one in json.loads(ended.stdout)["result"]}
+    return {one.get("path", one["name"]): one for one in json.loads(ended.stdout)["result"]}
 
 
 @pytest.mark.smoke
@@ -75,6 +76,22 @@ def test_a_file_that_the_server_has_is_not_sent_again(server: Serving, key: str,
     assert [one.stderr for one in lines] == ["1 of 1\n"] * 2
     path.write_text("Bob unpacks.\n")
     assert added(tmp_path / "here", server.url, key, path)["again.md"]["version"] == 2
+
+
+def test_files_of_one_name_stay_apart_there_and_are_known_again(
+    server: Serving, key: str, data: Path, tmp_path: Path
+) -> None:
+    for place in ("tides/north", "tides/south"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "table.txt").write_bytes(f"{place}: No\xebl at 9.\n".encode("latin-1"))
+    older = build_app(load_settings({"data": data}))
+    file = older.files.add(LOCAL, "table.txt", (tmp_path / "tides/south/table.txt").read_bytes())
+    older.files.parts.lake.put(LOCAL, replace(file, path=None))  # as it was written before files had paths
+    sent = ("add", "-r", str(tmp_path / "tides"), "--url", server.url)
+    told = json.loads(loci(tmp_path / "here", *sent, "--json", LOCI_KEY=key).stdout)["result"]
+    assert [(one["path"], one["version"]) for one in told] == [("north/table.txt", 1), ("south/table.txt", 1)]
+    assert (told[1]["id"], told[0]["id"] != file.id) == (file.id, True)
+    assert loci(tmp_path / "here", *sent, LOCI_KEY=key).stdout.count("; unchanged)") == 2
 
 
 def test_if_one_file_fails_the_others_are_added_and_the_exit_code_is_1(
@@ -133,13 +150,17 @@ def delivering(deployed: Deployed) -> Generator[None]:
 
 @on_a_wall
 def test_a_hosted_loci_gets_texts_in_calls_and_others_by_forms_and_parts(papers: Path, tmp_path: Path) -> None:
-    (papers / "fruit.xlsx").write_bytes(workbook())
+    for place in (papers, papers / "50% off"):
+        place.mkdir(exist_ok=True)
+        (place / "old.txt").write_bytes(LATIN + place.name.encode())
+    (papers / "50% off" / "fruit.xlsx").write_bytes(workbook())
     with deployment(tmp_path / "no-models", file_mb="100") as deployed:
         key = deployed.app.api_keys.create(LOCAL, "test")[1]
         handler = "functions/gateway/handler.py:lambda_handler"
         with event_front(handler, {"LOCI_SECRETS": "s" * 64}, workers=1) as url, delivering(deployed):
             done = added(tmp_path / "here", f"{url}/mcp", key, "-r", papers)
         assert {name: one["status"] for name, one in done.items()} == dict.fromkeys(done, "okay")
-        assert done["fruit.xlsx"]["num_chunks"] == 1
-        for path in papers.iterdir():
-            assert deployed.app.files.read(LOCAL, done[path.name]["id"]).content == path.read_bytes()
+        assert done["50% off/fruit.xlsx"]["num_chunks"] == 1
+        for path in (*papers.glob("*.*"), *papers.glob("*/*.*")):
+            id = done[path.relative_to(papers).as_posix()]["id"]
+            assert deployed.app.files.read(LOCAL, id).content == path.read_bytes()

@@ -96,6 +96,50 @@ def test_a_folder_needs_recursive_which_takes_what_looks_readable(data: Path, pa
     assert added(data, "-r", str(papers)).keys() == {"trip.md", "notes.txt"}
 
 
+def test_files_of_one_name_in_several_folders_stay_several_files(data: Path, tmp_path: Path) -> None:
+    years = tmp_path / "years"
+    for year in ("2022", "2023", "2024"):
+        (years / year).mkdir(parents=True)
+        (years / year / "budget.csv").write_text(f"item,euros\nrent,{year}\n")
+    (years / "budget.csv").write_text("item,euros\nrent,2022\n")  # a copy
+    paths = ["2022/budget.csv", "2023/budget.csv", "2024/budget.csv", "budget.csv"]
+
+    def files() -> dict[str, tuple[str, int]]:
+        told = json.loads(loci(data, "files", "list", "--json").stdout)["result"]["sample_memories"]
+        return {one.get("path", one["name"]): (one["id"], one["version"]) for one in told}
+
+    loci(data, "add", "-r", str(years))
+    first = files()
+    assert (sorted(first), {version for _, version in first.values()}) == (paths, {1})
+    again = loci(data, "add", "-r", f"{years}/")
+    assert again.stdout.count("; unchanged)") == 4
+    assert files() == first
+    (years / "2023" / "budget.csv").write_text("item,euros\nrent,9283\n")
+    loci(data, "add", "-r", str(years))
+    assert files() == {**first, "2023/budget.csv": (first["2023/budget.csv"][0], 2)}
+    found = loci(data, "files", "search", "rent in the budget of 2023").stdout
+    assert found.startswith("1. 2023/budget.csv  ds-")
+    several = loci(data, "files", "show", "budget.csv", "--json")
+    assert [*json.loads(several.stdout)] == [first["budget.csv"][0]]
+    loci(data, "files", "forget", "-y", "budget.csv")
+    several = loci(data, "files", "show", "budget.csv")
+    assert "Several files are named budget.csv. Give the path of one: 2022/budget.csv, 2023" in several.stderr
+
+
+def test_different_files_of_one_name_in_one_command_are_told_apart(data: Path, tmp_path: Path) -> None:
+    for place in ("a/x", "b/x", "c/y"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "notes.md").write_text(f"# {place}\n")
+    paths = [str(tmp_path / place / "notes.md") for place in ("a/x", "b/x", "c/y")]
+    told = json.loads(loci(data, "add", *paths, paths[0], "--json").stdout)["result"]
+    assert [(one["path"], one["version"]) for one in told] == [
+        ("a/x/notes.md", 1),
+        ("b/x/notes.md", 1),
+        ("y/notes.md", 1),
+        ("a/x/notes.md", 1),
+    ]
+
+
 def test_standard_input_is_a_file_that_needs_a_name(data: Path) -> None:
     assert "Add --name" in loci(data, "add", "-").stderr
     told = subprocess.run(

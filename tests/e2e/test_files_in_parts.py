@@ -80,13 +80,13 @@ def test_a_large_workbook_is_sent_in_parts_and_found(deployed: Deployed) -> None
 
 def test_an_upload_ends_once_and_for_its_owner_only(deployed: Deployed) -> None:
     files, ann = deployed.app.files, Owner("acme", "ann")
-    ticket = files.begin_upload(ann, "a$%24.bin", LARGE + 1)
+    ticket = files.begin_upload(ann, "of ann/a$%24.bin", LARGE + 1)
     assert ticket.upload_id is not None
     with pytest.raises(NotFound, match="no such upload"):
         files.finish_upload(Owner("acme", "bob"), ticket.upload_id)
     for part in ticket.parts:
         put({"url": part.url, "from": 0, "to": part.end - part.begin}, bytes(part.end - part.begin))
-    assert files.finish_upload(ann, ticket.upload_id) == "a$%24.bin"
+    assert files.finish_upload(ann, ticket.upload_id) == "of ann/a$%24.bin"
     with pytest.raises(NotFound, match="no such upload"):
         files.finish_upload(ann, ticket.upload_id)
 

@@ -107,13 +107,13 @@ class Deployed:
         return arrived(key)
 
     def file(self, name: str, owner: Owner = LOCAL) -> StoredFile:
-        [found] = [one for one in self.app.files.listed(owner) if one.name == name]
+        [found] = [one for one in self.app.files.listed(owner) if one.full_path == name]
         return found
 
     def found(self, words: str, owner: Owner = LOCAL) -> list[str]:
-        """The names of the files that a search finds."""
-        answer = self.app.files.search(owner, parsed(rewritten=words), limit=5, scope=FileScope())
-        return [one.file.name for one in answer.files]
+        """The paths of the files that a search finds."""
+        answer = self.app.files.search(owner, parsed(rewritten=words), limit=9, scope=FileScope())
+        return [one.file.full_path for one in answer.files]
 
 
 def arrived(key: str, what: str = "Object Created") -> dict[str, Any]:
@@ -211,7 +211,18 @@ def test_a_file_that_is_added_again_while_it_waits_is_sent_again(deployed: Deplo
     assert deployed.file("twice.csv").newest.number == 1
 
 
-@each("name", ["sent.csv", "mit Umlaut ä & 100%+.csv", ".hidden.csv", "~a.csv", "50%24.csv", "${filename}.csv"])
+@each(
+    "name",
+    [
+        "sent.csv",
+        "mit Umlaut ä & 100%+.csv",
+        ".hidden.csv",
+        "~a.csv",
+        "50%24.csv",
+        "${filename}.csv",
+        "a/b c/d%2Fe.csv",
+    ],
+)
 def test_what_is_sent_with_a_form_is_found_and_the_object_is_gone(deployed: Deployed, name: str) -> None:
     message = deployed.upload(name, PRICES, ANN)
     assert deployed.take(message) == []

@@ -16,9 +16,9 @@ from loci.authoring.edit_draft import EditDraft
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
-from loci.core.stores import every
+from loci.core.stores import ABSENT, every
 from loci.documents.history import History
-from loci.files.file import FileVersion, file_id
+from loci.files.file import FileVersion, StoredFile, file_id
 from loci.transfer.kinds import STAYS, TRAVELS
 from loci.workflows.run import Run
 from tests.e2e.in_process import loci
@@ -28,6 +28,8 @@ from tests.support.small_disk import small_disk
 FIRST = Path(__file__).parent / "first_format.zip"
 """An archive as Loci wrote it before this format."""
 WRITTEN = "---\ntags: [travel, rail]\n---\n# Ferries\n\nThe ferry to Anholt takes three hours.\n"
+
+BIRDS = "near/the sea/birds.txt"
 
 
 def opened(data: Path) -> App:
@@ -57,7 +59,7 @@ def full(data: Path, notes: Path) -> Path:
     changes.delete(LOCAL, "kept/gone.md", expect=gone.hash)
     app.documents.ingest(LOCAL, [str(notes)])
     for text in (b"The heron waits.\n", b"The heron flies.\n"):
-        app.files.add(LOCAL, "birds.txt", text)
+        app.files.add(LOCAL, BIRDS, text)
     app.scratchpad.keep(LOCAL, "search_documents", "a remembered result", about="ferries")
     app.close()
     return data
@@ -82,7 +84,7 @@ def facts(data: Path) -> dict[str, Any]:
     deleted = [record.value for record in every(app.records, LOCAL, "deleted")]
     lake = app.files.parts.lake
     files = {
-        file.name: [
+        file.full_path: [
             (one.number, one.added_at, lake.content(LOCAL, file.id, one)) for one in app.files.versions(LOCAL, file.id)
         ]
         for file in app.files.listed(LOCAL)
@@ -120,14 +122,15 @@ def test_a_second_import_changes_nothing(full: Path, there: Path, archive: Path)
 
 def test_an_older_version_that_is_not_there_is_not_called_there(full: Path, there: Path, archive: Path) -> None:
     app = opened(there)
-    newest = opened(full).files.versions(LOCAL, file_id("birds.txt"))[-1]
+    newest = opened(full).files.versions(LOCAL, file_id(BIRDS))[-1]
     alone = FileVersion(2, newest.sha256, newest.bytes, newest.added_at)
-    app.files.restore(LOCAL, "birds.txt", b"The heron flies.\n", alone)
+    birds = StoredFile(file_id(BIRDS), "birds.txt", alone, None, ABSENT, path=BIRDS)
+    app.files.restore(LOCAL, birds, b"The heron flies.\n")
     app.close()
     moved(full, "export", archive)
     told = moved(there, "import", archive)
-    assert (told["same"], [one["name"] for one in told["left_out"]]) == ({"files": 1}, ["birds.txt v1"])
-    assert [one[0] for one in facts(there)["files"]["birds.txt"]] == [2]
+    assert (told["same"], [one["name"] for one in told["left_out"]]) == ({"files": 1}, [f"{BIRDS} v1"])
+    assert [one[0] for one in facts(there)["files"][BIRDS]] == [2]
 
 
 def test_what_is_there_already_is_not_called_moved(data: Path, there: Path, archive: Path, tmp_path: Path) -> None:
@@ -315,7 +318,7 @@ def conflicting(full: Path, there: Path, archive: Path) -> None:
     moved(full, "export", archive)
     app = opened(there)
     app.authoring.write(LOCAL, "kept/ferries.md", EditDraft("create", "# Mine\n"), expect=None)
-    app.files.add(LOCAL, "birds.txt", b"Mine.\n")
+    app.files.add(LOCAL, BIRDS, b"Mine.\n")
     app.close()
 
 
@@ -331,7 +334,7 @@ def test_a_conflict_is_told_and_what_is_here_stays(full: Path, there: Path, arch
     assert "birds.txt is here with other contents" in ended.stdout
     kept = facts(there)
     assert kept["documents"]["kept-ferries"][1] == b"# Mine\n"
-    assert [one[2] for one in kept["files"]["birds.txt"]] == [b"Mine.\n"]
+    assert [one[2] for one in kept["files"][BIRDS]] == [b"Mine.\n"]
     assert "notes-plan" in kept["documents"]
 
 

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +30,7 @@ from loci.cli.terminal import (
 from loci.core.diagnosis import counted
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import LOCAL
-from loci.files.file import checked_name, file_id
+from loci.files.file import checked_path, file_id, name_of
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -59,6 +60,16 @@ PATIENCE: Final = 900.0
 SECONDS: Final = 300.0
 """Seconds that one request with bytes of a file may take."""
 Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A file to add."""
+
+    file: str
+    """Where it is: a path of this machine, or standard input."""
+    path: str
+    """What it is called in the lake: its path below the folder that was named, or its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +105,7 @@ class Added:
         parts += [counted(row["num_chunks"], "passage")]
         unchanged = "" if self.is_new else "; unchanged"
         remarks = "".join(f"\n    {one}" for one in facts.get("remarks") or ())
-        return f"{row['name']}  {row['id']}  ({', '.join(parts)}{unchanged}){remarks}"
+        return f"{row.get('path') or row['name']}  {row['id']}  ({', '.join(parts)}{unchanged}){remarks}"
 
 
 def add(
@@ -120,8 +131,9 @@ def add(
 ) -> None:
     """Add files to the lake, so that agents can search them, cite them and compute on them.
 
-    A file with the name of an older file becomes its new version. Adding the same content again changes nothing. A
-    running server sees the result at once. The exit code is 1 if a file could not be read; the summary says why.
+    A file in a folder is known by its path below that folder, another by its name. If the lake has one of that path,
+    it gets a new version. Adding the same content again changes nothing. A running server sees the result at once. The
+    exit code is 1 if a file could not be read; the summary says why.
 
     With --url, send the files to another Loci server, which reads them. Files that it has already are not sent.
 
@@ -131,34 +143,43 @@ def add(
         raise Refused("--name is for one file", "Add the others without it", code="TOO_MANY_FILES")
     if name is None and STDIN in paths:
         raise Refused("A file from standard input needs a name", "Add --name NAME.md", code="NAME_MISSING")
-    wanted = [*_expanded(paths, recursive=recursive)]
-    if url is None:
-        done = _here(wanted, name, data, config)
-    else:
-        done = _send_files(wanted, name, url, key or os.environ.get("LOCI_KEY"))
+    wanted = _told_apart([*_expanded(paths, name, recursive=recursive)])
+    sent_with = key or os.environ.get("LOCI_KEY")
+    done = _here(wanted, data, config) if url is None else _send_files(wanted, url, sent_with)
     typer.echo(json.dumps(view(done)) if as_json else text(done))
     if any(one.reason for one in done):
         raise typer.Exit(1)
 
 
-def _here(wanted: Sequence[str], name: str | None, data: Path | None, config: Path | None) -> list[Added]:
+def _here(wanted: Sequence[Wanted], data: Path | None, config: Path | None) -> list[Added]:
     files = open_app(data, config, here_only("Run: loci add FILE --url https://…/mcp --key KEY")).files
     before = {one.id: one.newest for one in files.listed(LOCAL)}
-    done = add_each(wanted, lambda path, stage: _added(files, path, name, before, stage))
+    done = add_each(wanted, lambda one, stage: _added(files, one, before, stage))
     files.upkeep.embed_missing(LOCAL)
     return done
 
 
-def _expanded(paths: Sequence[str], *, recursive: bool) -> Iterator[str]:
+def _expanded(paths: Sequence[str], name: str | None, *, recursive: bool) -> Iterator[Wanted]:
     """The files that the arguments name, and the files in folders, in order."""
     for path in paths:
         found = Path(path).expanduser()
         if path == STDIN or not found.is_dir():
-            yield path  # a missing file is reported later
+            yield Wanted(path, name or found.name)  # a missing file is reported later
         elif recursive:
-            yield from map(str, _walked(found))
+            yield from (Wanted(str(one), name or one.relative_to(found).as_posix()) for one in _walked(found))
         else:
             raise Refused(f"{path} is a folder", "To add the files in it: loci add --recursive", code="IS_A_FOLDER")
+
+
+def _told_apart(wanted: Sequence[Wanted]) -> list[Wanted]:
+    """Give different files that have the same path as much of the folders above them as tells them apart."""
+    whole = {one.file: Path(one.file).expanduser().resolve().parts for one in wanted}
+    paths = {whole[one.file]: one.path for one in wanted}
+    while twice := {path for path, count in Counter(paths.values()).items() if count > 1}:
+        for parts, path in paths.items():
+            if path in twice:
+                paths[parts] = "/".join(parts[-path.count("/") - 2 :])
+    return [Wanted(one.file, paths[whole[one.file]]) for one in wanted]
 
 
 def _walked(folder: Path) -> Iterator[Path]:
@@ -171,48 +192,48 @@ def _walked(folder: Path) -> Iterator[Path]:
             yield one
 
 
-def _added(files: "Files", path: str, name: str | None, before: "Mapping[str, FileVersion]", stage: Stage) -> Added:
+def _added(files: "Files", wanted: Wanted, before: "Mapping[str, FileVersion]", stage: Stage) -> Added:
     from loci.files.tools.file_views import fetched  # slow to load, and `--help` does not need them
     from loci.files.tools.lake_tools import ingestion
 
     def watch(reached: "FileStage") -> None:
         stage(reached.text)
 
-    content, own_name = content_of(path, lambda size: files.check_size(path, size))
-    file = files.summarized(LOCAL, files.add(LOCAL, name or own_name, content, watch=watch), watch)
+    content = content_of(wanted.file, lambda size: files.check_size(wanted.file, size))
+    file = files.summarized(LOCAL, files.add(LOCAL, wanted.path, content, watch=watch), watch)
     newest, known = file.newest, before.get(file.id)
     is_new = known is None or (known.number, known.sha256) != (newest.number, newest.sha256)
     row, facts = (one.model_dump(mode="json") for one in (ingestion(file), fetched(file, [], None)))
-    return Added(path, None, row, facts, is_new)
+    return Added(wanted.file, None, row, facts, is_new)
 
 
-def add_each(wanted: Sequence[str], add: Callable[[str, Stage], Added]) -> list[Added]:
+def add_each(wanted: Sequence[Wanted], add: Callable[[Wanted, Stage], Added]) -> list[Added]:
     """Add the files one by one, and show the progress. If a file fails, the others are still added."""
     done: list[Added] = []
     with shown_progress() as progress:
-        for number, path in enumerate(wanted, 1):
+        for number, one in enumerate(wanted, 1):
 
-            def stage(text: str, path: str = path, before: int = number - 1) -> None:
+            def stage(text: str, path: str = one.file, before: int = number - 1) -> None:
                 if sys.stderr.isatty():
                     progress(before, len(wanted), f"{path}: {text}")
 
             try:
-                done.append(add(path, stage))
+                done.append(add(one, stage))
             except LociError as error:
-                done.append(Added(path, error))
+                done.append(Added(one.file, error))
             if len(wanted) > 1 or done[-1].failure is None:
-                progress(number, len(wanted), path)
+                progress(number, len(wanted), one.file)
     return done
 
 
-def content_of(path: str, check_size: Callable[[int], None] = lambda _: None) -> tuple[bytes, str]:
-    """The content and the name of a file, or of standard input."""
+def content_of(path: str, check_size: Callable[[int], None] = lambda _: None) -> bytes:
+    """The content of a file, or of standard input."""
     if path == STDIN:
-        return sys.stdin.buffer.read(), STDIN
+        return sys.stdin.buffer.read()
     found = Path(path).expanduser()
     try:
         check_size(found.stat().st_size)
-        return found.read_bytes(), found.name
+        return found.read_bytes()
     except OSError as error:
         raise Refused(f"Cannot read it ({error.strerror})", "Correct the path or its permissions") from None
 
@@ -243,15 +264,13 @@ def text(done: Sequence[Added]) -> str:
     )
 
 
-def _send_files(wanted: Sequence[str], name: str | None, url: str, key: str | None) -> list[Added]:
+def _send_files(wanted: Sequence[Wanted], url: str, key: str | None) -> list[Added]:
     """Add the files to the server at the URL, one after the other."""
     import anyio.to_thread
 
     async def work(client: "Client") -> list[Added]:
         remote = RemoteAdd(client)
-        return await anyio.to_thread.run_sync(
-            lambda: add_each(wanted, lambda path, stage: remote.add(path, name, stage)), abandon_on_cancel=True
-        )
+        return await anyio.to_thread.run_sync(lambda: add_each(wanted, remote.add), abandon_on_cancel=True)
 
     return on_server(url, key, work)
 
@@ -265,27 +284,26 @@ class RemoteAdd:
         self._client = client
         self._http = httpx2.Client(timeout=SECONDS)
 
-    def add(self, path: str, name: str | None, stage: Stage) -> Added:
+    def add(self, wanted: Wanted, stage: Stage) -> Added:
         """Send the file if the server does not have it, and wait until the server has read it."""
-        content, own_name = content_of(path)
-        name = checked_name(name or own_name)
+        content, path = content_of(wanted.file), checked_path(wanted.path)
         if not content:
             raise Refused("The file is empty", "Add it again with text in it", code="FILE_EMPTY")
-        digest, id = hashlib.sha256(content).hexdigest(), file_id(name)
-        held = self._status(id)
+        digest = hashlib.sha256(content).hexdigest()
+        held = self._held(path, file_id(path))
         is_new = held is None or (held["sha256"], held["status"]) != (digest, "okay")
-        if is_new:
-            self._send(name, content, stage)
-        row = self._read(id, digest, stage)
-        facts = self._ask("fetch_memory", memory_ids=[id]).get(id, {})
-        return Added(path, None, row, facts, is_new)
+        id = self._send(path, content, stage) if is_new else file_id(path)
+        row = self._read(path, id, digest, stage)
+        facts = self._ask("fetch_memory", memory_ids=[row["id"]]).get(row["id"], {})
+        return Added(wanted.file, None, row, facts, is_new)
 
-    def _send(self, name: str, content: bytes, stage: Stage) -> None:
+    def _send(self, path: str, content: bytes, stage: Stage) -> str:
+        """Send the file and return the id that the server tells: an older one knows a file by its name alone."""
         size = len(content)
         if (text := _text(content)) is not None:
-            self._ask("add_memory", name=name, text=text)
-            return
-        upload: dict[str, Any] = self._ask("add_memory", name=name, upload_bytes=size)["upload"]
+            return self._ask("add_memory", name=path, text=text)["result"][0]["id"]
+        upload: dict[str, Any] = self._ask("add_memory", name=path, upload_bytes=size)["upload"]
+        id: str = upload["memory_id"]
         if "parts" not in upload:
             stage(f"sending {size / 2**20:.0f} MB")
             self._request(upload, content)
@@ -294,6 +312,7 @@ class RemoteAdd:
                 stage(f"sent {part['from'] >> 20} of {size >> 20} MB")
                 self._request(part | {"method": "PUT"}, content[part["from"] : part["to"]])
             upload = self._ask("add_memory", upload_id=upload["upload_id"]).get("upload") or {}
+        return id
 
     def _request(self, upload: Row, content: bytes) -> None:
         """Send the bytes as the upload ticket says, with retries."""
@@ -310,12 +329,12 @@ class RemoteAdd:
             what = f"The file could not be sent to {where} ({failed})"
             raise Unavailable(what, "Run the same command again") from None
 
-    def _read(self, id: str, digest: str, stage: Stage) -> Row:
+    def _read(self, path: str, id: str, digest: str, stage: Stage) -> Row:
         """Wait until the server has read this content, or has failed."""
         pause, waited = FIRST_PAUSE, 0.0
         known: Row | None = None
         while waited < PATIENCE:
-            row = self._status(id)
+            row = self._held(path, id)
             if row is not None and row["sha256"] == digest and row["status"] in ("okay", "error"):
                 return row
             if row != known:
@@ -325,6 +344,14 @@ class RemoteAdd:
             waited += pause
             pause = min(pause * 1.5, LONGEST_PAUSE)
         raise Unavailable(f"The server does not read it ({known and known['reason']})", "Ask ingestion_status later")
+
+    def _held(self, path: str, id: str) -> Row | None:
+        """The state of the file at this path: the file with this id, or one that was known by its name before."""
+        row = self._status(id)
+        if row is None and (name := name_of(path)) != path:
+            older = self._status(file_id(name))
+            return older if older and older.get("path") == path else None
+        return row
 
     def _status(self, id: str) -> Row | None:
         """The state of the file, or None if the server does not know the id."""

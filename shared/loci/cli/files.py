@@ -22,7 +22,7 @@ MOST_TOKENS = 1_000_000
 NAMED = 10
 """The most files that `forget` names in its question."""
 
-NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME|ID...", help="Names or ids of files.")]
+NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME|ID...", help="Names, paths or ids of files.")]
 
 
 @cli.command("list")
@@ -97,7 +97,7 @@ def search(
         typer.echo(json.dumps(search_answer(found, MOST_TOKENS).model_dump(mode="json")))
         return
     for place, one in enumerate(found.files, 1):
-        typer.echo(printable(f"{place}. {one.file.name}  {one.file.id}"))
+        typer.echo(printable(f"{place}. {one.file.full_path}  {one.file.id}"))
         for part in one.passages:
             typer.echo(printable(f"   {part.where.label}: {' '.join(part.text.split())}"))
     if not found.files:
@@ -127,7 +127,7 @@ def read(
         try:
             done.append(files.summarized(LOCAL, files.read_again(LOCAL, one.id)))
         except LociError as error:
-            typer.echo(printable(f"{one.name}: {error}"), err=True)
+            typer.echo(printable(f"{one.full_path}: {error}"), err=True)
     files.upkeep.embed_missing(LOCAL)
     failed = len(wanted) - sum(one.newest.status == "okay" for one in done)
     if as_json:
@@ -154,7 +154,7 @@ def forget(
     found = _found(files, names)
     if not yes:
         lines = [f"Loci will remove {counted(len(found), 'file')} with all versions:"]
-        lines += [f"  {printable(one.name)}  ({one.id})" for one in found[:NAMED]]
+        lines += [f"  {printable(one.full_path)}  ({one.id})" for one in found[:NAMED]]
         lines += [f"  and {len(found) - NAMED:,} more"] if len(found) > NAMED else []
         typer.echo("\n".join(lines), err=True)
         typer.confirm("Forget them?", abort=True, err=True)
@@ -167,13 +167,18 @@ def forget(
 
 def _found(files: "Files", names: Sequence[str]) -> "list[StoredFile]":
     """The files with these names or ids, each once. If some are unknown, the error names them."""
-    known = {one.name: one for one in files.listed(LOCAL)}
-    known |= {one.id: one for one in known.values()}
+    held = files.listed(LOCAL)
+    known = {word: [one] for one in held for word in (one.id, one.full_path)}
     names = [normalize("NFC", one) for one in names]  # as the lake writes them
-    if unknown := [one for one in names if one not in known]:
+    for name in names:
+        known.setdefault(name, [one for one in held if one.name == name])
+    if unknown := [one for one in names if not known[one]]:
         advice = "`loci files list` lists their names"
         raise NotFound(f"There is no file {', '.join(map(repr, unknown))}", advice, code="MEMORY_NOT_FOUND")
-    return [*{known[one].id: known[one] for one in names}.values()]
+    if several := next((one for one in names if len(known[one]) > 1), None):
+        paths = ", ".join(one.full_path for one in known[several][:NAMED])
+        raise Refused(f"Several files are named {several}", f"Give the path of one: {paths}", code="AMBIGUOUS")
+    return [*{known[one][0].id: known[one][0] for one in names}.values()]
 
 
 def _line(file: "StoredFile") -> str:
@@ -183,7 +188,7 @@ def _line(file: "StoredFile") -> str:
     state = ""
     if newest.status != "okay":
         state = f"  version {newest.number} {newest.status}" + (f": {newest.reason}" if newest.reason else "")
-    return f"{file.name}  {file.id}  ({', '.join(parts)}){state}"
+    return f"{file.full_path}  {file.id}  ({', '.join(parts)}){state}"
 
 
 def _states(files: "Sequence[StoredFile]") -> dict[str, object]:

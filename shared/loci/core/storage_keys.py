@@ -75,12 +75,12 @@ def owner_and_rest(folder: str, key: str) -> tuple[Owner, str]:
 
 
 def key_part(name: str) -> str:
-    """The name of a file as the end of a key. In the key of a form, S3 puts the sender's own name for ${filename}."""
+    """The path of a file as the end of a key. In the key of a form, S3 puts the sender's own name for ${filename}."""
     return name.replace("%", "%25").replace("$", "%24")
 
 
 def name_in(key_part: str) -> str:
-    """The name of the file with this end of a key."""
+    """The path of the file with this end of a key."""
     return key_part.replace("%24", "$").replace("%25", "%")
 
 

@@ -19,7 +19,7 @@ from loci.documents.ingest import folder_ingest
 from loci.documents.ingest.index_writer import COLLECTION, Progress
 from loci.documents.ingest.local_files import blob_key
 from loci.files import lake
-from loci.files.file import stored_file
+from loci.files.file import file_id, name_of, stored_file
 from loci.files.ingest import COLLECTION as FILES
 from loci.scratchpad import api as scratchpad
 
@@ -183,7 +183,8 @@ def _mend_file(app: App, one: DamagedRecord) -> None:
     held = app.files.parts.index.chunks(one.owner, FILES, [f"{one.key}#0"]).get(f"{one.key}#0")
     if held is None or len(contents) > 1:
         raise LociError("Its name or its newest content is not known", "Add the file again: loci add FILE")
-    app.files.add(one.owner, held.title, app.blobs.read(one.owner, contents[0]))
+    path = held.title if file_id(held.title) == one.key else name_of(held.title)
+    app.files.add(one.owner, path, app.blobs.read(one.owner, contents[0]))
 
 
 Part = tuple[str, Callable[[], object]]

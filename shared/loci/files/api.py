@@ -15,7 +15,7 @@ from loci.core.json import JsonObject
 from loci.files.citations import CheckedCitation
 from loci.files.cutting import differences
 from loci.files.differences import FileChange
-from loci.files.file import FileStage, FileVersion, StoredFile, Watch, checked_name, file_id, unwatched
+from loci.files.file import FileStage, FileVersion, StoredFile, Watch, checked_path, unwatched
 from loci.files.finder import FoundFiles
 from loci.files.lake import content_key, reading_key
 from loci.files.parts import FileParts
@@ -74,11 +74,11 @@ class Files:
         return self.parts.finder.find(owner, asked, limit=limit, scope=checked_scope(scope))
 
     def listed(self, owner: Owner, *, newest_first: bool = False) -> list[StoredFile]:
-        """All files, by their names or by their age."""
+        """All files, by their paths or by their age."""
         files = self.parts.lake.files(owner)
         if newest_first:
             return sorted(files, key=lambda one: (one.newest.added_at, one.id), reverse=True)
-        return sorted(files, key=lambda one: (one.name.casefold(), one.name))
+        return sorted(files, key=lambda one: (one.full_path.casefold(), one.full_path))
 
     def add(
         self,
@@ -126,7 +126,7 @@ class Files:
 
         `over_http`: the caller reaches this server by HTTP, so its URLs too. `whole`: it sends no file in parts.
         """
-        name = checked_name(name)
+        name = checked_path(name)
         self.check_size(name, bytes)
         if self.parts.uploads is None or (self.parts.local_uploads is not None and not over_http):
             what = "This server takes no uploads" if over_http else "A server over stdio has no URL to send a file to"
@@ -135,7 +135,7 @@ class Files:
         return self.parts.uploads.begin(owner, name, bytes, whole=whole)
 
     def finish_upload(self, owner: Owner, upload_id: str) -> UploadTicket | str:
-        """End an upload in parts and return the name of its file, or a new ticket if parts are missing."""
+        """End an upload in parts and return the path of its file, or a new ticket if parts are missing."""
         if self.parts.uploads is None:
             raise Refused("This server takes no uploads", "Send the text, or run: loci add FILE", code="NO_UPLOADS")
         return self.parts.uploads.finish(owner, upload_id)
@@ -157,18 +157,23 @@ class Files:
         watch(FileStage("summarizing"))
         return self.parts.summaries.write(owner, file.id)
 
-    def restore(self, owner: Owner, name: str, content: bytes, version: FileVersion) -> StoredFile:
-        """Add a version with its number and time, as an archive has them. Raises `Unavailable` if it must wait.
+    def restore(self, owner: Owner, file: StoredFile, content: bytes) -> StoredFile:
+        """Add the file's newest version with its number and time, as an archive has them.
 
-        A version is kept when the next one comes, so it must be read before.
+        A version is kept when the next one comes, so it must be read before. Raises `Unavailable` if it must wait.
         """
+        name = file.full_path
         self.check_size(name, len(content))
-        held = self.parts.lake.held(owner, file_id(checked_name(name)))
-        if held is not None and held.newest.number < version.number and held.newest.status in ("pending", "running"):
+        held = self.parts.lake.held(owner, file.id)
+        if (
+            held is not None
+            and held.newest.number < file.newest.number
+            and held.newest.status in ("pending", "running")
+        ):
             self._read(owner, held, False, None, unwatched)
             if self.parts.lake.get(owner, held.id).newest.status in ("pending", "running"):
                 raise Unavailable(f"An older version of {name} is being read", "Try again", code="FILE_BUSY")
-        file, _ = self.parts.lake.restore(owner, name, content, version)
+        file, _ = self.parts.lake.restore(owner, file, content)
         if file.newest.status in ("okay", "error"):
             return file
         return self._read(owner, file, _is_quick(name, content), None, unwatched)
@@ -214,6 +219,10 @@ class Files:
     def link(self, owner: Owner, file: StoredFile) -> str:
         """A URL for downloading the file."""
         return self.parts.lake.link(owner, file, LINK_SECONDS)
+
+    def id_at(self, owner: Owner, path: str) -> str:
+        """The id of the file at this path, or the id that a file there will get."""
+        return self.parts.lake.id_at(owner, path)
 
     def known(self, owner: Owner, ids: Sequence[str]) -> dict[str, StoredFile | None]:
         """The files with these ids; None for an id that no file has."""

@@ -161,9 +161,9 @@ def _read_again(app: "App", owner: Owner, name: str, what: str, files: list[Stor
         try:
             after = app.files.read_again(owner, one.id)
         except LociError as error:
-            errors.append(f"{one.name}: {error}")
+            errors.append(f"{one.full_path}: {error}")
         else:
-            errors += [f"{one.name}: {after.newest.reason}"] if after.newest.status != "okay" else []
+            errors += [f"{one.full_path}: {after.newest.reason}"] if after.newest.status != "okay" else []
     if errors:
         return Finding(name, "fault", f"{what}; {counted(len(errors), 'file')} cannot be read again", errors[0])
     return Finding(name, "ok", f"{what}; mended", fixed=True)
@@ -180,7 +180,7 @@ def _is_whole(app: "App", owner: Owner, file: StoredFile) -> bool:
 def _versions_without_content(app: "App", owner: Owner) -> list[str]:
     there = set(app.blobs.list(owner, FOLDER))
     return [
-        f"{file.name} {version.number}"
+        f"{file.full_path} {version.number}"
         for file in app.files.listed(owner)
         for version in {
             one.number: one for one in [*app.files.parts.versions.for_file(owner, file), file.newest]
@@ -207,4 +207,4 @@ def _damaged_ids(app: "App", owner: Owner) -> set[str]:
 
 
 def _names(files: list[StoredFile]) -> list[str]:
-    return [one.name for one in files]
+    return [one.full_path for one in files]

@@ -15,7 +15,8 @@ from loci.core.stores import Record
 Status = Literal["pending", "running", "okay", "error"]
 Kind = Literal["excel_file", "pdf_file", "txt_file"]
 """The three types that the reference knows."""
-LONGEST_NAME = 255
+LONGEST_NAME, LONGEST_PATH = 255, 1000
+"""Bytes of a file's name, and of its path."""
 RULES: Final = "rules"
 """The author of a summary that is extracted."""
 JOINERS = "\u200c\u200d"
@@ -56,10 +57,11 @@ class FileVersion:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file in the lake. A file that comes again under its name is a new version of it."""
+    """A file in the lake. A file that comes again under its path is a new version of it."""
 
     id: str
     name: str
+    """The last part of its path."""
     newest: FileVersion
     """The version that was added last, perhaps not read yet."""
     current: FileVersion | None
@@ -69,6 +71,18 @@ class StoredFile:
     """True if somebody removed the file: it is hidden, and the rest of it is being removed."""
     arrivals: tuple[str, ...] = ()
     """The last uploads that brought a content of the file. An upload that is reported again, or late, is ignored."""
+    path: str | None = None
+    """The path below the folder that was added, or the name that was given. None: it came when files had only names."""
+
+    @property
+    def full_path(self) -> str:
+        """The path, or the name if it has none."""
+        return self.path or self.name
+
+    @property
+    def shown_path(self) -> str | None:
+        """The path, if it says more than the name."""
+        return None if self.path == self.name else self.path
 
     @property
     def shown(self) -> FileVersion:
@@ -86,7 +100,8 @@ class StoredFile:
         current: Json = self.current and self.current.as_json()
         removed: JsonObject = {"removed": True} if self.is_removed else {}
         arrivals: JsonObject = {"arrivals": [*self.arrivals]} if self.arrivals else {}
-        return {"name": self.name, "newest": self.newest.as_json(), "current": current, **removed, **arrivals}
+        path: JsonObject = {} if self.path is None else {"path": self.path}
+        return {"name": self.name, "newest": self.newest.as_json(), "current": current, **removed, **arrivals, **path}
 
     def read_as(self, version: FileVersion) -> "StoredFile":
         """The file after this version was read, or could not be. A version that came meanwhile stays the newest."""
@@ -101,20 +116,28 @@ class StoredFile:
         return replace(self, current=current, newest=current if self.newest == self.current else self.newest)
 
 
-def file_id(name: str) -> str:
-    """The id of the owner's file with this name."""
-    return f"ds-{content_id(name, length=20)}"
+def file_id(path: str) -> str:
+    """The id of the owner's file with this path."""
+    return f"ds-{content_id(path, length=20)}"
 
 
-def checked_name(name: str) -> str:
-    """The name without its folders, if a file can have it; else raise `Refused`. Systems write accents in two ways."""
-    name = normalize("NFC", name.replace("\\", "/").rpartition("/")[2].strip())
-    is_long = len(name.encode("utf-8", "replace")) > LONGEST_NAME
-    if not name or name in (".", "..") or is_long or not all(map(_is_seen, name)):
+def name_of(path: str) -> str:
+    """The last part of a path."""
+    return path.rpartition("/")[2]
+
+
+def checked_path(path: str) -> str:
+    """The path in its one spelling, if a file can have it; else raise `Refused`. Systems write accents in two ways."""
+    parts = [one.strip() for one in normalize("NFC", path).replace("\\", "/").split("/")]
+    path = "/".join(one for one in parts if one not in ("", ".", ".."))
+    longest = max(len(one.encode("utf-8", "replace")) for one in (*parts, ""))
+    if not path or parts[-1] in ("", ".", "..") or longest > LONGEST_NAME or not all(map(_is_seen, path)):
         raise Refused(
             "A file's name has 1 to 255 bytes and no control characters", "Give it such a name", code="BAD_NAME"
         )
-    return name
+    if len(path.encode("utf-8", "replace")) > LONGEST_PATH:
+        raise Refused(f"A file's path has at most {LONGEST_PATH:,} bytes", "Give it a shorter name", code="BAD_NAME")
+    return path
 
 
 def _is_seen(one: str) -> bool:
@@ -134,6 +157,7 @@ def stored_file(record: Record) -> StoredFile:
         record_version=record.version,
         is_removed=record.value.get("removed") is True,
         arrivals=tuple(cast("list[str]", record.value.get("arrivals") or ())),
+        path=cast("str | None", record.value.get("path")),
     )
 
 

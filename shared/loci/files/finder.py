@@ -142,7 +142,7 @@ class FileFinder:
             return FoundFiles((), "empty", scope, reason, unknown=unknown)
         if not files:
             return FoundFiles((), "empty", scope, NO_FILE)
-        waiting = [one.name for one in files if one.newest.status in ("pending", "running")]
+        waiting = [one.full_path for one in files if one.newest.status in ("pending", "running")]
         if waiting:
             names = ", ".join(waiting[:3]) + (f" and {len(waiting) - 3} more" if len(waiting) > 3 else "")
             reason = f"Nothing fits among what was read, and not all is read: {names}. Ask again after ingestion_status"

@@ -43,4 +43,4 @@ class UploadRoute:
         add = self._app.files.add
         file = await on_thread_of(WRITES, add, expected.owner, expected.name, content, wait=WAIT)
         newest = file.newest
-        return {"id": file.id, "name": file.name, "status": newest.status, "reason": newest.reason}
+        return {"id": file.id, "name": file.full_path, "status": newest.status, "reason": newest.reason}

@@ -18,7 +18,7 @@ from loci.core.full_disk import freeing
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.files.cutting import CuttingRules, ReadingWork, ReadVersion, answer_read, text_read
-from loci.files.file import FileStage, FileStages, FileVersion, StoredFile, checked_name, file_id
+from loci.files.file import FileStage, FileStages, FileVersion, StoredFile, checked_path
 from loci.files.lake import Lake, RemoteContent, content_key
 from loci.files.ports import FileReader
 from loci.files.reading import has_text_name, is_plain, is_table
@@ -62,13 +62,13 @@ class FileIngest:
         self.stages = FileStages()
 
     def accept(
-        self, owner: Owner, name: str, content: bytes | RemoteContent, lineage: JsonObject | None = None
+        self, owner: Owner, path: str, content: bytes | RemoteContent, lineage: JsonObject | None = None
     ) -> tuple[StoredFile, bool]:
         """Keep the content, as the lake does. From then on nothing loses it; `run` reads it."""
-        before = self._lake.held(owner, file_id(checked_name(name)))
+        before = self._lake.held(owner, self._lake.id_at(owner, checked_path(path)))
         if before is not None and before.is_removed:  # by a process that was killed before it had ended that
             self.forget(owner, before)
-        return self._lake.add(owner, name, content, lineage)
+        return self._lake.add(owner, path, content, lineage)
 
     def run(self, owner: Owner, id: str, patience: float = LOCK_SECONDS) -> StoredFile:
         """Read the newest version of the file, if it is not read yet. Searches then find its words.
@@ -200,7 +200,7 @@ class FileIngest:
 
     def _cut(self, owner: Owner, file: StoredFile, version: FileVersion) -> ReadVersion:
         """Read the version, and cut it into passages."""
-        rules = CuttingRules(file.id, file.name, self._embedder.count, self._versions.longest())
+        rules = CuttingRules(file.id, file.full_path, self._embedder.count, self._versions.longest())
         if has_text_name(file.name):
             content = self._lake.content(owner, file.id, version)
             # Where no other process does it, tables stay behind the wall: they may take long.
@@ -262,7 +262,7 @@ class LocalPaths:
         self._largest = largest
 
     def read(self, path: str) -> tuple[str, bytes]:
-        """The name and the content of the file at this path."""
+        """The path below the allowed folder and the content of the file at this path."""
         root, below = self._place(path)
         try:
             with os.fdopen(open_file(str(root), below), "rb") as opened:
@@ -278,7 +278,7 @@ class LocalPaths:
             raise Refused(
                 f"Cannot read {path} ({error.strerror})", "Correct its permissions", code="FILE_UNREADABLE"
             ) from None
-        return Path(below).name, content
+        return Path(below).as_posix(), content
 
     def _place(self, path: str) -> tuple[Path, str]:
         """The folder that is allowed, and the path below it. It does not tell if anything is there."""

@@ -25,7 +25,7 @@ from loci.core.stores import (
     read_or_none,
     readable,
 )
-from loci.files.file import FileVersion, StoredFile, checked_name, file_id, stored_file, version_of
+from loci.files.file import FileVersion, StoredFile, checked_path, file_id, name_of, stored_file, version_of
 from loci.files.reading import Reading
 
 KIND, HISTORY = "file", "file_version"
@@ -96,26 +96,41 @@ class Lake:
         """The removed files that may not be gone completely."""
         return (one for one in readable(every(self._records, owner, KIND), stored_file) if one.is_removed)
 
+    def id_at(self, owner: Owner, path: str, sha256: str | None = None) -> str:
+        """The id of the file at this path, or the id that a file there will get.
+
+        A file that came when files had only names keeps the id of its name. It is the file at the path from the time
+        when its newest content comes from there.
+        """
+        id = file_id(path)
+        if "/" not in path or self.held(owner, id) is not None:
+            return id
+        older = self.held(owner, file_id(name_of(path)))
+        if older is None or older.is_removed:
+            return id
+        is_same = older.path == path or (older.path is None and older.newest.sha256 == sha256)
+        return older.id if is_same else id
+
     def add(
-        self, owner: Owner, name: str, content: bytes | RemoteContent, lineage: JsonObject | None = None
+        self, owner: Owner, path: str, content: bytes | RemoteContent, lineage: JsonObject | None = None
     ) -> tuple[StoredFile, bool]:
         """Keep the content as the file's newest version; False if it was that already, and was read or will be.
 
         A content that could not be read is tried again. The content of the current version replaces a newer one that
         could not be read.
         """
-        name = checked_name(name)
+        path = checked_path(path)
         is_here = isinstance(content, bytes)
         digest = hashlib.sha256(content).hexdigest() if is_here else content.sha256
         size = len(content) if is_here else content.bytes
-        id = file_id(name)
+        id = self.id_at(owner, path, digest)
         with self.turn(owner, id):
             for _ in range(ATTEMPTS):
                 record = self._records.get(owner, KIND, id)
                 before = read_or_none(record, stored_file)
                 if before is not None and not is_here and content.arrival in before.arrivals:
                     return before, False
-                after = _after(before, id, name, digest, size, iso(self._clock()), lineage)
+                after = _after(before, id, path, digest, size, iso(self._clock()), lineage)
                 if not is_here:
                     after = replace(after, arrivals=(*after.arrivals, content.arrival)[-ARRIVALS:])
                 if record is not None and before is None:  # damaged: the file begins anew
@@ -146,16 +161,16 @@ class Lake:
             except (NotFound, Refused):
                 self._blobs.write(owner, key, content)
 
-    def restore(self, owner: Owner, name: str, content: bytes, version: FileVersion) -> tuple[StoredFile, bool]:
-        """Keep the content as this version of the file, unless it has this or a newer one already."""
-        id = file_id(checked_name(name))
+    def restore(self, owner: Owner, file: StoredFile, content: bytes) -> tuple[StoredFile, bool]:
+        """Keep the content as the newest version of the file, unless it has this or a newer one already."""
+        id, version = file.id, file.newest
         with self.turn(owner, id):
             record = self._records.get(owner, KIND, id)
             before = read_or_none(record, stored_file)
             if before is not None and (before.is_removed or before.newest.number >= version.number):
                 return before, False
             if before is None:
-                after = StoredFile(id, name, version, None, record.version if record else ABSENT)
+                after = replace(file, record_version=record.version if record else ABSENT)
             else:
                 after = replace(before, newest=version)
             self._blobs.write(owner, content_key(id, version.sha256), content)
@@ -283,7 +298,7 @@ def _if_gone(id: str) -> Generator[None]:
 def _after(
     before: StoredFile | None,
     id: str,
-    name: str,
+    path: str,
     digest: str,
     size: int,
     now: str,
@@ -291,9 +306,11 @@ def _after(
 ) -> StoredFile:
     """The file with this content as its newest version."""
     if before is None:
-        return StoredFile(id, name, FileVersion(1, digest, size, now, lineage=lineage), None, ABSENT)
+        newest = FileVersion(1, digest, size, now, lineage=lineage)
+        return StoredFile(id, name_of(path), newest, None, ABSENT, path=path)
     if before.is_removed:
-        raise Conflict(f"{name} is being removed", "Add it again in a moment")
+        raise Conflict(f"{path} is being removed", "Add it again in a moment")
+    before = replace(before, path=path)
     newest, current = before.newest, before.current
     if newest.sha256 == digest:
         is_known = newest.status != "error"

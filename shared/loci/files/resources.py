@@ -47,7 +47,7 @@ class FileResources:
 def _resource(file: "StoredFile") -> Resource:
     return Resource(
         uri=f"{FILES}{file.id}",
-        name=file.name,
+        name=file.full_path,
         description=file.shown.summary or None,
         mime_type=JSON,
         annotations=Annotations(last_modified=file.newest.added_at),

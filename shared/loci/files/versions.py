@@ -85,7 +85,7 @@ class Versions:
             if known:
                 found[file.id] = known[-1]
             elif kept and kept[0].number > 1:
-                trimmed.append(file.name)
+                trimmed.append(file.full_path)
         return VersionsThen(found, tuple(sorted(trimmed)))
 
     def retire(self, owner: Owner, file: StoredFile, version: FileVersion, facts: TagsAndDate) -> None:
@@ -115,7 +115,7 @@ class Versions:
 
     def chunks(self, owner: Owner, file: StoredFile, version: FileVersion, document: str) -> list[Chunk]:
         """Cut the passages from the reading: after a crash the index may have the next version's passages already."""
-        rules = CuttingRules(document, file.name, self._embedder.count, self.longest())
+        rules = CuttingRules(document, file.full_path, self._embedder.count, self.longest())
         try:
             packed = self._lake.packed_reading(owner, file.id, version)
             chunks = self._work.call(version.bytes, passages_again, packed, rules)

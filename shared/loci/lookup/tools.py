@@ -138,7 +138,11 @@ def _files(app: "App", owner: Owner, query: str) -> Sequence[Found]:
     found = app.files.search(owner, asked, limit=MOST, scope=FileScope())
     best = [(one.file, one.passages[0]) for one in found.files if one.match != "none"]
     return [
-        (passage.score, LookupEntry(True, file.id, _number(passage.chunk_id)), f"{file.name}, {passage.where.label}")
+        (
+            passage.score,
+            LookupEntry(True, file.id, _number(passage.chunk_id)),
+            f"{file.full_path}, {passage.where.label}",
+        )
         for file, passage in best
     ]
 
@@ -173,7 +177,7 @@ def _read_file(app: "App", owner: Owner, entry: LookupEntry) -> Fetched:
     if first + len(texts) < version.chunks:
         metadata |= {"next": LookupEntry(True, entry.name, first + len(texts)).id, "passages": str(version.chunks)}
     url = entry.url(app.settings.base_url)
-    return Fetched(id=entry.id, title=file.name, text="\n\n".join(texts), url=url, metadata=metadata)
+    return Fetched(id=entry.id, title=file.full_path, text="\n\n".join(texts), url=url, metadata=metadata)
 
 
 def _past_end(entry: LookupEntry, length: str) -> NotFound:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject, shape_fault, string
-from loci.core.stores import Record
-from loci.files.file import RULES, FileVersion, StoredFile, checked_name, file_id, version_of
+from loci.core.stores import ABSENT, Record
+from loci.files.file import RULES, FileVersion, StoredFile, checked_path, file_id, name_of, version_of
 from loci.files.lake import content_key
 from loci.scratchpad.api import CAPACITY, ID, Scratchpad
 from loci.transfer.items import (
@@ -130,7 +131,8 @@ class FileKind(Kind):
             for one in kept:
                 key = f"{file.id}/{one.number:06}"
                 if after is None or key > after:
-                    value: JsonObject = {**one.as_json(), "name": file.name, "versions": chain}
+                    path: JsonObject = {} if file.path is None else {"path": file.path}
+                    value: JsonObject = {**one.as_json(), "name": file.name, **path, "versions": chain}
                     item = Item(self.name, key, value, {content_key(file.id, one.sha256): ""})
                     yield Loaded(item, partial(self._content, owner, file.id, one))
 
@@ -138,26 +140,28 @@ class FileKind(Kind):
         return self._files().parts.lake.content(owner, id, version)
 
     def label(self, item: Item) -> str:
-        return f"{item.value['name']} v{item.value['number']}"
+        return f"{item.value.get('path') or item.value['name']} v{item.value['number']}"
 
     def check(self, item: Item) -> None:
-        name, version = string(item.value["name"]), _version(item)
+        file, version = _named(item), _version(item)
         [(blob, sha256)] = item.blobs.items()
-        is_named = item.key == f"{file_id(name)}/{version.number:06}" and checked_name(name) == name
-        is_own = blob == content_key(file_id(name), version.sha256) and sha256 == version.sha256
+        is_named = checked_path(file.full_path) == file.full_path and name_of(file.full_path) == file.name
+        is_named &= file.id in (file_id(file.full_path), file_id(file.name))
+        is_named &= item.key == f"{file.id}/{version.number:06}"
+        is_own = blob == content_key(file.id, version.sha256) and sha256 == version.sha256
         if not is_named or not is_own or _chain(item).get(version.number) != version.sha256:
             raise ValueError("this is not a version of it")
 
     def preview(self, to: Receiver, item: Item) -> Outcome:
-        lake, version, name = self._files().parts.lake, _version(item), string(item.value["name"])
-        file = lake.known(to.owner, [file_id(name)]).get(file_id(name))
+        lake, version, told = self._files().parts.lake, _version(item), _named(item)
+        file = lake.known(to.owner, [told.id]).get(told.id)
         if file is None:
             return TAKEN
         here = {one.number: one.sha256 for one in _kept(file, lake.history(to.owner, file.id))}
         chain = _chain(item)
         both = here.keys() & chain.keys()
         if not both or any(here[one] != chain[one] for one in both):
-            return Outcome("conflict", f"{name} is here with other contents")
+            return Outcome("conflict", f"{told.full_path} is here with other contents")
         is_unread = version.number == file.newest.number and file.newest.status in UNREAD
         if version.number > file.newest.number or is_unread:
             return TAKEN
@@ -168,7 +172,7 @@ class FileKind(Kind):
     def put(self, to: Receiver, one: Loaded) -> None:
         known, files = _version(one.item), self._files()
         version = FileVersion(known.number, known.sha256, known.bytes, known.added_at, lineage=known.lineage)
-        file = files.restore(to.owner, string(one.item.value["name"]), one.only_blob, version)
+        file = files.restore(to.owner, replace(_named(one.item), newest=version), one.only_blob)
         if known.summary_by != RULES and file.current and file.current.number == known.number:
             files.summarize(to.owner, file.id, known.number, known.summary, known.summary_by)
 
@@ -177,6 +181,13 @@ def _kept(file: StoredFile, history: Sequence[FileVersion]) -> list[FileVersion]
     """All versions with stored contents, oldest first."""
     own = (*history, *([file.current] if file.current else []), file.newest)
     return [one for _, one in sorted({one.number: one for one in own}.items())]
+
+
+def _named(item: Item) -> StoredFile:
+    """The file with this version alone. An older archive has no path, and the file gets none."""
+    path = None if (told := item.value.get("path")) is None else string(told)
+    id = item.key.rpartition("/")[0]
+    return StoredFile(id, string(item.value["name"]), _version(item), None, ABSENT, path=path)
 
 
 def _version(item: Item) -> FileVersion:

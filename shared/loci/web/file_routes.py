@@ -14,7 +14,7 @@ from loci.app import App
 from loci.core.errors import Refused
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
-from loci.files.file import FileVersion, StoredFile
+from loci.files.file import LONGEST_PATH, FileVersion, StoredFile
 from loci.files.finder import FoundFiles
 from loci.files.locators import Locator
 from loci.files.ports import UploadTicket
@@ -42,7 +42,7 @@ LONGEST_REASON: Final = 300
 class Announced(BaseModel):
     """A file that the page wants to send."""
 
-    name: Annotated[str, Field(max_length=255)]
+    name: Annotated[str, Field(max_length=LONGEST_PATH)]
     bytes: int
 
 
@@ -129,7 +129,7 @@ def _file_row(file: StoredFile) -> JsonObject:
     newest, shown = file.newest, file.shown
     return {
         "id": file.id,
-        "name": file.name,
+        "name": file.full_path,
         "format": shown.format or file.name.rpartition(".")[2].lower()[:10],
         "bytes": newest.bytes,
         "versions": newest.number,

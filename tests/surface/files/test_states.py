@@ -1,6 +1,7 @@
 """The states of a file, as the tools tell them."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.support.executors import runner_packages
 from tests.support.files import papers
 from tests.support.polling import until
 from tests.surface.conftest import Connect
+from tests.surface.files.conftest import on_s3_too
 from tests.surface.files.searches import call
 from tests.surface.results import structured, texts
 
@@ -54,6 +56,27 @@ async def test_the_two_ways_to_write_an_accent_are_one_name(connect: Connect) ->
     [first] = await call(connect, "add_memory", name="cafe\u0301.md", text="Ann drinks tea.")
     [second] = await call(connect, "add_memory", name="../caf\u00e9.md", text="Ann drinks coffee.")
     assert (first["id"], first["name"], second["version"]) == (second["id"], "caf\u00e9.md", 2)
+
+
+@on_s3_too
+async def test_a_file_is_its_path_and_one_from_before_is_known_by_its_content(connect: Connect, app: App) -> None:
+    [file] = await call(connect, "add_memory", name="trip.md", text="Ann goes.")
+    lake = app.files.parts.lake
+    lake.put(LOCAL, replace(lake.get(LOCAL, file["id"]), path=None))  # as it was written before files had paths
+    [other] = await call(connect, "add_memory", name="2024/trip.md", text="Bob goes.")
+    [same] = await call(connect, "add_memory", name="2023/trip.md", text="Ann goes.")
+    assert (other["id"] != file["id"], other["path"], other["version"]) == (True, "2024/trip.md", 1)
+    assert (same["id"], same["name"], same["path"], same["version"]) == (file["id"], "trip.md", "2023/trip.md", 1)
+    [changed] = await call(connect, "add_memory", name="./2023//trip.md", text="Ann stays.")
+    assert (changed["id"], changed["version"]) == (file["id"], 2)
+    [found] = (await call(connect, "search_memory", parsed_query="does Bob go on his trip"))["results"][:1]
+    assert (found["id"], found["name"], found["path"]) == (other["id"], "trip.md", "2024/trip.md")
+    overview = await call(connect, "get_memorylake_metadata")
+    assert sorted(one["path"] for one in overview["sample_memories"]) == ["2023/trip.md", "2024/trip.md"]
+    [own] = await call(connect, "add_memory", name="trip.md", text="Cleo goes.")  # the name itself gets its id back
+    assert (own["id"], own.get("path"), own["version"]) == (file["id"], None, 3)
+    [apart] = await call(connect, "add_memory", name="2023/trip.md", text="Cleo goes.")
+    assert (apart["id"] in (file["id"], other["id"]), apart["version"]) == (False, 1)
 
 
 async def test_names_of_all_scripts_are_kept_and_hidden_signs_are_refused(connect: Connect) -> None:

@@ -88,7 +88,7 @@ class S3FileUploads:
                 if error_code(error) != "NoSuchUpload":
                     raise
                 raise _ended() from None
-        return _name_in(key)
+        return _path_in(key)
 
     def _ticket(self, id: str, key: str, upload: str, ranges: list[tuple[int, int, int]]) -> UploadTicket:
         """A ticket with links for these parts. The length of each part is signed, and S3 accepts no other."""
@@ -96,7 +96,7 @@ class S3FileUploads:
             UploadPart(number, self._link(key, upload, number, end - begin), begin, end)
             for number, begin, end in ranges
         )
-        name, until = _name_in(key), iso(self._clock() + SECONDS)
+        name, until = _path_in(key), iso(self._clock() + SECONDS)
         return UploadTicket(name, "PUT", None, until, parts=parts, upload_id=id)
 
     def _link(self, key: str, upload: str, number: int, length: int) -> str:
@@ -112,8 +112,8 @@ class S3FileUploads:
             yield number, begin, min(begin + size, bytes)
 
 
-def _name_in(key: str) -> str:
-    return name_in(key.rpartition("/")[2])
+def _path_in(key: str) -> str:
+    return name_in(key.split("/", 4)[4])  # behind the folder, the owner and the random part
 
 
 def _ended() -> NotFound:

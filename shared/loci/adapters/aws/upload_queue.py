@@ -73,15 +73,15 @@ class FileArrivals:
         if found is None:  # it was taken in already
             return
         owner, rest = owner_and_rest(FILES_IN, key)
-        name = name_in(rest.partition("/")[2])
+        path = name_in(rest.partition("/")[2])
         if found.bytes > self._largest:
-            raise Refused(f"{name[:255]!r} has {found.bytes >> 20} MB", "Raise file_mb", code="FILE_TOO_LARGE")
+            raise Refused(f"{path[:255]!r} has {found.bytes >> 20} MB", "Raise file_mb", code="FILE_TOO_LARGE")
 
         def copy(target: str) -> None:
             self._blobs.import_object(owner, target, key, found.etag)
 
         arrival = content_id(f"{key} {found.etag}")
-        file, _ = self._ingest.accept(owner, name, RemoteContent(found.sha256, found.bytes, copy, arrival))
+        file, _ = self._ingest.accept(owner, path, RemoteContent(found.sha256, found.bytes, copy, arrival))
         self._read(owner, file.id)
         self._remove(key, found.etag)
 

@@ -18,6 +18,7 @@ def is_none(value: object) -> bool:
 class Sample(BaseModel):
     id: str = Field(description="for fetch_memory and get_memory_path()")
     name: str
+    path: str | None = Field(default=None, exclude_if=is_none)
     type: Kind
     num_chunks: int
     num_figures: int
@@ -51,6 +52,7 @@ class FetchedView(BaseModel):
 
     id: str
     name: str
+    path: str | None = Field(default=None, exclude_if=is_none)
     source_type: Kind
     summary: str
     summary_by: str = Field(description="`rules`: it is extracted; else the language model that wrote it")
@@ -105,6 +107,7 @@ def fetched(file: StoredFile, versions: list[FileVersion], link: str | None) -> 
     return FetchedView(
         id=file.id,
         name=file.name,
+        path=file.shown_path,
         source_type=file.kind,
         summary=shown.summary,
         summary_by=shown.summary_by,
@@ -131,6 +134,7 @@ def _sample(file: StoredFile) -> Sample:
     return Sample(
         id=file.id,
         name=file.name,
+        path=file.shown_path,
         type=file.kind,
         num_chunks=version.chunks,
         num_figures=version.figures,

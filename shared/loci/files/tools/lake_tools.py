@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BaseModel, Field
 
 from loci.core.errors import Refused
-from loci.core.identity import Caller
-from loci.files.file import FileStage, Status, StoredFile, file_id
+from loci.core.identity import Caller, Owner
+from loci.files.file import LONGEST_PATH, FileStage, Status, StoredFile, name_of
 from loci.files.ports import UploadPart, UploadTicket
 from loci.files.tools.file_views import is_none
 from loci.mcp.caller import ProgressReport
@@ -15,6 +15,7 @@ from loci.mcp.tool import LociTool, loci_tool
 
 if TYPE_CHECKING:
     from loci.app import App
+    from loci.files.api import Files
 
 WAIT = 5.0
 """Seconds that a call waits for its file to be read."""
@@ -25,6 +26,7 @@ class Ingestion(BaseModel):
 
     id: str
     name: str
+    path: str | None = Field(default=None, exclude_if=is_none)
     status: Status = Field(description="okay: it can be found; error: `reason` says why not")
     reason: str | None
     version: int
@@ -71,7 +73,7 @@ def lake_tools(app: "App") -> list[LociTool]:
         caller: Caller,
         report: ProgressReport,
         name: Annotated[
-            str | None, Field(min_length=1, max_length=255, description="its file name, such as notes.md")
+            str | None, Field(min_length=1, max_length=LONGEST_PATH, description="its file name, such as notes.md")
         ] = None,
         text: Annotated[str | None, Field(min_length=1, description="what is in it")] = None,
         path: Annotated[
@@ -105,12 +107,12 @@ def lake_tools(app: "App") -> list[LociTool]:
             )
         if upload_bytes is not None:
             ticket = app.files.begin_upload(owner, str(name), upload_bytes, over_http=caller.over_http)
-            return AddedAnswer(result=[], upload=_upload(ticket))
+            return AddedAnswer(result=[], upload=_upload(app.files, owner, ticket))
         if upload_id is not None:
             ended = app.files.finish_upload(owner, upload_id)
             if isinstance(ended, UploadTicket):
-                return AddedAnswer(result=[], upload=_upload(ended))
-            return AddedAnswer(result=[_on_its_way(ended)])
+                return AddedAnswer(result=[], upload=_upload(app.files, owner, ended))
+            return AddedAnswer(result=[_on_its_way(ended, app.files.id_at(owner, ended))])
         if path is not None:
             return AddedAnswer(result=[ingestion(app.files.add_local(owner, path, name, wait=WAIT, watch=watch))])
         content = str(text).encode("utf-8", "replace")
@@ -150,6 +152,7 @@ def ingestion(file: StoredFile, stage: FileStage | None = None) -> Ingestion:
     return Ingestion(
         id=file.id,
         name=file.name,
+        path=file.shown_path,
         status=newest.status,
         reason=newest.reason,
         version=newest.number,
@@ -160,10 +163,12 @@ def ingestion(file: StoredFile, stage: FileStage | None = None) -> Ingestion:
     )
 
 
-def _on_its_way(name: str) -> Ingestion:
+def _on_its_way(path: str, id: str) -> Ingestion:
+    name = name_of(path)
     return Ingestion(
-        id=file_id(name),
+        id=id,
         name=name,
+        path=None if path == name else path,
         status="pending",
         reason="The ingestion has not begun with it. Ask ingestion_status",
         version=0,
@@ -173,7 +178,7 @@ def _on_its_way(name: str) -> Ingestion:
     )
 
 
-def _upload(ticket: UploadTicket) -> UploadView:
+def _upload(files: "Files", owner: Owner, ticket: UploadTicket) -> UploadView:
     url = shlex.quote(ticket.url or ticket.parts[0].url)
     if ticket.url is None:
         first = ticket.parts[0]
@@ -185,7 +190,7 @@ def _upload(ticket: UploadTicket) -> UploadView:
         fields = " ".join(f"-F {shlex.quote(f'{name}={value}')}" for name, value in ticket.fields.items())
         example = f"curl {fields} -F file=@FILE {url}"
     return UploadView(
-        memory_id=file_id(ticket.name),
+        memory_id=files.id_at(owner, ticket.name),
         method=ticket.method,
         url=ticket.url,
         fields=dict(ticket.fields),

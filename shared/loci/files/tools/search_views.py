@@ -38,6 +38,7 @@ class FilePassageView(BaseModel):
 class FoundFileView(BaseModel):
     id: str = Field(description="for fetch_memory and get_memory_path()")
     name: str
+    path: str | None = Field(default=None, exclude_if=is_none)
     summary: str
     match: Match
     version: int
@@ -116,6 +117,7 @@ def _found(found: FoundFile) -> FoundFileView:
     return FoundFileView(
         id=found.file.id,
         name=found.file.name,
+        path=found.file.shown_path,
         summary=_short(found.version.summary),
         match=found.match,
         version=found.version.number,
