@@ -5,7 +5,7 @@ request. A tool that has no line here is not served.
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -56,6 +56,22 @@ ABOUT_TOOLS = """
 
 Tools of other servers: pml_search_tools finds them; call them by `tool_id` or pml_call_tool."""
 
+LISTED: Mapping[Surface, frozenset[str]] = {
+    "all": frozenset(
+        # The tools of the references.
+        "search_documents read_node_content explore_links list_directory_structure find_gaps inject_tags"
+        " scratchpad_read scratchpad_list get_memorylake_metadata search_memory fetch_memory create_memory_code_runner"
+        " run_memory_code pml:search_tools pml:search_capabilities pml:execute_dag pml:execute_code pml:continue"
+        " pml:abort pml:replan pml:approval_response"
+        # Those of Loci's own without which an agent answers wrongly, or reaches no other.
+        f" read_memory query_table verify_citation write_document {CALL_TOOL}".split()
+    ),
+    "core": frozenset(
+        "search_documents read_node_content write_document search_memory read_memory query_table pml:search_tools"
+        f" {CALL_TOOL}".split()
+    ),
+}
+"""The tools that `/mcp` and `/mcp/core` list. Each of the others is found by `pml_search_tools` and called by name."""
 AUTHORIZATION_PATHS = (
     "/authorize",
     "/token",
@@ -71,7 +87,7 @@ def modules(app: App) -> Sequence[Module]:
 
     def tools(path: str, ids: str, on: Surface, area: Area | None, **more: Any) -> ToolFamily:
         """Tools that are loaded together, and the endpoint that offers them besides the one that offers all."""
-        return tool_family(lambda: load(path)(app), *ids.split(), surfaces=[on], area=area, **more)
+        return tool_family(lambda: load(path)(app), *ids.split(), surfaces=[on], area=area, listed=LISTED, **more)
 
     def route(where: str, path: str) -> ModuleRoute:
         return ModuleRoute(where, lambda is_open: load(path)(app, is_open=is_open))
@@ -100,6 +116,7 @@ def modules(app: App) -> Sequence[Module]:
                     lambda: load("scratchpad.tools:scratchpad_tools")(app.scratchpad),
                     "scratchpad_read",
                     "scratchpad_list",
+                    listed=LISTED,
                 ),
             ],
         ),
@@ -157,7 +174,8 @@ def modules(app: App) -> Sequence[Module]:
             "tools",
             surfaces=["tools"],
             tools=[
-                tools("gateway.tools:tool_tools", f"pml:search_tools {CALL_TOOL}", "tools", "tools"),
+                # A call needs what the called tool needs, and every client may look for the tools that it may call.
+                tools("gateway.tools:tool_tools", f"pml:search_tools {CALL_TOOL}", "tools", None),
                 tools(
                     "gateway.capability_tools:capability_tools",
                     "pml:search_capabilities pml:delete_capability",

@@ -275,7 +275,7 @@ BY_CHANCE = settings(
 )
 FEW = 200
 """Requests at each door; 4,000 are all."""
-ENDPOINTS = ("/mcp", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search")
+ENDPOINTS = ("/mcp", "/mcp/core", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search")
 
 
 def holds(answer: Answer, method: str, path: str) -> bool:

@@ -85,7 +85,7 @@ def test_where_nobody_signs_in_loci_answers_everybody_itself(stacks_of: Synthesi
     assert "statusCode" not in run(source(stacks_of, "prod"))
 
 
-PATHS = ("/mcp", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search")
+PATHS = ("/mcp", "/mcp/core", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search")
 
 
 @each("stage", ["sign-in", "lets clients in"])

@@ -114,3 +114,23 @@ async def test_a_language_of_the_vault_is_searched_by_its_folder(app: App, conne
     tagged = await call(connect, "search_documents", query="note", properties={"tags": "en"}, limit=50)
     assert tagged["results"]
     assert all(row["path"].startswith("vault/en/") for row in tagged["results"])
+
+
+async def test_tags_and_dates_are_parameters_of_the_search(app: App, connect: Connect, tmp_path: Path) -> None:
+    dated = {
+        "old.md": "---\ndate: 2024-05-02\ntags: [sea, wood]\n---\nOld boats.\n",
+        "new.md": "---\ndate: 2026-05-02\ntags: [sea]\n---\nNew boats.\n",
+        "plan/next.md": "---\ndate: 2026-06-01\ntags: [sea, wood]\nstatus: done\n---\nThe next boats.\n",
+    }
+    take_in(app, written(tmp_path / "vault", dated))
+    assert await found(connect, tags=["#sea"]) == sorted(dated)
+    assert await found(connect, tags=["sea", "wood"]) == ["old.md", "plan/next.md"]
+    assert await found(connect, tags=["sea", "-wood"]) == ["new.md"]
+    assert await found(connect, dates="2026") == ["new.md", "plan/next.md"]
+    assert await found(connect, dates="2026", tags=["wood"], folder="vault/plan", properties={"status": "done"}) == [
+        "plan/next.md"
+    ]
+    assert await found(connect, dates="since June 2026", tags=["-wood"]) == []
+    newest = await call(connect, "search_documents", query="newest boats", dates="any time")
+    assert [row["date"] for row in newest["results"]] == ["2026-06-01", "2026-05-02", "2024-05-02"]
+    assert (await failed(connect, "search_documents", query="boats", tags=["#"])).startswith("BAD_TAG: ")

@@ -200,3 +200,20 @@ async def test_a_written_link_closes_a_gap(app: App, connect: Connect, tmp_path:
 
 async def test_an_empty_library_has_no_gaps(connect: Connect) -> None:
     assert await gaps_of(connect) == []
+
+
+@pytest.mark.usefixtures("notes")
+async def test_links_are_followed_as_deep_as_asked(connect: Connect) -> None:
+    def seen(edges: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
+        return {(one["target"], one["type"], ">".join(one.get("way") or ())) for one in edges}
+
+    direct = await explore(connect, id=DEBRIEF)
+    assert seen(direct) == {(BRIEF, "follows", "")}
+    assert seen(await explore(connect, id=DEBRIEF, depth=2)) == {
+        (BRIEF, "follows", ""),
+        (PLAYBOOK, "references", BRIEF),
+        ("notes-plan", "references", BRIEF),
+    }
+    assert seen(await explore(connect, id=DEBRIEF, depth=3, relation="follows")) == seen(direct)
+    backwards = await explore(connect, id="notes-plan", direction="incoming", depth=3)
+    assert {one["target"] for one in backwards} >= {BRIEF, DEBRIEF, PLAYBOOK}

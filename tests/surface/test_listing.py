@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from mcp import Client
+from mcp_types import Tool
 
 from loci.app import App
 from loci.compose import build_app
@@ -22,6 +23,18 @@ from tests.surface.conftest import Connect, on_both
 pytestmark = pytest.mark.anyio
 SNAPSHOT = Path(__file__).with_name("tools.json")
 BYTES_PER_TOKEN = 4
+REFERENCES = (
+    "search_documents read_node_content explore_links list_directory_structure find_gaps inject_tags scratchpad_read"
+    " scratchpad_list get_memorylake_metadata search_memory fetch_memory create_memory_code_runner run_memory_code"
+    " pml_search_tools pml_search_capabilities pml_execute_dag pml_execute_code pml_continue pml_abort pml_replan"
+    " pml_approval_response"
+)
+UNLISTED: dict[str, dict[str, object]] = {
+    "temporal_search": {"query": "ferry", "date_range": "2026"},
+    "query_by_tags": {"tags": ["ferry"]},
+    "cluster_documents": {},
+    "suggest_reading": {"context": "ferries"},
+}
 
 
 def sent_bytes(value: object) -> int:
@@ -38,27 +51,44 @@ async def test_the_listing_is_the_one_that_was_agreed(connect: Connect) -> None:
     assert listed == json.loads(SNAPSHOT.read_text("utf-8"))
 
 
-async def test_the_listing_of_all_tools_is_small(connect: Connect) -> None:
+@each(
+    ("surface", "tools", "read", "sent"),
+    [("all", 26, 5000, 9000), ("core", 8, 2200, 3800), ("documents", 20, 3900, 6200)],
+)
+async def test_a_listing_is_small(connect: Connect, surface: Surface, tools: int, read: int, sent: int) -> None:
     """Clients send a model the names, descriptions and input schemas of all tools with each of its requests."""
-    async with connect() as client:
-        result = await client.list_tools()
-    listed = result.model_dump(mode="json", by_alias=True, exclude_none=True)
-    read = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in listed["tools"]]
-    assert sent_bytes(listed) < 50 * 1024
-    assert sent_bytes(read) / BYTES_PER_TOKEN < 6300
-
-
-async def test_the_listing_of_the_documents_alone_is_smaller(connect: Connect) -> None:
-    async with connect("documents") as client:
+    async with connect(surface) as client:
         listed = (await client.list_tools()).model_dump(mode="json", by_alias=True, exclude_none=True)["tools"]
-    read = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in listed]
-    assert sent_bytes(listed) / BYTES_PER_TOKEN < 6000
-    assert sent_bytes(read) / BYTES_PER_TOKEN < 3800
+    for_models = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in listed]
+    assert len(listed) <= tools
+    assert sent_bytes(for_models) / BYTES_PER_TOKEN <= read
+    assert sent_bytes(listed) / BYTES_PER_TOKEN <= sent
+
+
+async def test_the_tools_of_the_references_are_listed(connect: Connect) -> None:
+    async with connect() as client:
+        listed = {tool.name for tool in (await client.list_tools()).tools}
+    assert set(REFERENCES.split()) <= listed
+
+
+async def test_what_is_not_listed_is_called_all_the_same(connect: Connect) -> None:
+    """By its name, by `pml_call_tool`, and out of code and plans (tests/surface/tools/test_own_tools_in_code.py)."""
+    for surface in ("all", "core"):
+        async with connect(surface) as client:
+            listed = {tool.name for tool in (await client.list_tools()).tools}
+            for name, arguments in UNLISTED.items():
+                assert name not in listed
+                called = await client.call_tool(name, arguments)
+                passed = await client.call_tool("pml_call_tool", {"tool": name, "arguments": arguments})
+                assert not called.is_error, called
+                assert passed.structured_content == called.structured_content
 
 
 async def test_every_tool_is_complete(app: App, connect: Connect) -> None:
-    async with connect() as client:
-        tools = (await client.list_tools()).tools
+    tools: list[Tool] = []
+    for surface in OWN_TOOLS:
+        async with connect(surface) as client:
+            tools += (await client.list_tools()).tools
     assert {tool.name for tool in tools} == set(ToolCatalog(tool_families(app), "all").names)
     for tool in tools:
         assert WIRE.fullmatch(tool.name)
@@ -82,7 +112,7 @@ def test_tools_are_loaded_together_that_are_registered_together(app: App) -> Non
 
 
 async def test_every_endpoint_of_loci_s_own_tools_has_the_scratchpad(connect: Connect) -> None:
-    for surface in OWN_TOOLS:
+    for surface in ("all", *OWN_TOOLS):
         async with connect(surface) as client:
             assert {"scratchpad_list", "scratchpad_read"} <= {tool.name for tool in (await client.list_tools()).tools}
 
@@ -93,11 +123,11 @@ async def test_a_subset_serves_its_own_tools_and_that_of_tools_all_that_can_be_f
         return "pong"
 
     extra = (family_of(loci_tool(ping, title="Ping"), ["files"]),)
-    expected: dict[Surface, bool] = {"all": False, "documents": True, "files": False, "tools": False}
+    expected: dict[Surface, bool] = {"all": False, "core": False, "documents": True, "files": False, "tools": False}
     for surface, is_error in expected.items():
         async with connect(surface, extra) as client:
             listed = {tool.name for tool in (await client.list_tools()).tools}
-            assert ("ping" in listed) == (surface in ("all", "files"))
+            assert ("ping" in listed) == (surface in ("all", "core", "files"))
             assert (await client.call_tool("ping", {})).is_error is is_error
 
 
@@ -115,9 +145,9 @@ async def test_the_eight_tools_of_the_reference_are_at_the_endpoint_of_documents
 async def test_a_client_is_given_the_instructions_which_are_short_enough_for_every_client(connect: Connect) -> None:
     for surface in SURFACES:
         async with connect(surface) as client:
-            documents = DOCUMENTS if surface in ("all", "documents") else ""
-            files = FILES if surface in ("all", "files") else ""
-            tools = TOOLS if surface in ("all", "tools") else ""
+            documents = DOCUMENTS if surface in ("all", "core", "documents") else ""
+            files = FILES if surface in ("all", "core", "files") else ""
+            tools = TOOLS if surface in ("all", "core", "tools") else ""
             kept = "" if surface == "search" else KEPT
             assert client.instructions == kept + ERRORS + documents + files + tools
             assert len((client.instructions or "").encode()) <= 2048

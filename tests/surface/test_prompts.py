@@ -41,7 +41,7 @@ async def test_the_endpoints_with_documents_list_them(connect: Connect) -> None:
     for surface in SURFACES:
         async with connect(surface) as client:
             listed = [prompt.name for prompt in (await client.list_prompts()).prompts]
-            assert listed == (NAMES if surface in ("all", "documents") else [])
+            assert listed == (NAMES if surface in ("all", "core", "documents") else [])
 
 
 async def test_each_has_a_title_and_one_described_argument(connect: Connect) -> None:

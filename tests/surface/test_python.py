@@ -214,7 +214,7 @@ async def test_files_that_the_code_wrote_are_named(python: App) -> None:
 
 async def test_an_unknown_executor_is_an_error_that_says_what_to_do(python: App) -> None:
     async with client(python) as one:
-        for id in ("executor-" + "0" * 32, "executor-x", "", "../../etc", "executor-" + "A" * 32):
+        for id in ("executor-" + "0" * 32, "executor-x", "../../etc", "executor-" + "A" * 32):
             answer = await refused(one, id, "1")
             assert texts(answer)[0].startswith("EXECUTOR_NOT_FOUND: There is no executor")
             assert "create_memory_code_runner()" in texts(answer)[0]
@@ -277,7 +277,7 @@ async def test_the_tools_are_offered_with_the_files(python: App) -> None:
     assert "Create a Python environment" in (tools["create_memory_code_runner"].description or "")
     assert "one per session" in (tools["create_memory_code_runner"].description or "")
     assert tools["create_memory_code_runner"].input_schema["properties"] == {}
-    assert tools["run_memory_code"].input_schema["required"] == ["executor_id", "code"]
+    assert tools["run_memory_code"].input_schema["properties"].keys() == {"executor_id", "code"}
     assert "Python 3" in (tools["run_memory_code"].description or "")
 
 
@@ -317,3 +317,14 @@ async def test_code_whose_call_is_cancelled_before_its_turn_does_not_begin(
         monkeypatch.undo()
         answer = await run(one, id, "x")
     assert answer["value"] == "41"
+
+
+async def test_code_without_an_executor_gets_a_new_one_and_names_it(python: App) -> None:
+    async with client(python) as one:
+        answer = structured(await one.call_tool("run_memory_code", {"code": "x = 20\nprint(x)"}))
+        assert (answer["result"]["stdout"], answer["result"]["executor"]["state"]) == ("20\n", "new")
+        assert (await run(one, answer["executor_id"], "print(x + 1)"))["stdout"] == "21\n"
+        wrong = await one.call_tool("run_memory_code", {"code": "y = 3\n1 / 0"})
+        id = error_of(wrong)["executor_id"]
+        assert id in texts(wrong)[-1]
+        assert (await run(one, id, "print(y)"))["stdout"] == "3\n"

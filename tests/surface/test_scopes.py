@@ -15,6 +15,10 @@ from loci.core.identity import Owner
 from loci.core.scopes import READS, SCOPES
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
+from loci.mcp.module import tool_families
+from loci.mcp.tool import wire_name
+from loci.mcp.tool_catalog import ToolCatalog
+from loci.registry import LISTED
 from tests.attack.doors import Door, lambda_doors, uvicorn_door
 from tests.attack.wire import Answer, Ask, call, legacy, modern, rpc
 from tests.support.archives import sent
@@ -32,7 +36,7 @@ NEEDED = {
     "files:read": "get_memorylake_metadata search_memory fetch_memory ingestion_status diff_versions verify_citation"
     " query_table",
     "files:write": "add_memory delete_memory save_artifact",
-    "tools:read": "pml_search_tools pml_search_capabilities",
+    "tools:read": "pml_search_capabilities",
     "tools:write": "pml_delete_capability pml_execute_code",
     "workflows:read": "pml_workflow_status",
     "workflows:write": "pml_execute_dag pml_continue pml_abort pml_replan",
@@ -42,8 +46,10 @@ ONE = [(scope, tool) for scope, tools in NEEDED.items() for tool in tools.split(
 SEVERAL = [
     *((("files:write", "documents:read"), tool) for tool in ("create_memory_code_runner", "run_memory_code")),
 ]
-SCRATCHPAD = {"scratchpad_read", "scratchpad_list"}
-"""Each of its entries needs what the tool needs whose result it is."""
+FOR_ALL = {"scratchpad_read", "scratchpad_list", "pml_search_tools", "pml_call_tool"}
+"""An entry of the scratchpad, and a call, need what the tool needs whose result or whose call it is."""
+SHOWN = {wire_name(id) for id in LISTED["all"]}
+"""The tools that `/mcp` lists."""
 INSUFFICIENT = "INSUFFICIENT_SCOPE"
 NONE: dict[str, object] = {}
 HERE = (("Host", "127.0.0.1"),)
@@ -90,9 +96,9 @@ def all_but(*scopes: str) -> list[str]:
 
 
 def test_every_tool_needs_a_scope(served: Served) -> None:
-    assert listed(served, *SCOPES) - SCRATCHPAD == {tool for _, tool in [*ONE, *SEVERAL]} | {
-        "pml_call_tool"
-    }  # needs what the called tool needs
+    every = set(ToolCatalog(tool_families(served.app), "all").names)
+    assert every - FOR_ALL == {tool for _, tool in [*ONE, *SEVERAL]}
+    assert listed(served, *SCOPES) == every & SHOWN
 
 
 def listed(served: Served, *scopes: str, path: str = "/mcp") -> set[str]:
@@ -102,13 +108,31 @@ def listed(served: Served, *scopes: str, path: str = "/mcp") -> set[str]:
 
 @each("scope", NEEDED)
 def test_a_client_sees_the_tools_that_it_may_call(served: Served, scope: str) -> None:
-    passes_on = {"pml_call_tool"} if scope.startswith("tools:") else set[str]()
-    assert listed(served, scope) == {*NEEDED[scope].split(), *passes_on, *SCRATCHPAD}
+    assert listed(served, scope) == {*NEEDED[scope].split(), *FOR_ALL} & SHOWN
+
+
+def test_a_client_finds_by_searching_what_is_not_listed_and_may_call(served: Served) -> None:
+    """Also one that may not see tools of other servers: then it finds Loci's own."""
+    served.app.tools.add(ANN, "china", upstream())
+    served.app.tools.ask(ANN, "china")
+
+    def found(query: str, *scopes: str) -> list[dict[str, Any]]:
+        asked: dict[str, object] = {"query": query, "include_schemas": True}
+        return served.call("pml_search_tools", asked, *scopes).message["result"]["structuredContent"]["tools"]
+
+    assert "undo_write" not in listed(served, "documents:write")
+    for scopes, has_upstream in ((["documents:write"], False), (["documents:write", "tools:read"], True)):
+        first = found("undo the last write", *scopes)[0]
+        assert (first["tool_id"], "path" in first["input_schema"]["properties"]) == ("undo_write", True)
+        assert ("china:break_plate" in {one["name"] for one in found("break a plate", *scopes)}) is has_upstream
+    passed: dict[str, object] = {"tool": "undo_write", "arguments": {"path": "none.md"}}
+    assert served.call("pml_call_tool", passed, "documents:write").tool_code == "NO_HISTORY"
+    assert served.call("pml_call_tool", passed, *all_but("documents:write")).tool_code == INSUFFICIENT
 
 
 def test_a_client_of_a_part_sees_the_tools_of_that_part(served: Served) -> None:
     shown = listed(served, "documents:read", path="/mcp/documents")
-    assert shown == {*NEEDED["documents:read"].split(), *SCRATCHPAD}
+    assert shown == {*NEEDED["documents:read"].split(), "scratchpad_read", "scratchpad_list"}
     for part in ("documents:read", "files:read"):
         assert listed(served, part, path="/mcp/search") == {"search", "fetch"}
     assert listed(served, *all_but("documents:read", "files:read"), path="/mcp/search") == set()
@@ -116,12 +140,12 @@ def test_a_client_of_a_part_sees_the_tools_of_that_part(served: Served) -> None:
 
 def test_who_comes_with_a_key_sees_all_tools(served: Served) -> None:
     key = served.app.api_keys.create(ANN, "all")[1]
-    for path in ("/mcp", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search"):
+    for path in ("/mcp", "/mcp/core", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search"):
         answer = served.door.ask(legacy(rpc("tools/list"), key).at(path)).message["result"]["tools"]
         assert {one["name"] for one in answer} == listed(served, *SCOPES, path=path)
 
 
-@each("path", ["/mcp", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search"])
+@each("path", ["/mcp", "/mcp/core", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search"])
 @on_both_doors
 def test_a_challenge_names_the_scopes_that_the_endpoint_needs(served: Served, path: str) -> None:
     challenge = served.door.ask(legacy(rpc("tools/list")).at(path)).header("www-authenticate") or ""
@@ -133,7 +157,7 @@ def test_a_challenge_names_the_scopes_that_the_endpoint_needs(served: Served, pa
     assert listed(served, *SCOPES, path=path) == listed(served, *scopes, path=path)
     for one in scopes:
         fewer = [other for other in scopes if other != one]
-        all_are_needed = path not in ("/mcp/tools", "/mcp/search")
+        all_are_needed = path in ("/mcp/documents", "/mcp/files")
         assert not all_are_needed or listed(served, *fewer, path=path) < listed(served, *scopes, path=path)
 
 

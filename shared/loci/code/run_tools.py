@@ -101,6 +101,7 @@ class RunResult(BaseModel):
     """The answer of a run, which `python_answer` makes."""
 
     result: RunView | None = Field(description="null while the code is running")
+    executor_id: str | None = Field(default=None, description="that of a new environment")
     status: Literal["running"] | None = Field(default=None, description="running: read the answer later")
     scratchpad_id: str | None = Field(default=None, description="the entry for scratchpad_read that has the answer")
     hint: str | None = None
@@ -117,9 +118,9 @@ def python_tools(app: "App") -> list[LociTool]:
         return Created(result=ExecutorRef(executor_id=app.code.create_python(caller.owner)))
 
     async def run_memory_code(
-        executor_id: Annotated[str, Field(description="from create_memory_code_runner")],
         code: Annotated[str, Field(description="complete Python 3 code, with its imports")],
         caller: Caller,
+        executor_id: Annotated[str | None, Field(description="of an earlier run; else a new one is made")] = None,
     ) -> Annotated[CallToolResult, RunResult]:
         """Run Python 3 in a sandbox, to compute on stored files. The answer is what the code prints.
 
@@ -129,8 +130,9 @@ def python_tools(app: "App") -> list[LociTool]:
         Write to the current folder only. No network, no subprocess. State stays from run to run with the
         same executor_id. On AWS, the answer of code that goes on after 25 seconds has a `scratchpad_id`.
         """
-        answer = await answer_of(app, lambda cancelled: app.code.start_python(caller, executor_id, code, cancelled))
-        return _result(answer)
+        id = executor_id or await on_thread(app.code.create_python, caller.owner)
+        answer = await answer_of(app, lambda cancelled: app.code.start_python(caller, id, code, cancelled))
+        return _result(answer if executor_id else answer | {"executor_id": id})
 
     return [
         loci_tool(
@@ -158,8 +160,10 @@ def _result(answer: JsonObject) -> CallToolResult:
     ]
     if "error" in answer:
         error = cast("JsonObject", answer["error"])
-        text = TextContent(type="text", text=str(answer["text"]))
-        return failed_result([text, *images], {**error, "result": answer["result"]})
+        made = {name: answer[name] for name in ("executor_id",) if name in answer}
+        texts = [str(answer["text"]), *(f"{name}: {id}" for name, id in made.items())]
+        told = [TextContent(type="text", text=text) for text in texts]
+        return failed_result([*told, *images], {**error, "result": answer["result"], **made})
     structured = {name: value for name, value in answer.items() if name != "images"}
     text = TextContent(type="text", text=as_text(structured))
     return CallToolResult(content=[text, *images], structured_content=structured)

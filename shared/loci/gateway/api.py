@@ -166,13 +166,14 @@ class Tools:
         related: bool = False,
         context: Sequence[str] = (),
         for_code: bool = False,
+        only_own: bool = False,
     ) -> FoundTools:
         """The tools that fit the query and may be called, of all servers and of Loci itself.
 
         `related`: also the tools that are used after them. `context`: the tools used before. `for_code`: only tools
-        that code and workflows may call.
+        that code and workflows may call. `only_own`: only Loci's own tools.
         """
-        servers, gateway = self.servers(owner), self.gateway
+        servers, gateway = [] if only_own else self.servers(owner), self.gateway
         policies = gateway.policies(servers, with_own=for_code)
         found = self.parts.tool_search.find(
             owner,

@@ -12,6 +12,7 @@ from loci.core.cancellation import Cancellation
 from loci.core.errors import LociError
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
+from loci.core.scopes import scope_of
 from loci.core.settings import Settings
 from loci.core.telemetry import Door, HowAsked
 from loci.gateway.api import Tools
@@ -81,7 +82,14 @@ def tool_tools(app: "App") -> list[LociTool]:
 
         Example: pml_search_tools(query="read and parse JSON files", include_schemas=true)
         """
-        found = app.tools.search(caller.owner, query, limit=limit, related=include_related, context=context_tools or ())
+        found = app.tools.search(
+            caller.owner,
+            query,
+            limit=limit,
+            related=include_related,
+            context=context_tools or (),
+            only_own=not caller.may(scope_of("tools", writes=False)),
+        )
         return _answer(found, with_schemas=include_schemas)
 
     def call_tool(

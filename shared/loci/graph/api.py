@@ -51,10 +51,21 @@ class DocumentGraph:
         id = self._documents.library.get(owner, name).id
         return links_of(self.graphs, owner, id, direction=direction, relation=relation, with_open=with_open)
 
-    def surroundings(self, owner: Owner, name: str, *, depth: int, limit: int, over_similar: bool) -> Surroundings:
+    def surroundings(
+        self,
+        owner: Owner,
+        name: str,
+        *,
+        depth: int,
+        limit: int,
+        over_similar: bool = False,
+        direction: Direction | Literal["both"] = "both",
+        relation: Relation | None = None,
+    ) -> Surroundings:
         """The documents within some links of one, nearest first, each with the shortest way to it."""
         id, graphs = self._documents.library.get(owner, name).id, self.graphs
-        return surroundings(graphs.with_similar(owner) if over_similar else graphs.for_owner(owner), id, depth, limit)
+        graph = graphs.with_similar(owner) if over_similar or relation == "similar" else graphs.for_owner(owner)
+        return surroundings(graph, id, depth, limit, direction, relation)
 
     def gaps(self, owner: Owner, *, limit: int, threshold: float) -> list[Gap]:
         """Pairs of similar documents that no link joins, the most similar first."""

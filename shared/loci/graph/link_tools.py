@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
 from loci.documents.document import Document
 from loci.documents.tools.reading_tool import DocumentName
-from loci.graph.neighbourhood import DocumentLink, PathStep
+from loci.documents.tools.search_results import noted_list
+from loci.graph.neighbourhood import DocumentLink, PathStep, seen_from
 from loci.markdown.nouns import relation_named
 from loci.mcp.tool import LociTool, loci_tool
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from loci.app import App
 
 DEEPEST = 4
+MOST_AROUND = 200
+TOO_MANY = "There are more documents: use a smaller depth, or name a relation"
 Direction = Literal["outgoing", "incoming", "both"]
 
 
@@ -33,6 +37,9 @@ class Edge(BaseModel):
     inferred: bool
     similarity: float | None
     also: list[str] = Field(description="other documents with the same name, farther away in the folders")
+    way: list[str] | None = Field(
+        default=None, description="with depth: the documents on the way to it", exclude_if=lambda way: way is None
+    )
 
 
 class StepView(BaseModel):
@@ -68,7 +75,8 @@ def link_tools(app: "App") -> list[LociTool]:
         relation: Annotated[str | None, Field(max_length=64, description="such as references or follows")] = None,
         direction: Annotated[Direction, Field(description="outgoing: from the document; incoming: to it")] = "outgoing",
         unresolved: Annotated[bool, Field(description="also links to documents that do not exist here")] = False,
-    ) -> list[Edge]:
+        depth: Annotated[int, Field(ge=1, le=DEEPEST, description="the most links to follow")] = 1,
+    ) -> Annotated[CallToolResult, list[Edge]]:
         """Find related documents through the graph: what a document cites, follows, implements, or resembles.
 
         Use it after a search, to follow a thought from `target` to `target`. `similar` links are inferred and have no
@@ -76,7 +84,15 @@ def link_tools(app: "App") -> list[LociTool]:
         """
         wanted = None if relation is None else relation_named(relation)
         found = app.graph.links(caller.owner, id, direction=direction, relation=wanted, with_open=unresolved)
-        return [_edge(one) for one in found]
+        edges = [_edge(one) for one in found]
+        if depth == 1:
+            return noted_list(edges, None)
+        around = app.graph.surroundings(
+            caller.owner, id, depth=depth, limit=MOST_AROUND, direction=direction, relation=wanted
+        )
+        direct = {one.target for one in edges}
+        far = [_far_edge(one, path) for one, path in around.documents if one.id not in direct]
+        return noted_list([*edges, *far], TOO_MANY if around.is_cut else None)
 
     def graph_neighbors(
         id: DocumentName,
@@ -112,6 +128,13 @@ def _edge(link: DocumentLink) -> Edge:
         inferred=link.line is None,
         similarity=link.similarity,
         also=[*link.other_targets],
+    )
+
+
+def _far_edge(document: Document, path: Sequence[PathStep]) -> Edge:
+    last, way = path[-1], [step.to for step in path[:-1]]
+    return _edge(seen_from({document.id: document}, last.link, last.direction, document.id)).model_copy(
+        update={"way": way}
     )
 
 

@@ -83,15 +83,23 @@ def links_of(
     return [one for one in found if relation is None or one.relation == relation]
 
 
-def surroundings(graph: Graph, id: str, depth: int, limit: int) -> Surroundings:
-    """Walk the graph from this document, nearest documents first, in either direction of links."""
+def surroundings(
+    graph: Graph,
+    id: str,
+    depth: int,
+    limit: int,
+    direction: Direction | Literal["both"] = "both",
+    relation: Relation | None = None,
+) -> Surroundings:
+    """Walk the graph from this document, nearest documents first, along links of this direction and relation."""
     paths: dict[str, tuple[PathStep, ...]] = {id: ()}
     waiting = deque([id])
     is_cut = False
     while waiting and not is_cut:
         here = waiting.popleft()
         for step in _steps(graph, here) if len(paths[here]) < depth else ():
-            if step.to in paths:
+            fits = direction in ("both", step.direction) and relation in (None, step.link.relation)
+            if step.to in paths or not fits:
                 continue
             if len(paths) > limit:
                 is_cut = True

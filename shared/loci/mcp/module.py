@@ -49,7 +49,7 @@ class Module:
 
     def is_on(self, surface: Surface) -> bool:
         """True if the endpoint shows this vertical."""
-        return surface == "all" or surface in self.surfaces
+        return surface in ("all", "core") or surface in self.surfaces
 
 
 def tool_families(app: "App") -> list[ToolFamily]:

@@ -42,7 +42,7 @@ from loci.mcp.resources import filled_prompt, listed_prompt, serve_resources
 from loci.mcp.sdk import SdkServer
 from loci.mcp.tasks import EXTENSION, Tasks
 from loci.mcp.threads import on_thread
-from loci.mcp.tool import CALL_TOOL, CALL_TOOL_NAME, LociTool, Surface
+from loci.mcp.tool import CALL_TOOL_NAME, LociTool, Surface
 from loci.mcp.tool_catalog import ToolCatalog, ToolFamily
 from loci.mcp.upstream import UpstreamTools, call_upstream
 
@@ -111,7 +111,7 @@ class LociServer(SdkServer):
             extensions=[self._tasks] if self._tasks else [],
             title="Loci",
             version=version(),
-            instructions=(KEPT if listed.name("scratchpad_read") else "")
+            instructions=(KEPT if catalog.name("scratchpad_read") else "")
             + ERRORS
             + "".join(module.instructions for module in modules),
             # Nothing may stay open on Lambda.
@@ -160,11 +160,11 @@ class LociServer(SdkServer):
                 name, arguments = _passed_on(arguments)
                 called = self._catalog.name(name)
                 if called == CALL_TOOL_NAME:
-                    raise unknown_tool(name, self._listed.names)
+                    raise unknown_tool(name, self._listed.listed)
             tool = self._catalog.tool(called)
             if tool is None:
                 if self._upstream is None:
-                    raise unknown_tool(name, self._listed.names)
+                    raise unknown_tool(name, self._listed.listed)
                 is_passed_on = True
                 return await self._call_upstream(self._upstream, name, arguments, context)
             tool.check(caller, tool.sdk_tool.name)
@@ -212,7 +212,7 @@ class LociServer(SdkServer):
                 output_schema=tool.listed_output,
                 annotations=tool.sdk_tool.annotations,
             )
-            for tool in self._listed.all()
+            for tool in self._listed.all_listed()
             if is_shown(tool)
         ]
 
@@ -235,7 +235,7 @@ class LociServer(SdkServer):
     ) -> GetPromptResult | InputRequiredResult:
         """Fill in the prompt. The SDK would report an unknown name as a crash of the server."""
         if name in self._prompts:
-            return filled_prompt(self._prompts[name], arguments or {}, self._listed.names)
+            return filled_prompt(self._prompts[name], arguments or {}, self._catalog.names)
         if name not in {prompt.name for prompt in await self.list_prompts()}:
             names = ", ".join(self._prompts) or "none"
             raise MCPError(INVALID_PARAMS, f"There is no prompt {name[:80]!r}: use prompts/list. There are: {names}")
@@ -251,7 +251,7 @@ class LociServer(SdkServer):
         except NotFound as error:
             if error.code != UNKNOWN_TOOL:
                 raise
-            raise unknown_tool(name, self._listed.names, error.resolution) from None
+            raise unknown_tool(name, self._listed.listed, error.resolution) from None
         if not isinstance(answer, CallToolResult) or self._door == "cli":
             return answer
         caller, kept = caller_of(context.request_context), self._app.scratchpad
@@ -261,7 +261,7 @@ class LociServer(SdkServer):
     async def _list_for(self, context: ServerRequestContext[Any, Any], _: PaginatedRequestParams) -> ListToolsResult:
         """List the tools that this caller may call: also those of servers that the operator wants listed."""
         caller = caller_of(context)
-        own = self._own_tools(lambda tool: _may_call(caller, tool))
+        own = self._own_tools(lambda tool: tool.may_be_called_by(caller))
         if self._upstream is None or not self._app.settings.tools_listed:
             return ListToolsResult(tools=own)
         upstream = await on_thread(self._upstream.get)
@@ -285,13 +285,6 @@ def _passed_on(arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
             code="INVALID_PARAMS",
         )
     return tool, cast("dict[str, Any]", passed)
-
-
-def _may_call(caller: Caller, tool: LociTool) -> bool:
-    """True if the tool would not refuse the caller. What passes calls on needs what the called tool needs."""
-    if tool.id == CALL_TOOL:
-        return any(caller.may(scope_of("tools", writes=writes)) for writes in (False, True))
-    return tool.may_be_called_by(caller)
 
 
 def _may_call_other(caller: Caller, tool: Tool) -> bool:

@@ -34,6 +34,7 @@ OTHER_NAMES = (
     ("content", ("text", "body", "markdown")),
     ("prefix", ("folder", "directory", "path", "root")),
     ("date_range", ("range", "period", "since", "from", "dates")),
+    ("dates", ("date_range", "range", "period", "since", "from", "date")),
     ("context", ("query", "topic", "task", "q")),
     ("heading", ("section", "title")),
 )
@@ -47,11 +48,11 @@ MOST_FAULTS = 1000
 """Faults that pydantic tells one by one. That takes a second, in which the event loop waits."""
 MOST_VALUES, DEEPEST_JSON = 10_000, 100
 """The most values and levels in an argument that is a text with JSON in it."""
-Surface = Literal["all", "documents", "files", "tools", "search"]
-"""An endpoint: `/mcp` has all tools, `/mcp/documents` and the others a part of them."""
+Surface = Literal["all", "core", "documents", "files", "tools", "search"]
+"""An endpoint: `/mcp` calls all tools, and so does `/mcp/core`, which lists few. The others have a part of them."""
 SURFACES: tuple[Surface, ...] = get_args(Surface)
-OWN_TOOLS: tuple[Surface, ...] = tuple(one for one in SURFACES if one != "search")
-"""The endpoints for clients that know Loci's tools. `/mcp/search` has only the two that some clients ask for."""
+OWN_TOOLS: tuple[Surface, ...] = ("documents", "files", "tools")
+"""The endpoints that list Loci's tools of a kind. `/mcp/search` has only the two that some clients ask for."""
 BUDGET = 16 * 1024
 WIRE = re.compile(r"[a-z][a-z0-9_]{0,47}")
 SERVER = "loci"

@@ -1,7 +1,7 @@
 """The tools of an endpoint, loaded when one is called or all are listed; and Loci's own, for callers within it."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -30,12 +30,17 @@ class ToolFamily:
         load: Callable[[], Sequence[LociTool]],
         *,
         everywhere: bool = True,
+        listed: Mapping[Surface, frozenset[str]] | None = None,
     ) -> None:
-        """`surfaces`: the endpoints that offer the tools besides `/mcp`. `everywhere`: `/mcp` offers them, too."""
+        """`surfaces`: the endpoints that offer the tools besides `/mcp` and `/mcp/core`, which do if `everywhere`.
+
+        `listed`: the tools that an endpoint lists, if it lists only some. The others are called by name.
+        """
         self.ids = ids
         self.surfaces = surfaces
         self.everywhere = everywhere
         self._load = load
+        self._listed = listed or {}
 
     @part
     def tools(self) -> Sequence[LociTool]:
@@ -44,7 +49,11 @@ class ToolFamily:
 
     def is_on(self, surface: Surface) -> bool:
         """True if the endpoint offers them."""
-        return surface in self.surfaces or (surface == "all" and self.everywhere)
+        return surface in self.surfaces or (surface in ("all", "core") and self.everywhere)
+
+    def lists(self, surface: Surface, id: str) -> bool:
+        """True if the endpoint lists this one of the tools."""
+        return id in self._listed.get(surface, self.ids)
 
 
 def tool_family(
@@ -55,6 +64,7 @@ def tool_family(
     area: Area | None = None,
     needs: Iterable[str] = (),
     one_of: Iterable[str] = (),
+    listed: Mapping[Surface, frozenset[str]] | None = None,
 ) -> ToolFamily:
     """Make a family of the tools with these ids that `load` makes.
 
@@ -65,7 +75,7 @@ def tool_family(
         mine = [tool for tool in load() if tool.id in ids]
         return [replace(tool, scopes=_scopes(tool, area, needs), one_of=frozenset(one_of)) for tool in mine]
 
-    return ToolFamily(ids, frozenset(surfaces) - {"all"}, scoped, everywhere=everywhere)
+    return ToolFamily(ids, frozenset(surfaces), scoped, everywhere=everywhere, listed=listed)
 
 
 def _scopes(tool: LociTool, area: Area | None, needs: Iterable[str]) -> frozenset[str]:
@@ -111,10 +121,12 @@ class ToolCatalog:
         self._families = [one for one in families if one.is_on(surface)]
         self._family_of = {wire_name(id): family for family in self._families for id in family.ids}
         self._names = ToolNames(id for family in self._families for id in family.ids)
+        self.listed = [wire_name(id) for family in self._families for id in family.ids if family.lists(surface, id)]
+        """The names of the tools that the endpoint lists."""
 
     @property
     def names(self) -> list[str]:
-        """The names as clients list them."""
+        """The names of all tools that the endpoint offers."""
         return list(self._family_of)
 
     def name(self, spelling: str) -> str | None:
@@ -132,8 +144,14 @@ class ToolCatalog:
 
     def all(self) -> list[LociTool]:
         """Return all tools in the order of their names, so that every listing is the same."""
-        tools = (tool for family in self._families for tool in family.tools)
-        return sorted(tools, key=lambda tool: tool.sdk_tool.name)
+        return self._tools(self._family_of)
+
+    def all_listed(self) -> list[LociTool]:
+        """Return the tools that the endpoint lists, in the order of their names."""
+        return self._tools(self.listed)
+
+    def _tools(self, names: Iterable[str]) -> list[LociTool]:
+        return [tool for name in sorted(names) if (tool := self.tool(name))]
 
 
 class InternalTool:

@@ -10,7 +10,7 @@ from tests.attack.oauth.flow import FORM_TYPE, HERE, HOST, ISSUER, Flow
 from tests.attack.wire import Answer, Ask, rpc
 from tests.support.each import each
 
-ENDPOINTS = ("/mcp", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search")
+ENDPOINTS = ("/mcp", "/mcp/core", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search")
 MOVING = ("/documents", "/transfer")
 PAGES = (
     *("/events", "/ui/events", "/ui/graph", "/ui/search", "/ui/search/documents/secret", "/ui/files/list", "/ui/tools"),

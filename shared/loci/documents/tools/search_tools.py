@@ -1,5 +1,6 @@
 """The tools that search documents and list their folders."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -7,8 +8,8 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from loci.core.errors import Refused
-from loci.core.identity import Caller
-from loci.documents.filtering import LibraryPart
+from loci.core.identity import Caller, Owner
+from loci.documents.filtering import EVERY_PART, LibraryPart
 from loci.documents.tools.reading_tool import reading_tool
 from loci.documents.tools.search_results import PASSAGE, SearchResults, noted_list, search_results, tagged_results
 from loci.documents.unknown_names import EMPTY_LIBRARY
@@ -16,7 +17,7 @@ from loci.markdown.date_ranges import asked_for_newest, parse_date_range
 from loci.markdown.tags import normal_tag
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
-from loci.search.ranking import Where
+from loci.search.ranking import EVERYTHING, Where
 
 if TYPE_CHECKING:
     from loci.app import App
@@ -30,10 +31,37 @@ Explain = Annotated[bool, Field(description="say how each result got its rank")]
 Folder = Annotated[str | None, Field(max_length=512, description="only below this folder")]
 Properties = Annotated[dict[str, str], Field(description='front matter it must have: {"status": "done"}')]
 Tags = Annotated[list[str], Field(max_length=100)]
+Dates = Field(max_length=100, description="June 2024, March to May 2024, since 2026-01-31")
 
 
 def search_tools(app: "App") -> list[LociTool]:
     """The tools over ingested documents."""
+
+    def searched(
+        owner: Owner,
+        query: str,
+        limit: int,
+        explain: bool,
+        dates: str | None,
+        where: Where = EVERYTHING,
+        part: LibraryPart = EVERY_PART,
+    ) -> CallToolResult:
+        """Search a part of the documents. In a time, "newest …" puts the newest first, undated copies last."""
+        if not dates:
+            found = app.documents.search(owner, query, limit=limit, room=PASSAGE, where=where, part=part)
+            return search_results(found, query, explain=explain)
+        newest = asked_for_newest(query)
+        since, until = parse_date_range(dates, datetime.now(UTC).date())
+        found = app.documents.search(
+            owner,
+            newest or query,
+            limit=limit,
+            room=PASSAGE,
+            where=replace(where, since=since, until=until),
+            newest_first=newest is not None,
+            part=part,
+        )
+        return search_results(found, query, explain=explain, undated=app.documents.undated(owner))
 
     def search_documents(
         query: Query,
@@ -41,6 +69,8 @@ def search_tools(app: "App") -> list[LociTool]:
         limit: Limit = 20,
         explain: Explain = False,
         folder: Folder = None,
+        tags: Annotated[Tags, Field(description="tags it must have; -tag: must not have")] = [],  # noqa: B006
+        dates: Annotated[str | None, Dates] = None,
         properties: Properties = {},  # noqa: B006
     ) -> Annotated[CallToolResult, SearchResults]:
         """Search all documents by meaning and by words.
@@ -50,12 +80,11 @@ def search_tools(app: "App") -> list[LociTool]:
         read_node_content. `metadata.reason` says why an answer is empty.
         """
         part = LibraryPart(folder, properties)
-        found = app.documents.search(caller.owner, query, limit=limit, room=PASSAGE, part=part)
-        return search_results(found, query, explain=explain)
+        return searched(caller.owner, query, limit, explain, dates, _with_tags(tags), part)
 
     def temporal_search(
         query: Query,
-        date_range: Annotated[str, Field(max_length=100, description="June 2024, March to May 2024, since 2026-01-31")],
+        date_range: Annotated[str, Dates],
         caller: Caller,
         limit: Limit = 20,
         explain: Explain = False,
@@ -64,13 +93,7 @@ def search_tools(app: "App") -> list[LociTool]:
 
         Undated ones have the day of their last change. Answers as search_documents.
         """
-        owner, newest = caller.owner, asked_for_newest(query)
-        since, until = parse_date_range(date_range, datetime.now(UTC).date())
-        where = Where(since=since, until=until)
-        found = app.documents.search(
-            owner, newest or query, limit=limit, room=PASSAGE, where=where, newest_first=newest is not None
-        )
-        return search_results(found, query, explain=explain, undated=app.documents.undated(owner))
+        return searched(caller.owner, query, limit, explain, date_range)
 
     def query_by_tags(
         tags: Annotated[Tags, Field(min_length=1, description="without the #")],
@@ -83,7 +106,7 @@ def search_tools(app: "App") -> list[LociTool]:
         """Find documents by their tags, newest first, or search among them. Answers as search_documents."""
         owner, wanted, unwanted = caller.owner, _normal(tags), _normal(without)
         if not wanted:
-            raise Refused("None of these is a tag", "Give tags of letters, such as security", code="BAD_TAG")
+            raise _no_tag()
         if query:
             of_any, of_all = (wanted, ()) if match == "any" else ((), wanted)
             where = Where(any_tags=of_any, all_tags=of_all, no_tags=unwanted)
@@ -115,6 +138,19 @@ def search_tools(app: "App") -> list[LociTool]:
         reading_tool(app),
         loci_tool(list_directory_structure, title="List folders of documents", quick=True),
     ]
+
+
+def _no_tag() -> Refused:
+    return Refused("None of these is a tag", "Give tags of letters, such as security", code="BAD_TAG")
+
+
+def _with_tags(tags: list[str]) -> Where:
+    """Only documents with all of these tags, and without those that have a minus before them."""
+    wanted = _normal([one for one in tags if not one.startswith("-")])
+    unwanted = _normal([one[1:] for one in tags if one.startswith("-")])
+    if tags and not (wanted or unwanted):
+        raise _no_tag()
+    return Where(all_tags=wanted, no_tags=unwanted)
 
 
 def _normal(tags: list[str]) -> tuple[str, ...]:
