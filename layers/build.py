@@ -30,6 +30,20 @@ MACHINES: dict[Arch, str] = {"x86_64": "x86_64", "arm64": "aarch64"}
 # Amazon Linux 2023 has glibc 2.34, and also runs wheels for older versions.
 GLIBC = ("manylinux_2_34", "manylinux_2_28", "manylinux_2_17", "manylinux2014")
 INFERENCE_LOCK = ROOT / "requirements" / "inference.lock"
+LIST_TOOLS = """
+import sys, tempfile
+from pathlib import Path
+from loci.compose import build_app
+from loci.core.settings import load_settings
+from loci.mcp.module import tool_families
+from loci.mcp.tool_listing import libraries, write_listing
+with tempfile.TemporaryDirectory() as data:
+    app = build_app(load_settings({"data": data, "mode": "embedded"}))
+    tools = [tool.listed for family in tool_families(app) for tool in family.tools]
+    write_listing(Path(sys.argv[1]), libraries(), tools)
+    app.close()
+"""
+"""Keeps the listing of the tools beside the modules, so that a cold start loads no tool to list it."""
 RUN_MODELS = ("onnxruntime", "tokenizers")
 """The packages that run a model and are not in `dependencies`."""
 SERVICES = frozenset(
@@ -119,13 +133,15 @@ def _prune(folder: Path) -> None:
 
 
 def _unpack_wheel(folder: Path) -> None:
-    """Unpack the package with its metadata, where it finds its own version."""
+    """Unpack the package with its metadata, where it finds its own version, and list its tools."""
     wheels = folder.parent / "wheel"
     _run([sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(wheels)])
     [wheel] = wheels.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder)
     shutil.rmtree(wheels)
+    own = {name: value for name, value in os.environ.items() if not name.startswith("LOCI_")}
+    _run([sys.executable, "-c", LIST_TOOLS, str(folder / "loci")], own)
 
 
 def _fresh(layer: Path, made_of: Iterable[Path], fill: Callable[[Path], None]) -> None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from loci.gateway.waiting_calls import ApprovalLinks
     from loci.graph.api import DocumentGraph
     from loci.mcp.module import Module
+    from loci.mcp.tool_listing import ToolListing
     from loci.search.document_index import SearchAdapters
     from loci.search.language_model import LanguageModel
     from loci.search.search import Search
@@ -166,6 +167,15 @@ class App:
         from loci.mcp.tool_catalog import InternalTools
 
         return Tools(ToolParts(self, InternalTools(lambda: tool_families(self))))
+
+    @part
+    def tool_listing(self) -> "ToolListing":
+        """What `tools/list` answers. On AWS the layer has it, and nothing is kept."""
+        from loci.mcp.module import tool_families
+        from loci.mcp.tool_listing import ToolListing
+
+        folder = self.settings.data if self.settings.mode == "embedded" else None
+        return ToolListing(folder, lambda: tool_families(self))
 
     @part
     def workflows(self) -> "Workflows":

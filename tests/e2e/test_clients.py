@@ -71,6 +71,16 @@ async def test_an_endpoint_lists_the_tools_of_its_vertical_and_mcp_the_most_need
 
 
 @pytest.mark.anyio
+@each("part", ["core", "documents", "files", "tools"])
+async def test_over_stdio_a_client_lists_a_part_as_over_http(server: Serving, tmp_path: Path, part: str) -> None:
+    arguments = ["-m", "loci", "serve", "--stdio", "--only", part]
+    command = StdioServerParameters(command=sys.executable, args=arguments, env=clean_environment(tmp_path))
+    async with Client(command) as here, Client(f"{server.url}/mcp/{part}") as there:
+        assert (await here.list_tools()).tools == (await there.list_tools()).tools
+        assert here.instructions == there.instructions
+
+
+@pytest.mark.anyio
 @each("mode", MODES)
 async def test_the_sdk_client_reads_over_stdio(
     data: Path, entry: str, mode: Literal["legacy", "auto", "2026-07-28"]

@@ -123,6 +123,13 @@ def test_copies_of_different_contents_stay(home: Path) -> None:
     assert (path.parent / "mcp.json.before-loci-2").read_text() == second
 
 
+def test_a_client_can_be_given_a_part_of_the_tools(home: Path) -> None:
+    connected(home, "cursor", "--only", "core")
+    assert json.loads((home / CURSOR).read_text())["mcpServers"]["loci"]["args"][-5:-2] == ["--stdio", "--only", "core"]
+    connected(home, "cursor", "--only", "files", "--url", URL)
+    assert json.loads((home / CURSOR).read_text())["mcpServers"]["loci"]["url"] == "https://loci.example.com/mcp/files"
+
+
 def test_the_list_says_which_clients_are_here_and_connected(home: Path) -> None:
     put(home, CURSOR, "{}")
     put(home, GEMINI, "{broken")

@@ -1,5 +1,6 @@
 """The layers as they are uploaded: small enough, and built for Lambda's processor and interpreter."""
 
+import json
 import os
 import subprocess
 import sys
@@ -134,3 +135,12 @@ def test_modules_come_with_bytecode_that_needs_no_check(layers: Layers) -> None:
 def test_what_has_not_changed_is_not_built_again(layers: Layers, arch: Arch) -> None:
     before = layers.product.stat().st_ino
     assert build(arch).product.stat().st_ino == before
+
+
+def test_a_cold_start_lists_the_tools_from_the_layer(layers: Layers) -> None:
+    kept = json.loads((layers.product / "python" / "loci" / "tool-listing.json").read_text("utf-8"))
+    loci, *rest = zip(("loci_mcp", "mcp", "pydantic"), kept["made_of"].split(), strict=True)
+    assert (layers.product / "python" / "{}-{}.dist-info".format(*loci)).is_dir()
+    for name, version in rest:
+        assert (layers.dependencies / "python" / f"{name}-{version}.dist-info").is_dir()
+    assert {"search_documents", "search_memory", "pml_search_tools"} <= {one["tool"]["name"] for one in kept["tools"]}

@@ -1,6 +1,9 @@
 """The list of tools, and what it tells a model."""
 
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -189,3 +192,54 @@ async def test_a_setting_lists_names_with_a_colon(tmp_path: Path) -> None:
         assert "pml:ping" in {tool.name for tool in (await client.list_tools()).tools}
         assert not (await client.call_tool("pml:ping", {})).is_error
         assert not (await client.call_tool("pml_ping", {})).is_error
+
+
+LIST_ALONE = """
+import asyncio, json, sys
+from mcp import Client
+from loci.compose import build_app
+from loci.core.settings import load_settings
+from loci.mcp.server import build_server
+
+async def main():
+    async with Client(build_server(build_app(load_settings({"data": sys.argv[1]})))) as client:
+        return [tool.model_dump(mode="json", by_alias=True, exclude_none=True)
+                for tool in (await client.list_tools()).tools]
+
+listed = asyncio.run(main())
+print(json.dumps([listed, [one for one in sys.modules if one.startswith("loci.")]]))
+"""
+
+
+async def test_a_kept_listing_is_answered_without_loading_a_tool(tmp_path: Path) -> None:
+    def listed() -> tuple[list[dict[str, object]], set[str]]:
+        done = subprocess.run([sys.executable, "-c", LIST_ALONE, str(tmp_path)], capture_output=True, check=True)
+        tools, modules = json.loads(done.stdout)
+        return tools, set(modules)
+
+    first, second = listed(), listed()
+    assert first[0] == second[0] == json.loads(SNAPSHOT.read_text("utf-8"))
+    assert "loci.documents.tools.search_tools" in first[1] - second[1]
+    assert not [one for one in second[1] if re.search(r"\.tools\.|_tools$|\.tools$", one)]
+
+
+async def test_a_kept_listing_counts_only_for_what_it_was_made_of(tmp_path: Path) -> None:
+    async def said(**settings: object) -> dict[str, str]:
+        app = build_app(load_settings({"data": tmp_path, **settings}))
+        async with Client(build_server(app)) as client:
+            listed = {tool.name: tool.description or "" for tool in (await client.list_tools()).tools}
+        app.close()
+        return listed
+
+    file = tmp_path / "tool-listing.json"
+    made = await said()
+    kept = file.read_text("utf-8")
+    file.write_text(kept.replace(json.dumps(made["find_gaps"], ensure_ascii=False), '"It is read."'), "utf-8")
+    assert (await said())["find_gaps"] == "It is read."
+    assert (await said(tool_names="colon"))["pml:search_tools"] == made["pml_search_tools"]
+    older = json.loads(file.read_text("utf-8"))
+    older["made_of"] = "0.0.1 " + older["made_of"].partition(" ")[2]
+    for content in (json.dumps(older), kept[:1000], "[]", '{"made_of": 1}', ""):
+        file.write_text(content, "utf-8")
+        assert await said() == made
+        assert file.read_text("utf-8") == kept

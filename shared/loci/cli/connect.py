@@ -11,8 +11,8 @@ from typing import Annotated, Final
 import typer
 
 from loci.cli.client_config import ConfigChange, McpClient, mcp_clients, plan_change, read_entry, write
-from loci.cli.destination import EndpointOption, endpoint_url, url_or_stack
-from loci.cli.terminal import ConfigOption, JsonOption, KeyOption, printable, value
+from loci.cli.destination import EndpointOption, endpoint_url, server_url, url_or_stack
+from loci.cli.terminal import ConfigOption, JsonOption, KeyOption, Only, OnlyOption, printable, value
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.json import Json, JsonObject
 
@@ -43,6 +43,7 @@ def connect(
     key: KeyOption = None,
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="The name of the server in that file.")] = "loci",
     remove: Annotated[bool, typer.Option("--remove", help="Remove the server from the file.")] = False,
+    only: OnlyOption = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the file without asking.")] = False,
     data: Annotated[Path | None, value("The data folder that the started Loci uses.", "--data", "DIR")] = None,
     config: ConfigOption = None,
@@ -61,7 +62,7 @@ def connect(
         return
     known = _find_client(client)
     key = key or os.environ.get("LOCI_KEY")
-    entry = None if remove else _entry(known, url_or_stack(url, stack), key, data, config)
+    entry = None if remove else _entry(known, url_or_stack(url, stack), key, data, config, only)
     change = plan_change(known, name, entry)
     if change.is_none:
         done = f"{name} is not in {known.file}" if remove else f"{known.title} is connected already: {known.file}"
@@ -86,18 +87,20 @@ def _find_client(name: str) -> McpClient:
     )
 
 
-def _entry(client: McpClient, url: str | None, key: str | None, data: Path | None, config: Path | None) -> JsonObject:
+def _entry(
+    client: McpClient, url: str | None, key: str | None, data: Path | None, config: Path | None, only: Only | None
+) -> JsonObject:
     if url is None:
-        return client.command_entry(*_command(data, config))
+        return client.command_entry(*_command(data, config, only))
     if data is not None or config is not None:
         raise Refused("A server at a URL has its own data and settings", "Leave out --data and --config, or the URL")
-    endpoint = endpoint_url(url)
+    endpoint = server_url(url, f"mcp/{only}") if only else endpoint_url(url)
     if key and not re.fullmatch(r"[\x21-\x7e]+", key.strip()):
         raise Refused("The key has characters that no key has", "Give the whole key, in --key or LOCI_KEY")
     return client.url_entry(endpoint, key.strip() if key else None)
 
 
-def _command(data: Path | None, config: Path | None) -> tuple[str, tuple[str, ...]]:
+def _command(data: Path | None, config: Path | None, only: Only | None) -> tuple[str, tuple[str, ...]]:
     """The command that starts this Loci, with absolute paths: a client starts it in another folder."""
     started = Path(sys.argv[0])
     found = str(started.absolute()) if started.stem in SCRIPTS and started.is_file() else None
@@ -105,7 +108,8 @@ def _command(data: Path | None, config: Path | None) -> tuple[str, tuple[str, ..
     command, first = (found, ()) if found else (sys.executable, ("-m", "loci"))
     folder = data or os.environ.get("LOCI_DATA")
     given = [*(("--data", folder) if folder else ()), *(("--config", config) if config else ())]
-    return command, (*first, "serve", "--stdio", *(_absolute(one) for one in given))
+    part = ("--only", only) if only else ()
+    return command, (*first, "serve", "--stdio", *part, *(_absolute(one) for one in given))
 
 
 def _absolute(one: str | Path) -> str:

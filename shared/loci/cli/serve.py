@@ -21,8 +21,8 @@ import anyio
 import typer
 
 from loci.app import App
-from loci.cli.terminal import ConfigOption, DataOption, printable, value
-from loci.core.errors import Misconfigured
+from loci.cli.terminal import ConfigOption, DataOption, Only, OnlyOption, printable, value
+from loci.core.errors import Misconfigured, Refused
 from loci.core.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def serve(
     data: DataOption = None,
     config: ConfigOption = None,
     stdio: Annotated[bool, typer.Option("--stdio", help="Serve on standard input and output.")] = False,
+    only: OnlyOption = None,
     models: Annotated[bool | None, value("Download missing models. [yes]", "--models/--no-models")] = None,
     cache: Annotated[bool | None, value("Answer repeated TypeScript from memory. [yes]", "--cache/--no-cache")] = None,
     example: Annotated[
@@ -60,9 +61,11 @@ def serve(
     # If watchfiles is installed, uvicorn loads it for a reload on changes, which Loci never uses.
     sys.modules.setdefault("watchfiles", cast("ModuleType", None))
     if stdio or (host is None and port is None and _started_by_a_client()):
-        _serve_stdio(settings)
-    else:
+        _serve_stdio(settings, only)
+    elif only is None:
         _serve_http(settings, example=example)
+    else:
+        raise Refused("Over HTTP, --only has no effect", f"Connect to the endpoint /mcp/{only}, or give --stdio")
 
 
 def _keep_little_freed_memory() -> None:
@@ -80,7 +83,7 @@ def _started_by_a_client() -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
-def _serve_stdio(settings: Settings) -> None:
+def _serve_stdio(settings: Settings, only: Only | None) -> None:
     from loci.compose import build_app  # slow to load, and `--help` does not need them
     from loci.mcp.server import build_server
     from loci.mcp.stdio import serve_stdio
@@ -89,7 +92,7 @@ def _serve_stdio(settings: Settings) -> None:
     _end_at_signals(app)
     with _background_work(app):
         try:
-            anyio.run(serve_stdio, build_server(app), partial(signal.raise_signal, signal.SIGTERM))
+            anyio.run(serve_stdio, build_server(app, only or "all"), partial(signal.raise_signal, signal.SIGTERM))
         except* BrokenPipeError:
             pass  # the client has gone, and nobody else would read an error
 

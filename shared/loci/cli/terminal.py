@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -31,6 +31,8 @@ DataOption = Annotated[Path | None, value("The data folder (or set LOCI_DATA).",
 ConfigOption = Annotated[
     Path | None, value("The settings file. Default: config.toml in the data folder.", "--config", "FILE")
 ]
+Only = Literal["core", "documents", "files", "tools", "search"]
+OnlyOption = Annotated[Only | None, value("List only these tools over stdio, as /mcp/PART does.", "--only")]
 KeyOption = Annotated[str | None, value("The API key for that server (or set LOCI_KEY).", "--key", "KEY")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 

@@ -42,7 +42,7 @@ from loci.mcp.resources import filled_prompt, listed_prompt, serve_resources
 from loci.mcp.sdk import SdkServer
 from loci.mcp.tasks import EXTENSION, Tasks
 from loci.mcp.threads import on_thread
-from loci.mcp.tool import CALL_TOOL_NAME, LociTool, Surface
+from loci.mcp.tool import CALL_TOOL_NAME, ListedTool, LociTool, Surface
 from loci.mcp.tool_catalog import ToolCatalog, ToolFamily
 from loci.mcp.upstream import UpstreamTools, call_upstream
 
@@ -201,20 +201,10 @@ class LociServer(SdkServer):
         """List all tools, in the order of their names."""
         return self._own_tools(lambda _: True)
 
-    def _own_tools(self, is_shown: Callable[[LociTool], bool]) -> list[Tool]:
+    def _own_tools(self, is_shown: Callable[[ListedTool], bool]) -> list[Tool]:
         colon = self._app.settings.tool_names == "colon"
-        return [
-            Tool(
-                name=tool.id if colon else tool.sdk_tool.name,
-                title=tool.sdk_tool.title,
-                description=tool.sdk_tool.description,
-                input_schema=tool.sdk_tool.parameters,
-                output_schema=tool.listed_output,
-                annotations=tool.sdk_tool.annotations,
-            )
-            for tool in self._listed.all_listed()
-            if is_shown(tool)
-        ]
+        shown = [one for one in self._app.tool_listing.of(self._listed) if is_shown(one)]
+        return [one.tool.model_copy(update={"name": one.id}) if colon else one.tool for one in shown]
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
         """The input schema of a tool; None if there is no such tool."""

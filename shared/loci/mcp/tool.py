@@ -12,6 +12,7 @@ from typing import Any, Literal, cast, get_args
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
+from mcp_types import Tool as ProtocolTool
 from mcp_types import ToolAnnotations
 from pydantic import AliasChoices, ValidationError
 from pydantic.fields import FieldInfo
@@ -272,21 +273,50 @@ class LociTool:
     one_of: frozenset[str] = frozenset()
     """A client also needs at least one of these, if there are any. The tool then does only what its scopes allow."""
 
+    def check(self, caller: Caller, name: str) -> None:
+        """Raise `Refused` if the caller may not call it. `name` is how the refusal calls it."""
+        check_scopes(caller, self.scopes, name)
+        if self.one_of:
+            check_one_scope(caller, self.one_of, name)
+
+    @cached_property
+    def listed(self) -> "ListedTool":
+        """The tool as it is listed."""
+        made, schema = self.sdk_tool, self.sdk_tool.output_schema
+        listed = ProtocolTool(
+            name=made.name,
+            title=made.title,
+            description=made.description,
+            input_schema=made.parameters,
+            output_schema=schema and listed_output(schema),
+            annotations=made.annotations,
+        )
+        return ListedTool(self.id, listed, self.scopes, self.one_of)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTool:
+    """What is known of a tool without loading it."""
+
+    id: str
+    tool: ProtocolTool
+    scopes: frozenset[str]
+    one_of: frozenset[str]
+
     def may_be_called_by(self, caller: Caller) -> bool:
         """True if it would not refuse the caller."""
         return all(map(caller.may, self.scopes)) and (not self.one_of or any(map(caller.may, self.one_of)))
 
-    def check(self, caller: Caller, name: str) -> None:
-        """Raise `Refused` if the caller may not call it. `name` is how the refusal calls it."""
-        if not self.may_be_called_by(caller):
-            check_scopes(caller, self.scopes, name)
-            check_one_scope(caller, self.one_of, name)
+    def as_json(self) -> Schema:
+        """The tool in a file."""
+        tool = self.tool.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return {"id": self.id, "tool": tool, "scopes": sorted(self.scopes), "one_of": sorted(self.one_of)}
 
-    @cached_property
-    def listed_output(self) -> dict[str, Any] | None:
-        """The schema of its answers, as clients are sent it."""
-        schema = self.sdk_tool.output_schema
-        return schema and listed_output(schema)
+    @classmethod
+    def from_json(cls, kept: Schema) -> "ListedTool":
+        """The tool that `as_json` wrote."""
+        tool = ProtocolTool.model_validate(kept["tool"])
+        return cls(kept["id"], tool, frozenset(kept["scopes"]), frozenset(kept["one_of"]))
 
 
 def loci_tool(

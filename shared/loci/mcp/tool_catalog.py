@@ -144,14 +144,8 @@ class ToolCatalog:
 
     def all(self) -> list[LociTool]:
         """Return all tools in the order of their names, so that every listing is the same."""
-        return self._tools(self._family_of)
-
-    def all_listed(self) -> list[LociTool]:
-        """Return the tools that the endpoint lists, in the order of their names."""
-        return self._tools(self.listed)
-
-    def _tools(self, names: Iterable[str]) -> list[LociTool]:
-        return [tool for name in sorted(names) if (tool := self.tool(name))]
+        tools = (tool for family in self._families for tool in family.tools)
+        return sorted(tools, key=lambda tool: tool.sdk_tool.name)
 
 
 class InternalTool:
