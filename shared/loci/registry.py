@@ -145,7 +145,7 @@ def modules(app: App) -> Sequence[Module]:
             tools=[
                 tools(
                     "files.tools.search_tools:search_tools",
-                    "get_memorylake_metadata search_memory fetch_memory",
+                    "get_memorylake_metadata search_memory read_memory fetch_memory",
                     "files",
                     "files",
                 ),

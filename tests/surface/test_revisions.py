@@ -120,6 +120,7 @@ REQUESTS: dict[str, Request] = {
     "a text in the files": tool("add_memory", name="fares.md", text="# Fares\n\nThe ferry costs 12 euros."),
     "how far it is": tool("ingestion_status", memory_ids=[FARES]),
     "a search of files": tool("search_memory", parsed_query="what does the ferry cost"),
+    "a part of a file": tool("read_memory", id=FARES, lines="3-"),
     "facts about a file": tool("fetch_memory", memory_ids=["ds-none"]),
     "SQL about a file without tables": tool("query_table", memory_id=FARES, sql="SELECT 1"),
     "a file of code": tool("run_memory_code", executor_id="$executor_id", code=WRITES),

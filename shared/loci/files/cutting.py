@@ -337,7 +337,7 @@ def _packed(
 
 def _piece(table: TableSection, columns: Columns, heading: tuple[str, ...], rows: Sequence[Row]) -> LocatedText:
     shown = [line for _, line, _ in rows]
-    if label := _label_above(table, rows[0][0]):
+    if label := label_above(table, rows[0][0]):
         heading = (*heading, label)
     text = "\n".join([columns.header, *shown] if columns.header else shown)
     where = _where(table, (rows[0][0], rows[-1][0]), columns.first, columns.end)
@@ -346,7 +346,7 @@ def _piece(table: TableSection, columns: Columns, heading: tuple[str, ...], rows
     return LocatedText(text, heading, where)
 
 
-def _label_above(table: TableSection, number: int) -> str:
+def label_above(table: TableSection, number: int) -> str:
     """Return the label of the group that a row is in: a year above its months, or a line of its own above figures."""
     row = table.rows[number]
     has_own = bool(row and row[0])

@@ -7,8 +7,10 @@ from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
 from loci.files.cutting import CuttingRules, ReadingWork, passages_again, table_place
 from loci.files.file import FileVersion, StoredFile
+from loci.files.file_part import AskedPart, FilePart, part_of_content, part_of_reading
 from loci.files.lake import Lake
 from loci.files.locators import Locator, place_of
+from loci.files.reading import PLAIN, has_text_name
 from loci.files.search_query import COLLECTION, PAST, VersionsThen
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
@@ -141,6 +143,20 @@ class Versions:
         held = self._index.chunks(owner, collection, ids) if ids else {}
         found = [held[one] for one in ids if one in held]
         return version, [FilePassage(one.id, one.heading[1:], one.text, place_of(one)) for one in found]
+
+    def part(self, owner: Owner, id: str, number: int | None, asked: AskedPart) -> tuple[FileVersion, FilePart]:
+        """Read a part of a version's text: of a plain text as it was added, of other files as a parser read it."""
+        file = self._lake.get(owner, id)
+        if file.current is None:
+            what = f"{file.name} is not read: {file.newest.reason or file.newest.status}"
+            raise Refused(what, "Look at ingestion_status", code="FILE_NOT_READ")
+        version = self.get(owner, file, number)
+        if version.format in PLAIN.values() and has_text_name(file.name):
+            content = self._lake.content(owner, id, version)
+            is_markdown = version.format == "md"
+            return version, self._work.call(version.bytes, part_of_content, content, file.name, is_markdown, asked)
+        packed = self._lake.packed_reading(owner, id, version)
+        return version, self._work.call(version.bytes, part_of_reading, packed, id, file.name, asked)
 
     def tables(self, owner: Owner, id: str, number: int | None) -> list[TablePlace]:
         """All tables of a version, in the order of the file."""

