@@ -8,8 +8,12 @@ from concurrent.futures import wait as wait_for
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
+from shutil import rmtree
 
+from loci.core.atomic_write import replace_file
 from loci.core.errors import Refused, Unavailable
+from loci.core.full_disk import disk_error
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
 from loci.files.citations import CheckedCitation
@@ -224,13 +228,31 @@ class Files:
         """The id of the file at this path, or the id that a file there will get."""
         return self.parts.lake.id_at(owner, path)
 
+    def local_copy(self, owner: Owner, file: StoredFile) -> Path:
+        """A copy of the file under its name, which the person at this machine may read. It lasts as long as Loci runs.
+
+        It is no link to the stored content: whoever writes into it changes no stored file.
+        """
+        shown = file.shown
+        path = Path(self.parts.copies.get().name, file.id, str(shown.number), file.name)
+        try:
+            if not path.is_file():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                replace_file(path, self.parts.lake.content(owner, file.id, shown), synced=False)
+        except OSError as error:
+            what = f"Cannot write {path} ({error.strerror})"
+            raise disk_error(error, path.parent) or Unavailable(what, "Make room there, then try again") from error
+        return path
+
     def known(self, owner: Owner, ids: Sequence[str]) -> dict[str, StoredFile | None]:
         """The files with these ids; None for an id that no file has."""
         found = self.parts.lake.known(owner, ids)
         return {id: found.get(id) for id in ids}
 
     def close(self) -> None:
-        """End what reads files: the server stops."""
+        """End what reads files, and remove copies: the server stops."""
+        if copies := self.parts.copies.made:
+            copies.cleanup()
         if reader := self.parts.reader.made:
             reader.close()
         if self.parts.work.workers:
@@ -241,6 +263,8 @@ class Files:
         files = self.status(owner, ids)
         for one in files:
             self.parts.ingest.forget(owner, one)
+            if copies := self.parts.copies.made:
+                rmtree(Path(copies.name, one.id), ignore_errors=True)
         return files
 
     def versions(self, owner: Owner, id: str) -> list[FileVersion]:

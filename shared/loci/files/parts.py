@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from loci.core.lazy import Lazy
@@ -56,4 +57,6 @@ class FileParts:
         """Reads files beside the calls that bring them. None: this process may stand still after an answer."""
         self.local_paths = LocalPaths(settings.file_roots, self.largest) if is_local else None
         """The files of this machine; None if no user has files beside the server."""
+        self.copies = Lazy(lambda: TemporaryDirectory(prefix="loci-files-"))
+        """The folder of copies that clients of this machine may read. It goes when this process ends."""
         self.finder = FileFinder(self.lake, app.search, self.versions.at)

@@ -1,6 +1,10 @@
 """`search_memory`: what it finds, what it shows, where it looks, and what it says if there is nothing."""
 
+import base64
+from pathlib import Path
+
 import pytest
+from mcp_types import BlobResourceContents, EmbeddedResource, ImageContent
 
 from loci.app import App
 from loci.core.identity import LOCAL
@@ -11,6 +15,7 @@ from tests.surface.files.searches import add, names, search
 from tests.surface.results import structured, texts
 
 pytestmark = pytest.mark.anyio
+PNG = b"\x89PNG\r\n\x1a\n and no more"
 
 
 # The question
@@ -200,3 +205,27 @@ async def test_fetching_tells_the_facts_of_those_that_exist(connect: Connect, ap
     assert [one["version"] for one in answer[id]["history"]] == [1]
     unknown = answer["ds-unknown"]
     assert (unknown["status"], unknown["name"], unknown["presigned_url"]) == ("unknown", None, None)
+
+
+async def test_a_client_of_this_machine_gets_a_copy_that_it_may_read_and_the_bytes_if_it_asks(
+    connect: Connect, app: App
+) -> None:
+    id, other = add(app, "boat.txt", "The boat to Hamburg"), app.files.add(LOCAL, "logo.png", PNG).id
+    async with connect("files") as client:
+        answer = await client.call_tool("fetch_memory", {"memory_ids": [id, other], "content": True})
+        path = Path(structured(answer)[id]["local_path"])
+        assert (path.name, path.read_text()) == ("boat.txt", "The boat to Hamburg")
+        path.write_text("scribbled on")
+        _, file, picture = answer.content
+        assert isinstance(file, EmbeddedResource)
+        assert isinstance(file.resource, BlobResourceContents)
+        assert base64.b64decode(file.resource.blob) == b"The boat to Hamburg"
+        assert isinstance(picture, ImageContent)
+        assert base64.b64decode(picture.data) == PNG
+        plain = await client.call_tool("fetch_memory", {"memory_ids": [id]})
+        assert len(plain.content) == 1
+        assert app.files.read(LOCAL, id).content == b"The boat to Hamburg"
+        await client.call_tool("delete_memory", {"memory_ids": [id]})
+        assert not path.exists()
+    app.close()
+    assert not path.parents[2].exists()

@@ -1,13 +1,18 @@
 """The tools' views of files: the overview, and the facts about one."""
 
+import base64
 from collections.abc import Sequence
+from mimetypes import guess_type
 from typing import Literal
 
+from mcp_types import BlobResourceContents, ContentBlock, EmbeddedResource, ImageContent
 from pydantic import BaseModel, Field, JsonValue
 
 from loci.files.file import FileVersion, Kind, Status, StoredFile
 
 SAMPLE = 20
+IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""The types of pictures that models can look at."""
 
 
 def is_none(value: object) -> bool:
@@ -59,6 +64,7 @@ class FetchedView(BaseModel):
     presigned_url: str | None = Field(
         description="for downloading it within an hour; null: no server of Loci can be reached for it"
     )
+    local_path: str | None = Field(default=None, description="a copy on this machine", exclude_if=is_none)
     format: str | None
     status: Status = Field(description="of the newest version")
     reason: str | None = Field(default=None, description="why it was not read", exclude_if=is_none)
@@ -127,6 +133,15 @@ def fetched(file: StoredFile, versions: list[FileVersion], link: str | None) -> 
         lineage=newest.lineage,
         history=[FileVersionView(version=one.number, added_at=one.added_at, bytes=one.bytes) for one in versions],
     )
+
+
+def content_block(name: str, uri: str, content: bytes) -> ContentBlock:
+    """The bytes of a file, as a block of an answer. Models see images."""
+    kind = guess_type(name)[0] or "application/octet-stream"
+    data = base64.b64encode(content).decode()
+    if kind in IMAGES:
+        return ImageContent(type="image", data=data, mime_type=kind)
+    return EmbeddedResource(type="resource", resource=BlobResourceContents(uri=uri, mime_type=kind, blob=data))
 
 
 def _sample(file: StoredFile) -> Sample:

@@ -2,16 +2,18 @@
 
 from typing import TYPE_CHECKING, Annotated, cast
 
-from mcp_types import CallToolResult
+from mcp_types import CallToolResult, ContentBlock, TextContent
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from loci.core.errors import NotFound, Refused
+from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Caller
 from loci.files.file_part import asked_part
+from loci.files.resources import FILES
 from loci.files.search_query import FileScope, parsed
-from loci.files.tools.file_views import FetchedView, LakeOverviewAnswer, MissingView, fetched, overview
+from loci.files.tools.file_views import FetchedView, LakeOverviewAnswer, MissingView, content_block, fetched, overview
 from loci.files.tools.part_view import PartAnswer, frame, part_answer
 from loci.files.tools.search_views import MOST_TOKENS, TOKENS, SearchAnswer, search_answer
+from loci.mcp.answers import LARGEST_BLOCK, as_text
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
 from loci.search.words import Question
@@ -19,6 +21,8 @@ from loci.search.words import Question
 if TYPE_CHECKING:
     from loci.app import App
 
+MOST_COPIES = 10
+"""Files of one call that are copied for a client of this machine."""
 Day = Annotated[str | None, Field(max_length=40, description="such as 2026-05-01; inclusive")]
 
 
@@ -101,19 +105,10 @@ def search_tools(app: "App") -> list[LociTool]:
     def fetch_memory(
         memory_ids: Annotated[list[str], Field(min_length=1, max_length=100, description="from search_memory")],
         caller: Caller,
-    ) -> dict[str, FetchedView | MissingView | str]:
-        """Fetch the facts about files by their ids: summary, counts, versions, and a link for downloading each."""
-        found: dict[str, FetchedView | MissingView | str] = {}
-        for id, file in app.files.known(caller.owner, memory_ids).items():
-            if file is None:
-                found[id] = MissingView(id=id, reason="No file has this id. search_memory gives ids that exist")
-                continue
-            link = app.files.link(caller.owner, file) if caller.over_http else None
-            found[id] = fetched(file, app.files.versions(caller.owner, id), link)
-        if all(isinstance(one, MissingView) for one in found.values()):
-            what = ", ".join(repr(one[:80]) for one in list(found)[:3])
-            raise NotFound(f"There is no file {what}", "Use ids that search_memory gave", code="MEMORY_NOT_FOUND")
-        return found
+        content: Annotated[bool, Field(description="with the bytes, up to 1 MB")] = False,
+    ) -> Annotated[CallToolResult, dict[str, FetchedView | MissingView | str]]:
+        """Fetch the facts about files by their ids: summary, counts, versions, and a link or path for reading each."""
+        return _fetched(app, caller, memory_ids, with_content=content)
 
     def read_memory(
         id: Annotated[str, Field(max_length=80, description="of a file")],
@@ -161,3 +156,30 @@ def _question(given: QueryFields | str) -> Question:
             "The question is empty", 'Ask something, such as parsed_query="travel costs in May"', code="EMPTY_QUERY"
         )
     return asked
+
+
+def _fetched(app: "App", caller: Caller, ids: list[str], *, with_content: bool) -> CallToolResult:
+    """The facts about files, and their bytes if they are asked for."""
+    owner = caller.owner
+    found: dict[str, FetchedView | MissingView] = {}
+    blocks: list[ContentBlock] = []
+    for id, file in app.files.known(owner, ids).items():
+        if file is None:
+            found[id] = MissingView(id=id, reason="No file has this id. search_memory gives ids that exist")
+            continue
+        link = app.files.link(owner, file) if caller.over_http else None
+        found[id] = view = fetched(file, app.files.versions(owner, id), link)
+        try:
+            if not caller.over_http and len(found) <= MOST_COPIES:
+                view.local_path = str(app.files.local_copy(owner, file))
+            if with_content and file.shown.bytes <= LARGEST_BLOCK:
+                blocks.append(content_block(file.name, link or f"{FILES}{id}", app.files.read(owner, id).content))
+        except LociError as error:  # of a damaged content the facts are there
+            view.remarks = [*(view.remarks or ()), str(error)]
+    if all(isinstance(one, MissingView) for one in found.values()):
+        what = ", ".join(repr(one[:80]) for one in list(found)[:3])
+        raise NotFound(f"There is no file {what}", "Use ids that search_memory gave", code="MEMORY_NOT_FOUND")
+    structured = {id: one.model_dump(mode="json") for id, one in found.items()}
+    return CallToolResult(
+        content=[TextContent(type="text", text=as_text(structured)), *blocks], structured_content=structured
+    )
