@@ -1,7 +1,8 @@
 """Finds passages of files, sorts them by the files they are in, and cuts out what an answer shows."""
 
 import math
-from collections.abc import Collection, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,13 +11,13 @@ from loci.core.identity import Owner
 from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import LONGEST_ID, Lake
 from loci.files.locators import Locator, cell_range, cells_in, place_of
-from loci.files.search_query import COLLECTION, FileScope, VersionsAt, VersionsThen
+from loci.files.search_query import COLLECTION, FileScope, VersionsAt, VersionsThen, folders_of, is_in_folder
 from loci.search.ranking import Chunk, Explanation, Hit, Stage, Where
 from loci.search.search import Search
 from loci.search.snippet import ELLIPSIS, cut_out, snippet, span
-from loci.search.words import Question, index_words
+from loci.search.words import NOT_IN_A_NAME, Question, index_words, query_words
 
-AnswerStatus = Literal["ok", "empty", "indexing", "unavailable"]
+AnswerStatus = Literal["ok", "empty", "indexing", "embedding", "unavailable"]
 EACH = 3
 """Passages of one file."""
 SHOWN = 400
@@ -27,6 +28,9 @@ LONGEST_COLUMNS = 200
 """Characters of the header above rows of a table."""
 NO_FILE = "The lake has no file. Add one with add_memory, or: loci add FILE"
 OTHER_WORDS = "Ask with other words, or see with get_memorylake_metadata which files there are"
+MOST_NAMED, LISTED_FOLDERS = 3, 10
+SLOW_SECONDS, SHARE_OF_TIME = 0.1, 1 / 50
+"""A list of all files that took so long to read is used again, so that it takes this part of the time."""
 Match = Literal["strong", "possible", "none"]
 STRONG = 0.5
 # Chosen on conversations (LoCoMo) and questions about Python and aerodynamics, which they do not answer: with a model
@@ -77,6 +81,8 @@ class FoundFiles:
     """Ids in the scope that no file has."""
     trimmed: tuple[str, ...] = ()
     """Names of files whose version of then may be one that is no longer kept."""
+    unread: tuple[StoredFile, ...] = ()
+    """Files that fit by their names, or that the scope names, and that could not be read."""
 
     @property
     def match(self) -> Match:
@@ -87,13 +93,78 @@ class FoundFiles:
 class FileFinder:
     """Searches the passages of all files of an owner."""
 
-    def __init__(self, lake: Lake, search: Search, versions_at: VersionsAt) -> None:
+    def __init__(self, lake: Lake, search: Search, versions_at: VersionsAt, model: Callable[[], str | None]) -> None:
         self._lake = lake
         self._search = search
         self._versions_at = versions_at
+        self._model = model
+        """The identity of the model that embeds, if there is one."""
+        self._unfinished: dict[Owner, tuple[float, tuple[StoredFile, ...]]] = {}
 
     def find(self, owner: Owner, asked: Question, *, limit: int, scope: FileScope) -> FoundFiles:
-        """The files that fit best, each with its best passages."""
+        """The files that fit best, each with its best passages, and the files that could not be searched."""
+        within = scope
+        if scope.folder is not None:
+            files = [*self._lake.files(owner)]
+            named = scope.ids or tuple(one.id for one in files)
+            ids = tuple(one.id for one in files if one.id in named and is_in_folder(one, scope.folder))
+            if not ids:
+                known = ", ".join(folders_of(files)[:LISTED_FOLDERS]) or "none: the files were added by their names"
+                reason = f"No file of the scope lies in a folder {scope.folder!r}. The folders are {known}"
+                return FoundFiles((), "empty", scope, reason)
+            within = replace(scope, ids=ids)
+        found = replace(self._found(owner, asked, within, limit), scope=scope)
+        return (
+            found
+            if scope.as_of or found.status == "unavailable"
+            else self._with_unfinished(owner, asked, found, within)
+        )
+
+    def _with_unfinished(self, owner: Owner, asked: Question, found: FoundFiles, within: FileScope) -> FoundFiles:
+        """The answer, with the files that could not be read, and a status that says what is still being done."""
+        files = [one for one in self._all_unfinished(owner) if not within.ids or one.id in within.ids]
+        files = [one for one in files if within.has_kind(one)]
+        rank = {one.id: _words_in_name(one, asked) for one in files if one.newest.status == "error"}
+        unread = [one for one in files if rank.get(one.id) or (one.id in rank and one.id in found.scope.ids)]
+        unread.sort(key=lambda one: -rank[one.id])
+        waiting = [one for one in files if one.newest.status in ("pending", "running")]
+        by_words = [one for one in files if one.newest.status == "okay"]
+        notes = [
+            found.reason,
+            *(f"{one.full_path} could not be read: {one.newest.reason}" for one in unread[:MOST_NAMED]),
+        ]
+        status = found.status
+        if waiting and status == "ok":
+            status = "indexing"
+            notes.append(f"Not read yet: {_some(waiting)}. Ask again after ingestion_status says okay")
+        elif by_words and status in ("ok", "empty"):
+            status = "embedding"
+            notes.append(f"Found by words alone until embedded: {_some(by_words)}. Ask again in a minute")
+        reason = (
+            " ".join(one if one.endswith((".", "?")) else f"{one}." for one in notes if one)
+            if len(notes) > 1
+            else notes[0]
+        )
+        return replace(found, status=status, reason=reason, unread=tuple(unread))
+
+    def _all_unfinished(self, owner: Owner) -> tuple[StoredFile, ...]:
+        """The files that are not read, could not be read or are not embedded."""
+        began = time.monotonic()
+        until, held = self._unfinished.get(owner, (0.0, ()))
+        if began < until:
+            return held
+        model = self._model()
+        files = tuple(
+            one
+            for one in self._lake.files(owner)
+            if one.newest.status != "okay" or (model is not None and one.shown.model != model and one.shown.chunks)
+        )
+        took = time.monotonic() - began
+        self._unfinished[owner] = (began + (took / SHARE_OF_TIME if took > SLOW_SECONDS else 0.0), files)
+        return files
+
+    def _found(self, owner: Owner, asked: Question, scope: FileScope, limit: int) -> FoundFiles:
+        """The files that fit, among those that were read."""
         named = self._lake.known(owner, scope.ids)
         unknown = tuple(id[:LONGEST_ID] for id in scope.ids if id not in named)
         then = VersionsThen({})
@@ -142,15 +213,28 @@ class FileFinder:
             return FoundFiles((), "empty", scope, reason, unknown=unknown)
         if not files:
             return FoundFiles((), "empty", scope, NO_FILE)
-        waiting = [one.full_path for one in files if one.newest.status in ("pending", "running")]
+        waiting = [one for one in files if one.newest.status in ("pending", "running")]
         if waiting:
-            names = ", ".join(waiting[:3]) + (f" and {len(waiting) - 3} more" if len(waiting) > 3 else "")
+            names = _some(waiting)
             reason = f"Nothing fits among what was read, and not all is read: {names}. Ask again after ingestion_status"
             return FoundFiles((), "indexing", scope, f"{reason} says okay", unknown=unknown)
         if scope == FileScope():
             return FoundFiles((), "empty", scope, f"No file is about it. {OTHER_WORDS}")
         reason = f"No file in this scope is about it. Search without conditions. {OTHER_WORDS}"
         return FoundFiles((), "empty", scope, reason, unknown=unknown)
+
+
+def _words_in_name(file: StoredFile, asked: Question) -> int:
+    """The number of words of the file's name that are asked for; 0 if they are few of them."""
+    stem = file.name.rpartition(".")[0] or file.name
+    words = {*query_words(NOT_IN_A_NAME.sub(" ", stem))}
+    shared = len(words.intersection(asked.words))
+    return shared if shared >= min(2, (len(words) + 1) // 2) else 0
+
+
+def _some(files: Sequence[StoredFile]) -> str:
+    names = ", ".join(one.full_path for one in files[:MOST_NAMED])
+    return names + (f" and {len(files) - MOST_NAMED} more" if len(files) > MOST_NAMED else "")
 
 
 def _passage(hit: Hit, asked: Question) -> FoundPassage:

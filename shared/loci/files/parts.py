@@ -59,4 +59,9 @@ class FileParts:
         """The files of this machine; None if no user has files beside the server."""
         self.copies = Lazy(lambda: TemporaryDirectory(prefix="loci-files-"))
         """The folder of copies that clients of this machine may read. It goes when this process ends."""
-        self.finder = FileFinder(self.lake, app.search, self.versions.at)
+        self.finder = FileFinder(self.lake, app.search, self.versions.at, self._model)
+
+    def _model(self) -> str | None:
+        """The identity of the model that embeds."""
+        model = self.embedder.model()
+        return model.identity if model else None

@@ -4,7 +4,7 @@ It is asked in the reference's five fields, any of them, or in one plain sentenc
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from typing import get_args
@@ -106,6 +106,13 @@ class FileScope:
     """The last day on which they were added: YYYY-MM-DD, inclusive."""
     as_of: str | None = None
     """Search the versions that were current at this time, such as 2026-05-01T12:00:00Z."""
+    folder: str | None = None
+    """Only files that lie in this folder, or below it: `reports/2023` is one of `a/reports/2023/b`."""
+
+    def has_kind(self, file: StoredFile) -> bool:
+        """True if the file is of one of the types, as far as that is known of a file that was not read."""
+        ending = file.name.rpartition(".")[2].lower()
+        return not self.kinds or bool({file.kind, file.shown.format or ending} & {*self.kinds})
 
     @property
     def where(self) -> Where:
@@ -151,7 +158,18 @@ def checked_scope(scope: FileScope) -> FileScope:
     as_of = scope.as_of and _time(scope.as_of, time.max)
     sheet = scope.sheet.strip() if scope.sheet and scope.sheet.strip() else None
     ids = tuple(dict.fromkeys(scope.ids))
-    return FileScope(ids, kinds, sheet, since or None, until or None, as_of or None)
+    folder = "/".join(one for one in (scope.folder or "").replace("\\", "/").split("/") if one not in ("", ".")) or None
+    return FileScope(ids, kinds, sheet, since or None, until or None, as_of or None, folder)
+
+
+def is_in_folder(file: StoredFile, folder: str) -> bool:
+    """True if the folder is one of those that the file lies in, or some of them in a row."""
+    return f"/{folder}/".casefold() in f"/{file.full_path}".casefold()
+
+
+def folders_of(files: Iterable[StoredFile]) -> list[str]:
+    """The folders of the files, each once."""
+    return sorted({path for one in files if (path := one.full_path.rpartition("/")[0])})
 
 
 def _time(given: str, of_day: time) -> str:

@@ -1,12 +1,17 @@
 """Files through the tools: added, found, fetched, removed."""
 
+from typing import Any
+
 import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL
+from loci.search.inference import tokens_at_most
+from tests.support.files import workbooks
 from tests.surface.conftest import Connect
 from tests.surface.files.conftest import on_s3_too
-from tests.surface.results import structured
+from tests.surface.files.searches import call
+from tests.surface.results import structured, texts
 
 pytestmark = pytest.mark.anyio
 NOTES = "# Trip\nThe train to Berlin costs 40 euros.\n\n## Next\nAnn buys the tickets.\n"
@@ -33,6 +38,34 @@ async def test_the_overview_counts_files_by_the_types_of_the_reference(connect: 
     assert overview["total_excel_files"] == overview["total_pdf_files"] == 0
     [sample] = overview["sample_memories"]
     assert (sample["name"], sample["type"], sample["format"]) == ("trip.md", "txt_file", "md")
+
+
+async def test_the_overview_pages_by_name_and_folder_and_says_what_could_not_be_read(
+    connect: Connect, app: App
+) -> None:
+    for number in range(25):
+        app.files.add(LOCAL, f"reports/2023/trip-{number}.md", NOTES.encode())
+    wide = workbooks.xlsx(*((f"Sheet of the month {number:02}", [["A", "B"], [1, 2]]) for number in range(40)))
+    for number in range(12):
+        app.files.add(LOCAL, f"books/{number}.xlsx", wide)
+    app.files.add(LOCAL, "odd.pdf", b"%PDF-1.7 no more")
+    seen: list[str] = []
+    page: dict[str, Any] = {"next_offset": 0}
+    while (offset := page.get("next_offset")) is not None:
+        async with connect("files") as client:
+            answer = await client.call_tool("get_memorylake_metadata", {"offset": offset, "limit": 30})
+        assert tokens_at_most(texts(answer)[0]) < 3_500
+        page = structured(answer)["result"]
+        seen += [one["id"] for one in page["sample_memories"]]
+    assert (len(seen), len({*seen}), page["n"], page["total_files"]) == (38, 38, 38, 38)
+    assert [(one["name"], "damaged" in one["reason"]) for one in page["not_read"]] == [("odd.pdf", True)]
+    for scope, count in (
+        ({"name": "TRIP-2"}, 6),
+        ({"folder": "/2023/"}, 25),
+        ({"folder": "reports", "name": "odd"}, 0),
+        ({"folder": "2023/trip"}, 0),
+    ):
+        assert (await call(connect, "get_memorylake_metadata", **scope))["n"] == count, scope
 
 
 @on_s3_too

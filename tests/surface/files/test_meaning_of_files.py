@@ -58,6 +58,17 @@ async def test_the_rewritten_query_decides_if_the_words_leave_files_equal(connec
         assert names(await search(connect, query))[0] == first
 
 
+async def test_an_answer_says_which_files_have_no_vectors_yet(connect: Connect, app: App) -> None:
+    embedded(app, boat="The boat to Kos leaves at noon")
+    assert (await search(connect, "boat to Kos"))["status"] == "ok"
+    id = add(app, "tram.txt", "The tram leaves at noon")
+    found = await search(connect, "boat to Kos")
+    assert found["status"] == "embedding"
+    assert "by words alone until embedded: tram.txt" in found["reason"]
+    app.files.parts.ingest.embed(LOCAL, id)
+    assert (await search(connect, "boat to Kos"))["status"] == "ok"
+
+
 async def test_a_cross_encoder_changes_no_level(tmp_path: Path) -> None:
     """Its scores mean something else for each model."""
     lay_out_embedder(tmp_path / "models")

@@ -191,6 +191,31 @@ async def test_unknown_files_are_named(connect: Connect, app: App) -> None:
     assert "ds-unknown" in answer["reason"]
 
 
+async def test_a_folder_limits_a_search_and_one_that_is_not_there_is_told(connect: Connect, app: App) -> None:
+    for year in (2022, 2023):
+        add(app, f"reports/{year}/fees.md", f"The fees of {year} for a boat are {year} euros.")
+    asked = "fees for a boat"
+    found = await search(connect, asked, folder="2023")
+    assert [one["path"] for one in found["results"]] == ["reports/2023/fees.md"]
+    assert found["scope"]["folder"] == "2023"
+    assert "memory_ids" not in found["scope"]
+    assert len((await search(connect, asked, folder="reports"))["results"]) == 2
+    nowhere = await search(connect, asked, folder="2024")
+    assert (nowhere["status"], nowhere["results"]) == ("empty", [])
+    assert "The folders are reports/2022, reports/2023" in nowhere["reason"]
+
+
+async def test_a_file_that_fits_by_its_name_and_could_not_be_read_is_named(connect: Connect, app: App) -> None:
+    add(app, "fees.md", "The harbour fees of 2022 are low.")
+    id = app.files.add(LOCAL, "harbour_fees-2023.pdf", b"%PDF-1.7 no more").id
+    found = await search(connect, "What are the harbour fees in 2023?")
+    assert [(one["id"], one["name"]) for one in found["unread"]] == [(id, "harbour_fees-2023.pdf")]
+    assert "harbour_fees-2023.pdf could not be read: The PDF is damaged" in found["reason"]
+    assert found["status"] == "ok"
+    assert "unread" not in await search(connect, "low tide")
+    assert [one["id"] for one in (await search(connect, "low tide", memory_ids=[id]))["unread"]] == [id]
+
+
 # Fetching
 
 

@@ -1,7 +1,7 @@
 """The tools' views of files: the overview, and the facts about one."""
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from mimetypes import guess_type
 from typing import Literal
 
@@ -9,8 +9,13 @@ from mcp_types import BlobResourceContents, ContentBlock, EmbeddedResource, Imag
 from pydantic import BaseModel, Field, JsonValue
 
 from loci.files.file import FileVersion, Kind, Status, StoredFile
+from loci.files.search_query import is_in_folder
+from loci.search.inference import tokens_at_most
 
 SAMPLE = 20
+TOKENS = 2_500
+"""Tokens of the files in an overview."""
+MOST_SHEETS, MOST_NOT_READ, LONGEST_REASON = 12, 10, 200
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """The types of pictures that models can look at."""
 
@@ -29,9 +34,17 @@ class Sample(BaseModel):
     num_figures: int
     num_tables: int
     sheet_names: list[str] | None = Field(default=None, description="of a workbook", exclude_if=is_none)
+    more_sheets: int | None = Field(default=None, exclude_if=is_none)
     format: str | None = Field(description="xlsx, csv, pdf, md, …; null: not read yet")
     status: Status
     version: int
+
+
+class NotReadView(BaseModel):
+    id: str
+    name: str
+    status: Status
+    reason: str | None
 
 
 class LakeOverview(BaseModel):
@@ -39,7 +52,11 @@ class LakeOverview(BaseModel):
     total_excel_files: int
     total_pdf_files: int
     total_txt_files: int
-    sample_memories: list[Sample] = Field(description="the newest files, 20 at most")
+    sample_memories: list[Sample] = Field(description="the newest files")
+    n: int = Field(description="how many have the name and the folder")
+    next_offset: int | None = Field(default=None, description="of the next ones", exclude_if=is_none)
+    not_read: list[NotReadView] | None = Field(default=None, description="and why", exclude_if=is_none)
+    more_not_read: int | None = Field(default=None, exclude_if=is_none)
 
 
 class LakeOverviewAnswer(BaseModel):
@@ -95,16 +112,48 @@ class MissingView(BaseModel):
     reason: str
 
 
-def overview(files: Sequence[StoredFile], most: int | None = SAMPLE) -> LakeOverview:
-    """The overview, as the reference shows it. The newest files come first; `most` None: it shows all of them."""
+def overview(
+    files: Sequence[StoredFile], most: int | None = SAMPLE, offset: int = 0, *, name: str = "", folder: str = ""
+) -> LakeOverview:
+    """The overview, as the reference shows it. The newest files come first; `most` None: it shows all of them.
+
+    It shows files with this part of a name that lie in this folder, as many as have room in an answer.
+    """
     kinds = [one.kind for one in files]
+    fit = [one for one in files if name.casefold() in one.name.casefold() and (not folder or is_in_folder(one, folder))]
+    samples = [_sample(one) for one in fit[offset : None if most is None else offset + most]]
+    end = offset + len(samples if most is None else [*_with_room(samples)])
+    unread = [one for one in fit if one.newest.status != "okay"]
     return LakeOverview(
         total_files=len(files),
         total_excel_files=kinds.count("excel_file"),
         total_pdf_files=kinds.count("pdf_file"),
         total_txt_files=kinds.count("txt_file"),
-        sample_memories=[_sample(one) for one in files[:most]],
+        sample_memories=samples[: end - offset],
+        n=len(fit),
+        next_offset=end if end < len(fit) else None,
+        not_read=[_not_read(one) for one in unread[:MOST_NOT_READ]] or None,
+        more_not_read=max(0, len(unread) - MOST_NOT_READ) or None,
     )
+
+
+def _with_room(samples: Sequence[Sample]) -> Iterator[Sample]:
+    """The first samples that have room in an answer, but at least one. Of many sheets the first are named."""
+    left = TOKENS
+    for one in samples:
+        if one.sheet_names and len(one.sheet_names) > MOST_SHEETS:
+            one.more_sheets = len(one.sheet_names) - MOST_SHEETS
+            one.sheet_names = one.sheet_names[:MOST_SHEETS]
+        left -= tokens_at_most(one.model_dump_json())
+        if left < 0 and one is not samples[0]:
+            return
+        yield one
+
+
+def _not_read(file: StoredFile) -> NotReadView:
+    newest = file.newest
+    reason = newest.reason and newest.reason[:LONGEST_REASON]
+    return NotReadView(id=file.id, name=file.full_path, status=newest.status, reason=reason)
 
 
 def fetched(file: StoredFile, versions: list[FileVersion], link: str | None) -> FetchedView:

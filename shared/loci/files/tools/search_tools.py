@@ -9,8 +9,16 @@ from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Caller
 from loci.files.file_part import asked_part
 from loci.files.resources import FILES
-from loci.files.search_query import FileScope, parsed
-from loci.files.tools.file_views import FetchedView, LakeOverviewAnswer, MissingView, content_block, fetched, overview
+from loci.files.search_query import FileScope, checked_scope, parsed
+from loci.files.tools.file_views import (
+    SAMPLE,
+    FetchedView,
+    LakeOverviewAnswer,
+    MissingView,
+    content_block,
+    fetched,
+    overview,
+)
 from loci.files.tools.part_view import PartAnswer, frame, part_answer
 from loci.files.tools.search_views import MOST_TOKENS, TOKENS, SearchAnswer, search_answer
 from loci.mcp.answers import LARGEST_BLOCK, as_text
@@ -21,6 +29,7 @@ from loci.search.words import Question
 if TYPE_CHECKING:
     from loci.app import App
 
+Folder = Annotated[str | None, Field(max_length=1000, description="only files in this folder")]
 MOST_COPIES = 10
 """Files of one call that are copied for a client of this machine."""
 Day = Annotated[str | None, Field(max_length=40, description="such as 2026-05-01; inclusive")]
@@ -68,12 +77,20 @@ class QueryFields(BaseModel):
 def search_tools(app: "App") -> list[LociTool]:
     """`get_memorylake_metadata`, `search_memory`, `read_memory` and `fetch_memory`."""
 
-    def get_memorylake_metadata(caller: Caller) -> LakeOverviewAnswer:
+    def get_memorylake_metadata(
+        caller: Caller,
+        name: Annotated[str | None, Field(max_length=255, description="part of their names")] = None,
+        folder: Folder = None,
+        limit: Annotated[int, Field(ge=1, le=200, description="files in the answer")] = SAMPLE,
+        offset: Annotated[int | None, Field(ge=0, description="from `next_offset`")] = None,
+    ) -> LakeOverviewAnswer:
         """Say which files there are: how many of each type, and the newest with their sheets and tables.
 
         Use it at the start of a session, or when the user asks which files they have.
         """
-        return LakeOverviewAnswer(result=overview(app.files.listed(caller.owner, newest_first=True)))
+        files = app.files.listed(caller.owner, newest_first=True)
+        in_folder = checked_scope(FileScope(folder=folder)).folder or ""
+        return LakeOverviewAnswer(result=overview(files, limit, offset or 0, name=name or "", folder=in_folder))
 
     def search_memory(
         parsed_query: Annotated[
@@ -82,6 +99,7 @@ def search_tools(app: "App") -> list[LociTool]:
         caller: Caller,
         limit: Annotated[int, Field(ge=1, le=50, description="files in the answer")] = 10,
         memory_ids: Annotated[list[str], Field(max_length=100, description="search only these files")] = [],  # noqa: B006
+        folder: Folder = None,
         types: Annotated[
             list[str], Field(max_length=20, description="excel_file, pdf_file, txt_file, or formats: csv")
         ] = [],  # noqa: B006
@@ -98,7 +116,7 @@ def search_tools(app: "App") -> list[LociTool]:
         Cite a passage by its locator: a page of a PDF, cells of a sheet, lines of a text. If `match` is none, say
         that the files have nothing about it. To compute on a file use run_memory_code.
         """
-        scope = FileScope(tuple(memory_ids), tuple(types), sheet, added_since, added_until, as_of)
+        scope = FileScope(tuple(memory_ids), tuple(types), sheet, added_since, added_until, as_of, folder)
         found = app.files.search(caller.owner, _question(parsed_query), limit=limit, scope=scope)
         return search_answer(found, max_tokens)
 

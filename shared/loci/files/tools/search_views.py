@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel, Field
 
+from loci.files.file import StoredFile
 from loci.files.finder import AnswerStatus, FoundFile, FoundFiles, FoundPassage, Match
 from loci.files.lake import LONGEST_ID
 from loci.files.search_query import FileScope
@@ -9,7 +10,7 @@ from loci.files.tools.file_views import is_none
 from loci.mcp.answers import as_text
 
 SUMMARY_IN_LIST = 120
-MOST_NAMED = 20
+MOST_NAMED, MOST_UNREAD = 20, 5
 TOKENS, MOST_TOKENS = 3_000, 20_000
 CHARACTERS_OF_A_TOKEN = 4
 """Characters of a token in English. Other scripts are counted as a token a character."""
@@ -55,18 +56,28 @@ class FileScopeView(BaseModel):
     added_since: str | None = Field(default=None, exclude_if=is_none)
     added_until: str | None = Field(default=None, exclude_if=is_none)
     as_of: str | None = Field(default=None, exclude_if=is_none)
+    folder: str | None = Field(default=None, exclude_if=is_none)
     not_kept: list[str] | None = Field(
         default=None, description="files whose version of then may no longer be kept", exclude_if=is_none
     )
     says: str = Field(description="the same in words")
 
 
+class UnreadFileView(BaseModel):
+    id: str
+    name: str
+    reason: str
+
+
 class SearchView(BaseModel):
     results: list[FoundFileView]
     n: int = Field(description="how many files are in results")
     match: Match = Field(description="of the best result; none: nothing in the files is about it")
-    status: AnswerStatus = Field(description="empty and indexing say why in `reason`; unavailable: search again later")
+    status: AnswerStatus = Field(description="`reason` says why it is not ok; unavailable: search again later")
     reason: str | None = Field(default=None, exclude_if=is_none)
+    unread: list[UnreadFileView] | None = Field(
+        default=None, description="files that fit by name, and could not be read", exclude_if=is_none
+    )
     scope: FileScopeView
     passages_left_out: int | None = Field(default=None, description="to keep to max_tokens", exclude_if=is_none)
 
@@ -83,9 +94,14 @@ def search_answer(found: FoundFiles, max_tokens: int) -> SearchAnswer:
         match=found.match,
         status=found.status,
         reason=found.reason,
+        unread=[_unread(one) for one in found.unread[:MOST_UNREAD]] or None,
         scope=_scope(found.scope, found.unknown, found.trimmed),
     )
     return SearchAnswer(result=_within(view, max_tokens))
+
+
+def _unread(file: StoredFile) -> UnreadFileView:
+    return UnreadFileView(id=file.id, name=file.full_path, reason=file.newest.reason or "")
 
 
 def _within(view: SearchView, max_tokens: int) -> SearchView:
@@ -144,6 +160,7 @@ def _scope(scope: FileScope, unknown: tuple[str, ...], trimmed: tuple[str, ...])
     conditions = [
         *([f"{len(scope.ids) - len(unknown)} of {len(scope.ids)} named files"] if scope.ids else ["all files"]),
         *([f"of type {' or '.join(scope.kinds)}"] if scope.kinds else []),
+        *([f"in the folder {scope.folder}"] if scope.folder else []),
         *([f"sheets named {scope.sheet}"] if scope.sheet else []),
         *([f"added {' and '.join(added)}"] if added else []),
         *([f"as they were at {scope.as_of}"] if scope.as_of else []),
@@ -157,6 +174,7 @@ def _scope(scope: FileScope, unknown: tuple[str, ...], trimmed: tuple[str, ...])
         added_since=scope.since,
         added_until=scope.until,
         as_of=scope.as_of,
+        folder=scope.folder,
         not_kept=list(trimmed[:MOST_NAMED]) or None,
         says=", ".join(conditions),
     )
