@@ -88,6 +88,56 @@ def test_a_table_is_found_however_it_is_ruled(read: Read, commands: list[tuple[o
     assert [list(table.header), *map(list, table.rows)] == papers.CITIES
 
 
+@each("shaded", [False, True])
+def test_a_statement_without_lines_is_a_table_with_its_periods(read: Read, shaded: bool) -> None:
+    reading = read("a.pdf", papers.statement(shaded=shaded))
+    [table] = reading.tables
+    assert [list(table.header), *map(list, table.rows)] == papers.STATEMENT
+    assert table.title == "CONSOLIDATED STATEMENTS OF OPERATIONS (in millions)"
+    assert table.box is not None
+    assert _text(reading).endswith("See the notes, which are a part of these statements.")
+
+
+@each(
+    ("lines", "rows"),
+    [
+        pytest.param(
+            [[(60, "Land and buildings " + "." * 40), (360, "6,000")], [(60, "Ships ........"), (360, "75")]],
+            [["Land and buildings", "6,000"], ["Ships", "75"]],
+            id="leaders",
+        ),
+        pytest.param(
+            [[(60, "Basic (1)"), (320, "$"), (360, ".53"), (430, "12"), (436, "%")], [(60, "Other"), (360, "1.54")]],
+            [["Basic (1)", "$.53", "12%"], ["Other", "1.54", ""]],
+            id="signs and a footnote",
+        ),
+        pytest.param(
+            [[(60, "Ports"), (210, "open"), (360, "12 345")], [(60, "Locks"), (210, "shut"), (360, "678")]],
+            [["Ports", "open", "12 345"], ["Locks", "shut", "678"]],
+            id="a column of words",
+        ),
+    ],
+)
+def test_figures_below_a_header_are_a_table(read: Read, lines: list[papers.Cells], rows: list[list[str]]) -> None:
+    [table] = read("a.pdf", papers.drawn(papers.cells([(350, "2024")], *lines, lines[0]))).tables
+    assert [list(row) for row in table.rows] == [*rows, rows[0]]
+    assert "2024" in table.header
+
+
+@each(
+    "lines",
+    [
+        pytest.param(
+            [[(60, f"In {year} the harbour had {year - 1990} ships")] for year in range(2001, 2009)], id="years"
+        ),
+        pytest.param([[(60, f"Chapter {at} {'.' * 60}"), (500, str(3 * at))] for at in range(1, 9)], id="contents"),
+        pytest.param([[(60, f"{at}."), (190, "words of a list")] for at in range(1, 9)], id="a list"),
+    ],
+)
+def test_words_with_numbers_are_no_table(read: Read, lines: list[papers.Cells]) -> None:
+    assert read("a.pdf", papers.drawn(papers.cells(*lines))).tables == ()
+
+
 def test_a_cell_that_spans_columns_stands_in_the_first(read: Read) -> None:
     rows = [["Trips", "", ""], *papers.CITIES]
     style = TableStyle([("GRID", (0, 0), (-1, -1), 1, colors.black), ("SPAN", (0, 0), (2, 0))])

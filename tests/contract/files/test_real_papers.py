@@ -54,7 +54,7 @@ PLACES = [
     Place(TABLES + "12s0324.pdf", "Table 324. Arrests by Sex and Age", 1, 0.3, 0.05),
     Place(TABLES + "12s0324.pdf", "10,690,561", 1, 0.5, 0.7),
     Place(TABLES + "12s0324.pdf", "Runaways", 1, 0.2, 0.47),
-    Place(TABLES + "campaign_donors.pdf", "PICARDI FRANCO EDUARDO", 1, 0.3, 0.13),
+    Place(TABLES + "campaign_donors.pdf", "PICARDI | FRANCO EDUARDO", 1, 0.3, 0.13),
     Place(TABLES + "data.pdf", "Maserati Bora | 15.0 | 8 | 301.0", 1, 0.5, 0.66),
     Place(TABLES + "data.pdf", "virginica", 2, 0.5, 0.58),
     Place(TABLES + "data.pdf", "11.5 | VC | 0.5", 3, 0.3, 0.25),

@@ -96,6 +96,68 @@ def table(rows: Sequence[Sequence[str]] = CITIES, style: TableStyle = GRID) -> b
     )
 
 
+Cells = Sequence[tuple[float, str]]
+
+
+def cells(*lines: Cells, top: float = 700, step: float = 14) -> Callable[[Canvas], None]:
+    """Draw lines of cells. The first cell of a line begins at its place, and the others end there."""
+
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont("Helvetica", 9)
+        for number, line in enumerate(lines):
+            for at, (x, text) in enumerate(line):
+                write = canvas.drawRightString if at or x > 200 else canvas.drawString
+                write(x, top - step * number, text)
+
+    return draw
+
+
+def statement(*, shaded: bool = False) -> bytes:
+    """A statement of a financial report: without lines, with signs in columns of their own."""
+
+    def shade(canvas: Canvas) -> None:
+        canvas.setFillColorRGB(0.8, 0.9, 1)
+        for y in range(560, 680, 28):
+            for x in range(60, 540, 60):
+                canvas.rect(x, y, 60, 14, stroke=0, fill=1)
+        canvas.setFillColorRGB(0, 0, 0)
+
+    table = cells(
+        [(305, "Three Months Ended"), (505, "Nine Months Ended")],
+        [(273, "June 25,"), (353, "June 26,"), (473, "June 25,"), (553, "June 26,")],
+        [(267, "2022"), (347, "2021"), (467, "2022"), (547, "2021")],
+        [(60, "Net sales:")],
+        [
+            (70, "Products"),
+            (240, "$"),
+            (280, "63,355"),
+            (320, "$"),
+            (360, "63,948"),
+            (480, "245,241"),
+            (560, "232,309"),
+        ],
+        [(70, "Services"), (280, "19,604"), (360, "17,486"), (480, "58,941"), (560, "50,148")],
+        [(70, "Sales of everything else, without those that")],
+        [(70, "were given back")],
+        [(70, "within a month"), (280, "5"), (360, "\u2014"), (480, "16"), (560, "15")],
+        [(60, "Other income"), (280, "(10"), (283, ")"), (360, "243"), (480, "(97"), (483, ")"), (560, "796")],
+        top=672,
+    )
+    title = both(line("CONSOLIDATED STATEMENTS OF OPERATIONS", 180, 730, 9), line("(in millions)", 270, 716, 9))
+    below = line("See the notes, which are a part of these statements.", 60, 500, 9)
+    return drawn(both(shade, title, table, below) if shaded else both(title, table, below))
+
+
+STATEMENT = [
+    ["", *(f"{one} Months Ended June 2{day}" for one in ("Three", "Nine") for day in ("5, 2022", "6, 2021"))],
+    ["Net sales:", "", "", "", ""],
+    ["Products", "$63,355", "$63,948", "245,241", "232,309"],
+    ["Services", "19,604", "17,486", "58,941", "50,148"],
+    ["Sales of everything else, without those that were given back within a month", "5", "\u2014", "16", "15"],
+    ["Other income", "(10)", "243", "(97)", "796"],
+]
+
+
 def turned(degrees: int) -> bytes:
     """A page that is shown turned, with one line that stands near its own top left corner as it is shown."""
 

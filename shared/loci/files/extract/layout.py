@@ -1,7 +1,7 @@
 """Puts the lines of a page into the order in which people read them, and joins them to paragraphs."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -33,6 +33,8 @@ class Line:
     upright: bool = True
     starts: list[float] = field(default_factory=list[float])
     """The left edge of each character; empty if unknown."""
+    ends: list[float] = field(default_factory=list[float])
+    """The right edge of each character."""
     table: int | None = None
     """The table that this entry of the reading order stands for, instead of a line."""
 
@@ -44,6 +46,10 @@ class Line:
     def is_wordy(self) -> bool:
         wide = sum(ord(one) > 0x2E7F for one in self.text)
         return len(self.text) + 2 * wide >= COLUMN_CHARACTERS
+
+
+TableLines = Callable[[list[list[Line]]], list[Line]]
+"""Takes the rows of a column of text, and returns their lines, one line in place of each table."""
 
 
 @dataclass
@@ -67,8 +73,9 @@ def line_of(run: Sequence[tuple[int, Box]], hyphens: frozenset[int], *, upright:
     text = units.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if not units.isascii() else units
     boxes = [box for _, box in run]
     sizes = [box[3] - box[1] if upright else box[2] - box[0] for box in boxes]
-    starts = [box[0] for box in boxes] if len(text) == len(boxes) else []
-    return Line(text, union(boxes), median(sizes), upright, starts)
+    known = boxes if len(text) == len(boxes) else []
+    starts, ends = [box[0] for box in known], [box[2] for box in known]
+    return Line(text, union(boxes), median(sizes), upright, starts, ends)
 
 
 def union(boxes: Sequence[Box]) -> Box:
@@ -77,21 +84,24 @@ def union(boxes: Sequence[Box]) -> Box:
     return min(left), min(top), max(right), max(bottom)
 
 
-def in_reading_order(lines: Sequence[Line], depth: int = 0) -> list[Line]:
-    """Columns from left to right, and each from top to bottom. What runs across columns separates them."""
+def in_reading_order(lines: Sequence[Line], tables: TableLines, depth: int = 0) -> list[Line]:
+    """Columns from left to right, and each from top to bottom. What runs across columns separates them.
+
+    `tables` is asked for each column of text.
+    """
     gutter = _gutter(lines) if depth < 6 else None
     if gutter is None:
-        return _rows(lines)
+        return tables(rows_of(lines))
     ordered: list[Line] = []
     band: list[Line] = []
     for line in sorted(lines, key=lambda one: (one.box[1], one.box[0])):
         if line.box[0] < gutter < line.box[2]:
-            ordered += _columns(band, gutter, depth)
+            ordered += _columns(band, gutter, tables, depth)
             band = []
             ordered.append(line)
         else:
             band.append(line)
-    return ordered + _columns(band, gutter, depth)
+    return ordered + _columns(band, gutter, tables, depth)
 
 
 def paragraphs(lines: Sequence[Line], usual: float) -> list[TextBlock]:
@@ -178,13 +188,13 @@ def _overlap(left: Sequence[Line], right: Sequence[Line]) -> bool:
     return bottom - top > 2 * median(one.size for one in left)
 
 
-def _columns(band: Sequence[Line], gutter: float, depth: int) -> list[Line]:
+def _columns(band: Sequence[Line], gutter: float, tables: TableLines, depth: int) -> list[Line]:
     left = [one for one in band if one.box[2] <= gutter]
     right = [one for one in band if one.box[2] > gutter]
-    return in_reading_order(left, depth + 1) + in_reading_order(right, depth + 1)
+    return in_reading_order(left, tables, depth + 1) + in_reading_order(right, tables, depth + 1)
 
 
-def _rows(lines: Sequence[Line]) -> list[Line]:
+def rows_of(lines: Sequence[Line]) -> list[list[Line]]:
     """The lines from top to bottom. Lines of nearly one height are a row, from left to right."""
     rows: list[list[Line]] = []
     for line in sorted(lines, key=lambda one: one.box[1] + one.box[3]):
@@ -195,7 +205,7 @@ def _rows(lines: Sequence[Line]) -> list[Line]:
             rows[-1].append(line)
         else:
             rows.append([line])
-    return [line for row in rows for line in sorted(row, key=lambda one: one.box[0])]
+    return [sorted(row, key=lambda one: one.box[0]) for row in rows]
 
 
 def _continues(block: TextBlock, last: Line, line: Line, room: float) -> bool:

@@ -1,10 +1,12 @@
-"""Reads PDFs: text by paragraphs with page and box, and tables that are drawn with lines."""
+"""Reads PDFs: text by paragraphs with page and box, and tables with and without lines around their cells."""
 
+import re
 import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from loci.files.extract.layout import Box, Line, Sizes, TextBlock, in_reading_order, paragraphs
+from loci.files.extract.figure_tables import FigureTable, figure_tables, figures_in
+from loci.files.extract.layout import Box, Line, Sizes, TextBlock, in_reading_order, paragraphs, rows_of
 from loci.files.extract.outline import with_header
 from loci.files.extract.pdf_ocr import OCR
 from loci.files.extract.pdf_page import PageReader, PdfPage
@@ -13,8 +15,11 @@ from loci.files.extract.unreadable import ReadingLimits, UnreadableFile
 
 PRIVATE = 0.3
 """The share of characters without a meaning from which on a file's fonts do not say which letters they draw."""
+NO_LETTERS = re.compile("[\ue000-\uf8ff\ufffd\x00-\x1f]")
 SECONDS = 80.0
 """Seconds for all pages. A caller waits 120 s for the answer: the pages read until then are better than nothing."""
+MORE_FIGURES = 1.2
+"""A table is read by its figures, not by its lines, from this many times the cells with a figure on."""
 SHOWN_PAGES = 20
 SEARCHABLE = "Make it searchable, for example with: ocrmypdf in.pdf out.pdf"
 INSTALL = f"Install tesseract where Loci runs, and add it again. Or {SEARCHABLE[0].lower()}{SEARCHABLE[1:]}"
@@ -127,7 +132,9 @@ def opened(path: str) -> Any:
 
 def sections_of(page: PdfPage, number: int, flow: Flow) -> list[dict[str, Any]]:
     """The paragraphs and tables of the page in reading order."""
-    tables = ruled_tables(page.lines, page.across, page.down)
+    tables: list[RuledTable | FigureTable] = [
+        one for one in ruled_tables(page.lines, page.across, page.down) if _is_grid(one, page)
+    ]
     blocks = _blocks(page, tables, flow.sizes)
     sections: list[dict[str, Any]] = []
     above = ""
@@ -142,7 +149,11 @@ def sections_of(page: PdfPage, number: int, flow: Flow) -> list[dict[str, Any]]:
                 {
                     "kind": "table",
                     "title": above[:500],
-                    **with_header(table.rows),
+                    **(
+                        {"header": table.header, "rows": table.rows}
+                        if isinstance(table, FigureTable)
+                        else with_header(table.rows)
+                    ),
                     **place,
                 }
             )
@@ -154,12 +165,30 @@ def sections_of(page: PdfPage, number: int, flow: Flow) -> list[dict[str, Any]]:
     return sections
 
 
-def _blocks(page: PdfPage, tables: list[RuledTable], sizes: Sizes) -> list[TextBlock]:
-    inside = {number for table in tables for number in table.inside}
+def _is_grid(table: RuledTable, page: PdfPage) -> bool:
+    """False if the lines separate groups of cells only: the figures themselves show more cells."""
+    found = figure_tables(rows_of([page.lines[number] for number in table.inside]), page.across)
+    return sum(figures_in(one.rows) for one, _ in found) <= MORE_FIGURES * figures_in(table.rows)
+
+
+def _blocks(page: PdfPage, tables: list[RuledTable | FigureTable], sizes: Sizes) -> list[TextBlock]:
+    """The blocks of the page in reading order. The tables without lines around them come to the others."""
+    inside = {number for table in tables if isinstance(table, RuledTable) for number in table.inside}
     free = [line for number, line in enumerate(page.lines) if number not in inside]
     usual = sizes.usual(free)
     places = [Line("", table.box, usual, table=number) for number, table in enumerate(tables)]
-    return paragraphs(in_reading_order([*free, *places]), usual)
+
+    def put_in(rows: list[list[Line]]) -> list[Line]:
+        lines = [line for row in rows for line in row]
+        for table, some in figure_tables(rows, page.across):
+            gone = set(map(id, some))
+            at = next(at for at, one in enumerate(lines) if id(one) in gone)
+            lines = [one for one in lines if id(one) not in gone]
+            lines.insert(at, Line("", table.box, usual, table=len(tables)))
+            tables.append(table)
+        return lines
+
+    return paragraphs(in_reading_order([*free, *places], put_in), usual)
 
 
 def _title(block: TextBlock) -> str:
@@ -175,9 +204,8 @@ def _part(box: Box, page: PdfPage) -> list[float]:
 
 def _is_private(sections: list[dict[str, Any]]) -> bool:
     text = "".join(one["text"] for one in sections if one["kind"] == "text")[:100_000]
-    letters = [one for one in text if not one.isspace()]
-    odd = sum(0xE000 <= ord(one) <= 0xF8FF or one == "\ufffd" or ord(one) < 32 for one in letters)
-    return odd > PRIVATE * len(letters)
+    letters = "".join(text.split())
+    return len(NO_LETTERS.findall(letters)) > PRIVATE * len(letters)
 
 
 def _pages(numbers: list[int]) -> str:

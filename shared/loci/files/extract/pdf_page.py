@@ -148,7 +148,7 @@ class PageReader:
             right, bottom = max(x for x, _ in part), max(y for _, y in part)
             if right - left <= THIN or bottom - top <= THIN:
                 self._rule((left, top, right, bottom))
-            elif stroke.value or fill.value:
+            elif stroke.value:
                 for (x0, y0), (x1, y1) in itertools.pairwise(part):
                     self._rule((min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)))
 
@@ -211,7 +211,9 @@ def _breaks(last: Box, box: Box) -> bool:
     """True if a glyph begins another line, or another column, than the one before it."""
     left, top, right, bottom = last
     middle = (box[1] + box[3]) / 2
-    height = max(bottom - top, box[3] - box[1])
+    height, other = bottom - top, box[3] - box[1]
+    if other > height:
+        height = other
     slack = 0.25 * height
     return not top - slack <= middle <= bottom + slack or box[0] - right > WIDE_GAP * height or box[0] < left - height
 
