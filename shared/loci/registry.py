@@ -32,12 +32,10 @@ if TYPE_CHECKING:
 
 ABOUT_DOCUMENTS = """
 
-Documents hold what was learned, decided and solved:
-- search_documents: your default for what was learned, how something was solved, related work, and problems that may \
-have been met before. Before technical work begins, search unasked: show the user what you found, and offer to review \
-it.
-- read_node_content: after a search, for the whole of it, for a detail, to check that something is right, to copy a \
-solution.
+Notes (markdown documents) hold what was learned, decided and solved:
+- search_documents: your default for what was learned, how something was solved, related work, problems met before. \
+Before technical work begins, search unasked: show the user what you found, and offer to review it.
+- read_node_content: after a search, for the whole or a detail, to check that something is right, to copy a solution.
 - explore_links: to follow a chain of thought, and to come upon related topics.
 - find_gaps: now and then, for upkeep: missing connections, holes in the documentation, a better order.
 Do not search where the user wants a fresh approach, in a wholly new domain, for a one-off of less than 5 minutes, or \
@@ -45,16 +43,14 @@ while the user experiments. It is yours to decide: weigh what is known against n
 After a session of more than half an hour that solved a problem, suggest a debrief, and offer to help write it."""
 ABOUT_FILES = """
 
-Files hold workbooks, PDFs and texts:
-- get_memorylake_metadata: at the start: which files there are.
-- search_memory: for what stands in files; each result has passages with page, cells or lines to cite.
-- query_table: sums, counts and rows of a table, in SQL.
-- verify_citation: before you cite a text or a number; diff_versions: what changed.
-- create_memory_code_runner, then run_memory_code: to compute on a file, which is at get_memory_path(id, name). \
-save_artifact keeps a file that code made."""
+Files are workbooks, PDFs and texts:
+- get_memorylake_metadata: which there are. search_memory: what stands in them. read_memory: a page, cells or lines.
+- query_table: sums, counts and rows, in SQL. run_memory_code: to compute on get_memory_path(id, name).
+- verify_citation: before you cite a text or a figure."""
 ABOUT_TOOLS = """
 
-Tools of other servers: pml_search_tools finds them; call them by `tool_id` or pml_call_tool."""
+Tools that are not listed, Loci's own and those of other servers: pml_search_tools finds them; call them by `tool_id` \
+or pml_call_tool."""
 
 LISTED: Mapping[Surface, frozenset[str]] = {
     "all": frozenset(

@@ -33,8 +33,8 @@ NEEDED = {
     "documents:read": "search_documents temporal_search query_by_tags read_node_content list_directory_structure"
     " explore_links graph_neighbors find_gaps cluster_documents suggest_reading",
     "documents:write": "inject_tags write_document move_document delete_document undo_write",
-    "files:read": "get_memorylake_metadata search_memory fetch_memory ingestion_status diff_versions verify_citation"
-    " query_table",
+    "files:read": "get_memorylake_metadata search_memory read_memory fetch_memory ingestion_status diff_versions"
+    " verify_citation query_table",
     "files:write": "add_memory delete_memory save_artifact",
     "tools:read": "pml_search_capabilities",
     "tools:write": "pml_delete_capability pml_execute_code",

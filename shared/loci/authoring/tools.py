@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 SHOWN = 100
 Name = Annotated[str, Field(min_length=1, max_length=1024, description="a document's id or path")]
-Hash = Annotated[
-    str | None, Field(pattern="^[0-9a-f]{64}$", description="`hash` as you read it; refused if it has changed")
-]
+Hash = Annotated[str | None, Field(pattern="^[0-9a-f]{64}$", description="`hash` as you read it")]
 
 Text = Annotated[str | None, Field(max_length=MAX_DOCUMENT_BYTES)]
 
@@ -96,7 +94,7 @@ def writing_tools(app: "App") -> list[LociTool]:
         caller: Caller,
         dry_run: Annotated[bool, Field(description="write nothing")] = False,
     ) -> Annotated[CallToolResult, Tagging]:
-        """Add tags to a markdown file. Nothing else changes; undo_write undoes it.
+        """Add tags to a note (a markdown file). Nothing else changes; undo_write undoes it.
 
         They go into its front matter, or into a comment `<!-- tags: a, b -->`.
         """
@@ -119,19 +117,17 @@ def writing_tools(app: "App") -> list[LociTool]:
     def write_document(
         path: Name,
         caller: Caller,
-        content: Annotated[
-            str, Field(max_length=MAX_DOCUMENT_BYTES, description="markdown; with `heading`, the text below it")
-        ] = "",
-        mode: Annotated[Mode, Field(description="of a document, or of its section `heading`")] = "create",
-        heading: Annotated[str | None, Field(max_length=1000, description="the section to write")] = None,
-        old: Annotated[Text, Field(description="mode edit: the exact text, which occurs once")] = None,
-        new: Annotated[Text, Field(description="mode edit: the text to put there")] = None,
+        content: Annotated[str, Field(max_length=MAX_DOCUMENT_BYTES, description="markdown")] = "",
+        mode: Mode = "create",
+        heading: Annotated[str | None, Field(max_length=1000, description="only this section")] = None,
+        old: Annotated[Text, Field(description="for edit: the exact text, which occurs once")] = None,
+        new: Annotated[Text, Field(description="for edit: what to put there")] = None,
         expected_hash: Hash = None,
     ) -> WrittenView:
-        """Write a document: leave a debrief, add what you learned, update a section, edit a phrase.
+        """Write a note (markdown document): leave a debrief, add what you learned, replace a section, edit a phrase.
 
-        Returns its id and hash, faults of its front matter, and its links: one without a target leads nowhere. To
-        replace a document or section, read it first and pass its `hash`.
+        Returns its hash, faults of its front matter, and its links: one without a target leads nowhere. To replace,
+        read first and pass its `hash`.
 
         Example: write_document(path="docs/debriefs/2026-01-17-login.md", content="# Login\\n\\nFollows [[login]].")
         """
@@ -147,7 +143,7 @@ def writing_tools(app: "App") -> list[LociTool]:
         expected_hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="its `hash` as you read it")],
         caller: Caller,
     ) -> DeletedView:
-        """Delete a document, with its file. undo_write with its path brings it back."""
+        """Delete a note, with its file. undo_write with its path brings it back."""
         gone = app.authoring.delete(caller.owner, path, expect=expected_hash)
         return DeletedView(
             result=_with_reason(f"Deleted {gone.target.place}", gone.unfinished),
@@ -161,7 +157,7 @@ def writing_tools(app: "App") -> list[LociTool]:
         caller: Caller,
         expected_hash: Hash = None,
     ) -> MovedView:
-        """Rename or move a document, and rewrite the links to it in all others. undo_write takes all of it back."""
+        """Rename or move a note, and rewrite the links to it in all others. undo_write takes all of it back."""
         moved = app.authoring.move(caller.owner, path, to, expect=expected_hash)
         written = moved.written
         links = f", and rewrote links in {len(moved.changed)} documents" if moved.changed else ""
@@ -175,9 +171,9 @@ def writing_tools(app: "App") -> list[LociTool]:
         )
 
     def undo_write(path: Name, caller: Caller, expected_hash: Hash = None) -> UndoneView:
-        """Undo a tool's last write to a document, its move or deletion. Undoing its creation removes it.
+        """Undo a tool's last write to a note, its move or deletion. Undoing its creation removes it.
 
-        The last 20 writes of each document can be undone, one by one. If it has changed since, Loci refuses and shows
+        The last 20 writes of each note can be undone, one by one. If it has changed since, Loci refuses and shows
         the difference; pass expected_hash to undo it all the same.
         """
         undone = app.authoring.undo(caller.owner, path, expect=expected_hash)

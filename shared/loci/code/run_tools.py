@@ -113,22 +113,22 @@ def python_tools(app: "App") -> list[LociTool]:
     def create_memory_code_runner(caller: Caller) -> Created:
         """Create a Python environment for run_memory_code: one per session, for all its runs.
 
-        Returns its `executor_id`. Variables, imports and files stay from run to run, for 7 days after the last.
+        Its variables and files stay for 7 days after the last run.
         """
         return Created(result=ExecutorRef(executor_id=app.code.create_python(caller.owner)))
 
     async def run_memory_code(
-        code: Annotated[str, Field(description="complete Python 3 code, with its imports")],
+        code: Annotated[str, Field(description="complete, with its imports")],
         caller: Caller,
-        executor_id: Annotated[str | None, Field(description="of an earlier run; else a new one is made")] = None,
+        executor_id: Annotated[str | None, Field(description="of an earlier run; none: a new one")] = None,
     ) -> Annotated[CallToolResult, RunResult]:
-        """Run Python 3 in a sandbox, to compute on stored files. The answer is what the code prints.
+        """Run Python 3 in a sandbox, to compute on files (Excel, PDF, …) and notes. The answer is what the code prints.
 
         It has pandas, numpy, openpyxl, xlrd, scipy, scikit-learn, xgboost and matplotlib; open figures come back as
-        images. get_memory_path(memory_id, memory_name) needs no import and returns the pathlib.Path of a stored file,
-        of a document (by id or path), or of a folder's documents ("notes/") as JSON lines: path, date, text.
-        Write to the current folder only. No network, no subprocess. State stays from run to run with the
-        same executor_id. On AWS, the answer of code that goes on after 25 seconds has a `scratchpad_id`.
+        images. get_memory_path(memory_id, memory_name) needs no import and returns the pathlib.Path of a file, of a
+        note (by id or path), or of a folder's notes ("notes/") as JSON lines: path, date, text. Write to the current
+        folder. No network, no subprocess. Variables stay with the `executor_id`. Code that goes on gives a
+        `scratchpad_id`.
         """
         id = executor_id or await on_thread(app.code.create_python, caller.owner)
         answer = await answer_of(app, lambda cancelled: app.code.start_python(caller, id, code, cancelled))
@@ -179,7 +179,6 @@ class SandboxConfig(BaseModel):
     allowedReadPaths: list[str] = Field(  # noqa: N815
         [],
         max_length=20,
-        description="paths to read, if the operator allows them",
     )
 
 
@@ -220,21 +219,18 @@ def typescript_tools(app: "App") -> list[LociTool]:
     """`pml_execute_code`."""
 
     async def execute_code(
-        code: Annotated[str, Field(description="TypeScript or JavaScript, 100 KB at most")],
+        code: Annotated[str, Field(description="100 KB at most")],
         caller: Caller,
-        intent: Annotated[str | None, Field(description="what it is for: it gets the tools that fit")] = None,
-        context: Annotated[
-            dict[str, Any] | None, Field(description="data: `context.x` in the code, or plain `x`")
-        ] = None,
-        sandbox_config: Annotated[SandboxConfig | None, Field(description="limits of the run")] = None,
+        intent: Annotated[str | None, Field(description="what for: it gets the tools that fit")] = None,
+        context: Annotated[dict[str, Any] | None, Field(description="data: `context.x` in the code")] = None,
+        sandbox_config: SandboxConfig | None = None,
     ) -> Annotated[CallToolResult, CodeAnswer]:
         """Run TypeScript in an isolated Deno sandbox and get its value: compute, filter, join, call tools in bulk.
 
-        The value of the last expression is the result; `return` and top-level `await` work too. Documents are read with
+        The value of the last expression is the result; `return` and top-level `await` work too. Notes are read with
         `(await loci.search_documents({query: "x", limit: 100})).results`, `loci.read_node_content({id})`. With
         `intent`, other tools are objects named after their server: `await github.listCommits({limit: 100})` or
-        `await mcp["github:list_commits"]({limit: 100})`. There is no network and no package but Node's own:
-        `await import("node:…")`. If the code goes on after 25 seconds, the answer has a `scratchpad_id`.
+        `await mcp["github:list_commits"]({…})`. No network, and no package but Node's own: `await import("node:…")`.
         """
         limits = sandbox_config or DEFAULTS
         request = TypeScriptRequest(

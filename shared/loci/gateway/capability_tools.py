@@ -50,16 +50,14 @@ def capability_tools(app: "App") -> list[LociTool]:
     """`pml_search_capabilities` and `pml_delete_capability`."""
 
     def search_capabilities(
-        intent: Annotated[str, Field(description="what you want to accomplish, or a capability's id", max_length=2000)],
+        intent: Annotated[str, Field(description="what you want to do, or a capability's id", max_length=2000)],
         caller: Caller,
-        include_suggestions: Annotated[bool, Field(description="also related capabilities")] = False,
+        include_suggestions: bool = False,
     ) -> CapabilitiesAnswer:
-        """Find code that worked before for a similar intent: use it when you want proven code instead of new code.
+        """Find code that worked before for a similar intent.
 
-        Run the returned `code` unchanged with pml_execute_code, with the same `intent`; `context` changes its
-        parameters and gives what it `needs`. If you want a tool, use pml_search_tools.
-
-        Example: pml_search_capabilities(intent="parse JSON from API and store in database")
+        Run its `code` unchanged with pml_execute_code, with the same `intent`; `context` gives what it `needs`. If you
+        want a tool, use pml_search_tools.
         """
         found = app.tools.capabilities.find(caller.owner, intent, suggestions=include_suggestions)
         here = [capability_view(one) for one in found.capabilities]

@@ -72,15 +72,16 @@ def link_tools(app: "App") -> list[LociTool]:
     def explore_links(
         id: DocumentName,
         caller: Caller,
-        relation: Annotated[str | None, Field(max_length=64, description="such as references or follows")] = None,
-        direction: Annotated[Direction, Field(description="outgoing: from the document; incoming: to it")] = "outgoing",
-        unresolved: Annotated[bool, Field(description="also links to documents that do not exist here")] = False,
-        depth: Annotated[int, Field(ge=1, le=DEEPEST, description="the most links to follow")] = 1,
+        relation: Annotated[
+            str | None, Field(max_length=64, description="references, follows, implements, similar or another")
+        ] = None,
+        direction: Direction = "outgoing",
+        unresolved: Annotated[bool, Field(description="also links to missing notes")] = False,
+        depth: Annotated[int, Field(ge=1, le=DEEPEST, description="links to follow one after the other")] = 1,
     ) -> Annotated[CallToolResult, list[Edge]]:
-        """Find related documents through the graph: what a document cites, follows, implements, or resembles.
+        """Find related notes through the graph: what a note cites, follows, implements, or resembles.
 
-        Use it after a search, to follow a thought from `target` to `target`. `similar` links are inferred and have no
-        direction.
+        `similar` links are inferred and have no direction.
         """
         wanted = None if relation is None else relation_named(relation)
         found = app.graph.links(caller.owner, id, direction=direction, relation=wanted, with_open=unresolved)
@@ -98,12 +99,12 @@ def link_tools(app: "App") -> list[LociTool]:
         id: DocumentName,
         caller: Caller,
         depth: Annotated[int, Field(ge=1, le=DEEPEST, description="the most links to follow, in either direction")] = 2,
-        limit: Annotated[int, Field(ge=1, le=200, description="the most documents to return")] = 50,
+        limit: Annotated[int, Field(ge=1, le=200)] = 50,
         similar: Annotated[bool, Field(description="also follow inferred `similar` links")] = False,
     ) -> Neighbourhood:
-        """Find the documents within a few links of a document, nearest first, each with the shortest path to it.
+        """Find the notes within a few links of a note, nearest first, each with the shortest path to it.
 
-        Use it before you change a document, or for context that a search misses.
+        Use it before you change a note, or for context that a search misses.
         """
         found = app.graph.surroundings(caller.owner, id, depth=depth, limit=limit, over_similar=similar)
         near = [_neighbour(one, path) for one, path in found.documents]

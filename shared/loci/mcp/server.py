@@ -52,10 +52,8 @@ if TYPE_CHECKING:
 KEPT = """\
 Loci keeps what you learn and runs what you need, behind one endpoint.
 
-Results too large for an answer are kept whole for you. Such an answer ends with \
-"Results cached. Use scratchpad_read('<id>') for full output" and carries `scratchpad_id`:
-- scratchpad_read(id, offset, limit): the whole result, or a part of it. Read parts when you need parts.
-- scratchpad_list(): what is kept. Look before you repeat an expensive call.
+Results too large for an answer are kept whole: the answer ends with "Results cached. Use scratchpad_read('<id>') for \
+full output". Look at scratchpad_list() before you repeat an expensive call.
 
 """
 ERRORS = 'Errors read "CODE: what happened. What to do." Do what the last sentence says, then call again.'

@@ -67,10 +67,8 @@ DEEPEST = 12
 """Levels of an input. Deeper ones accept anything here; the call itself is checked against all of them."""
 OUTLINE = 2
 """Levels of an output that are told."""
-CHECKED_ONLY = frozenset({"title", "maxLength", "minLength", "maxItems", "minItems"})
+CHECKED_ONLY = frozenset({"title", "maxLength", "minLength", "maxItems", "minItems", "maximum", "minimum", "pattern"})
 """A call that breaks these is told so: nobody has to know them before."""
-UNLESS_NULL = frozenset({"minimum", "pattern"})
-"""Left out for an argument that may be null: in OpenAI's strict mode a client has to send one, and sends 0 or ""."""
 
 
 class Arguments(FuncMetadata):
@@ -388,15 +386,14 @@ def _input(schema: Schema, definitions: Mapping[str, Schema], levels: int) -> Sc
     if levels == 0:
         return {}
     kept = Schema()
-    untold = CHECKED_ONLY | UNLESS_NULL if NULL in schema.get("anyOf", ()) else CHECKED_ONLY
     for name, value in _plain(schema, definitions).items():
         if name == "properties":
             kept[name] = {one: _input(part, definitions, levels - 1) for one, part in value.items()}
         elif name in ("items", "additionalProperties") and isinstance(value, dict):
             kept[name] = _input(cast("Schema", value), definitions, levels - 1)
         elif name in ("anyOf", "oneOf", "allOf", "prefixItems"):
-            kept[name] = [_input(part, definitions, levels - 1) for part in value]
-        elif not (name in untold or (name == "default" and value in (None, "", [], {}))):
+            kept[name] = [_input(part, definitions, levels - 1) for part in value if part != NULL]
+        elif not (name in CHECKED_ONLY or (name == "default" and value in (None, "", [], {}))):
             kept[name] = value
     if kept.get("additionalProperties") is True:
         del kept["additionalProperties"]
@@ -412,9 +409,10 @@ def _output(schema: Schema, definitions: Mapping[str, Schema], levels: int) -> S
         kept["properties"] = {
             name: _output(part, definitions, levels - 1) for name, part in plain["properties"].items()
         }
+    if NULL in schema.get("anyOf", ()) and not kept.keys() & {"items", "properties"}:
+        return {}  # anything: that it may be null takes more words than it is worth
     if "type" in kept and NULL in schema.get("anyOf", ()):
         kept["type"] = [kept["type"], "null"]
-        kept.pop("enum", None)
     return kept
 
 

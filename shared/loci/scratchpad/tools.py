@@ -54,15 +54,14 @@ def scratchpad_tools(scratchpad: Scratchpad) -> list[LociTool]:
     """`scratchpad_read` and `scratchpad_list`."""
 
     def scratchpad_read(
-        id: Annotated[str, Field(description="the entry's id")],
+        id: str,
         caller: Caller,
-        offset: Annotated[int, Field(ge=0, description="the first character to return")] = 0,
-        limit: Annotated[int | None, Field(ge=1, description="the most characters to return; all by default")] = None,
+        offset: Annotated[int, Field(ge=0, description="in characters")] = 0,
+        limit: Annotated[int | None, Field(ge=1)] = None,
     ) -> Annotated[CallToolResult, ResultPart]:
-        """Read the full content of a result that was too large for its answer.
+        """Read the full content of a result that was too large for its answer, by the `scratchpad_id` in it.
 
-        Use it when an answer ended with `Results cached. Use scratchpad_read('…') for full output`, or gave a
-        `scratchpad_id`. Read long ones piece by piece: `next_offset` is where the next starts.
+        Read long ones piece by piece: `next_offset` is where the next starts.
         """
         if caller.proof == "grant":  # all others may read everything of their own
             check_scopes(caller, scratchpad.scopes(caller.owner, id), "This result")
@@ -76,12 +75,9 @@ def scratchpad_tools(scratchpad: Scratchpad) -> list[LociTool]:
 
     def scratchpad_list(
         caller: Caller,
-        limit: Annotated[int, Field(ge=1, le=MOST_LISTED, description="the most entries to list")] = LISTED,
+        limit: Annotated[int, Field(ge=1, le=MOST_LISTED)] = LISTED,
     ) -> Listing:
-        """List the results that are kept for you, newest first.
-
-        Use it before you run an expensive call again: its result may still be here for scratchpad_read.
-        """
+        """List the results that are kept for scratchpad_read, newest first. Look before you repeat a long call."""
         newest = scratchpad.newest(caller.owner, limit, lambda one: all(map(caller.may, one.scopes)))
         return Listing(
             entries=[

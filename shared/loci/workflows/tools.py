@@ -29,7 +29,7 @@ LAYER_COMPLETE = "layer_complete"
 """The status of an answer whose run waits after a layer: the run itself is paused."""
 CANCELLED = "cancelled by the client"
 BLOCKS: Final = {"image": ImageContent, "audio": AudioContent, "resource": EmbeddedResource}
-WorkflowId = Annotated[str, Field(description="as pml_execute_dag gave it", max_length=100)]
+WorkflowId = Annotated[str, Field(max_length=100)]
 
 
 class WorkflowAnswer(BaseModel):
@@ -56,16 +56,14 @@ def workflow_tools(app: "App") -> list[LociTool]:
         report: ProgressReport,
         intent: Annotated[
             str | None,
-            Field(description="the goal, instead of a workflow: Loci plans it", max_length=4000),
+            Field(description="the goal, for Loci to plan it", max_length=4000),
         ] = None,
         workflow: Annotated[dict[str, Any] | None, Field(description='{"tasks": […]}')] = None,
         per_layer_validation: Annotated[StrictBool, Field(description="pause after each layer")] = False,
-        config: Annotated[
-            dict[str, Any] | None, Field(description="may hold per_layer_validation, context (values)")
-        ] = None,
-        title: Annotated[str, Field(description="of the run")] = "",
+        config: Annotated[dict[str, Any] | None, Field(description='{"context": values}')] = None,
+        title: str = "",
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
-        """Run several tools as a graph: tasks that do not wait for each other run at once.
+        """Run several tools as a graph: tasks that do not wait for each other run at once. Give `workflow` or `intent`.
 
         A task has `id`, `tool` (server:tool), `arguments`, and may have `dependsOn`, `timeout` (ms), `retry`,
         `on_error: "continue"`, `approve: true`. `$t1.result.items[0].name` in arguments is a part of what t1 gave, and
@@ -89,14 +87,14 @@ def workflow_tools(app: "App") -> list[LociTool]:
         workflow_id: WorkflowId,
         caller: Caller,
         report: ProgressReport,
-        reason: Annotated[str | None, Field(description="kept with the run", max_length=2000)] = None,
+        reason: Annotated[str | None, Field(max_length=2000)] = None,
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
         """Go on with a workflow that paused after a layer."""
         return _answer(app, caller, app.workflows.proceed(caller, workflow_id, reason, report))
 
     def abort(
         workflow_id: WorkflowId,
-        reason: Annotated[str, Field(description="kept with the run", max_length=2000)],
+        reason: Annotated[str, Field(max_length=2000)],
         caller: Caller,
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
         """Stop a workflow. Its answer has what was done so far."""
@@ -105,9 +103,9 @@ def workflow_tools(app: "App") -> list[LociTool]:
 
     def replan(
         workflow_id: WorkflowId,
-        new_requirement: Annotated[str, Field(description="what is to be added", max_length=4000)],
+        new_requirement: Annotated[str, Field(max_length=4000)],
         caller: Caller,
-        available_context: Annotated[dict[str, Any] | None, Field(description="values for it")] = None,
+        available_context: dict[str, Any] | None = None,
     ) -> Annotated[CallToolResult, ReplanAnswer]:
         """Add tasks to a workflow under way: what is done stays done."""
         _check_text("new_requirement", new_requirement, "Say what is to be added")
@@ -115,12 +113,12 @@ def workflow_tools(app: "App") -> list[LociTool]:
 
     def approval_response(
         workflow_id: WorkflowId,
-        checkpoint_id: Annotated[str, Field(description="as the paused workflow gave it", max_length=100)],
-        approved: Annotated[StrictBool, Field(description="false: what was asked about does not run")],
+        checkpoint_id: Annotated[str, Field(max_length=100)],
+        approved: Annotated[StrictBool, Field(description="false: it does not run")],
         caller: Caller,
         report: ProgressReport,
         person: Person,
-        feedback: Annotated[str | None, Field(description="kept with the decision", max_length=2000)] = None,
+        feedback: Annotated[str | None, Field(max_length=2000)] = None,
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
         """Answer the checkpoint at which a workflow waits for approval."""
         way = "dialogue" if person.has_approved else "agent"

@@ -25,7 +25,7 @@ MOST_MORE = 20
 ERROR_ROOM = 1200
 """Bytes of a document that could not be read."""
 DocumentName = Annotated[
-    str, Field(max_length=1024, validation_alias=AliasChoices("id", "path"), description="a document's id or path")
+    str, Field(max_length=1024, validation_alias=AliasChoices("id", "path"), description="id or path of a note")
 ]
 """Writing says `path`, so that is understood, too."""
 
@@ -66,16 +66,16 @@ def reading_tool(app: "App") -> LociTool:
         id: DocumentName,
         caller: Caller,
         heading: Annotated[str | None, Field(description="only this section")] = None,
-        start_line: Annotated[int | None, Field(ge=1, description="the first line to read")] = None,
-        end_line: Annotated[int | None, Field(ge=1, description="the last line to read")] = None,
-        max_tokens: Annotated[int | None, Field(ge=1, description="about the most tokens to return")] = None,
-        start_column: Annotated[int | None, Field(ge=1, description="in the first line, if it was cut")] = None,
-        more: Annotated[list[str], Field(max_length=MOST_MORE, description="more documents to read at once")] = [],  # noqa: B006
+        start_line: Annotated[int | None, Field(ge=1)] = None,
+        end_line: Annotated[int | None, Field(ge=1)] = None,
+        max_tokens: Annotated[int | None, Field(ge=1)] = None,
+        start_column: Annotated[int | None, Field(ge=1, description="in a first line that was cut")] = None,
+        more: Annotated[list[str], Field(max_length=MOST_MORE, description="further notes to read at once")] = [],  # noqa: B006
     ) -> Annotated[CallToolResult, Content]:
-        """Read the markdown of a document, or a part of it.
+        """Read the markdown of a note, whole or in part; for files use read_memory.
 
-        Use it after a search, with the `id` and the `lines` or `heading` of a result. Long documents come in parts:
-        `go_on` says how to read the next.
+        Take the `id` and the `lines` or `heading` of a search result. Long notes come in parts: `go_on` says how to
+        read the next.
         """
         first = app.documents.read(caller.owner, id)
         others = [_read(app, caller, name) for name in more]

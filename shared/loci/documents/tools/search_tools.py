@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 LONGEST_QUERY = 100_000
 MOST = 100
 
-Query = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY, description="what to look for, in plain words")]
-Limit = Annotated[int, Field(ge=1, le=MOST, description="the most documents to return")]
-Explain = Annotated[bool, Field(description="say how each result got its rank")]
+Query = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY, description="in plain words")]
+Limit = Annotated[int, Field(ge=1, le=MOST)]
+Explain = Annotated[bool, Field(description="how each got its rank")]
 Folder = Annotated[str | None, Field(max_length=512, description="only below this folder")]
-Properties = Annotated[dict[str, str], Field(description='front matter it must have: {"status": "done"}')]
+Properties = Annotated[dict[str, str], Field(description='front matter, {"status": "done"}')]
 Tags = Annotated[list[str], Field(max_length=100)]
-Dates = Field(max_length=100, description="June 2024, March to May 2024, since 2026-01-31")
+Dates = Field(max_length=100, description="June 2024, since March, 2026-01-31 to 2026-02-15")
 
 
 def search_tools(app: "App") -> list[LociTool]:
@@ -69,15 +69,14 @@ def search_tools(app: "App") -> list[LociTool]:
         limit: Limit = 20,
         explain: Explain = False,
         folder: Folder = None,
-        tags: Annotated[Tags, Field(description="tags it must have; -tag: must not have")] = [],  # noqa: B006
+        tags: Annotated[Tags, Field(description="all of these; -tag: without it")] = [],  # noqa: B006
         dates: Annotated[str | None, Dates] = None,
         properties: Properties = {},  # noqa: B006
     ) -> Annotated[CallToolResult, SearchResults]:
-        """Search all documents by meaning and by words.
+        """Search all notes (markdown documents) by meaning and by words; for PDF, Excel, … use search_memory.
 
-        Use it first for "what did we learn about X", "how did we solve Y", or before you begin work on a topic.
-        Returns the best passages word for word, and a line of later documents, each with its id for
-        read_node_content. `metadata.reason` says why an answer is empty.
+        Use it first for what was learned, decided or solved, and before you begin work on a topic. Returns the best
+        passages word for word, and a line of later notes, each with its id for read_node_content.
         """
         part = LibraryPart(folder, properties)
         return searched(caller.owner, query, limit, explain, dates, _with_tags(tags), part)
@@ -89,9 +88,9 @@ def search_tools(app: "App") -> list[LociTool]:
         limit: Limit = 20,
         explain: Explain = False,
     ) -> Annotated[CallToolResult, SearchResults]:
-        """Search the documents of a time. "newest …" puts the newest first, undated copies last.
+        """Search the notes of a time. "newest …" puts the newest first, undated copies last.
 
-        Undated ones have the day of their last change. Answers as search_documents.
+        Undated ones have the day of their last change. Answers as search_documents, which has `dates`, too.
         """
         return searched(caller.owner, query, limit, explain, date_range)
 
@@ -103,7 +102,7 @@ def search_tools(app: "App") -> list[LociTool]:
         query: Annotated[str | None, Field(max_length=LONGEST_QUERY, description="search only these documents")] = None,
         limit: Limit = 20,
     ) -> Annotated[CallToolResult, SearchResults]:
-        """Find documents by their tags, newest first, or search among them. Answers as search_documents."""
+        """Find notes by their tags, newest first, or search among them. Answers as search_documents."""
         owner, wanted, unwanted = caller.owner, _normal(tags), _normal(without)
         if not wanted:
             raise _no_tag()
@@ -119,10 +118,10 @@ def search_tools(app: "App") -> list[LociTool]:
     def list_directory_structure(
         caller: Caller,
         prefix: Folder = None,
-        depth: Annotated[int | None, Field(ge=1, le=64, description="the most levels below that")] = None,
-        documents: Annotated[bool, Field(description="list documents, too")] = False,
+        depth: Annotated[int | None, Field(ge=1, le=64, description="levels below that")] = None,
+        documents: Annotated[bool, Field(description="list notes, too")] = False,
     ) -> Annotated[CallToolResult, list[str]]:
-        """List the folders of the documents, to see how they are organised."""
+        """List the folders of notes, to see how they are organised."""
         owner = caller.owner
         found = app.documents.directory(owner, prefix, depth, with_documents=documents)
         note = None

@@ -61,7 +61,7 @@ Span = Annotated[str | None, BeforeValidator(_as_span, json_schema_input_type=in
 
 
 class QueryFields(BaseModel):
-    """A question, sorted. Every field may be missing."""
+    """A question, sorted."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -93,35 +93,29 @@ def search_tools(app: "App") -> list[LociTool]:
         return LakeOverviewAnswer(result=overview(files, limit, offset or 0, name=name or "", folder=in_folder))
 
     def search_memory(
-        parsed_query: Annotated[
-            QueryFields | str, Field(description="a question, or its parts; what is missing is derived")
-        ],
+        parsed_query: Annotated[QueryFields | str, Field(description="a question, or its parts")],
         caller: Caller,
-        limit: Annotated[int, Field(ge=1, le=50, description="files in the answer")] = 10,
-        memory_ids: Annotated[list[str], Field(max_length=100, description="search only these files")] = [],  # noqa: B006
+        limit: Annotated[int, Field(ge=1, le=50)] = 10,
+        memory_ids: Annotated[list[str], Field(max_length=100)] = [],  # noqa: B006
         folder: Folder = None,
-        types: Annotated[
-            list[str], Field(max_length=20, description="excel_file, pdf_file, txt_file, or formats: csv")
-        ] = [],  # noqa: B006
-        sheet: Annotated[str | None, Field(max_length=500, description="only sheets with this name")] = None,
+        types: Annotated[list[str], Field(max_length=20, description="pdf_file, csv, …")] = [],  # noqa: B006
+        sheet: Annotated[str | None, Field(max_length=500)] = None,
         added_since: Day = None,
         added_until: Day = None,
-        as_of: Annotated[str | None, Field(max_length=40, description="what was known then: a time or a date")] = None,
-        max_tokens: Annotated[
-            int, Field(ge=200, le=MOST_TOKENS, description="of the answer; the last passages go first")
-        ] = TOKENS,
+        as_of: Annotated[str | None, Field(max_length=40, description="as it was known then")] = None,
+        max_tokens: Annotated[int, Field(ge=200, le=MOST_TOKENS)] = TOKENS,
     ) -> SearchAnswer:
-        """Search the contents of all files, by words and by meaning.
+        """Search the contents of all files (PDF, Excel, CSV, text) by words and meaning; for notes, search_documents.
 
         Cite a passage by its locator: a page of a PDF, cells of a sheet, lines of a text. If `match` is none, say
-        that the files have nothing about it. To compute on a file use run_memory_code.
+        that the files have nothing about it. To compute, use query_table or run_memory_code.
         """
         scope = FileScope(tuple(memory_ids), tuple(types), sheet, added_since, added_until, as_of, folder)
         found = app.files.search(caller.owner, _question(parsed_query), limit=limit, scope=scope)
         return search_answer(found, max_tokens)
 
     def fetch_memory(
-        memory_ids: Annotated[list[str], Field(min_length=1, max_length=100, description="from search_memory")],
+        memory_ids: Annotated[list[str], Field(min_length=1, max_length=100)],
         caller: Caller,
         content: Annotated[bool, Field(description="with the bytes, up to 1 MB")] = False,
     ) -> Annotated[CallToolResult, dict[str, FetchedView | MissingView | str]]:
@@ -129,7 +123,7 @@ def search_tools(app: "App") -> list[LociTool]:
         return _fetched(app, caller, memory_ids, with_content=content)
 
     def read_memory(
-        id: Annotated[str, Field(max_length=80, description="of a file")],
+        id: Annotated[str, Field(max_length=80)],
         caller: Caller,
         page: Annotated[Span, Field(description="or slide: 24, 3-5")] = None,
         cells: Annotated[str | None, Field(max_length=600, description="Costs!A5:F17")] = None,
@@ -137,7 +131,7 @@ def search_tools(app: "App") -> list[LociTool]:
         section: Annotated[str | None, Field(max_length=1000, description="a heading, sheet or table")] = None,
         version: Annotated[int | None, Field(ge=1, description="an older one")] = None,
         offset: Annotated[int | None, Field(ge=0, description="from `next`")] = None,
-        max_tokens: Annotated[int, Field(ge=200, le=MOST_TOKENS, description="of the answer")] = 1_500,
+        max_tokens: Annotated[int, Field(ge=200, le=MOST_TOKENS)] = 1_500,
     ) -> Annotated[CallToolResult, PartAnswer]:
         """Read a part of a file (PDF, Excel, …): the place that a locator's `label` names, such as a page or cells.
 

@@ -96,16 +96,14 @@ def version_tools(app: "App") -> list[LociTool]:
         )
 
     def verify_citation(
-        chunk_id: Annotated[str, Field(max_length=80, description="of the passage that you cite")],
-        text: Annotated[str, Field(min_length=1, max_length=2000, description="the words or the value that you cite")],
+        chunk_id: Annotated[str, Field(max_length=80, description="of the cited passage")],
+        text: Annotated[str, Field(min_length=1, max_length=2000, description="the cited words or figure")],
         caller: Caller,
     ) -> CitationAnswer:
-        """Check that a text stands in the passage that you cite, before you cite it.
+        """Check that a passage of a file has the text or figure that you cite, before you cite it.
 
         Words and numbers must be whole; spaces, quotation marks and capitals do not matter. If the text is not there,
         the answer has the true text, and the places that have it.
-
-        Example: verify_citation(chunk_id="ds-0f…#3", text="1,240 euros")
         """
         found = app.files.verify(caller.owner, chunk_id, text)
         return CitationAnswer(
