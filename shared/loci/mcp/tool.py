@@ -393,7 +393,7 @@ def _input(schema: Schema, definitions: Mapping[str, Schema], levels: int) -> Sc
             kept[name] = _input(cast("Schema", value), definitions, levels - 1)
         elif name in ("anyOf", "oneOf", "allOf", "prefixItems"):
             kept[name] = [_input(part, definitions, levels - 1) for part in value if part != NULL]
-        elif not (name in CHECKED_ONLY or (name == "default" and value in (None, "", [], {}))):
+        elif not (name in CHECKED_ONLY or (name == "default" and not value)):
             kept[name] = value
     if kept.get("additionalProperties") is True:
         del kept["additionalProperties"]

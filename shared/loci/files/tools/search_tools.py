@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Folder = Annotated[str | None, Field(max_length=1000, description="only files in this folder")]
 MOST_COPIES = 10
 """Files of one call that are copied for a client of this machine."""
-Day = Annotated[str | None, Field(max_length=40, description="such as 2026-05-01; inclusive")]
+Day = Annotated[str | None, Field(max_length=40, description="2026-05-01")]
 
 
 def _as_words(given: object) -> object:
@@ -57,7 +57,7 @@ def _as_span(given: object) -> object:
 
 Words = Annotated[list[str], BeforeValidator(_as_words)]
 Sentence = Annotated[str, BeforeValidator(_as_sentence)]
-Span = Annotated[str | None, BeforeValidator(_as_span, json_schema_input_type=int | str | None)]
+Span = Annotated[str | None, BeforeValidator(_as_span, json_schema_input_type=str | None)]
 
 
 class QueryFields(BaseModel):
@@ -79,9 +79,9 @@ def search_tools(app: "App") -> list[LociTool]:
 
     def get_memorylake_metadata(
         caller: Caller,
-        name: Annotated[str | None, Field(max_length=255, description="part of their names")] = None,
+        name: Annotated[str | None, Field(max_length=255, description="or a part of it")] = None,
         folder: Folder = None,
-        limit: Annotated[int, Field(ge=1, le=200, description="files in the answer")] = SAMPLE,
+        limit: Annotated[int, Field(ge=1, le=200)] = SAMPLE,
         offset: Annotated[int | None, Field(ge=0, description="from `next_offset`")] = None,
     ) -> LakeOverviewAnswer:
         """Say which files there are: how many of each type, and the newest with their sheets and tables.
