@@ -1,6 +1,6 @@
 """Code: the one door to running callers' code."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from loci.code import packages, python, typescript
@@ -87,9 +87,9 @@ class Code:
         """Run TypeScript to its end, and return its answer. Raises `LociError` if it has none."""
         return self.parts.typescript.get().run(caller, request, cancelled)
 
-    def query_tables(self, owner: Owner, memory_id: str, sql: str, limit: int) -> TableAnswer:
-        """The tables of a stored file, and what SQL says about them."""
-        return self.parts.tables.ask(owner, memory_id, sql, limit)
+    def query_tables(self, owner: Owner, memory_ids: Sequence[str], sql: str, limit: int) -> TableAnswer:
+        """The tables of stored files, and what SQL says about them. `ds-0f…@2` is a version of a file."""
+        return self.parts.tables.ask(owner, memory_ids, sql, limit)
 
     def save_artifact(self, owner: Owner, executor_id: str, file: str, name: str | None = None) -> StoredFile:
         """Keep a file that code made among the stored files, with its lineage."""

@@ -28,6 +28,7 @@ from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject, iso
 from loci.core.stores import Record, RecordStore, every, read_or_none
 from loci.core.telemetry import Telemetry
+from loci.files.file import id_and_version
 
 LONGEST_WITH_ERROR = 4000
 """Characters of each text beside an error: tool results never shorten errors, so what was printed has to fit."""
@@ -67,7 +68,7 @@ class NotedFiles:
         """Read the file, and note its version."""
         stored = self.files.read(owner, id)
         self.read_ones[f"{id}/{stored.version}"] = {
-            "id": id,
+            "id": id_and_version(id)[0],
             "name": stored.name,
             "version": stored.number,
             "sha256": stored.version,

@@ -12,6 +12,7 @@ from loci.code.ports import Cancelled, State, never
 from loci.code.python import PythonRun
 from loci.code.table_queries import ColumnOfTable, KnownTable
 from loci.code.typescript import TypeScriptRequest
+from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.core.json import JsonObject
 from loci.files.file import Status
@@ -125,9 +126,9 @@ def python_tools(app: "App") -> list[LociTool]:
         """Run Python 3 in a sandbox, to compute on files (Excel, PDF, …) and notes. The answer is what the code prints.
 
         It has pandas, numpy, openpyxl, xlrd, scipy, scikit-learn, xgboost and matplotlib; open figures come back as
-        images. get_memory_path(memory_id, memory_name) needs no import and returns the pathlib.Path of a file, of a
-        note (by id or path), or of a folder's notes ("notes/") as JSON lines: path, date, text. Write to the current
-        folder. No network, no subprocess. Variables stay with the `executor_id`. Code that goes on gives a
+        images. get_memory_path(memory_id, memory_name, version) needs no import and returns the pathlib.Path of a file,
+        of a note (by id or path), or of a folder's notes ("notes/") as JSON lines: path, date, text. Write to the
+        current folder. No network, no subprocess. Variables stay with the `executor_id`. Code that goes on gives a
         `scratchpad_id`.
         """
         id = executor_id or await on_thread(app.code.create_python, caller.owner)
@@ -256,13 +257,18 @@ def typescript_tools(app: "App") -> list[LociTool]:
 
 
 MOST_ROWS = 10_000
+MOST_FILES = 20
 
 
 class RowsView(BaseModel):
     columns: list[ColumnOfTable]
     rows: list[list[JsonValue]] = Field(description="decimals that JSON would round are texts")
     more: bool = Field(description="true: there are more rows than these; use LIMIT and OFFSET, or aggregate")
-    tables: list[KnownTable] = Field(description="the tables of the file, with their columns")
+    tables: list[KnownTable] | None = Field(
+        default=None,
+        description="the tables and their columns, if no SQL was given",
+        exclude_if=lambda one: one is None,
+    )
 
 
 class RowsAnswer(BaseModel):
@@ -286,20 +292,25 @@ def file_tools(app: "App") -> list[LociTool]:
     """`query_table` and `save_artifact`."""
 
     def query_table(
-        memory_id: Annotated[str, Field(description="the file, from search_memory")],
         caller: Caller,
+        memory_id: Annotated[str, Field(description="the file, from search_memory")] = "",
         sql: Annotated[str, Field(description="one SELECT of DuckDB; empty: only list the tables")] = "",
+        memory_ids: Annotated[
+            list[str], Field(max_length=MOST_FILES, description="several files; ds-0f…@2: version 2")
+        ] = [],  # noqa: B006
+        version: Annotated[int | None, Field(ge=1, description="of the file")] = None,
         limit: Annotated[int, Field(ge=1, le=MOST_ROWS, description="the most rows in the answer")] = 1000,
     ) -> RowsAnswer:
-        """Ask about the tables of a stored file in SQL: sums, counts, groups, joins.
+        """Ask about the tables of stored files in SQL: sums, counts, groups, joins.
 
         The tables are t1, t2, …; columns are named as in the header: write "Unit price" in quotation marks. Call it
         without `sql` first, to see tables and columns.
 
         Example: query_table(memory_id="ds-0f…", sql="SELECT region, sum(amount) FROM t1 GROUP BY region")
         """
-        answer = app.code.query_tables(caller.owner, memory_id, sql, limit)
-        view = RowsView(columns=answer.columns, rows=answer.rows, more=answer.more, tables=answer.tables)
+        answer = app.code.query_tables(caller.owner, _asked_files(memory_id, memory_ids, version), sql, limit)
+        tables = None if sql.strip() else answer.tables
+        view = RowsView(columns=answer.columns, rows=answer.rows, more=answer.more, tables=tables)
         return RowsAnswer(result=view)
 
     def save_artifact(
@@ -331,3 +342,15 @@ def file_tools(app: "App") -> list[LociTool]:
         loci_tool(query_table, title="Ask a table in SQL", threads=WRITES),
         loci_tool(save_artifact, title="Keep a file that code made", writes=True),
     ]
+
+
+def _asked_files(memory_id: str, memory_ids: list[str], version: int | None) -> list[str]:
+    """The ids of the files that are asked about, each once, with the number of its version if one is asked for."""
+    ids = [*dict.fromkeys(one for one in (memory_id, *memory_ids) if one)]
+    if not ids:
+        raise Refused("No file is named", "Give memory_id, or memory_ids for several files", code="BAD_ARGUMENTS")
+    if version is None:
+        return ids
+    if len(ids) > 1:
+        raise Refused("`version` is for one file", "Write ds-0f…@2 in memory_ids for version 2", code="BAD_ARGUMENTS")
+    return [f"{ids[0].partition('@')[0]}@{version}"]

@@ -13,6 +13,7 @@ from loci.core.identity import Owner
 from loci.documents.api import Documents
 from loci.documents.document import Document
 from loci.files.api import Files
+from loci.files.file import id_and_version
 
 MB = 2**20
 FILE = "ds-"
@@ -30,10 +31,10 @@ class FilesForCode:
     documents: Callable[[], Documents]
 
     def read(self, owner: Owner, id: str) -> StoredContent:
-        """The file, the document, or the documents of a folder, as they are now."""
+        """The file or its version `ds-0f…@2`, the document, or the documents of a folder, as they are now."""
         if id.startswith(FILE):
             try:
-                found = self.files().read(owner, id)
+                found = self.files().read(owner, *id_and_version(id))
             except NotFound as error:
                 try:
                     return self._document(owner, id)

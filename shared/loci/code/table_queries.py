@@ -1,7 +1,8 @@
 """Questions in SQL about the tables of stored files. They are answered behind the wall, in an executor of the owner."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import PurePath
 
@@ -12,7 +13,8 @@ from loci.core.errors import NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import Json, JsonObject
-from loci.files.api import Files
+from loci.files.api import FileContent, Files
+from loci.files.file import id_and_version
 
 SECONDS = 10.0
 """Time that SQL may take. API Gateway ends a request after 29, and a machine may have to be started first."""
@@ -37,10 +39,14 @@ class ColumnOfTable(BaseModel):
 
 
 class KnownTable(BaseModel):
-    """A table of the file, as SQL names it."""
+    """A table, as SQL names it."""
 
     name: str = Field(description="t1, t2, …: in the order of the file")
     alias: str = Field(description="another name for it: of its title, sheet or file")
+    file: str | None = Field(default=None, description="of several", exclude_if=lambda one: one is None)
+    unites: list[str] | None = Field(
+        default=None, description="tables of one shape that it has the rows of", exclude_if=lambda one: one is None
+    )
     title: str = ""
     sheet: str | None = None
     page: int | None = None
@@ -60,7 +66,7 @@ class TableAnswer(BaseModel):
 
 
 class TableQueries:
-    """Asks in the owner's executors. Each keeps the tables of the file that it was asked about last."""
+    """Asks in the owner's executors. Each keeps the tables of the files that it was asked about last."""
 
     def __init__(
         self, executors: Callable[[], Executors], files: Callable[[], Files], clock: Callable[[], float]
@@ -71,34 +77,35 @@ class TableQueries:
         self._seats: dict[str, set[int]] = {}
         self._lock = threading.Lock()
 
-    def ask(self, owner: Owner, memory_id: str, sql: str, limit: int) -> TableAnswer:
-        """The tables of the file, and the rows that answer, if anything is asked."""
+    def ask(self, owner: Owner, memory_ids: Sequence[str], sql: str, limit: int) -> TableAnswer:
+        """The tables of the files, and the rows that answer, if anything is asked."""
         if len(sql) > LONGEST_SQL:
             raise Refused(f"The SQL is longer than {LONGEST_SQL:,} characters", "Shorten it", code="SQL_TOO_LONG")
         files = self._files()
-        read = files.tables(owner, memory_id)
-        stem = PurePath(read.name).stem
-        path = f"get_memory_path({memory_id!r})"
-        load = f"{INSIDE}.load({path}, {stem!r})"
-        question = f"{INSIDE}.ask({path}, {sql!r}, {limit})" if sql.strip() else load
-        only = _OnlyFile(memory_id, StoredContent("reading.json.gz", read.version, read.content))
-        answer = self._in_seat(owner, partial(self._answer, owner, question, load, only))
+        asked = _AskedFiles({id: files.tables(owner, *id_and_version(id)) for id in memory_ids})
+        load = f"{INSIDE}.load({asked.as_code})"
+        question = f"{INSIDE}.ask({asked.as_code}, {sql!r}, {limit})" if sql.strip() else load
+        answer = self._in_seat(owner, partial(self._answer, owner, question, load, asked))
+        if len(memory_ids) == 1:
+            for one in answer.tables:
+                one.file = None
         if answer.error is not None:
             raise _refused(answer)
         return answer
 
-    def _answer(self, owner: Owner, question: str, load: str, only: "_OnlyFile", id: str) -> TableAnswer:
+    def _answer(self, owner: Owner, question: str, load: str, asked: "_AskedFiles", id: str) -> TableAnswer:
         """Ask in this executor. If it does not hold the tables, load them, which has more time, and ask again."""
 
         def run(code: str) -> TableAnswer:
             keep_until, seconds = self._clock() + KEPT_SECONDS, None if code == load else SECONDS
-            ran = self._executors().run(owner, id, code, only, keep_until, seconds=seconds)
+            ran = self._executors().run(owner, id, code, asked, keep_until, seconds=seconds)
             return _checked(ran, {} if code == load else ENDED)
 
         answer = run(question)
         if not answer.tables:
-            if not run(load).tables:
-                advice = f"Read it again: loci files read {only.id}"
+            loaded = {one.file for one in run(load).tables}
+            if damaged := asked.without(loaded):
+                advice = f"Read it again: loci files read {damaged}"
                 raise Refused("The reading of the file is damaged, or has no table", advice, code="READING_DAMAGED")
             answer = run(question)
         if not answer.tables:
@@ -131,17 +138,30 @@ class TableQueries:
             return free
 
 
-class _OnlyFile:
-    """`StoredFiles` with what was read out of one file."""
+class _AskedFiles:
+    """`StoredFiles` with what was read out of the files that are asked about, and of no others."""
 
-    def __init__(self, id: str, stored: StoredContent) -> None:
-        self.id = id
-        self._stored = stored
+    def __init__(self, read: Mapping[str, FileContent]) -> None:
+        self._read = read
+        versions = {id: "" if (number := id_and_version(id)[1]) is None else f" v{number}" for id in read}
+        self._labels = {id: f"{one.name}{versions[id]}" for id, one in read.items()}
+        stems = {id: PurePath(one.name).stem for id, one in read.items()}
+        is_shared = {stem: count > 1 for stem, count in Counter(stems.values()).items()}
+        whole = {
+            id: str(PurePath(read[id].name).with_suffix("")) if is_shared[one] else one for id, one in stems.items()
+        }
+        parts = [f"(get_memory_path({id!r}), {whole[id] + versions[id]!r}, {self._labels[id]!r})" for id in read]
+        self.as_code = f"[{', '.join(parts)}]"
+        """Each file's path, the name that its tables get, and its label."""
 
     def read(self, owner: Owner, id: str) -> StoredContent:  # noqa: ARG002 (names of the port)
-        if id != self.id:
+        if id not in self._read:
             raise NotFound(f"There is no file {id[:80]!r}", "Use the id of the file", code="MEMORY_NOT_FOUND")
-        return self._stored
+        return StoredContent("reading.json.gz", self._read[id].version, self._read[id].content)
+
+    def without(self, labels: Collection[str | None]) -> str | None:
+        """The id of the first file that has none of these labels."""
+        return next((id_and_version(id)[0] for id, label in self._labels.items() if label not in labels), None)
 
 
 def _checked(ran: PythonResult, known_ends: Mapping[str, tuple[str, str]]) -> TableAnswer:
@@ -161,11 +181,17 @@ def _checked(ran: PythonResult, known_ends: Mapping[str, tuple[str, str]]) -> Ta
 
 
 def _refused(answer: TableAnswer) -> Refused:
-    shown = "; ".join(
-        f"{one.name} or {one.alias} ({', '.join(column.name for column in one.columns)})"
-        for one in answer.tables[:MOST_SHOWN]
-    )
-    tables: list[Json] = [one.model_dump(exclude_defaults=True) for one in answer.tables[:MOST_SHOWN]]
+    first = sorted(answer.tables, key=lambda one: one.unites is None)[:MOST_SHOWN]
+    shown = "; ".join(f"{_names(one)} ({', '.join(column.name for column in one.columns)})" for one in first)
+    tables: list[Json] = [one.model_dump(exclude_defaults=True) for one in first]
     details: JsonObject = {"tables": tables}
     what = (answer.error or "").rstrip().removesuffix("^").rstrip()  # the mark below the place, which no longer fits
     return Refused(what, f"Correct the SQL (DuckDB's). The tables are {shown}", code="SQL_ERROR", details=details)
+
+
+def _names(table: KnownTable) -> str:
+    """What SQL may call the table, and what it is."""
+    if table.unites is None:
+        return f"{table.name} or {table.alias}" + (f" of {table.file}" if table.file else "")
+    ends = table.unites if len(table.unites) < 4 else [table.unites[0], "…", table.unites[-1]]
+    return f"{table.name}: {', '.join(ends)} together"

@@ -195,10 +195,13 @@ class Files:
         """The files that are not read yet, or could not be read."""
         return [one for one in self.listed(owner) if one.newest.status != "okay"]
 
-    def read(self, owner: Owner, id: str) -> FileContent:
-        """The bytes of a file, for code that computes on it: of the version that searches find, if there is one."""
+    def read(self, owner: Owner, id: str, number: int | None = None) -> FileContent:
+        """The bytes of a version, for code that computes on it. Without a number: the one that searches find."""
         file = self.parts.lake.get(owner, id)
-        version = file.shown
+        is_newest = number == file.newest.number  # it may have no reading
+        version = (
+            file.newest if is_newest else file.shown if number is None else self.parts.versions.get(owner, file, number)
+        )
         return FileContent(
             file.name,
             version.sha256,
@@ -207,10 +210,10 @@ class Files:
             version.number,
         )
 
-    def tables(self, owner: Owner, id: str) -> FileContent:
-        """The reading of a file, compressed, for SQL about its tables. Raises `Refused` if it has no table."""
+    def tables(self, owner: Owner, id: str, number: int | None = None) -> FileContent:
+        """The reading of a version, compressed, for SQL about its tables. Raises `Refused` if it has no table."""
         file = self.parts.lake.get(owner, id)
-        version = file.current
+        version = file.current if number is None else self.parts.versions.get(owner, file, number)
         if version is None:
             what = f"{file.name} is not read: {file.newest.reason or file.newest.status}"
             raise Refused(what, "Look at ingestion_status", code="FILE_NOT_READ")
@@ -218,7 +221,7 @@ class Files:
             raise Refused(f"{file.name} has no table", "Use search_memory for its text", code="NO_TABLES")
         packed = self.parts.lake.packed_reading(owner, id, version)
         digest = hashlib.sha256(packed).hexdigest()
-        return FileContent(file.name, digest, reading_key(id, version.sha256), lambda: packed, version.number)
+        return FileContent(file.full_path, digest, reading_key(id, version.sha256), lambda: packed, version.number)
 
     def link(self, owner: Owner, file: StoredFile) -> str:
         """A URL for downloading the file."""

@@ -1,5 +1,6 @@
 """The nouns of the lake: a file, its versions, and the stage of the work on a file."""
 
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -17,6 +18,7 @@ Kind = Literal["excel_file", "pdf_file", "txt_file"]
 """The three types that the reference knows."""
 LONGEST_NAME, LONGEST_PATH = 255, 1000
 """Bytes of a file's name, and of its path."""
+OF_VERSION = re.compile(r"(ds-[0-9a-f]{1,40})@([0-9]{1,6})")
 RULES: Final = "rules"
 """The author of a summary that is extracted."""
 JOINERS = "\u200c\u200d"
@@ -119,6 +121,12 @@ class StoredFile:
 def file_id(path: str) -> str:
     """The id of the owner's file with this path."""
     return f"ds-{content_id(path, length=20)}"
+
+
+def id_and_version(asked: str) -> tuple[str, int | None]:
+    """The id and the number in `ds-0f…@2`, a version of a file. Anything else is an id alone."""
+    found = OF_VERSION.fullmatch(asked)
+    return (found[1], int(found[2])) if found else (asked, None)
 
 
 def name_of(path: str) -> str:

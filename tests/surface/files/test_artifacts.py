@@ -86,6 +86,23 @@ async def test_code_sees_the_newest_version_and_no_removed_file(app: App) -> Non
     assert "MEMORY_NOT_FOUND" in error_of(answer)["message"]
 
 
+@on_both
+async def test_code_reaches_every_version_and_its_lineage_says_which_it_read(app: App) -> None:
+    for text in (b"It rains.\n", b"It snows.\n", b" \n"):  # the last one cannot be read
+        file = app.files.add(LOCAL, "weather.md", text)
+    id, path = await executor(app), f"get_memory_path('{file.id}', 'weather.md', version=%d)"
+    code = "; ".join(f"print({path % number}.read_bytes())" for number in (1, 2, 3))
+    assert await printed(app, id, code) == "b'It rains.\\n'\nb'It snows.\\n'\nb' \\n'"
+    await printed(app, id, f"open('then.md', 'w').write({path % 1}.read_text())")
+    saved = (await told(app, "save_artifact", executor_id=id, file="then.md"))["result"]
+    assert (file.id, "weather.md", 1) in [
+        (one["id"], one["name"], one["version"]) for one in saved["lineage"]["inputs"]
+    ]
+    missing = error_of(await called(app, "run_memory_code", executor_id=id, code=path % 9))
+    assert "VERSION_NOT_FOUND" in missing["message"]
+    assert "Its versions are 1, 2" in missing["message"]
+
+
 async def test_code_does_not_see_another_owners_file(app: App) -> None:
     theirs = app.files.add(Owner("acme", "bob"), "secret.md", b"Bob's.\n")
     code = f"get_memory_path('{theirs.id}', 'secret.md')"

@@ -124,6 +124,66 @@ async def test_amounts_and_days_as_people_write_them_are_numbers_and_days_with_t
     assert (await asked(app, memory_id=id, sql=sql))["rows"] == [[0.197, 1034.5, "2024-02-01", "12%"]]
 
 
+def of_month(sheet: str, *rows: tuple[str, ...]) -> TableSection:
+    return TableSection(sheet=sheet, title=f"Costs of {sheet}", header=("Item", "Euros", "Remark"), rows=rows)
+
+
+MONTHS = (
+    of_month("January", ("rent", "40", ""), ("power", "10", "")),
+    of_month("February", ("rent", "41.50", "raised")),
+    TableSection(sheet="Rooms", header=("Room",), rows=(("hall",),)),
+    of_month("O'March", ("rent", "", ""), ("water", "5", "")),
+)
+
+
+@on_both
+async def test_tables_of_one_shape_are_asked_together_and_answers_repeat_no_schema(app: App) -> None:
+    id = stored(app, *MONTHS, name="house costs.md")
+    tables = (await asked(app, memory_id=id))["tables"]
+    assert [(one["name"], one["rows"]) for one in tables[:4]] == [("t1", 2), ("t2", 1), ("t3", 1), ("t4", 2)]
+    [united] = tables[4:]
+    assert (united["name"], united["unites"], united["rows"]) == ("house_costs", ["t1", "t2", "t4"], 5)
+    assert [one["name"] for one in united["columns"]] == ["sheet", "title", "Item", "Euros", "Remark"]
+    answer = await asked(app, memory_id=id, sql="SELECT sheet, sum(Euros) FROM house_costs GROUP BY 1 ORDER BY 2")
+    assert answer["rows"] == [["O'March", 5], ["February", 41.5], ["January", 50]]
+    assert answer.keys() == {"columns", "rows", "more"}
+    error = error_of(await called(app, memory_id=id, sql="SELECT * FROM everything"))
+    assert "house_costs: t1, t2, t4 together (sheet, title, Item, Euros, Remark); t1 or costs" in error["resolution"]
+
+
+@on_both
+async def test_files_are_joined_and_versions_compared_in_one_statement(app: App) -> None:
+    stock = TableSection(sheet="Stock", header=("Fruit", "Tons"), rows=(("quince", "3"), ("medlar", "4")))
+    price = TableSection(sheet="Prices", header=("Fruit", "Price"), rows=(("quince", "2.50"), ("medlar", "1")))
+    later = TableSection(sheet="Prices", header=("Fruit", "Price"), rows=(("quince", "2.75"), ("medlar", "1")))
+    south, north = (stored(app, stock, name=f"{one}/stock.md") for one in ("south", "north"))
+    prices = stored(app, price, name="prices.md")
+    app.files.add(LOCAL, "prices.md", b"later")
+    app.files.parts.lake.keep_history(LOCAL, prices, app.files.status(LOCAL, [prices])[0].shown)
+    read_again(app, "prices.md", [later])
+    ids = [south, north, prices, f"{prices}@1"]
+    tables = (await asked(app, memory_ids=ids))["tables"]
+    assert [(one["name"], one["alias"], one["file"]) for one in tables[:4]] == [
+        ("t1", "south_stock", "south/stock.md"),
+        ("t2", "north_stock", "north/stock.md"),
+        ("t3", "prices", "prices.md"),
+        ("t4", "prices_v1", "prices.md v1"),
+    ]
+    assert [one["unites"] for one in tables[4:] if one["name"].startswith("all_files")] == [["t1", "t2"], ["t3", "t4"]]
+    sql = "SELECT sum(Tons * Price) FROM south_stock JOIN prices USING (Fruit)"
+    assert (await asked(app, memory_ids=ids, sql=sql))["rows"] == [[12.25]]
+    changed = "SELECT Fruit, b.Price, a.Price FROM prices a JOIN prices_v1 b USING (Fruit) WHERE a.Price <> b.Price"
+    assert (await asked(app, memory_ids=ids, sql=changed))["rows"] == [["quince", 2.5, 2.75]]
+    together = "SELECT file, sum(Tons) FROM all_files GROUP BY file ORDER BY 1"
+    assert (await asked(app, memory_ids=ids, sql=together))["rows"] == [["north/stock.md", 7], ["south/stock.md", 7]]
+    old = await asked(app, memory_id=prices, version=1, sql="SELECT max(Price) FROM prices")
+    assert old["rows"] == [[2.5]]
+    for wrong, code in (({}, "BAD_ARGUMENTS"), ({"memory_ids": ids, "version": 1}, "BAD_ARGUMENTS")):
+        assert error_of(await called(app, sql="SELECT 1", **wrong))["code"] == code
+    missing = error_of(await called(app, memory_id=prices, version=7, sql="SELECT 1"))
+    assert (missing["code"], missing["resolution"]) == ("VERSION_NOT_FOUND", "Its versions are 1, 2")
+
+
 async def test_a_decimal_that_json_would_round_is_a_text(app: App) -> None:
     exact = TableSection(header=("amount",), rows=(("123456789012345.67",), ("9007199254740993.5",)))
     answer = await asked(app, memory_id=stored(app, exact), sql="SELECT max(amount) FROM t1")
@@ -235,7 +295,7 @@ async def is_refused(app: App, id: str, sql: str) -> dict[str, Any]:
         ("SELECT 'enable_logging()', '\"type\":\"TABLE_FUNCTION\"'", ["enable_logging()", '"type":"TABLE_FUNCTION"']),
         ("SELECT name FROM pragma_table_info('t1')", ["Region"]),
         ("DESCRIBE t1", ["Region", "VARCHAR", "YES", None, None, None]),
-        ("SHOW TABLES", ["sales_by_region"]),
+        ("SHOW TABLES", ["sales"]),
         ("SELECT column_name FROM (SUMMARIZE t1)", ["Region"]),
         ('PIVOT t1 ON "Region" IN (\'North\') USING sum("Units") GROUP BY "Code" ORDER BY 1', ["007", 3]),
         ('UNPIVOT (SELECT "Units" FROM t1) ON "Units" INTO NAME n VALUE v', ["Units", 3]),

@@ -150,14 +150,17 @@ class Executor:
             frames.send(self._replies, one.frame, one.sent)
         self._request = _RequestProgress()
 
-    def get_memory_path(self, memory_id: str, memory_name: str = "") -> pathlib.Path:
+    def get_memory_path(self, memory_id: str, memory_name: str = "", version: int | None = None) -> pathlib.Path:
         """The path of a stored file or a document, for reading: get_memory_path("ds-abc123", "sales.xlsx").
+
+        An older version of a file: get_memory_path("ds-abc123", "sales.xlsx", version=2).
 
         get_memory_path("notes/") is a file with all documents of that folder, as JSON lines: id, path, title, date,
         date_from, tags, text, error.
         """
+        asked = str(memory_id) if version is None else f"{memory_id}@{int(version)}"
         with self._asking:
-            self._say({"t": "memory", "memory_id": str(memory_id), "memory_name": str(memory_name)})
+            self._say({"t": "memory", "memory_id": asked, "memory_name": str(memory_name)})
             while True:
                 kind, payload = frames.read(self._requests)
                 answer = _message(kind, payload)

@@ -1,4 +1,4 @@
-"""Answers a question in SQL about the tables of one file, with DuckDB, and prints the answer. Nobody believes it."""
+"""Answers a question in SQL about the tables of some files, with DuckDB, and prints the answer. Nobody believes it."""
 
 import gzip
 import importlib
@@ -45,6 +45,9 @@ NO_READ = (
 LARGEST_READING = 512 << 20
 MOST_TABLES = 500
 LONGEST_NAME = 60
+AS_SHOWN = " as shown"
+PLACES = ("file", "sheet", "page", "slide", "title")
+"""What tells united tables apart, as columns."""
 LARGEST_ANSWER = 400_000
 """Characters of all rows."""
 Said = dict[str, Any]
@@ -69,18 +72,32 @@ MOST_DIGITS, MOST_FRACTION = 18, 9
 """Digits of an exact decimal: its products and sums still fit into DuckDB's 38 digits."""
 
 
-class Tables:
-    """The tables of one file in a database of their own, which is only in memory."""
+AskedFiles = Sequence[tuple[pathlib.Path, str, str]]
+"""Each file's reading, the name that its tables get, and its label."""
+ALL_FILES = "all_files"
+"""The name of the rows of all tables of one shape in several files."""
 
-    def __init__(self, reading: pathlib.Path, stem: str) -> None:
+
+class Tables:
+    """The tables of some files in a database of their own, which is only in memory."""
+
+    def __init__(self, files: AskedFiles) -> None:
         self._duckdb: Any = importlib.import_module("duckdb")  # only a process that is asked in SQL needs it
         self._database: Any = self._duckdb.connect(":memory:")
         self.tables: list[Said] = []
+        self._empty: dict[str, set[str]] = {}
+        """The columns of each table that have no value."""
         reserved = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
         taken = {str(word) for (word,) in self._database.execute(reserved).fetchall()}
         try:
-            for number, table in enumerate(_tables(_sections(reading)), 1):
-                self.tables.append(self._add(f"t{number}", table, stem, taken))
+            for reading, stem, label in files:
+                found = _tables(_sections(reading))[: max(1, MOST_TABLES - len(self.tables))]
+                before = stem if len(files) > 1 else ""
+                for table in found:
+                    told = (table.get("title"), table.get("sheet"), stem)
+                    alias = _alias((stem,) if before and len(found) == 1 else told, before, taken)
+                    self.tables.append({**self._add(f"t{len(self.tables) + 1}", alias, table), "file": label})
+            self.tables += self._united(files, taken)
         except self._duckdb.OutOfMemoryException as error:
             raise MemoryError from error
         for one in SETTINGS:
@@ -110,7 +127,7 @@ class Tables:
             asking.interrupt()  # else closing it waits for what still computes
             asking.close()
 
-    def _add(self, name: str, table: Said, stem: str, taken: set[str]) -> Said:
+    def _add(self, name: str, alias: str, table: Said) -> Said:
         rows: list[list[str]] = table.get("rows", [])
         header: Sequence[str] = table.get("header", ())
         width = max([len(header), *map(len, rows)])
@@ -121,17 +138,52 @@ class Tables:
             if (at < len(header) and header[at].strip()) or not _is_spacer(column):
                 found[given] = column
                 if column.shown:
-                    found[_free(f"{given} as shown", taken_names)] = Column("VARCHAR", [*column.shown])
+                    found[_free(f"{given}{AS_SHOWN}", taken_names)] = Column("VARCHAR", [*column.shown])
         names, columns = list(found), list(found.values())
         told = [{"name": one, "type": column.type} for one, column in found.items()]
         shape = ", ".join(f"{_quoted(one)} {column.type}" for one, column in zip(names, columns, strict=True))
         self._database.execute(f"CREATE TABLE {name} ({shape})")
         if rows:
             self._fill(name, [column.values for column in columns], [column.type for column in columns])
-        alias = _alias(table, stem, taken)
-        self._database.execute(f"CREATE VIEW {_quoted(alias)} AS SELECT * FROM {name}")  # noqa: S608 (names are ours)
+        self._name(alias, f"SELECT * FROM {name}")  # noqa: S608 (names are ours)
+        self._empty[name] = {one for one, column in found.items() if all(cell is None for cell in column.values)}
         place = {key: table[key] for key in ("title", "sheet", "page", "slide") if table.get(key)}
         return {"name": name, "alias": alias, "rows": len(rows), "columns": told, **place}
+
+    def _united(self, files: AskedFiles, taken: set[str]) -> list[Said]:
+        """Name the rows of all tables of one shape: in a file after the file, and in several files."""
+        found: list[Said] = []
+        for stem, label in [*((stem, label) for _, stem, label in files), (ALL_FILES, None)]:
+            held = [one for one in self.tables if label in (one["file"], None)]
+            name = _words(stem) or "table_1"
+            if label and len(held) == 1 and name not in taken:
+                self._name(_free(name, taken), f"SELECT * FROM {held[0]['name']}")  # noqa: S608 (names are ours)
+            groups = [one for one in _groups(held) if label or len({table["file"] for table in one}) > 1]
+            found += [self._unite(_free(name, taken), group, label) for group in groups]
+        return found
+
+    def _unite(self, name: str, group: Sequence[Said], label: str | None) -> Said:
+        """Name the rows of these tables, with their places as columns. A column without a value takes any type."""
+        taken = {one["name"].lower() for table in group for one in table["columns"]}
+        places = [one for one in PLACES if len({table.get(one) for table in group}) > 1]
+        named = {one: _quoted(_free(one, taken)) for one in places}
+        empty = [self._empty[table["name"]] for table in group]
+        filled = {
+            one["name"] for table in group for one in table["columns"] if not all(one["name"] in e for e in empty)
+        }
+        parts: list[str] = []
+        for table in group:
+            shown = [f"{_literal(table.get(one))} AS {named[one]}" for one in places]
+            gaps = ", ".join(f"NULL AS {_quoted(one)}" for one in self._empty[table["name"]] & filled)
+            parts.append(f"SELECT {', '.join([*shown, f'* REPLACE ({gaps})' if gaps else '*'])} FROM {table['name']}")  # noqa: S608
+        self._name(name, " UNION ALL BY NAME ".join(parts))
+        described = self._database.execute(f"DESCRIBE {_quoted(name)}").fetchall()
+        columns = [{"name": str(one), "type": str(kind)} for one, kind, *_ in described]
+        rows, names = sum(one["rows"] for one in group), [one["name"] for one in group]
+        return {"name": name, "alias": name, "file": label, "unites": names, "rows": rows, "columns": columns}
+
+    def _name(self, name: str, sql: str) -> None:
+        self._database.execute(f"CREATE VIEW {_quoted(name)} AS {sql}")
 
     def _fill(self, name: str, columns: list[list[Any]], types: list[str]) -> None:
         pandas: Any = importlib.import_module("pandas")
@@ -146,20 +198,20 @@ class Tables:
 
 
 _held: dict[str, Tables] = {}
-"""The tables of the file that was asked about last."""
+"""The tables of the files that were asked about last."""
 
 
-def load(reading: pathlib.Path, stem: str) -> None:
+def load(files: AskedFiles) -> None:
     """Load the tables, and print them as one line of JSON."""
-    if str(reading) not in _held:
+    if str(files) not in _held:
         _held.clear()
-        _held[str(reading)] = Tables(reading, stem)
-    print(json.dumps({"tables": _held[str(reading)].tables}))
+        _held[str(files)] = Tables(files)
+    print(json.dumps({"tables": _held[str(files)].tables}))
 
 
-def ask(reading: pathlib.Path, sql: str, limit: int) -> None:
+def ask(files: AskedFiles, sql: str, limit: int) -> None:
     """Print the answer as one line of JSON, which has no tables if they are not loaded."""
-    tables = _held.get(str(reading))
+    tables = _held.get(str(files))
     print(json.dumps({"tables": tables.tables, **tables.answer(sql, limit)} if tables else {"tables": []}))
 
 
@@ -196,14 +248,27 @@ def _column_names(header: Sequence[str], width: int, taken: set[str]) -> list[st
     return names
 
 
-def _alias(table: Said, stem: str, taken: set[str]) -> str:
-    """A name that can be written without quotation marks: of the title, the sheet or the file."""
-    for source in (table.get("title"), table.get("sheet"), stem):
-        words = re.sub(r"\W+", "_", str(source or "").lower()).strip("_")[:LONGEST_NAME]
-        if words:
-            is_free = not words[0].isdigit() and not re.fullmatch(r"t\d+", words)
-            return _free(words if is_free else f"table_{words}", taken)
-    return _free("table_1", taken)
+def _alias(sources: Iterable[object], stem: str, taken: set[str]) -> str:
+    """A name for a table, of the first source that has words. If it is taken, that of the file comes before it."""
+    found = next((words for words in (_words(one) for one in sources) if words), "table_1")
+    return _free(f"{_words(stem)}_{found}" if stem and found in taken else found, taken)
+
+
+def _words(source: object) -> str:
+    """A name that can be written without quotation marks."""
+    words = re.sub(r"\W+", "_", str(source or "").lower()).strip("_")[:LONGEST_NAME]
+    return f"table_{words}" if re.fullmatch(r"\d.*|t\d+", words) else words
+
+
+def _groups(tables: Iterable[Said]) -> list[list[Said]]:
+    """The tables that have the same columns, the most tables first. Columns without names say nothing."""
+    found: dict[tuple[str, ...], list[Said]] = {}
+    for table in tables:
+        names = sorted(str(one["name"]).lower() for one in table["columns"])
+        shape = tuple(one for one in names if not one.endswith(AS_SHOWN))
+        if not all(re.fullmatch(r"column\d+", one) for one in shape):
+            found.setdefault(shape, []).append(table)
+    return sorted((one for one in found.values() if len(one) > 1), key=len, reverse=True)
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -212,6 +277,12 @@ def _free(name: str, taken: set[str]) -> str:
         found, number = f"{name}_{number}", number + 1
     taken.add(found.lower())
     return found
+
+
+def _literal(value: object) -> str:
+    if value is None or isinstance(value, int):
+        return "NULL" if value is None else str(value)
+    return "'" + str(value).replace("'", "''") + "'"
 
 
 def _quoted(name: str) -> str:
