@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import cast
 
+from loci.code.lineage import flow_of, inputs_of
 from loci.code.packages import NOT_STARTED
 from loci.code.ports import (
     Cancelled,
@@ -159,7 +159,8 @@ class Runner:
         self.check(owner, id, "")
         name = name.removeprefix("./")
         content = self._executors.read_file(owner, id, name, most)
-        return content, self._lineage(owner, id, name)
+        runs = (one.value for one in every(self._records, owner, RUN_KIND, prefix=f"{id}/"))
+        return content, {"executor_id": id, "file": name, **inputs_of(name, runs)}
 
     def check(self, owner: Owner, id: str, code: str) -> Record:
         """The executor's record. Raises `LociError` if it does not exist, or if the code is too large."""
@@ -194,10 +195,11 @@ class Runner:
         return ran
 
     def _note(self, owner: Owner, id: str, code: str, read: list[JsonObject], ran: PythonResult, now: float) -> None:
-        """Record a run that read stored files or wrote files, for as long as its executor lives."""
+        """Record a run that read stored files, wrote files or set variables, for as long as its executor lives."""
         inputs: list[Json] = [*read[:MOST_INPUTS]]
         files: list[Json] = [one.name for one in ran.files]
-        if inputs or files:
+        flow = flow_of(code[:LONGEST_CODE])
+        if inputs or files or flow is None or flow.gives:
             value: JsonObject = {
                 "code": code[:LONGEST_CODE],
                 "code_sha256": hashlib.sha256(code.encode("utf-8", "replace")).hexdigest(),
@@ -207,22 +209,6 @@ class Runner:
             }
             until = now + KEPT_SECONDS
             self._records.put(owner, RUN_KIND, f"{id}/{now:017.4f}", value, expires_at=until, durable=False)
-
-    def _lineage(self, owner: Owner, id: str, file: str) -> JsonObject:
-        """The origin of the file: the code of the run that wrote it last, and the stored files read until then.
-
-        Variables stay from run to run, so a run may use what an earlier one has read.
-        """
-        inputs: dict[str, Json] = {}
-        found: JsonObject = {"code": None, "code_sha256": None, "made_at": None}
-        inputs_then: list[Json] = []
-        for record in every(self._records, owner, RUN_KIND, prefix=f"{id}/"):
-            read = cast("list[JsonObject]", record.value.get("inputs") or [])
-            inputs |= {f"{one['id']}/{one['sha256']}": one for one in read}
-            if file in cast("list[str]", record.value.get("files") or []):
-                found = {name: record.value.get(name) for name in found}
-                inputs_then = [*inputs.values()]
-        return {"executor_id": id, "file": file, **found, "inputs": inputs_then or [*inputs.values()]}
 
     def _drive(self, run: PythonRun, owner: Owner, record: Record, code: str) -> None:
         """Bring a run to its end. Its call, if it still waits, raises whatever is raised here."""

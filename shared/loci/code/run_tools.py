@@ -298,7 +298,7 @@ def file_tools(app: "App") -> list[LociTool]:
         memory_ids: Annotated[
             list[str], Field(max_length=MOST_FILES, description="several files; ds-0f…@2: version 2")
         ] = [],  # noqa: B006
-        version: Annotated[int | None, Field(ge=1, description="of the file")] = None,
+        version: Annotated[int | None, Field(ge=1)] = None,
         limit: Annotated[int, Field(ge=1, le=MOST_ROWS, description="the most rows in the answer")] = 1000,
     ) -> RowsAnswer:
         """Ask about the tables of stored files in SQL: sums, counts, groups, joins.
@@ -348,7 +348,7 @@ def _asked_files(memory_id: str, memory_ids: list[str], version: int | None) -> 
     """The ids of the files that are asked about, each once, with the number of its version if one is asked for."""
     ids = [*dict.fromkeys(one for one in (memory_id, *memory_ids) if one)]
     if not ids:
-        raise Refused("No file is named", "Give memory_id, or memory_ids for several files", code="BAD_ARGUMENTS")
+        raise Refused("No file is named", "Give memory_id, or memory_ids for several files", code="MEMORY_NOT_FOUND")
     if version is None:
         return ids
     if len(ids) > 1:

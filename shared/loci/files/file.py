@@ -14,8 +14,8 @@ from loci.core.json import Json, JsonObject, string
 from loci.core.stores import Record
 
 Status = Literal["pending", "running", "okay", "error"]
-Kind = Literal["excel_file", "pdf_file", "txt_file"]
-"""The three types that the reference knows."""
+Kind = Literal["excel_file", "pdf_file", "txt_file", "image_file"]
+"""The types that the reference knows."""
 LONGEST_NAME, LONGEST_PATH = 255, 1000
 """Bytes of a file's name, and of its path."""
 OF_VERSION = re.compile(r"(ds-[0-9a-f]{1,40})@([0-9]{1,6})")
@@ -23,6 +23,7 @@ RULES: Final = "rules"
 """The author of a summary that is extracted."""
 JOINERS = "\u200c\u200d"
 SHEETS = frozenset({"xlsx", "xls", "ods", "csv", "tsv"})
+PICTURES = frozenset({"png", "jpg", "jpeg", "gif", "webp", "svg"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,8 @@ class StoredFile:
     def kind(self) -> Kind:
         """The type of the file, as the reference counts files."""
         format = self.shown.format or self.name.rpartition(".")[2].lower()
+        if format in PICTURES:
+            return "image_file"
         return "pdf_file" if format == "pdf" else "excel_file" if format in SHEETS else "txt_file"
 
     def as_json(self) -> JsonObject:

@@ -20,7 +20,8 @@ Number = Annotated[int, Field(ge=1)]
 """Counts from 1."""
 Index = Annotated[int, Field(ge=0)]
 Part = Annotated[float, Field(ge=-1, le=2)]
-Format = Literal["xlsx", "xls", "ods", "csv", "tsv", "pdf", "txt", "md", "html", "docx", "pptx", "json"]
+WithText = Literal["xlsx", "xls", "ods", "csv", "tsv", "pdf", "txt", "md", "html", "docx", "pptx", "json"]
+Format = Literal[WithText, "png", "jpg", "gif", "webp", "svg"]
 PLAIN: dict[str, Format] = {"txt": "txt", "text": "txt", "log": "txt", "md": "md", "markdown": "md"}
 TABLES: dict[str, Format] = {"csv": "csv", "tsv": "tsv", "tab": "tsv"}
 HEADING = re.compile(r"^(#{1,6}) ([^\n]*)", re.MULTILINE)

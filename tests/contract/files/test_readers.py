@@ -3,6 +3,7 @@
 import io
 import os
 import signal
+import struct
 import zipfile
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from loci.core.errors import NotFound, Refused
-from loci.files.reading import TableSection
+from loci.files.reading import TableSection, TextSection
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.wall.layers import UNPRIVILEGED
 from tests.contract.file_readers import ADAPTERS, PARAMETERS, Readers
@@ -46,9 +47,43 @@ def test_a_name_cannot_become_code(readers: Readers) -> None:
     assert len(reading.sections) == 1
 
 
+PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sIIBBBBB", 13, b"IHDR", 640, 480, 8, 6, 0, 0, 0)
+JPEG = b"\xff\xd8\xff\xe1\xff\xfe" + bytes(65532) + b"\xff\xff\xc2" + struct.pack(">HBHHB", 17, 8, 480, 640, 3)
+WEBP = b"RIFF\0\0\0\0WEBP"
+SVG = '<?xml version="1.0"?>\n<!-- drawn -->\n<svg xmlns="http://www.w3.org/2000/svg" {}><path d="M0 0"/></svg>'
+
+
+@each(
+    ("name", "content", "format"),
+    [
+        ("plot.png", PNG, "png"),
+        ("plot.txt", PNG, "png"),
+        ("photo.jpeg", JPEG, "jpg"),
+        ("a.gif", b"GIF89a" + struct.pack("<HH", 640, 480), "gif"),
+        ("lossy.webp", WEBP + b"VP8 " + bytes(10) + struct.pack("<HH", 640, 480 | 0x4000), "webp"),
+        ("exact.webp", WEBP + b"VP8L" + bytes(5) + struct.pack("<I", 639 | 479 << 14) + bytes(5), "webp"),
+        ("more.webp", WEBP + b"VP8X" + bytes(8) + b"\x7f\x02\0\xdf\x01\0", "webp"),
+        ("drawn.svg", SVG.format('width="640.0pt" height="480pt"').encode(), "svg"),
+        ("seen.svg", SVG.format('width="100%" viewBox="0 0 640 480"').encode(), "svg"),
+    ],
+)
+def test_a_picture_is_read_with_its_size(readers: Readers, name: str, content: bytes, format: str) -> None:
+    readers.blobs.write(ANN, f"files/{name}", content)
+    reading = readers.read(ANN, f"files/{name}", name)
+    [section] = reading.sections
+    assert isinstance(section, TextSection)
+    assert (reading.format, reading.figures) == (format, 1)
+    assert section.text == f"Picture ({format.upper()}), 640 x 480 pixels"
+
+
 @each(
     ("name", "content", "code"),
-    [("empty.csv", b"", "FILE_EMPTY"), ("photo.xlsx", b"GIF89a\0", "FILE_TYPE"), ("b.pdf", b"%PDF-1.7\n", None)],
+    [
+        ("empty.csv", b"", "FILE_EMPTY"),
+        ("photo.xlsx", b"GIF89a\0", "FILE_TYPE"),
+        ("no.png", PNG[:20], "FILE_TYPE"),
+        ("b.pdf", b"%PDF-1.7\n", None),
+    ],
 )
 def test_what_cannot_be_read_is_refused_with_a_reason(
     readers: Readers, name: str, content: bytes, code: str | None

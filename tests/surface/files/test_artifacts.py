@@ -11,6 +11,7 @@ from loci.app import App
 from loci.core.identity import LOCAL, Owner
 from loci.mcp.server import build_server
 from tests.support.computing import computing
+from tests.support.each import each
 from tests.surface.conftest import on_both
 from tests.surface.results import error_of, structured, texts
 
@@ -134,6 +135,50 @@ async def test_the_lineage_knows_what_earlier_runs_have_read(app: App) -> None:
     saved = (await told(app, "save_artifact", executor_id=id, file="./upper.md"))["result"]
     assert saved["lineage"]["code"] == write
     assert [one["id"] for one in saved["lineage"]["inputs"]] == [file.id]
+
+
+MAKES = [
+    ("b", ["a = 1", "{b}", "open('made.md', 'w').write(b)"]),
+    ("b", ["{a}", "a = a.upper()", "{b}", "a = b", "open('made.md', 'w').write(a)"]),
+    ("ab", ["{a}", "{b}", "parts = []", "parts.append(a)", "parts += [b]", "open('made.md', 'w').write(str(parts))"]),
+    ("a", ["import json\n{a}", "import json\n{b}", "with open('made.md', 'w') as made:\n  json.dump(a, made)"]),
+    ("a", ["{a}\nopen('first.md', 'w').write(a)", "{b}", "open('made.md', 'w').write(open('./first.md').read())"]),
+    ("", ["{a}", "{b}", "a = 'mine'\nopen('made.md', 'w').write(a)"]),
+    ("ab", ["{a}", "{b}", "%time\n", "def f(): return a + b", "f.note = 1", "open('made.md', 'w').write(f())"]),
+    ("a", ["{a}", "if a: c = a", "d = {{}}\nd['x'] = c", "{b}", "open('made.md', 'w').write(d['x'])"]),
+]
+"""The files that the last run comes from, and the runs. `{a}` reads a file into the variable a."""
+
+
+@each(("read", "runs"), MAKES)
+async def test_the_lineage_names_what_the_code_read_and_nothing_else(app: App, read: str, runs: list[str]) -> None:
+    ids = {name: app.files.add(LOCAL, f"{name}.md", f"# {name}\n\nText.\n".encode()).id for name in "ab"}
+    reads = {name: f"{name} = get_memory_path('{id}').read_text()" for name, id in ids.items()}
+    id = await executor(app)
+    for code in runs:
+        await called(app, "run_memory_code", executor_id=id, code=code.format(**reads))
+    saved = (await told(app, "save_artifact", executor_id=id, file="made.md"))["result"]
+    assert [one["name"] for one in saved["lineage"]["inputs"]] == [f"{name}.md" for name in read]
+
+
+@on_both
+async def test_a_picture_that_code_saves_is_a_picture_with_its_size(app: App) -> None:
+    id = await executor(app)
+    draw = "import matplotlib.pyplot as plt\nplt.figure(figsize=(4, 3))\nplt.plot([1, 2])\n"
+    await printed(
+        app,
+        id,
+        f"import os; os.makedirs('plots')\n{draw}plt.savefig('plots/height.png', dpi=100); plt.savefig('height.svg')",
+    )
+    for file, size in (("plots/height.png", "Picture (PNG), 400 x 300"), ("height.svg", "Picture (SVG), 288 x 216")):
+        saved = (await told(app, "save_artifact", executor_id=id, file=file))["result"]
+        assert (saved["status"], saved["reason"]) == ("okay", None)
+        facts = (await told(app, "fetch_memory", memory_ids=[saved["id"]]))[saved["id"]]
+        assert (facts["source_type"], facts["num_figures"], size in facts["summary"]) == ("image_file", 1, True)
+    overview = (await told(app, "get_memorylake_metadata"))["result"]
+    assert overview["total_image_files"] == 2
+    found = await told(app, "search_memory", parsed_query="the height plot", types=["image_file"])
+    assert "plots/height.png" in [one.get("path") for one in found["result"]["results"]]
 
 
 async def test_only_plain_files_of_the_work_folder_are_stored(app: App) -> None:

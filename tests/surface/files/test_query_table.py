@@ -178,7 +178,7 @@ async def test_files_are_joined_and_versions_compared_in_one_statement(app: App)
     assert (await asked(app, memory_ids=ids, sql=together))["rows"] == [["north/stock.md", 7], ["south/stock.md", 7]]
     old = await asked(app, memory_id=prices, version=1, sql="SELECT max(Price) FROM prices")
     assert old["rows"] == [[2.5]]
-    for wrong, code in (({}, "BAD_ARGUMENTS"), ({"memory_ids": ids, "version": 1}, "BAD_ARGUMENTS")):
+    for wrong, code in (({}, "MEMORY_NOT_FOUND"), ({"memory_ids": ids, "version": 1}, "BAD_ARGUMENTS")):
         assert error_of(await called(app, sql="SELECT 1", **wrong))["code"] == code
     missing = error_of(await called(app, memory_id=prices, version=7, sql="SELECT 1"))
     assert (missing["code"], missing["resolution"]) == ("VERSION_NOT_FOUND", "Its versions are 1, 2")

@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Callable
 from typing import Any
 
-from loci.files.extract import delimited, docx, encodings, html, json_tree, pdf, pptx, sheets
+from loci.files.extract import delimited, docx, encodings, html, json_tree, pdf, pictures, pptx, sheets
 from loci.files.extract.delimited import NONE, separator
 from loci.files.extract.encodings import decoded
 from loci.files.extract.unreadable import ReadingLimits, UnreadableFile
@@ -31,7 +31,7 @@ PACKED = {"xl/workbook": "xlsx", "word/document": "docx", "ppt/presentation": "p
 ODS = b"application/vnd.oasis.opendocument.spreadsheet"
 COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 OLD_EXCEL = (b"\x09\x00\x04\x00", b"\x09\x02\x06\x00", b"\x09\x04\x06\x00")
-TYPES = "Loci reads xlsx, xls, ods, csv, tsv, pdf, docx, pptx, html, json, md and txt"
+TYPES = "Loci reads xlsx, xls, ods, csv, tsv, pdf, docx, pptx, html, json, md and txt, and the size of pictures"
 HEAD = 1 << 16
 AGAIN = "Save it again in its own program"
 Read = Callable[[str, ReadingLimits], dict[str, Any]]
@@ -48,6 +48,7 @@ READERS: dict[str, Read] = {
     "json": json_tree.read_json,
     "pdf": pdf.read,
     "txt": encodings.read_text,
+    **dict.fromkeys(("png", "jpg", "gif", "webp", "svg"), pictures.read),
 }
 LONGEST_REASON = 300
 
@@ -60,6 +61,8 @@ def kind_of(path: str, name: str) -> str:
         raise UnreadableFile("The file is empty", "Add it again with something in it", "FILE_EMPTY")
     if b"%PDF-" in head[:1024]:
         return "pdf"
+    if picture := pictures.picture_at(path):
+        return picture[0]
     if head.startswith(COMPOUND):
         return _compound(path)
     if head.startswith(OLD_EXCEL):

@@ -52,6 +52,7 @@ class LakeOverview(BaseModel):
     total_excel_files: int
     total_pdf_files: int
     total_txt_files: int
+    total_image_files: int = Field(default=0, exclude_if=lambda one: not one)
     sample_memories: list[Sample] = Field(description="the newest files")
     n: int = Field(description="how many have the name and the folder")
     next_offset: int | None = Field(default=None, description="of the next ones", exclude_if=is_none)
@@ -129,6 +130,7 @@ def overview(
         total_excel_files=kinds.count("excel_file"),
         total_pdf_files=kinds.count("pdf_file"),
         total_txt_files=kinds.count("txt_file"),
+        total_image_files=kinds.count("image_file"),
         sample_memories=samples[: end - offset],
         n=len(fit),
         next_offset=end if end < len(fit) else None,
