@@ -326,7 +326,8 @@ def _packed(
         _, line, size = row
         if not line:
             continue
-        if kept and (used + size + 1 > room or len(kept) >= MOST_LINES):
+        is_apart = kept and table.parts and table.part(row[0]) is not table.part(kept[-1][0])
+        if kept and (is_apart or used + size + 1 > room or len(kept) >= MOST_LINES):
             yield _piece(table, columns, heading, kept)
             kept, used = [], 0
         kept.append(row)
@@ -362,6 +363,8 @@ def label_above(table: TableSection, number: int) -> str:
 def _where(table: TableSection, rows: tuple[int, int] | None, first: int, end: int) -> Locator:
     """The cells that a passage shows, with the header's cells if it has the table's first row, too."""
     if table.sheet is None:
+        if rows is not None and (part := table.part(rows[0])):
+            return Locator(page=part.page, box=part.box)
         return Locator(page=table.page, box=table.box, slide=table.slide)
     if rows is None:
         top, bottom = table.first_row, table.below_header - 1

@@ -68,7 +68,8 @@ def table_rows(table: TableSection) -> Iterator[ComparedPart]:
 
 def _row(table: TableSection, cells: tuple[str, ...], first: int, last: int) -> ComparedPart:
     """A line of a table; a header may be in several rows of the sheet."""
-    where = Locator(page=table.page, slide=table.slide)
+    part = table.part(first - table.below_header)
+    where = Locator(page=part.page if part else table.page, slide=table.slide)
     if table.sheet is not None:
         end = table.first_column + max(len(cells), 1) - 1
         where = Locator(sheet=table.sheet, cells=cell_range(first, last, table.first_column, end))

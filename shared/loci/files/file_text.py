@@ -216,7 +216,8 @@ def _rows(table: TableSection, cells: Cells, title: int, page: int | None, line:
     for row in kept:
         number = [str(table.below_header + row + 1)] if table.sheet else []
         text = table_line([*number, *(_cell(table.rows[row], one) for one in shown)])
-        yield Piece(text, LINE, title, page, line, table, row)
+        part = table.part(row)
+        yield Piece(text, LINE, title, part.page if part else page, line, table, row)
     if not kept:
         yield Piece("", "", title, page, line, table)
 

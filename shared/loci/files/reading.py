@@ -50,6 +50,14 @@ class TextSection(Strict):
     """The first line of the section, in a text file."""
 
 
+class TablePart(Strict):
+    """The rows of a table from one on, which stand on a page of their own."""
+
+    first: Index
+    page: Number
+    box: tuple[Part, Part, Part, Part] | None = None
+
+
 class TableSection(Strict):
     """A table: its header and its rows, with the place of its top left cell."""
 
@@ -61,6 +69,8 @@ class TableSection(Strict):
     sheet: Name | None = None
     page: Number | None = None
     box: tuple[Part, Part, Part, Part] | None = None
+    parts: tuple[TablePart, ...] = ()
+    """The pages on which the table goes on."""
     slide: Number | None = None
     first_row: Index = 0
     """The row of the header in its sheet, counted from 0; of the first row if there is no header."""
@@ -74,6 +84,10 @@ class TableSection(Strict):
     def label(self) -> str:
         """The name of the table in a summary."""
         return self.title or self.sheet or (f"page {self.page}" if self.page else "")
+
+    def part(self, row: int) -> TablePart | None:
+        """The part with this row, if it stands on a page after the first."""
+        return next((one for one in reversed(self.parts) if one.first <= row), None)
 
     @property
     def below_header(self) -> int:

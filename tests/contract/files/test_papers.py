@@ -12,7 +12,9 @@ from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import TableStyle
 
 from loci.core.errors import Refused
+from loci.files.cutting import cut
 from loci.files.extract import pdf, program
+from loci.files.locators import locator_of
 from loci.files.reading import Reading, TextSection
 from tests.contract.files.conftest import Read
 from tests.support.each import each
@@ -136,6 +138,24 @@ def test_figures_below_a_header_are_a_table(read: Read, lines: list[papers.Cells
 )
 def test_words_with_numbers_are_no_table(read: Read, lines: list[papers.Cells]) -> None:
     assert read("a.pdf", papers.drawn(papers.cells(*lines))).tables == ()
+
+
+@each("repeated", [False, True])
+def test_a_table_that_goes_on_over_pages_is_one_and_each_passage_has_its_page(read: Read, repeated: bool) -> None:
+    reading = read("a.pdf", papers.over_pages(repeated=repeated))
+    [table] = reading.tables
+    assert table.header == ("", "2024", "2023")
+    assert [row[:2] for row in table.rows] == [(f"Port {at}", f"{at},000") for at in range(1, 13)]
+    assert (table.page, [(one.first, one.page) for one in table.parts]) == (2, [(4, 3), (8, 4)])
+    chunks = cut("ds-1", "a.pdf", reading, lambda texts: [len(one) // 4 for one in texts])
+    shown = {one: locator_of(chunk.path.rpartition("#")[2]) for chunk in chunks for one in chunk.text.split("\n")}
+    assert [shown[f"Port {at} | {at},000 | ({at}50)"].page for at in (4, 5, 12)] == [2, 3, 4]
+
+
+def test_running_heads_and_check_boxes_are_no_headings(read: Read) -> None:
+    reading = read("a.pdf", papers.over_pages(repeated=True))
+    assert {one.heading for one in _texts(reading)} == {(), ("Income by year",)}
+    assert reading.tables[0].title == ""
 
 
 def test_a_cell_that_spans_columns_stands_in_the_first(read: Read) -> None:

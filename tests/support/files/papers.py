@@ -148,6 +148,29 @@ def statement(*, shaded: bool = False) -> bytes:
     return drawn(both(shade, title, table, below) if shaded else both(title, table, below))
 
 
+def over_pages(*, repeated: bool) -> bytes:
+    """Four pages with a running head, a foot and a table of twelve rows that goes on over the last three."""
+
+    def page(number: int) -> Callable[[Canvas], None]:
+        head = both(line("Annual report", 60, 810, 20), line(f"Page {number}", 280, 30, 9))
+        if number == 1:
+            below = "\u2612 Large filer \u2610 Small filer"
+            return both(
+                head,
+                line("Income by year", 60, 700, 20),
+                line(below, 60, 640, 20),
+                line(SENTENCE, 60, 600, 8),
+                line(SENTENCE, 60, 580, 8),
+            )
+        rows = [
+            [(60, f"Port {at}"), (360, f"{at},000"), (460, f"({at}50)")] for at in range(4 * number - 7, 4 * number - 3)
+        ]
+        above = [(360, "2024"), (460, "2023")]
+        return both(head, cells(*([above] if repeated or number == 2 else []), *rows, top=780))
+
+    return drawn(*map(page, range(1, 5)))
+
+
 STATEMENT = [
     ["", *(f"{one} Months Ended June 2{day}" for one in ("Three", "Nine") for day in ("5, 2022", "6, 2021"))],
     ["Net sales:", "", "", "", ""],

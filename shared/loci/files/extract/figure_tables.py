@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from statistics import median
@@ -24,7 +24,7 @@ UNITS_BEHIND = frozenset(") % )% %) pts ppts bps".split())  # noqa: SIM905
 PERIOD = re.compile(
     r"(?:19|20)\d\d|[QH][1-4]|FY|[Qq]uarter|[Mm]onths?|[Yy]ears?|[Ww]eeks|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|[Ee]nded"
 )
-YEAR = re.compile(r"(?:FY ?)?(?:19|20)\d\d[a-zA-Z*]?")
+YEAR = re.compile(r"(?:FY ?)?(?:19|20)\d\d(?:[-\u2013/]\d\d)?[a-zA-Z*]?")
 WORD_GAP = 0.9
 """The line heights of a gap that separates cells, if no figure stands beside it."""
 FIGURE_GAP = 0.5
@@ -97,7 +97,7 @@ class FigureTable:
     box: Box
     header: list[str]
     rows: list[list[str]]
-    columns: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+    columns: list[tuple[float, float]]
     """The left and the right edge of each column."""
 
 

@@ -20,6 +20,12 @@ SECONDS = 80.0
 """Seconds for all pages. A caller waits 120 s for the answer: the pages read until then are better than nothing."""
 MORE_FIGURES = 1.2
 """A table is read by its figures, not by its lines, from this many times the cells with a figure on."""
+CHECK_BOXES = re.compile("[\u2610-\u2612\u25a0\u25a1\u2713-\u2718\uf06f\uf078\uf0a8\uf0fe]")
+LONGEST_TITLE = 200
+EDGE = 0.1
+"""The share of a page's height in which its running heads and feet stand."""
+RUNNING = 3
+"""The pages that have a running head."""
 SHOWN_PAGES = 20
 SEARCHABLE = "Make it searchable, for example with: ocrmypdf in.pdf out.pdf"
 INSTALL = f"Install tesseract where Loci runs, and add it again. Or {SEARCHABLE[0].lower()}{SEARCHABLE[1:]}"
@@ -39,6 +45,22 @@ class Flow:
     scanned: list[int] = field(default_factory=list[int])
     """Pages that tesseract has read."""
     broken: list[int] = field(default_factory=list[int])
+    edges: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
+    """The pages that have a text at their top or bottom, by the text without its figures."""
+    last: "OpenTable | None" = None
+    """The table at the end of the page before."""
+
+
+@dataclass
+class OpenTable:
+    """A table that may go on at the top of the next page."""
+
+    section: dict[str, Any]
+    columns: list[tuple[float, float]]
+    above: set[str]
+    """The texts above it on its page, without their figures: a page on which it goes on may repeat them."""
+    is_followed: bool = False
+    """True if a line stands below it, such as a reference to notes."""
 
 
 def read(path: str, limits: ReadingLimits) -> dict[str, Any]:
@@ -61,6 +83,7 @@ def read(path: str, limits: ReadingLimits) -> dict[str, Any]:
         if flow.broken:
             raise UnreadableFile("No page of the PDF can be read", "Save it again", "FILE_DAMAGED")
         raise _without_text(flow.figures, limits)
+    _without_running_heads(flow)
     remarks = [f"Only the first {last:,} of {count:,} pages were read"] if last < count else []
     return {
         "pages": count,
@@ -135,34 +158,90 @@ def sections_of(page: PdfPage, number: int, flow: Flow) -> list[dict[str, Any]]:
     tables: list[RuledTable | FigureTable] = [
         one for one in ruled_tables(page.lines, page.across, page.down) if _is_grid(one, page)
     ]
-    blocks = _blocks(page, tables, flow.sizes)
     sections: list[dict[str, Any]] = []
-    above = ""
-    for block in blocks:
-        if block.heading:
-            flow.heading = [" ".join(block.text.split())[:500]]
-        place = {"page": number, "box": _part(block.box, page), "heading": flow.heading}
-        if block.lines[0].table is not None:
-            table = tables[block.lines[0].table]
-            del place["heading"]
-            sections.append(
-                {
-                    "kind": "table",
-                    "title": above[:500],
-                    **(
-                        {"header": table.header, "rows": table.rows}
-                        if isinstance(table, FigureTable)
-                        else with_header(table.rows)
-                    ),
-                    **place,
-                }
-            )
+    title = ""
+    above: set[str] = set()
+    before, last, repeats = flow.last, None, False
+    for block in _blocks(page, tables, flow.sizes):
+        text = " ".join(block.text.split())
+        if block.heading and not CHECK_BOXES.search(text):
+            flow.heading = [text[:500]]
+        place: dict[str, Any] = {"page": number, "box": _part(block.box, page)}
+        if (at := block.lines[0].table) is not None:
+            found = tables[at]
+            table = {"kind": "table", "title": title[:500], **_header_and_rows(found), **place}
+            if before is not None and _is_joined(before, table, found.columns, repeats=repeats):
+                last, before.is_followed = before, False
+            else:
+                sections.append(table)
+                last = OpenTable(table, found.columns, {*above})
+            before = None
         else:
-            sections.append({"kind": "text", "text": block.text, **place})
-        above = _title(block)
+            sections.append({"kind": "text", "text": block.text, **place, "heading": flow.heading})
+            letters = _letters(text)
+            is_at_edge = place["box"][3] < EDGE or place["box"][1] > 1 - EDGE
+            is_known = not letters or letters in flow.edges
+            if is_at_edge:
+                flow.edges.setdefault(letters, set()).add(number)
+            if not is_at_edge or not is_known:
+                repeats = before is not None and letters in before.above
+                before = before if repeats else None
+            if not is_at_edge:
+                last = last if len(text) < LONGEST_TITLE else None
+                if last is not None:
+                    last.is_followed = True
+        title = text if len(text) < LONGEST_TITLE else ""
+        above.add(_letters(text))
+    flow.last = last
     if page.fields:
         sections.append({"kind": "text", "text": "\n".join(page.fields), "page": number, "heading": flow.heading})
     return sections
+
+
+def _header_and_rows(table: RuledTable | FigureTable) -> dict[str, Any]:
+    if isinstance(table, RuledTable):
+        return with_header(table.rows)
+    return {"header": table.header, "rows": table.rows}
+
+
+def _is_joined(above: OpenTable, table: dict[str, Any], columns: list[tuple[float, float]], *, repeats: bool) -> bool:
+    """Add the rows to the table that ends the page before, if they go on with it; return True if they do.
+
+    `repeats`: the title of that table stands above them.
+    """
+    whole, rows = above.section, table["rows"]
+    if above.is_followed and not (repeats and table["header"]):
+        return False
+    if table["header"] not in ([], whole["header"]) or len(columns) != len(above.columns):
+        return False
+    if not all(one[0] < two[1] and two[0] < one[1] for one, two in zip(columns, above.columns, strict=True)):
+        return False
+    if not whole["header"] and rows[0] == whole["rows"][0]:
+        rows = rows[1:]  # a header of figures, which is repeated
+    part = {"first": len(whole["rows"]), "page": table["page"], "box": table["box"]}
+    whole["rows"] += rows
+    whole.setdefault("parts", []).append(part)
+    return True
+
+
+def _letters(text: str) -> str:
+    """The letters of a text that pages repeat, with other numbers, and perhaps with the word *continued*."""
+    letters = "".join(one for one in text.casefold() if one.isalpha())
+    return letters.removesuffix("continued").removesuffix("contd")
+
+
+def _without_running_heads(flow: Flow) -> None:
+    """Put the last true heading in place of running heads, which stand at the edges of many pages."""
+    running = {text for text, pages in flow.edges.items() if len(pages) >= RUNNING}
+    heading: list[str] = []
+    for section in flow.sections:
+        if section["kind"] == "table":
+            if _letters(section["title"]) in running:
+                section["title"] = ""
+        elif _letters("".join(section["heading"])) in running:
+            section["heading"] = heading
+        else:
+            heading = section["heading"]
 
 
 def _is_grid(table: RuledTable, page: PdfPage) -> bool:
@@ -189,11 +268,6 @@ def _blocks(page: PdfPage, tables: list[RuledTable | FigureTable], sizes: Sizes)
         return lines
 
     return paragraphs(in_reading_order([*free, *places], put_in), usual)
-
-
-def _title(block: TextBlock) -> str:
-    """The words of this block that may be the title of a table below it."""
-    return " ".join(block.text.split()) if len(block.text) < 200 else ""
 
 
 def _part(box: Box, page: PdfPage) -> list[float]:

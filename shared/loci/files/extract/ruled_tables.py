@@ -24,6 +24,8 @@ class RuledTable:
     rows: list[list[str]]
     inside: list[int]
     """The lines of text that are in it, by their numbers."""
+    columns: list[tuple[float, float]]
+    """The left and the right edge of each column."""
 
 
 def ruled_tables(lines: Sequence[Line], across: Sequence[Box], down: Sequence[Box]) -> list[RuledTable]:
@@ -110,7 +112,7 @@ def _table(lines: Sequence[Line], across: Rules, down: Rules) -> RuledTable | No
     rows = [[row[at] for at in used] for row in rows]
     if sum(map(bool, (cell for row in rows for cell in row))) < FULLEST_FORM * len(rows) * len(used):
         return None
-    return RuledTable(box, rows, inside)
+    return RuledTable(box, rows, inside, [(xs[at], xs[at + 1]) for at in used])
 
 
 def _ends(rules: Rules) -> list[float]:
