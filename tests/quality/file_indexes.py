@@ -56,4 +56,4 @@ def move(app: App, index: DocumentIndex) -> None:
         None,
         rerank_seconds=app.settings.rerank_seconds,
     )
-    parts.index, parts.finder = index, FileFinder(parts.lake, search, parts.versions.at)
+    parts.index, parts.finder = index, FileFinder(parts.lake, search, parts.versions.at, lambda: None)

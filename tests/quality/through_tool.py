@@ -15,17 +15,19 @@ import httpx2
 
 from loci.app import App
 from loci.core.identity import Owner
+from loci.mcp.answers import as_text
 from loci.mcp.http.application import asgi
+from loci.search.inference import tokens_at_most
 from tests.quality.sets import Question, Retrieval, Text, gain_at_10, recall_at_10
 
 FEW = 5
-BYTES = 8 * 1024
-"""Of an answer, at most."""
+TOKENS = 750
+"""Of the text of an answer, at most."""
 HELD = {"locomo-a": (0.70, 0.60)}
 """Questions whose evidence is held at least, at five documents and at the tool's own limit."""
 HEADER = """\
 | documents, as search_documents returns them | documents | questions | nDCG@10: SQLite / OpenSearch | recall@10 \
-| evidence held at 5 | at 20 | bytes at 5, at 20; most | ms |
+| evidence held at 5 | at 20 | tokens of the text at 5, at 20; most; of the structure | ms |
 |---|--:|--:|--:|--:|--:|--:|--:|--:|"""
 
 
@@ -37,7 +39,10 @@ class Read:
     """Paths, best first."""
     passages: Mapping[str, Sequence[str]]
     """The texts that are shown of each."""
-    bytes: int
+    tokens: int
+    """Of its text."""
+    structure: int
+    """Tokens of its structure."""
     ms: float
 
 
@@ -52,9 +57,11 @@ class Told:
     default: float | None
     """The same at the tool's own limit."""
     largest: int
-    """Bytes."""
+    """Tokens of a text."""
     typical: tuple[int, int]
-    """Bytes of the middle answer, at five documents and at the tool's own limit."""
+    """Tokens of the middle answer's text, at five documents and at the tool's own limit."""
+    structure: int
+    """Tokens of the middle answer's structure, at the tool's own limit."""
     ms: float
 
 
@@ -62,6 +69,9 @@ async def asked(app: App, tenant: str, one: Retrieval) -> Told:
     """Ask each question twice: for five documents, and without a limit."""
     scopes = {text.scope for text in one.texts}
     keys = {scope: app.api_keys.create(Owner(tenant, scope or "all"), "quality")[1] for scope in scopes}
+    paths = {
+        scope: {had.id: had.path for had in app.documents.newest(Owner(tenant, scope or "all"))} for scope in scopes
+    }
     files = {(text.scope, text.path): text for text in one.texts}
     having = {(text.scope, id): text.path for text in one.texts for id, _, _ in text.items}
     questions = [question for question in one.questions if question.text.strip()]
@@ -69,8 +79,9 @@ async def asked(app: App, tenant: str, one: Retrieval) -> Told:
     few, many = list[Read](), list[Read]()
     async with _server(app) as client:
         for question in questions:
-            few.append(await _called(client, keys[question.scope], {"query": question.text, "limit": FEW}))
-            many.append(await _called(client, keys[question.scope], {"query": question.text}))
+            asked = keys[question.scope], paths[question.scope]
+            few.append(await _called(client, *asked, {"query": question.text, "limit": FEW}))
+            many.append(await _called(client, *asked, {"query": question.text}))
             wanted = frozenset(having[question.scope, id] for id in question.answers)
             gains.append(gain_at_10(wanted, many[-1].documents))
             recalls.append(recall_at_10(wanted, many[-1].documents))
@@ -79,8 +90,9 @@ async def asked(app: App, tenant: str, one: Retrieval) -> Told:
         statistics.mean(recalls),
         _held(questions, few, files),
         _held(questions, many, files),
-        max(read.bytes for read in (*few, *many)),
-        (round(statistics.median(read.bytes for read in few)), round(statistics.median(read.bytes for read in many))),
+        max(read.tokens for read in (*few, *many)),
+        (round(statistics.median(read.tokens for read in few)), round(statistics.median(read.tokens for read in many))),
+        round(statistics.median(read.structure for read in many)),
         statistics.mean(read.ms for read in (*few, *many)),
     )
 
@@ -117,7 +129,9 @@ async def _server(app: App) -> AsyncGenerator[httpx2.AsyncClient]:
             yield client
 
 
-async def _called(client: httpx2.AsyncClient, key: str, arguments: Mapping[str, object]) -> Read:
+async def _called(
+    client: httpx2.AsyncClient, key: str, paths: Mapping[str, str], arguments: Mapping[str, object]
+) -> Read:
     call = {"name": "search_documents", "arguments": arguments}
     began = time.perf_counter()
     answer = await client.post(
@@ -130,9 +144,10 @@ async def _called(client: httpx2.AsyncClient, key: str, arguments: Mapping[str, 
     if result.get("isError"):
         raise RuntimeError(f"{arguments}: {result['content']}")
     rows: list[dict[str, Any]] = result["structuredContent"]["results"]
-    texts = {row["path"]: [row["snippet"], *(one["text"] for one in row.get("passages", ()))] for row in rows}
-    size = sum(len(block["text"].encode()) for block in result["content"])
-    return Read([row["path"] for row in rows], texts, size, ms)
+    texts = {paths[row["id"]]: [row["snippet"], *(one["text"] for one in row.get("passages", ()))] for row in rows}
+    size = sum(tokens_at_most(block["text"]) for block in result["content"])
+    structure = tokens_at_most(as_text(result["structuredContent"]))
+    return Read([paths[row["id"]] for row in rows], texts, size, structure, ms)
 
 
 def _plain(text: str) -> str:
@@ -145,7 +160,8 @@ def row(one: Retrieval, here: Told, there: Told | None) -> str:
     cells = [one.name, f"{len(one.texts):,}", f"{len(one.questions):,}"]
     for shares in ([told.gain for told in both], [told.recall for told in both], *_evidence(both)):
         cells.append(" / ".join("-" if share is None else f"{share:.3f}" for share in shares))
-    cells.append(f"{here.typical[0]:,}, {here.typical[1]:,}; {max(told.largest for told in both):,}")
+    most = max(told.largest for told in both)
+    cells.append(f"{here.typical[0]:,}, {here.typical[1]:,}; {most:,}; {here.structure:,}")
     cells.append(" / ".join(f"{told.ms:.0f}" for told in both))
     return f"| {' | '.join(cells)} |"
 
@@ -154,8 +170,8 @@ def failings(one: Retrieval, both: Sequence[Told]) -> list[str]:
     """What is wrong with the answers, in words."""
     few, default = HELD.get(one.name, (0.0, 0.0))
     for told in both:
-        if told.largest > BYTES:
-            return [f"{one.name}: an answer has {told.largest:,} bytes, and {BYTES:,} is the most"]
+        if told.largest > TOKENS:
+            return [f"{one.name}: the text of an answer has {told.largest:,} tokens, and {TOKENS:,} is the most"]
         if (told.few or 0.0) < few or (told.default or 0.0) < default:
             return [f"{one.name}: too few answers hold the evidence"]
     return []

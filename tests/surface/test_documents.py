@@ -29,7 +29,7 @@ Set SameSite to Lax in session_cookie.
     "decisions/database.md": "# Database\n\n<!-- tags: storage -->\n\nWe chose SQLite, as nobody runs a server.\n",
     "README.md": "Plain words about nothing.\n",
 }
-ROW = {"id", "score", "preview", "source", "snippet", "path", "lines", "date", "date_from"}
+ROW = {"id", "score", "match", "preview", "source", "snippet", "path", "lines", "date", "date_from"}
 EXPLAINED = {"context", "heading", "passages", "explain"}
 
 
@@ -48,7 +48,7 @@ async def test_a_search_gives_rows_and_metadata_of_the_reference(connect: Connec
     assert best.keys() == ROW | {"passages"}
     assert (best["id"], best["preview"]) == ("notes-debriefs-2026-02-03-login", "Safari and cookies")
     assert (best["path"], best["lines"], best["source"]) == ("notes/debriefs/2026-02-03-login.md", "3-5", "bm25")
-    assert found["metadata"] == {"query": "why does Safari lose the cookie?", "sonar_enabled": False}
+    assert found["metadata"] == {"query": "why does Safari lose the cookie?", "sonar_enabled": False, "match": "strong"}
 
 
 @pytest.mark.usefixtures("notes")

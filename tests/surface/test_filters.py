@@ -110,10 +110,10 @@ async def test_a_language_of_the_vault_is_searched_by_its_folder(app: App, conne
         file.write_bytes(note.content)
     take_in(app, tmp_path / "vault")
     rows = await call(connect, "search_documents", query="Canvas", folder="vault/de", limit=50)
-    assert all(row["path"].startswith("vault/de/") for row in rows["results"])
+    assert all(row["id"].startswith("vault-de-") for row in rows["results"])
     tagged = await call(connect, "search_documents", query="note", properties={"tags": "en"}, limit=50)
     assert tagged["results"]
-    assert all(row["path"].startswith("vault/en/") for row in tagged["results"])
+    assert all(row["id"].startswith("vault-en-") for row in tagged["results"])
 
 
 async def test_tags_and_dates_are_parameters_of_the_search(app: App, connect: Connect, tmp_path: Path) -> None:

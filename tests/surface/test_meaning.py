@@ -14,6 +14,7 @@ from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
 from loci.model_store.models import ModelsFolder
+from loci.search.ranking import LEVELS
 from tests.surface.results import structured
 
 pytestmark = [pytest.mark.anyio, pytest.mark.models]
@@ -42,18 +43,19 @@ async def search(app: App, query: str) -> Any:
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-async def test_an_answer_in_other_words_is_found_with_a_high_score(example: App, question: str) -> None:
+async def test_an_answer_in_other_words_is_found(example: App, question: str) -> None:
     found = await search(example, question)
-    assert QUESTIONS[question] in [row["id"] for row in found["results"][:5]]
-    assert found["results"][0]["score"] > 0.5
+    assert QUESTIONS[question] in [row["id"] for row in found["results"][:6]]
+    assert found["metadata"]["match"] in ("strong", "possible")
     assert found["results"][0]["source"] == "hybrid"
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-async def test_scores_never_rise(example: App, question: str) -> None:
-    scores = [row["score"] for row in (await search(example, question))["results"]]
-    assert scores == sorted(scores, reverse=True)
-    assert scores[0] > 2 * scores[-1]
+async def test_results_fall_by_match_then_by_score_and_each_has_a_score_of_its_own(example: App, question: str) -> None:
+    found = [(LEVELS.index(row["match"]), -row["score"]) for row in (await search(example, question))["results"]]
+    assert found == sorted(found)
+    assert len({score for _, score in found[:5]}) == 5
+    assert found[0][1] < 2 * found[-1][1]
 
 
 @pytest.mark.parametrize("question", NONSENSE)

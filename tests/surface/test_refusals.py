@@ -31,7 +31,11 @@ NONE: dict[str, object] = {}
         ("read_node_content", {"document": "x"}, "'document'. Did you mean id? "),
         ("list_directory_structure", {"folder": "x", "level": 2}, "'folder', 'level'. Did you mean prefix? "),
         ("query_by_tags", {"tags": ["a"], "tag": "b"}, "'tag'. Did you mean tags? "),
-        ("search_documents", {"query": "x", "zzz": 1}, "'zzz'. The arguments are query, limit, explain, folder, "),
+        (
+            "search_documents",
+            {"query": "x", "zzz": 1},
+            "'zzz'. The arguments are query, limit, max_tokens, explain, folder, ",
+        ),
     ],
 )
 async def test_an_unknown_argument_is_refused_with_the_nearest_known(

@@ -39,12 +39,12 @@ def search(
 ) -> None:
     """Search the documents, as the tool search_documents does.
 
-    It shows all results with their passages, without the tool's limit of 8 KB.
+    It shows all results with their passages, without the tool's limit of tokens.
     """
     from loci.documents.tools.search_results import PASSAGE, render_results  # slow to load; `--help` does not need it
 
     found = open_app(data, config).documents.search(LOCAL, query, limit=limit, room=PASSAGE)
-    shown = render_results(found, query, explain=explain, room=sys.maxsize)
+    shown = render_results(found, query, explain=explain, tokens=sys.maxsize)
     if as_json:
         typer.echo(json.dumps(shown.model_dump(mode="json", exclude_none=not explain)))
         return
@@ -130,7 +130,8 @@ def _lines(lines: str) -> str:
 def _row_text(place: int, row: "SearchResult") -> str:
     """A result as text: the document and its passages, as the tool shows them."""
     where = f"{row.id} > {row.heading or row.preview}"
-    lines = [printable(f"{place}. {where}  ({_lines(row.lines)})  {row.score:.2f} {row.source}"), *_inset(row.snippet)]
+    at = f"  ({_lines(row.lines)})" if row.lines else ""
+    lines = [printable(f"{place}. {where}{at}  {row.score:.2f} {row.source}"), *_inset(row.snippet)]
     for one in row.passages or ():
         lines += [printable(f"   {one.heading or 'and'}  ({_lines(one.lines)})"), *_inset(one.text)]
     if row.explain:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from loci.files.file import StoredFile
 
 cli = typer.Typer(name="files", help="The files of the lake.", no_args_is_help=True)
-MOST_TOKENS = 1_000_000
-"""The budget of an answer for programs, which nothing exceeds."""
 NAMED = 10
 """The most files that `forget` names in its question."""
 
@@ -92,9 +90,9 @@ def search(
     files = open_app(data, config).files
     found = files.search(LOCAL, parsed(rewritten=query), limit=limit, scope=FileScope())
     if as_json:
-        from loci.files.tools.search_views import search_answer  # slow to load, and a person reads the text
+        from loci.files.tools.search_views import whole_answer  # slow to load, and a person reads the text
 
-        typer.echo(json.dumps(search_answer(found, MOST_TOKENS).model_dump(mode="json")))
+        typer.echo(json.dumps(whole_answer(found).model_dump(mode="json")))
         return
     for place, one in enumerate(found.files, 1):
         typer.echo(printable(f"{place}. {one.file.full_path}  {one.file.id}"))

@@ -12,7 +12,7 @@ from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import LONGEST_ID, Lake
 from loci.files.locators import Locator, cell_range, cells_in, place_of
 from loci.files.search_query import COLLECTION, FileScope, VersionsAt, VersionsThen, folders_of, is_in_folder
-from loci.search.ranking import Chunk, Explanation, Hit, Stage, Where
+from loci.search.ranking import LEVELS, Chunk, Explanation, Hit, Match, Stage, Where, surest
 from loci.search.search import Search
 from loci.search.snippet import ELLIPSIS, cut_out, snippet, span
 from loci.search.words import NOT_IN_A_NAME, Question, index_words, query_words
@@ -31,11 +31,6 @@ OTHER_WORDS = "Ask with other words, or see with get_memorylake_metadata which f
 MOST_NAMED, LISTED_FOLDERS = 3, 10
 SLOW_SECONDS, SHARE_OF_TIME = 0.1, 1 / 50
 """A list of all files that took so long to read is used again, so that it takes this part of the time."""
-Match = Literal["strong", "possible", "none"]
-STRONG = 0.5
-# Chosen on conversations (LoCoMo) and questions about Python and aerodynamics, which they do not answer: with a model
-# none of 500 that they answer is below it, by words alone 8 of 260. tests/quality/files.py measures other sets.
-POSSIBLE, POSSIBLE_BY_WORDS = 0.4, 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +59,7 @@ class FoundFile:
     @property
     def match(self) -> Match:
         """The match of the passage that fits best."""
-        return best([one.match for one in self.passages])
+        return surest(one.match for one in self.passages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +82,7 @@ class FoundFiles:
     @property
     def match(self) -> Match:
         """The match of the file that fits best."""
-        return best([one.match for one in self.files])
+        return surest(one.match for one in self.files)
 
 
 class FileFinder:
@@ -203,7 +198,9 @@ class FileFinder:
         for collection, where in parts:
             ranking = self._search.find(owner, collection, asked, limit=limit, room=SHOWN, where=where, each=EACH)
             hits, stages = [*hits, *ranking.hits], (*stages, *ranking.stages)
-        return (sorted(hits, key=lambda one: -one.score) if len(parts) > 1 else hits), stages
+        if len(parts) > 1:
+            hits.sort(key=lambda one: (LEVELS.index(one.match), -one.score))
+        return hits, stages
 
     def _empty(self, owner: Owner, scope: FileScope, unknown: tuple[str, ...]) -> FoundFiles:
         files = [one for one in self._lake.files(owner) if not scope.ids or one.id in scope.ids]
@@ -240,22 +237,8 @@ def _some(files: Sequence[StoredFile]) -> str:
 def _passage(hit: Hit, asked: Question) -> FoundPassage:
     chunk = hit.chunk
     part = excerpt_of(chunk, place_of(chunk), asked.words, SHOWN)
-    match = match_of(hit.fits, by_meaning=hit.why.closeness is not None)
-    return FoundPassage(chunk.id, part.text, part.where, part.columns, chunk.heading[1:], match, hit.score, hit.why)
-
-
-def match_of(fits: float, *, by_meaning: bool) -> Match:
-    """The level of a passage that is so likely about the question: by its words, and by a model if `by_meaning`.
-
-    A cross-encoder changes only the order: its scores mean something else for each model.
-    """
-    possible = POSSIBLE if by_meaning else POSSIBLE_BY_WORDS
-    return "strong" if fits >= STRONG else "possible" if fits >= possible else "none"
-
-
-def best(levels: Sequence[Match]) -> Match:
-    """The surest of them."""
-    return "strong" if "strong" in levels else "possible" if "possible" in levels else "none"
+    heading = chunk.heading[1:]
+    return FoundPassage(chunk.id, part.text, part.where, part.columns, heading, hit.match, hit.score, hit.why)
 
 
 @dataclass(frozen=True, slots=True)

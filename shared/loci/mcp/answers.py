@@ -90,10 +90,7 @@ class ResultStore(Protocol):
 
 
 class ShortenedResult(CallToolResult):
-    """A result that its tool has shortened. The whole of it is kept, as if the budget had cut it.
-
-    Its text is its structure as JSON.
-    """
+    """A result that its tool has shortened. The whole is kept; its id is in the structure, and no text speaks of it."""
 
     whole: str = Field(exclude=True)
 
@@ -115,6 +112,11 @@ def as_text(plain: Any) -> str:
     return plain if isinstance(plain, str) else _JSON.encode(plain)
 
 
+def quoted(text: str) -> str:
+    """The text with a mark before each line: whatever it says, nobody takes it for words of Loci."""
+    return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
+
+
 def tool_answer(tool: LociTool, value: Any) -> ToolAnswer:
     """Turn a returned value into a result. A bare string is the text itself; anything else is one line of JSON."""
     if isinstance(value, CallToolResult | InputRequiredResult):
@@ -132,25 +134,28 @@ async def answer_within_budget(
 ) -> ToolAnswer:
     """Turn a returned value into a result, if it fits; else into its head, and keep the whole of it."""
     result = tool_answer(tool, value)
-    if not isinstance(result, CallToolResult) or tool.budget is None or result.is_error:
+    if not isinstance(result, CallToolResult) or result.is_error:
         return result
     call = BudgetedCall(caller, tool.sdk_tool.name, arguments, tool.reads, tool.scopes or frozenset(READS))
     structured = cast("object", result.structured_content)
+    if isinstance(result, ShortenedResult):
+        _, kept = await on_thread(_keep, call, result.whole, results)
+        return CallToolResult(content=result.content, structured_content=cast("Any", structured) | kept)
+    if tool.budget is None:
+        return result
     text = "\n".join(block.text for block in result.content if isinstance(block, TextContent))
     others = [block for block in result.content if not isinstance(block, TextContent)]
-    is_shortened = isinstance(result, ShortenedResult)
-    is_text_whole = structured is None or is_shortened or result is not value
+    is_text_whole = structured is None or result is not value
     plain = text if is_text_whole else as_text(_bare(tool, structured))
     fits = max(_length(one) for one in {text, plain}) <= tool.budget
-    if fits and not is_shortened:
+    if fits:
         return await on_thread(with_light_blocks, call, result, results) if others else result
-    whole = result.whole if is_shortened else plain
-    line, kept = await on_thread(_keep, call, whole, results)
+    line, kept = await on_thread(_keep, call, plain, results)
     if tool.sdk_tool.output_schema is None or not isinstance(structured, dict):
         shown = _cut(plain, tool.budget)
     else:
         value = cast("dict[str, Any]", structured)
-        kept = (value if fits else head(value, tool.sdk_tool.output_schema, tool.budget)) | kept
+        kept = head(value, tool.sdk_tool.output_schema, tool.budget) | kept
         shown = as_text(_bare(tool, kept))
     content = [TextContent(type="text", text=shown), *others, TextContent(type="text", text=line)]
     cut = CallToolResult(content=content, structured_content=kept)

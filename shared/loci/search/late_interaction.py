@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-WEIGHT = 0.5
-"""The share of late interaction in the order of the first passages. The fused score has the rest."""
 AT_ONCE = 128
 """Vectors that are unpacked together: so few fit into the processor's cache, which takes a third less time."""
 
@@ -65,14 +63,3 @@ def averages(matches: "Floats", weights: Sequence[float] = ()) -> list[float]:
         return matches.mean(axis=1).tolist()
     weighing = np.array(weights)
     return (matches @ weighing / weighing.sum()).tolist()
-
-
-def reorder(fused: Sequence[float], late: Sequence[float]) -> list[int]:
-    """The positions in their new order. Both lists of scores are first stretched to 0 to 1."""
-    joint = [WEIGHT * a + (1 - WEIGHT) * b for a, b in zip(_stretched(late), _stretched(fused), strict=True)]
-    return sorted(range(len(joint)), key=lambda at: (-joint[at], at))
-
-
-def _stretched(values: Sequence[float]) -> list[float]:
-    low, high = min(values, default=0.0), max(values, default=0.0)
-    return [(value - low) / (high - low) if high > low else 0.0 for value in values]

@@ -1,8 +1,8 @@
 """The nouns of a search: the chunks in the index, the conditions, and the ranking that comes out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field
 
@@ -127,13 +127,19 @@ class Explanation:
     words: Annotated[int | None, Field(description="rank by its words (BM25)")]
     vector: Annotated[int | None, Field(description="rank by its vector")]
     fused: Annotated[int, Field(description="rank of both together")]
-    late: Annotated[int | None, Field(description="rank after late interaction")]
+    late: Annotated[int | None, Field(description="rank by late interaction")]
     rerank: Annotated[int | None, Field(description="rank after the cross-encoder")]
     bm25: float | None
     cosine: float | None
     closeness: float | None
     relevance: float | None
     name: Annotated[bool, Field(description="the query is exactly its name, which puts it first")] = False
+
+
+Match = Literal["strong", "possible", "none"]
+"""How surely a passage answers the question: `none` if it probably does not."""
+LEVELS: tuple[Match, ...] = get_args(Match)
+"""The levels, the surest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +158,7 @@ class Hit:
     """A language model's remark about it."""
     fits: float = 0.0
     """About how likely it is about the question, by words and vectors alone: a cross-encoder does not change it."""
+    match: Match = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,3 +174,13 @@ class Ranking:
     intent: str | None = None
     """The purpose of the question, as a language model understands it."""
     analysis: str | None = None
+
+    @property
+    def match(self) -> Match:
+        """The surest match of the hits."""
+        return surest(hit.match for hit in self.hits)
+
+
+def surest(levels: Iterable[Match]) -> Match:
+    """The surest of the levels; none if there are no levels."""
+    return LEVELS[min(map(LEVELS.index, levels), default=-1)]

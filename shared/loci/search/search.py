@@ -12,7 +12,7 @@ from loci.core.identity import Owner
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder, EmbeddingModel, QueryEmbedding, Reranker
 from loci.search.language_stage import LanguageResult, LanguageStage
-from loci.search.late_interaction import averages, matches, reorder
+from loci.search.late_interaction import averages, matches
 from loci.search.ranking import (
     EVERYTHING,
     Candidate,
@@ -29,10 +29,12 @@ from loci.search.scoring import (
     ALPHA,
     Fused,
     ScoredPassage,
+    best_first,
     best_of_each,
-    final_scores,
+    final_score,
     fuse,
     judge,
+    match_of,
     named_first,
     rarities,
     word_weights,
@@ -237,15 +239,17 @@ class Search:
         chunks = self._index.chunks(owner, collection, list(wanted))
         found = _with_named(question.text, ranked, near, chunks, each)
         log.ran("words", f"{len(candidates)} passages of {len(found)} documents")
+        had = words_had([*question.words, *question.text_words], found)
         if embedding is None:
             log.skipped("late", "the question has no vector")
-        had = words_had([*question.words, *question.text_words], found)
-        if embedding is not None:
-            found = self._late(found, question, embedding, had, log)
+        else:
+            self._late(found, question, embedding, had, log)
         if not judge(question, had, found, candidates, embedding):
             return _nothing(question, where, found, log)
+        found = best_first(found, embedding)
         found = named_first(self._reranked(question.text, found, log))
-        scored = list(zip(found, final_scores(found), strict=True))
+        reranked = [one for one in found if one.relevance is not None]
+        scored = [(one, final_score(one, reranked)) for one in found]
         stage = self._language_stage
         deep = limit if stage is None else stage.depth(limit)
         hits = tuple(
@@ -256,6 +260,7 @@ class Search:
                 one.chunk.text,
                 _explanation(one),
                 fits=one.fits,
+                match=match_of(one.fits, by_meaning=embedding is not None),
             )
             for one, score in _of_the_best(scored, [one.chunk.document for one in found], deep, each)
         )
@@ -287,19 +292,20 @@ class Search:
         embedding: QueryEmbedding,
         had: Mapping[str, Collection[str]],
         log: StageLog,
-    ) -> list[ScoredPassage]:
+    ) -> None:
+        """Set how close the first passages are to the question, by late interaction."""
         log.start()
-        first, rest = found[:LATE], found[LATE:]
+        first = found[:LATE]
         bits = [_bits(one.chunk, embedding.model) for one in first]
         best = matches(embedding.tokens, len(embedding.vector) // 4, bits)
-        for one, value, read in zip(first, averages(best), bits, strict=True):
-            one.closeness = value if read else None  # its vectors may not be computed yet
         weights = word_weights(question.text, embedding.spans, rarities(question.text_words, had))
-        order = reorder([one.fused.score for one in first], averages(best, weights))
-        for rank, at in enumerate(order, 1):
-            first[at].late = rank if bits[at] else None  # it was moved by its words alone
+        for one, close, weighted, read in zip(first, averages(best), averages(best, weights), bits, strict=True):
+            if read:  # its vectors may not be computed yet
+                one.closeness, one.weighted = close, weighted
+        near = sorted((-one.weighted, at) for at, one in enumerate(first) if one.weighted is not None)
+        for rank, (_, at) in enumerate(near, 1):
+            first[at].late = rank
         log.ran("late", f"{len(first)} passages")
-        return [first[at] for at in order] + rest
 
     def _reranked(self, query: str, found: list[ScoredPassage], log: StageLog) -> list[ScoredPassage]:
         try:

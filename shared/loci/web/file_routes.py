@@ -20,7 +20,7 @@ from loci.files.locators import Locator
 from loci.files.ports import UploadTicket
 from loci.files.search_query import FileScope, parsed
 from loci.files.tools.file_views import fetched
-from loci.files.tools.search_views import MOST_TOKENS, search_answer
+from loci.files.tools.search_views import whole_answer
 from loci.files.versions import FilePassage, TablePlace
 from loci.mcp.threads import SEARCHES, THREADS, on_thread_of
 from loci.web import answers
@@ -151,7 +151,7 @@ def _file_facts(file: StoredFile, versions: list[FileVersion]) -> JsonObject:
 
 def _found_facts(found: FoundFiles) -> JsonObject:
     """The answer to a question as the tool gives it, and why each file is where it is: by its best passage."""
-    view = search_answer(found, MOST_TOKENS).result
+    view = whole_answer(found).result
     told = cast("JsonObject", view.model_dump(mode="json", exclude={"results"}))
     results: list[Json] = [
         {**row.model_dump(mode="json"), "explain": asdict(file.passages[0].why)}

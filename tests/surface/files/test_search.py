@@ -118,14 +118,14 @@ async def test_the_answer_keeps_to_its_budget_and_to_its_files(connect: Connect,
     assert len(texts(answer)[0]) <= 4 * 1500
 
 
-async def test_the_text_of_the_answer_says_all_of_it_without_nulls(connect: Connect, app: App) -> None:
+async def test_the_text_of_the_answer_has_the_passage_where_it_stands_and_how_surely_it_fits(
+    connect: Connect, app: App
+) -> None:
     add(app, "boat.txt", "The boat to Hamburg leaves at noon")
     async with connect("files") as client:
         answer = await client.call_tool("search_memory", {"parsed_query": "boat"})
-    [text] = texts(answer)
-    assert "null" not in text
-    for said in ('"lines":[1,1]', '"match":"strong"', '"status":"ok"', '"says":"all files"', "#0", "leaves at noon"):
-        assert said in text
+    [row] = structured(answer)["result"]["results"]
+    assert texts(answer) == [f"**boat.txt** ({row['id']}, strong)\nline 1:\n> The boat to Hamburg leaves at noon"]
 
 
 # Where it looks

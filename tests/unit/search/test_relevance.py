@@ -1,4 +1,4 @@
-"""Scores: what they are made of, and that they never rise from one hit to the next."""
+"""Scores: what they are made of, and how passages are sorted by them."""
 
 from dataclasses import replace
 
@@ -6,15 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loci.search.inference import Scale
-from loci.search.ranking import Candidate
+from loci.search.inference import QueryEmbedding, Scale
+from loci.search.ranking import Candidate, Chunk
 from loci.search.scoring import (
     LEAST,
     LEAST_BY_WORDS,
+    Fused,
+    ScoredPassage,
+    best_first,
     coverage,
     fuse,
     is_about_something_else,
-    never_rising,
     relevance,
     word_weights,
 )
@@ -22,7 +24,6 @@ from tests.support.each import each
 
 SCALE = Scale(unrelated=0.1, answering=0.4, unrelated_cosine=0.05, answering_cosine=0.55)
 BLIND = Scale(unrelated=0.3, answering=0.31, unrelated_cosine=0.05, answering_cosine=0.55)
-SCORES = st.lists(st.floats(0, 1))
 
 
 def test_an_answer_scores_high_and_what_is_unrelated_low() -> None:
@@ -46,11 +47,36 @@ def test_the_words_have_their_share_beside_the_vectors() -> None:
     both = Candidate("both", "both", bm25=4.0, cosine=0.4)
     worded = Candidate("worded", "worded", bm25=4.0)
     found = fuse([near, both, worded], 0.25)
-    assert [(one.candidate, one.score) for one in found] == [(both, 1.0), (worded, 0.75), (near, 0.4375)]
+    assert [(one.candidate, one.score) for one in found] == [(both, 1.0), (worded, 1.0), (near, 0.4375)]
 
 
-def test_without_vectors_or_with_a_model_that_tells_nothing_the_words_decide() -> None:
-    assert relevance(None, SCALE, 0.25) == relevance(0.4, None, 0.25) == relevance(0.4, BLIND, 0.25) == 0.25
+def test_without_a_model_or_with_one_that_tells_nothing_the_words_decide() -> None:
+    assert relevance(None, None, 0.25) == relevance(0.4, None, 0.25) == relevance(0.4, BLIND, 0.25) == 0.25
+
+
+def passage(name: str, fused: float, covered: float, *, closeness: float | None = None) -> ScoredPassage:
+    """A passage on a model's scale; without a closeness it has no vector yet."""
+    chunk = Chunk(f"{name}#0", name, name, name, (), 1, 1, "", "", "")
+    candidate = Candidate(chunk.id, name, bm25=fused, cosine=closeness)
+    found = ScoredPassage(Fused(candidate, fused, 1), chunk, closeness, closeness, covered)
+    found.fits = relevance(closeness, SCALE, covered)
+    return found
+
+
+def test_a_passage_without_a_vector_comes_where_its_words_put_it() -> None:
+    asked = QueryEmbedding("m", b"", b"", (), SCALE)
+    fitting, weak = passage("fitting", 1.0, 0.7), passage("weak", 0.3, 0.0)
+    near, far = passage("near", 0.6, 0.5, closeness=0.35), passage("far", 0.4, 0.2, closeness=0.2)
+    found = best_first([far, weak, near, fitting], asked)
+    assert [one.chunk.document for one in found] == ["fitting", "near", "far", "weak"]
+    assert len({one.score for one in found}) == len(found)
+
+
+def test_a_surer_match_comes_before_a_greater_score() -> None:
+    asked = QueryEmbedding("m", b"", b"", (), SCALE)
+    likely, sure = passage("likely", 1.0, 0.05, closeness=0.3), passage("sure", 0.5, 0.9, closeness=0.33)
+    assert [one.chunk.document for one in best_first([likely, sure], asked)] == ["sure", "likely"]
+    assert likely.score > sure.score
 
 
 def test_nothing_is_about_the_question_only_if_both_measures_are_low() -> None:
@@ -84,22 +110,6 @@ def test_a_rare_word_of_the_question_weighs_more_and_a_common_one_or_a_mark_noth
 
 def test_if_no_word_of_the_question_is_known_all_weigh_the_same() -> None:
     assert word_weights("who is he?", [(0, 3), (4, 6)], {}) == [1, 1]
-
-
-@settings(deadline=None)
-@given(SCORES)
-def test_scores_never_rise_and_keep_their_mean(scores: list[float]) -> None:
-    found = never_rising(scores)
-    assert found == sorted(found, reverse=True)
-    assert len(found) == len(scores)
-    assert sum(found) == pytest.approx(sum(scores))
-
-
-@settings(deadline=None)
-@given(SCORES)
-def test_scores_that_fall_stay(scores: list[float]) -> None:
-    ordered = sorted(scores, reverse=True)
-    assert never_rising(ordered) == ordered
 
 
 def test_a_rare_word_counts_more_than_one_that_every_candidate_has() -> None:

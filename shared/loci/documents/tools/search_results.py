@@ -1,10 +1,11 @@
-"""The answers of the tools that search: the best passages whole and filled up, then a line of each document."""
+"""The answers of the tools that search: the best passages whole, then a row of each further document.
 
-import json
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+A client shows its model the text or the structure, seldom both. So each holds the evidence, and each is short.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
@@ -13,50 +14,44 @@ from loci.documents.api import FILLED_UP, FoundDocuments, TaggedDocument
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.markdown.nouns import DateSource, DocumentDate
 from loci.markdown.tags import with_ancestors
-from loci.mcp.answers import ShortenedResult, as_text
-from loci.mcp.tool import BUDGET
-from loci.search.ranking import Chunk, Explanation, Hit, Ranking, Stage
-from loci.search.scoring import words_in
+from loci.mcp.answers import ShortenedResult, as_text, quoted
+from loci.search.inference import tokens_at_most
+from loci.search.ranking import Chunk, Explanation, Hit, Match, Ranking, Stage
 from loci.search.snippet import ELLIPSIS, snippet
 
-_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-ROOM = 8 * 1024
-"""Bytes of an answer, whatever the limit, so that it need not be read in two."""
-ROOM_EXPLAINED = BUDGET
-"""Bytes of an answer with explanations, which are for people."""
-FOR_POINTER = 320
-"""Bytes for the pointer in an answer whose whole is kept: the id of the whole, or why it could not be kept."""
-FOR_PASSAGES = 2048
-"""Bytes that whole passages have before there is a line for everything."""
+TOKENS, MOST_TOKENS = 750, 20_000
+"""Tokens of the text, unless the caller asks for another number, and the most. They are counted so that no model reads
+more: mostly it reads a fifth less."""
+STRUCTURE = 2
+"""The structure may have this many times the tokens of the text, unless the caller asks for a number of tokens: it has
+a row for each document and names each field."""
+ROWS = 0.5
+"""The share of the structure that rows of further documents may take."""
+OTHERS = 0.1
+"""The share of the text that names further documents."""
 PASSAGE = 1000
-"""The most of a passage, in characters and in bytes: the embedder reads as much. If tables are cut to 600, 81 % of the
-rows that answer are shown; whole, 95 %."""
-FILLED_BYTES = 900
-"""The most bytes of a passage with its neighbours: in Chinese as much text as `FILLED_UP` characters in English."""
-LINE = 80
-"""Bytes of the passage of a later result."""
-SHORTEST = 160
-"""Bytes. No passage is shown in less room."""
-LONGER_LINES = 8
-"""Bytes by which `lines` gets longer if a passage is filled up."""
-NAME_OF_THE_LIST = len('"passages":[],')
-LONGEST_SAID = 1000
-"""Bytes of a question that the answer repeats."""
-LONGEST_REASON, LONGEST_REMARK, LONGEST_NOTE = 3000, 800, 300
-"""Bytes of the reason for an empty answer, of a language model's remark on the question, and of a stage's note."""
+"""The most characters of a passage. If tables are cut to 600, 81 % of the rows that answer are shown; whole, 95 %."""
+LONG = 200
+"""Characters of a text that is shown of one document only."""
+SHORTEST = 40
+"""Tokens. No passage is shown in less room."""
+SAID, REASON, REMARK, NOTE = 1000, 3000, 800, 300
+"""Bytes of a question that the answer repeats, of the reason for an empty answer, of a language model's remark on the
+question, and of a stage's note."""
 BY_TAGS = Explanation(None, None, 1, None, None, None, None, None, None)
-FEWEST = 8
-"""Characters. A shorter part of a text says nothing."""
-
-LONGEST_TITLE, LONGEST_HEADINGS, LONGEST_PATH = 160, 200, 400
-"""Bytes as JSON. Of longer headings and paths the end is shown; `id` names the document all the same."""
-LONGEST_CONTEXT, LONGEST_QUOTATION = 600, 1000
+TITLE, HEADINGS, PATH = 160, 200, 400
+"""Bytes. Of longer headings and paths the end is shown; `id` names the document all the same."""
+CONTEXT, QUOTATION = 600, 1000
 """Bytes of a language model's remark on a passage, and of its quotation."""
 WIDEST_GAP = 3
 """Lines from the end of a passage to the next. If there are more, a text that is in neither stands between them."""
 
-Fits = Callable[[str], bool]
-"""True if there is room for this text."""
+POINTER = 20
+"""Tokens for the id of the whole answer in the structure."""
+CLOSE = 0.9
+"""A passage is cut to this share of the characters that seem to fit: characters have not all the same tokens."""
+LONGEST_OTHER = 100
+"""Characters of the path of a further document in the text."""
 
 
 class PassageView(BaseModel):
@@ -67,25 +62,25 @@ class PassageView(BaseModel):
 
 class SearchResult(BaseModel):
     id: str = Field(description="for read_node_content")
-    score: float = Field(description="0 to 1: how well it fits; the scale is the same for every query")
+    score: float = Field(description="0 to 1: how likely it answers; the scale is the same for every query")
+    match: Match | None = Field(default=None, description="strong, possible or none; of results with a passage")
     preview: str = Field(description="the document's title")
     source: str = Field(description="what ranked it: bm25, vector, hybrid, or vector+rerank")
-    snippet: str = Field(description="the passage that fits best, word for word; in later results a line of it")
+    snippet: str = Field(description="the passage that fits best, word for word; empty in later results")
     context: str | None = Field(default=None, description="why it fits, if a language model is configured")
-    path: str
+    path: str | None = None
     heading: str | None = Field(default=None, description="the headings above the passage, if not just the title")
-    lines: str = Field(description="the lines of the passage, such as 10-20")
+    lines: str | None = Field(default=None, description="the lines of the passage, such as 10-20")
     date: str | None = Field(default=None, description="YYYY-MM-DD")
     date_from: DateSource | None = Field(default=None, description="what says the date; file: only its last change")
-    passages: list[PassageView] | None = Field(
-        default=None, description="further passages of it that fit about as well"
-    )
+    passages: list[PassageView] | None = Field(default=None, description="further passages that fit about as well")
     explain: Explanation | None = None
 
 
 class Metadata(BaseModel):
     query: str
     sonar_enabled: bool = Field(description="whether a language model read the results")
+    match: Match = Field(description="of the best result; none: no document seems to answer")
     intent: str | None = None
     analysis: str | None = None
     stages: list[Stage] | None = Field(default=None, description="those that failed; all with explain")
@@ -102,14 +97,22 @@ class SearchResults(BaseModel):
     metadata: Metadata
 
 
-def search_results(found: FoundDocuments, query: str, *, explain: bool, undated: int | None = None) -> CallToolResult:
+OPTIONAL = {"match", "context", "path", "heading", "lines", "date", "date_from", "passages", "explain"}
+"""The fields that rows without a passage do without."""
+DATED = {"date", "date_from"}
+"""The fields that they have after a search in a time."""
+
+
+def search_results(
+    found: FoundDocuments, query: str, *, explain: bool, max_tokens: int | None = None, undated: int | None = None
+) -> CallToolResult:
     """The answer to the query. If something had to be cut, it has the whole answer, too, to be kept."""
-    return _tool_result(found, _metadata(found.ranking, query, explain, undated), explain=explain)
+    return _tool_result(found, _metadata(found.ranking, query, explain, undated), max_tokens, explain=explain)
 
 
-def render_results(found: FoundDocuments, query: str, *, explain: bool, room: int | None = None) -> SearchResults:
-    """The answer to the query, as the tool gives it, or in this many bytes."""
-    return _fit_results(found, _metadata(found.ranking, query, explain, None), room, explain=explain)[0]
+def render_results(found: FoundDocuments, query: str, *, explain: bool, tokens: int = MOST_TOKENS) -> SearchResults:
+    """The answer to the query as a structure of this many tokens."""
+    return _Answer(found, _metadata(found.ranking, query, explain, None), tokens, tokens, explain=explain).results
 
 
 def tagged_results(wanted: Sequence[str], found: Sequence[TaggedDocument], *, is_empty: bool) -> CallToolResult:
@@ -117,58 +120,37 @@ def tagged_results(wanted: Sequence[str], found: Sequence[TaggedDocument], *, is
     hits = [_tagged(one, wanted) for one in found]
     documents = {one.document.id: one.document for one in found}
     reason = None if hits else EMPTY_LIBRARY if is_empty else "No document has these tags"
-    metadata = Metadata(query=beginning(", ".join(wanted), LONGEST_SAID), sonar_enabled=False, reason=reason)
+    match = "strong" if hits else "none"
+    metadata = Metadata(query=beginning(", ".join(wanted), SAID), sonar_enabled=False, match=match, reason=reason)
     found_documents = FoundDocuments(Ranking((), tuple(hits), (), reason), documents, tuple(hits))
-    return _tool_result(found_documents, metadata, explain=False)
+    return _tool_result(found_documents, metadata, None, explain=False)
 
 
-def _tool_result(found: FoundDocuments, metadata: Metadata, *, explain: bool) -> CallToolResult:
-    shown, rows = _fit_results(found, metadata, None, explain=explain)
-    structured = shown.model_dump(mode="json", exclude_none=not explain)
-    content = [TextContent(type="text", text=as_text(structured))]
-    if not rows:
+def _tool_result(found: FoundDocuments, metadata: Metadata, max_tokens: int | None, *, explain: bool) -> CallToolResult:
+    structure = MOST_TOKENS if explain else max_tokens or STRUCTURE * TOKENS
+    answer = _Answer(found, metadata, max_tokens or TOKENS, structure, explain=explain)
+    structured = answer.results.model_dump(mode="json", exclude_none=not explain)
+    content = [TextContent(type="text", text=answer.text)]
+    if answer.is_whole:
         return CallToolResult(content=[*content], structured_content=structured)
-    for row in rows:
-        own = [one.chunk for one in found.passages if one.chunk.document == row.id]
-        row.passages = [further_passage(one) for one in own[1:]] or None
-    whole = SearchResults(results=rows, metadata=metadata).model_dump_json(exclude_none=not explain)
-    return ShortenedResult(content=[*content], structured_content=structured, whole=whole)
-
-
-def _fit_results(
-    found: FoundDocuments, metadata: Metadata, room: int | None, *, explain: bool
-) -> tuple[SearchResults, list[SearchResult]]:
-    """The results for which there is room; and if those are not all, every row with its whole best passage."""
-    hits = found.ranking.hits
-    dates = {id: document.dated for id, document in found.documents.items()}
-    words = found.ranking.words
-    rows = [result_of(hit, words, dates.get(hit.chunk.document), explain=explain) for hit in hits]
-    empty = SearchResults(results=[], metadata=metadata.model_copy(update={"left_out": len(rows)}))
-    answer = _AnswerRoom(
-        (room or (ROOM_EXPLAINED if explain else ROOM))
-        - FOR_POINTER
-        - json_size(empty.model_dump(mode="json", exclude_none=not explain)),
-        words,
-        found.around,
-        with_nulls=explain,
+    whole = SearchResults(results=_whole_rows(found, explain=explain), metadata=metadata)
+    return ShortenedResult(
+        content=[*content],
+        structured_content=structured,
+        whole=whole.model_dump_json(exclude_none=not explain),
     )
-    answer.put([row.model_copy() for row in rows])
-    answer.show(found.passages)
-    left_out = len(rows) - len(answer.rows) or None
-    is_whole = not left_out and all(hit.context is None and hit.chunk.id in answer.whole for hit in hits)
-    metadata = metadata.model_copy(update={"left_out": left_out})
-    return SearchResults(results=list(answer.rows.values()), metadata=metadata), [] if is_whole else rows
 
 
 def _metadata(ranking: Ranking, query: str, explain: bool, undated: int | None) -> Metadata:
-    stages = [replace(one, note=beginning(one.note, LONGEST_NOTE)) for one in ranking.stages if explain or one.failed]
+    stages = [replace(one, note=beginning(one.note, NOTE)) for one in ranking.stages if explain or one.failed]
     return Metadata(
-        query=beginning(query, LONGEST_SAID),
+        query=beginning(query, SAID),
         sonar_enabled=any(one.stage == "language_model" and one.ran for one in ranking.stages),
-        intent=_short(ranking.intent, LONGEST_REMARK),
-        analysis=_short(ranking.analysis, LONGEST_REMARK),
+        match=ranking.match,
+        intent=_short(ranking.intent, REMARK),
+        analysis=_short(ranking.analysis, REMARK),
         stages=stages or None,
-        reason=_short(ranking.reason, LONGEST_REASON),
+        reason=_short(ranking.reason, REASON),
         undated=undated,
     )
 
@@ -182,179 +164,251 @@ def _tagged(found: TaggedDocument, wanted: Sequence[str]) -> Hit:
     nothing = Chunk(f"{document.id}#0", document.id, document.path, document.title, (), 0, 0, "", "", "")
     chunk = found.beginning or nothing
     share = round(len(set(wanted) & set(with_ancestors(document.tags))) / len(wanted), 4)
-    return Hit(chunk, share, "tags", chunk.text, BY_TAGS)
+    return Hit(chunk, share, "tags", chunk.text, BY_TAGS, match="strong")
 
 
 @dataclass(slots=True)
-class _AnswerRoom:
-    """The room of an answer, given out by rank: the bytes that are left, and the rows that were put in."""
+class _Shown:
+    """A passage in an answer, filled up with its neighbours."""
 
-    left: int
-    words: Sequence[str]
-    """The words of the question: a passage that is too long is cut to the part that has most of them."""
-    around: Mapping[str, Chunk]
-    """Passages beside the best ones, by id."""
-    with_nulls: bool
-    """True if the answer has explanations: then it has every field, and its rows may take all the room."""
-    rows: dict[str, SearchResult] = field(default_factory=dict[str, SearchResult])
-    whole: set[str] = field(default_factory=set[str])
-    """Ids of the passages that are shown whole."""
+    hit: Hit
+    text: str
+    lines: str
+    chunks: tuple[Chunk, ...] = ()
+    """The passages in the text; empty if it is only a part of one."""
 
-    def put(self, rows: Sequence[SearchResult]) -> None:
-        """Put in a line of each document, or a model's quotation, as long as there is room for passages, too."""
-        for row in rows:
-            if row.context is None:
-                row.snippet = beginning(row.snippet, LINE)
-                if not self.with_nulls:
-                    row.heading = None  # `lines` leads to it
-            cost = self._size(row) + 1
-            if cost > self.left - (FOR_PASSAGES if self.rows and not self.with_nulls else 0):
+    @property
+    def view(self) -> PassageView:
+        return PassageView(text=self.text, lines=self.lines, heading=heading_of(self.hit.chunk))
+
+
+class _Answer:
+    """An answer in two forms of limited size: the passages that are shown, best first, and rows of all documents."""
+
+    def __init__(
+        self, found: FoundDocuments, metadata: Metadata, text_tokens: int, structure_tokens: int, *, explain: bool
+    ) -> None:
+        self._found, self._explain = found, explain
+        self._in_time = metadata.undated is not None or any(hit.why is BY_TAGS for hit in found.ranking.hits)
+        self._shown: dict[str, list[_Shown]] = {}
+        self._in_use: set[str] = set()
+        self._structure = structure_tokens - POINTER - self._size(metadata)
+        self._lines = _lines_about(metadata)
+        every = text_tokens - sum(tokens_at_most(line) + 1 for line in self._lines)
+        self._text = every - int(every * OTHERS)
+        hits = self._listed()
+        left_out = len(found.ranking.hits) - len(hits)
+        self._show({hit.chunk.document for hit in hits})
+        self.text = self._rendered(hits, self._text + int(every * OTHERS))
+        self.results = SearchResults(
+            results=[self._row(hit) for hit in hits],
+            metadata=metadata.model_copy(update={"left_out": left_out or None}),
+        )
+
+    @property
+    def is_whole(self) -> bool:
+        """True if the best passage of each document is shown whole."""
+        return all(hit.chunk.id in self._in_use for hit in self._found.ranking.hits)
+
+    def _listed(self) -> list[Hit]:
+        """The documents that have a row: all that fit into the part of the structure that is for rows."""
+        room = self._structure if self._explain else int(self._structure * ROWS)
+        listed: list[Hit] = []
+        for hit in self._found.ranking.hits:
+            cost = self._size(self._bare_row(hit)) + 1
+            if cost > room and listed:
                 break
-            self.left -= cost
-            self.rows[row.id] = row
+            room, self._structure = room - cost, self._structure - cost
+            listed.append(hit)
+        return listed
 
-    def show(self, passages: Sequence[Hit]) -> None:
-        """Show these passages whole, best first, as long as there is room, and the best line of the others."""
-        begun = {id for id, row in self.rows.items() if row.context is not None}
-        for hit in passages:
-            row = self.rows.get(hit.chunk.document)
-            if row is None or hit.chunk.id in self.whole:
+    def _show(self, listed: Collection[str]) -> None:
+        """Choose the passages by rank, as long as there is room, and fill them up with their neighbours."""
+        long_ones: set[str] = set()
+        for hit in self._found.passages:
+            if hit.chunk.document not in listed or hit.chunk.id in self._in_use or hit.chunk.text in long_ones:
+                continue  # a long text that stands in several documents is shown once
+            if not self._show_one(hit):
+                break
+            if len(hit.chunk.text) > LONG:
+                long_ones.add(hit.chunk.text)
+
+    def _show_one(self, hit: Hit) -> bool:
+        """Show the passage, or the part of it for which there is room; False if there is too little."""
+        document = hit.chunk.document
+        is_first = document not in self._shown
+        empty = _Shown(hit, "", lines_of(hit.chunk))
+        text = self._text - tokens_at_most(self._heading(empty, is_first=is_first))
+        bare = self._bare_row(hit) if is_first else None
+        structure = self._structure - self._size(self._full_row(hit, [empty]) if is_first else empty.view)
+        structure += self._size(bare) if bare else 0
+        room = min(text, structure)
+        whole = hit.chunk.text.strip() if hit.context is None else beginning(hit.snippet, QUOTATION)
+        cost = _cost(whole)
+        if len(whole) > PASSAGE or cost > room:
+            if room < SHORTEST and self._shown:
+                return False
+            characters = min(PASSAGE, max(SHORTEST, int(len(whole) * room / cost * CLOSE)))
+            shown = _Shown(hit, snippet(whole, self._found.ranking.words, characters), empty.lines)
+        else:
+            is_quoted = hit.context is not None
+            shown = _Shown(hit, whole, empty.lines, () if is_quoted else (hit.chunk,))
+            self._in_use.update(() if is_quoted else (hit.chunk.id,))
+        cost = _cost(shown.text)
+        self._text, self._structure = text - cost, structure - cost
+        self._shown.setdefault(document, []).append(shown)
+        while shown.chunks and self._extend(shown):
+            pass
+        return True
+
+    def _extend(self, shown: _Shown) -> bool:
+        """Add a neighbour of the passage, if one fits, from both sides in turns: the one after it comes first."""
+        for side in (1, -1) if len(shown.chunks) % 2 else (-1, 1):
+            longer = neighbour(shown.chunks, side, self._found.around, self._in_use)
+            text = joined(longer) if longer else ""
+            if not longer or len(text) > FILLED_UP:
                 continue
-            if not (self._show_further(row, hit) if row.id in begun else self._show_best(row, hit)):
-                break
-            begun.add(row.id)
-        for hit in passages:
-            row = self.rows.get(hit.chunk.document)
-            if row is not None and row.id not in begun:
-                begun.add(row.id)
-                # Only the words that it has: it takes time to look for each.
-                words = words_in(self.words, hit.chunk)
-                row.snippet = excerpt(self._best_part(hit), words, LINE, json_size(row.snippet))
+            more = _cost(text) - _cost(shown.text)
+            if more <= min(self._text, self._structure):
+                self._text, self._structure = self._text - more, self._structure - more
+                self._in_use.update(one.id for one in longer)
+                shown.chunks, shown.text = longer, text
+                shown.lines = f"{longer[0].first_line}-{longer[-1].last_line}"
+                return True
+        return False
 
-    def _show_best(self, row: SearchResult, hit: Hit) -> bool:
-        heading = heading_of(hit.chunk)
-        room = self.left + json_size(row.snippet)
-        if heading and not row.heading:
-            room -= json_size({"heading": heading})
-        view = self._view(hit, room, is_best=True)
-        if view is None:
-            return False
-        self.left = room - json_size(view.text)
-        row.snippet, row.lines, row.heading = view.text, view.lines, heading
-        return True
+    def _rendered(self, listed: Sequence[Hit], room: int) -> str:
+        """The text: the shown passages under their documents, best first, and the paths of further documents."""
+        blocks = list(self._lines)
+        for hit in listed:
+            shown = self._shown.get(hit.chunk.document, ())
+            parts = [self._heading(one, is_first=at == 0) + quoted(one.text) for at, one in enumerate(shown)]
+            blocks += ["\n".join(parts)] if parts else []
+        others = [hit for hit in self._found.ranking.hits if hit.chunk.document not in self._shown]
+        return "\n\n".join([*blocks, *([_named(others, room)] if others else [])])
 
-    def _show_further(self, row: SearchResult, hit: Hit) -> bool:
-        bare = further_passage(hit.chunk).model_copy(update={"text": ""})
-        if bare.heading == row.heading:
-            bare.heading = None
-        room = self.left - self._size(bare) - 1 - (0 if row.passages else NAME_OF_THE_LIST)
-        view = self._view(hit, room, is_best=False)
-        if view is None:
-            return False
-        self.left = room - json_size(view.text)
-        view.heading = bare.heading
-        row.passages = [*(row.passages or ()), view]
-        return True
+    def _heading(self, shown: _Shown, *, is_first: bool) -> str:
+        """The line above a passage: of the first one of a document with the facts about the document."""
+        hit, heading = shown.hit, heading_of(shown.hit.chunk)
+        if not is_first:
+            return f"lines {shown.lines}" + (f", {heading}" if heading else "") + ":\n"
+        row = self._full_row(hit, [shown])
+        facts = [f"{row.path}, lines {shown.lines}", f"{hit.score:.2f} {hit.match}"]
+        facts += [row.date] if row.date and row.date_from != "file" else []
+        under = (heading or "").removeprefix(f"{hit.chunk.title} > ")
+        remark = f"\n{row.context}" if row.context else ""
+        return f"**{row.preview}** ({'; '.join(facts)})" + (f" {under}" if under else "") + remark + "\n"
 
-    def _view(self, hit: Hit, room: int, *, is_best: bool) -> PassageView | None:
-        """The passage, filled up, or the part of it that fits; None if there is too little room."""
-        most = min(PASSAGE, room - LONGER_LINES)
+    def _row(self, hit: Hit) -> SearchResult:
+        shown = self._shown.get(hit.chunk.document)
+        return self._full_row(hit, shown) if shown else self._bare_row(hit)
 
-        def fits(text: str) -> bool:
-            return len(text) <= FILLED_UP and json_size(text) <= min(FILLED_BYTES, most)
+    def _bare_row(self, hit: Hit) -> SearchResult:
+        """The row of a document without a passage: with explanations as any row, else as short as it can be."""
+        row = self._full_row(hit, [_Shown(hit, "", lines_of(hit.chunk))])
+        if self._explain:
+            return row
+        update = dict.fromkeys(OPTIONAL - (DATED if self._in_time else set()))
+        return row.model_copy(update=update)
 
-        if json_size(hit.chunk.text.strip()) <= most:
-            shown = filled(hit.chunk, self.around, fits, self.whole)
-            self.whole.update(one.id for one in shown.chunks)
-            return PassageView(text=shown.text, lines=shown.lines)
-        if most < SHORTEST:
-            return None
-        text = self._best_part(hit) if is_best else hit.snippet
-        return PassageView(text=excerpt(text, self.words, PASSAGE, most), lines=lines_of(hit.chunk))
-
-    def _best_part(self, hit: Hit) -> str:
-        return snippet(hit.snippet, self.words, PASSAGE)
+    def _full_row(self, hit: Hit, shown: Sequence[_Shown]) -> SearchResult:
+        document = self._found.documents.get(hit.chunk.document)
+        return row_of(hit, shown, document.dated if document else None, explain=self._explain)
 
     def _size(self, view: BaseModel) -> int:
-        return len(view.model_dump_json(exclude_none=not self.with_nulls).encode())
+        return tokens_at_most(view.model_dump_json(exclude_none=not self._explain))
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
-    """Neighbouring passages of a document, as they stand in it."""
-
-    chunks: tuple[Chunk, ...]
-
-    @property
-    def text(self) -> str:
-        parts = [self.chunks[0].text.strip()]
-        for one, other in pairwise(self.chunks):
-            parts += ["\n" * (other.first_line - one.last_line), other.text.strip()]
-        return "".join(parts)
-
-    @property
-    def lines(self) -> str:
-        """The lines in the document, such as 10-20."""
-        return f"{self.chunks[0].first_line}-{self.chunks[-1].last_line}"
+def _cost(text: str) -> int:
+    """The tokens of a passage in either form, whichever has more."""
+    return max(tokens_at_most(quoted(text)), tokens_at_most(as_text({"": text})))
 
 
-def filled(chunk: Chunk, around: Mapping[str, Chunk], fits: Fits, without: Collection[str] = ()) -> Filled:
-    """The passage with as many of its neighbours as fit, from both sides in turns. The one after it comes first.
+def _lines_about(metadata: Metadata) -> list[str]:
+    """The lines above the passages: what a reader must know of the whole answer."""
+    failed = [f"The search did without {one.stage}: {one.note}" for one in metadata.stages or () if one.failed]
+    lines = [metadata.intent, metadata.analysis, metadata.reason, *failed]
+    if metadata.match == "none" and not metadata.reason:
+        lines.append("No document seems to answer this. The nearest:")
+    if metadata.undated:
+        lines.append(f"Of all documents {metadata.undated} have no date but the day of their last change.")
+    return [line for line in lines if line]
 
-    The neighbours have the same headings. Passages in `without` are not taken: they are shown elsewhere.
+
+def _named(others: Sequence[Hit], room: int) -> str:
+    """A line with the paths of further documents, as many as there is room for, and the number of the others."""
+    line, rest = "Also: ", len(others)
+    for hit in others:
+        one = f"{ending(hit.chunk.path, LONGEST_OTHER)} ({hit.score:.2f}), "
+        if tokens_at_most(line + one) + POINTER > room:
+            break
+        line, rest = line + one, rest - 1
+    return line[:-2] if not rest else f"{line}and {rest} more" if rest < len(others) else f"{rest} more documents fit"
+
+
+def joined(chunks: Sequence[Chunk]) -> str:
+    """Neighbouring passages as they stand in their document."""
+    parts = [chunks[0].text.strip()]
+    for one, other in pairwise(chunks):
+        parts += ["\n" * (other.first_line - one.last_line), other.text.strip()]
+    return "".join(parts)
+
+
+def neighbour(
+    chunks: Sequence[Chunk], side: int, around: Mapping[str, Chunk], without: Collection[str]
+) -> tuple[Chunk, ...] | None:
+    """The passages with the next one on this side (1: after, -1: before), if it has the same headings and is near.
+
+    Passages in `without` are not taken: they are shown elsewhere.
     """
-    found = Filled((chunk,))
-    sides = [1, -1]
-    while sides:
-        side = sides.pop(0)
-        longer = _longer(found, side, around, without)
-        if longer is not None and fits(longer.text):
-            found = longer
-            sides.append(side)
-    return found
-
-
-def _longer(found: Filled, side: int, around: Mapping[str, Chunk], without: Collection[str]) -> Filled | None:
-    """The passages with the next one on this side, if that one can be joined to them."""
-    last = found.chunks[-1 if side > 0 else 0]
+    last = chunks[-1 if side > 0 else 0]
     document, _, number = last.id.rpartition("#")
     other = around.get(f"{document}#{int(number) + side}")
     if other is None or other.id in without or other.heading != last.heading:
         return None
-    chunks = (*found.chunks, other) if side > 0 else (other, *found.chunks)
-    upper, lower = chunks[-2:] if side > 0 else chunks[:2]
-    return Filled(chunks) if 1 <= lower.first_line - upper.last_line <= WIDEST_GAP else None
+    longer = (*chunks, other) if side > 0 else (other, *chunks)
+    upper, lower = longer[-2:] if side > 0 else longer[:2]
+    return longer if 1 <= lower.first_line - upper.last_line <= WIDEST_GAP else None
 
 
-def result_of(hit: Hit, words: Sequence[str], dated: DocumentDate | None, *, explain: bool) -> SearchResult:
-    """The result, with the whole of its best passage, or with the part of it that a language model quotes."""
-    text = hit.chunk.text.strip()
-    if hit.context is not None:
-        text = beginning(snippet(hit.snippet, words, PASSAGE), LONGEST_QUOTATION)
+def row_of(hit: Hit, shown: Sequence[_Shown], dated: DocumentDate | None, *, explain: bool) -> SearchResult:
+    """The result with the passages that are shown of it."""
+    first, heading = shown[0], heading_of(shown[0].hit.chunk)
+    further = [one.view for one in shown[1:]]
+    for view in further:
+        view.heading = None if view.heading == heading else view.heading
     return SearchResult(
         id=hit.chunk.document,
         score=hit.score,
-        preview=beginning(hit.chunk.title, LONGEST_TITLE),
+        match=hit.match,
+        preview=beginning(hit.chunk.title, TITLE),
         source=hit.source,
-        snippet=text,
-        context=hit.context and beginning(hit.context, LONGEST_CONTEXT),
-        path=ending(hit.chunk.path, LONGEST_PATH),
-        heading=heading_of(hit.chunk),
-        lines=lines_of(hit.chunk),
+        snippet=first.text,
+        context=hit.context and beginning(hit.context, CONTEXT),
+        path=ending(hit.chunk.path, PATH),
+        heading=heading,
+        lines=first.lines,
         date=dated and dated.day,
         date_from=dated and dated.source,
+        passages=further or None,
         explain=hit.why if explain else None,
     )
 
 
-def further_passage(chunk: Chunk) -> PassageView:
-    """A further passage of a document, whole."""
-    return PassageView(text=chunk.text.strip(), lines=lines_of(chunk), heading=heading_of(chunk))
+def _whole_rows(found: FoundDocuments, *, explain: bool) -> list[SearchResult]:
+    """A row of each document with all its passages whole."""
+    rows: list[SearchResult] = []
+    for hit in found.ranking.hits:
+        own = [one for one in found.passages if one.chunk.document == hit.chunk.document] or [hit]
+        document = found.documents.get(hit.chunk.document)
+        shown = [_Shown(one, one.chunk.text.strip(), lines_of(one.chunk)) for one in own]
+        rows.append(row_of(hit, shown, document.dated if document else None, explain=explain))
+    return rows
 
 
 def heading_of(chunk: Chunk) -> str | None:
     """The headings above the passage; None if that is only the title, which the result has already."""
-    return None if chunk.heading in ((), (chunk.title,)) else ending(" > ".join(chunk.heading), LONGEST_HEADINGS)
+    return None if chunk.heading in ((), (chunk.title,)) else ending(" > ".join(chunk.heading), HEADINGS)
 
 
 def lines_of(chunk: Chunk) -> str:
@@ -368,33 +422,11 @@ def noted_list(values: Sequence[BaseModel | str], note: str | None) -> CallToolR
     return CallToolResult(content=[*content], structured_content={"result": plain})
 
 
-def json_size(value: Any) -> int:
-    """Bytes as JSON; of a text without its quotation marks."""
-    written = len(_JSON.encode(value).encode("utf-8", "replace"))
-    return written - 2 if isinstance(value, str) else written
-
-
 def beginning(text: str, most: int) -> str:
-    """The beginning of the text, in at most `most` bytes."""
-    return _longest(text, most, lambda count: text[:count] + ELLIPSIS)
+    """The beginning of the text, at most this many characters."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + ELLIPSIS
 
 
 def ending(text: str, most: int) -> str:
-    """The end of the text, in at most `most` bytes."""
-    return _longest(text, most, lambda count: ELLIPSIS + text[len(text) - count :])
-
-
-def excerpt(text: str, words: Collection[str], room: int, most: int) -> str:
-    """The part of the text with most of the words, in at most `room` characters and `most` bytes."""
-    room = min(len(text), room, len(text) * most // max(1, json_size(text)))
-    return "" if room < FEWEST else beginning(snippet(text, words, room), most)
-
-
-def _longest(text: str, most: int, cut: Callable[[int], str]) -> str:
-    if json_size(text) <= most:
-        return text
-    low, high = 0, min(len(text), most)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if json_size(cut(middle)) <= most else (low, middle - 1)
-    return cut(low)
+    """The end of the text, at most this many characters."""
+    return text if len(text) <= most else ELLIPSIS + text[len(text) - most + 1 :]

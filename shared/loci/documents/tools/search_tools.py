@@ -11,7 +11,14 @@ from loci.core.errors import Refused
 from loci.core.identity import Caller, Owner
 from loci.documents.filtering import EVERY_PART, LibraryPart
 from loci.documents.tools.reading_tool import reading_tool
-from loci.documents.tools.search_results import PASSAGE, SearchResults, noted_list, search_results, tagged_results
+from loci.documents.tools.search_results import (
+    MOST_TOKENS,
+    PASSAGE,
+    SearchResults,
+    noted_list,
+    search_results,
+    tagged_results,
+)
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.markdown.date_ranges import asked_for_newest, parse_date_range
 from loci.markdown.tags import normal_tag
@@ -27,6 +34,7 @@ MOST = 100
 
 Query = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY, description="in plain words")]
 Limit = Annotated[int, Field(ge=1, le=MOST)]
+Tokens = Annotated[int | None, Field(ge=100, le=MOST_TOKENS, description="of the answer; default 750")]
 Explain = Annotated[bool, Field(description="how each got its rank")]
 Folder = Annotated[str | None, Field(max_length=512, description="only below this folder")]
 Properties = Annotated[dict[str, str], Field(description='front matter, {"status": "done"}')]
@@ -45,11 +53,12 @@ def search_tools(app: "App") -> list[LociTool]:
         dates: str | None,
         where: Where = EVERYTHING,
         part: LibraryPart = EVERY_PART,
+        max_tokens: int | None = None,
     ) -> CallToolResult:
         """Search a part of the documents. In a time, "newest …" puts the newest first, undated copies last."""
         if not dates:
             found = app.documents.search(owner, query, limit=limit, room=PASSAGE, where=where, part=part)
-            return search_results(found, query, explain=explain)
+            return search_results(found, query, explain=explain, max_tokens=max_tokens)
         newest = asked_for_newest(query)
         since, until = parse_date_range(dates, datetime.now(UTC).date())
         found = app.documents.search(
@@ -61,12 +70,14 @@ def search_tools(app: "App") -> list[LociTool]:
             newest_first=newest is not None,
             part=part,
         )
-        return search_results(found, query, explain=explain, undated=app.documents.undated(owner))
+        undated = app.documents.undated(owner)
+        return search_results(found, query, explain=explain, max_tokens=max_tokens, undated=undated)
 
     def search_documents(
         query: Query,
         caller: Caller,
         limit: Limit = 20,
+        max_tokens: Tokens = None,
         explain: Explain = False,
         folder: Folder = None,
         tags: Annotated[Tags, Field(description="all of these; -tag: without it")] = [],  # noqa: B006
@@ -79,7 +90,8 @@ def search_tools(app: "App") -> list[LociTool]:
         passages word for word, and a line of later notes, each with its id for read_node_content.
         """
         part = LibraryPart(folder, properties)
-        return searched(caller.owner, query, limit, explain, dates, _with_tags(tags), part)
+        where = _with_tags(tags)
+        return searched(caller.owner, query, limit, explain, dates, where, part, max_tokens)
 
     def temporal_search(
         query: Query,
@@ -131,9 +143,10 @@ def search_tools(app: "App") -> list[LociTool]:
         return noted_list(found, note)
 
     return [
-        loci_tool(search_documents, title="Search documents", quick=True, threads=SEARCHES),
-        loci_tool(temporal_search, title="Search documents of a time", quick=True, threads=SEARCHES),
-        loci_tool(query_by_tags, title="Find documents by tags", quick=True),
+        # The searches keep to max_tokens themselves.
+        loci_tool(search_documents, title="Search documents", quick=True, threads=SEARCHES, budget=None),
+        loci_tool(temporal_search, title="Search documents of a time", quick=True, threads=SEARCHES, budget=None),
+        loci_tool(query_by_tags, title="Find documents by tags", quick=True, budget=None),
         reading_tool(app),
         loci_tool(list_directory_structure, title="List folders of documents", quick=True),
     ]

@@ -20,7 +20,7 @@ from loci.files.tools.file_views import (
     overview,
 )
 from loci.files.tools.part_view import PartAnswer, frame, part_answer
-from loci.files.tools.search_views import MOST_TOKENS, TOKENS, SearchAnswer, search_answer
+from loci.files.tools.search_views import MOST_TOKENS, SearchAnswer, search_answer
 from loci.mcp.answers import LARGEST_BLOCK, as_text
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
@@ -103,8 +103,8 @@ def search_tools(app: "App") -> list[LociTool]:
         added_since: Day = None,
         added_until: Day = None,
         as_of: Annotated[str | None, Field(max_length=40, description="as it was known then")] = None,
-        max_tokens: Annotated[int, Field(ge=200, le=MOST_TOKENS)] = TOKENS,
-    ) -> SearchAnswer:
+        max_tokens: Annotated[int | None, Field(ge=200, le=MOST_TOKENS, description="default 750")] = None,
+    ) -> Annotated[CallToolResult, SearchAnswer]:
         """Search the contents of all files (PDF, Excel, CSV, text) by words and meaning; for notes, search_documents.
 
         Cite a passage by its locator: a page of a PDF, cells of a sheet, lines of a text. If `match` is none, say

@@ -1,19 +1,26 @@
 """The answer of `search_memory`: files with their passages, as many as the budget allows."""
 
+from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
 from loci.files.file import StoredFile
-from loci.files.finder import AnswerStatus, FoundFile, FoundFiles, FoundPassage, Match
+from loci.files.finder import AnswerStatus, FoundFile, FoundFiles, FoundPassage
 from loci.files.lake import LONGEST_ID
 from loci.files.search_query import FileScope
 from loci.files.tools.file_views import is_none
-from loci.mcp.answers import as_text
+from loci.mcp.answers import ShortenedResult, as_text, quoted
+from loci.search.inference import tokens_at_most
+from loci.search.ranking import Match
 
 SUMMARY_IN_LIST = 120
 MOST_NAMED, MOST_UNREAD = 20, 5
-TOKENS, MOST_TOKENS = 3_000, 20_000
-CHARACTERS_OF_A_TOKEN = 4
-"""Characters of a token in English. Other scripts are counted as a token a character."""
+TOKENS, MOST_TOKENS = 750, 20_000
+"""Tokens of the text, unless the caller asks for another number, and the most. They are counted so that no model reads
+more: mostly it reads a fifth less."""
+STRUCTURE = 2
+"""The structure may have this many times the tokens of the text, unless the caller asks for a number of tokens."""
+MOST_OTHERS = 5
+"""Further files that the text names."""
 
 
 class LocatorView(BaseModel):
@@ -86,9 +93,26 @@ class SearchAnswer(BaseModel):
     result: SearchView
 
 
-def search_answer(found: FoundFiles, max_tokens: int) -> SearchAnswer:
-    """The answer, without the last passages if they are too many for the budget."""
-    view = SearchView(
+def search_answer(found: FoundFiles, max_tokens: int | None = None) -> CallToolResult:
+    """The answer in this many tokens, or in the usual number. If something had to be cut, it has the whole, too."""
+    view = _view(found)
+    text_room, room = (max_tokens, max_tokens) if max_tokens else (TOKENS, STRUCTURE * TOKENS)
+    shown = _within(view.model_copy(deep=True), text_room, room)
+    content = [TextContent(type="text", text=_text(shown))]
+    structured = SearchAnswer(result=shown).model_dump(mode="json")
+    if shown.passages_left_out is None:
+        return CallToolResult(content=[*content], structured_content=structured)
+    whole = SearchAnswer(result=view).model_dump_json()
+    return ShortenedResult(content=[*content], structured_content=structured, whole=whole)
+
+
+def whole_answer(found: FoundFiles) -> SearchAnswer:
+    """The answer with all its passages."""
+    return SearchAnswer(result=_view(found))
+
+
+def _view(found: FoundFiles) -> SearchView:
+    return SearchView(
         results=[_found(one) for one in found.files],
         n=len(found.files),
         match=found.match,
@@ -97,36 +121,67 @@ def search_answer(found: FoundFiles, max_tokens: int) -> SearchAnswer:
         unread=[_unread(one) for one in found.unread[:MOST_UNREAD]] or None,
         scope=_scope(found.scope, found.unknown, found.trimmed),
     )
-    return SearchAnswer(result=_within(view, max_tokens))
 
 
 def _unread(file: StoredFile) -> UnreadFileView:
     return UnreadFileView(id=file.id, name=file.full_path, reason=file.newest.reason or "")
 
 
-def _within(view: SearchView, max_tokens: int) -> SearchView:
-    """Drop passages until the answer fits: every third one first, from the last file on, and every first one last."""
-    left = max_tokens - _tokens(as_text(view.model_dump(mode="json")))
-    ranked = [(rank, at) for at, one in enumerate(view.results) for rank in range(len(one.passages))]
-    dropped = 0
-    for _, at in sorted(ranked, reverse=True):
-        if left >= 0 or dropped == len(ranked) - 1:
+def _within(view: SearchView, text_room: int, room: int) -> SearchView:
+    """Keep the passages for which there is room in both forms: the best of each file first, then the further ones."""
+    every = [(rank, at) for at, one in enumerate(view.results) for rank in range(len(one.passages))]
+    passages = [one.passages for one in view.results]
+    summaries = [one.summary for one in view.results]
+    for one in view.results:
+        one.passages, one.summary = [], ""
+    least = room // 2  # for passages
+    while len(view.results) > 1 and room - tokens_at_most(as_text(view.model_dump(mode="json"))) < least:
+        view.results.pop()
+    view.n = len(view.results)
+    room -= tokens_at_most(as_text(view.model_dump(mode="json")))
+    text_room -= tokens_at_most(_text(view))
+    kept = 0
+    for rank, at in sorted(every, key=lambda one: (one[0] > 0, one[1], one[0])):
+        if at >= view.n:
+            continue
+        file, passage = view.results[at], passages[at][rank]
+        summary = summaries[at] if rank == 0 and summaries[at].rstrip("…") not in passage.text else ""
+        cost = tokens_at_most(as_text(passage.model_dump(mode="json"))) + tokens_at_most(summary) + 1
+        text_cost = (
+            tokens_at_most(_passage_text(passage)) + (tokens_at_most(_file_line(file, summary)) if rank == 0 else 0) + 1
+        )
+        if kept and (cost > room or text_cost > text_room):
             break
-        last = view.results[at].passages.pop()
-        left += _tokens(as_text(last.model_dump(mode="json"))) + 1
-        dropped += 1
-    view.passages_left_out = dropped or None
-    for one in reversed(view.results[1:]):
-        if left < 0:
-            left += _tokens(one.summary)
-            one.summary = ""
+        file.passages.append(passage)
+        file.summary = summary or file.summary
+        room, text_room, kept = room - cost, text_room - text_cost, kept + 1
+    view.passages_left_out = len(every) - kept or None
     return view
 
 
-def _tokens(text: str) -> int:
-    """About how many tokens a model reads in the text."""
-    plain = len(text.encode("ascii", "ignore"))
-    return plain // CHARACTERS_OF_A_TOKEN + len(text) - plain
+def _text(view: SearchView) -> str:
+    """The text: each file with its passages and where they stand, then the names of further files."""
+    lines = [view.reason] if view.reason else []
+    if view.match == "none" and view.results:
+        lines.append("No file seems to answer this. The nearest:")
+    for one in view.results:
+        if one.passages:
+            parts = [_file_line(one, one.summary), *(_passage_text(part) for part in one.passages)]
+            lines.append("\n".join(parts))
+    others = [f"{one.path or one.name} ({one.id})" for one in view.results if not one.passages]
+    more = f", and {len(others) - MOST_OTHERS} more" if len(others) > MOST_OTHERS else ""
+    return "\n\n".join([*lines, *([f"Also: {', '.join(others[:MOST_OTHERS])}{more}"] if others else [])])
+
+
+def _file_line(file: FoundFileView, summary: str) -> str:
+    version = f", version {file.version}" if file.version > 1 else ""
+    return f"**{file.path or file.name}** ({file.id}{version}, {file.match}) {summary}".rstrip()
+
+
+def _passage_text(passage: FilePassageView) -> str:
+    under = f" {passage.heading}" if passage.heading else ""
+    columns = f"{quoted(passage.columns)}\n" if passage.columns else ""
+    return f"{passage.locator.label}:{under}\n{columns}{quoted(passage.text)}"
 
 
 def _found(found: FoundFile) -> FoundFileView:
