@@ -41,7 +41,14 @@ def build_index_rebuild(settings: Settings) -> "IndexRebuild":
     if settings.mode == "aws":
         from loci.runtimes.aws import upload_ingest
 
-        return IndexRebuild(parts.upkeep, parts.catalog, _named_owners(app), owner_keys, upload_ingest(app))
+        named, uploads = _named_owners(app), upload_ingest(app)
+
+        def send() -> int:
+            for owner in named():
+                app.files.upkeep.send_outdated(owner)
+            return 0
+
+        return IndexRebuild(parts.upkeep, parts.catalog, named, owner_keys, uploads, end=send)
     from loci.runtimes.local import end_mending, is_half_mended
 
     def end() -> int:

@@ -219,6 +219,9 @@ class Files:
             raise Refused(what, "Look at ingestion_status", code="FILE_NOT_READ")
         if not version.tables:
             raise Refused(f"{file.name} has no table", "Use search_memory for its text", code="NO_TABLES")
+        if file.is_outdated and self.parts.jobs is not None:  # nothing runs there between calls
+            with suppress(Unavailable):
+                self.parts.jobs.send(owner, id)
         packed = self.parts.lake.packed_reading(owner, id, version)
         digest = hashlib.sha256(packed).hexdigest()
         return FileContent(file.full_path, digest, reading_key(id, version.sha256), lambda: packed, version.number)

@@ -43,7 +43,8 @@ def _check_status(app: "App", owner: Owner, *, fix: bool) -> Finding:
     files = app.files.listed(owner)
     gone = [*app.files.parts.lake.being_removed(owner)]
     waiting = [one for one in files if one.newest.status in ("pending", "running")]
-    was_fixed = fix and bool(waiting or gone)
+    outdated = [one for one in files if one.is_outdated]
+    was_fixed = fix and bool(waiting or gone or outdated)
     if was_fixed:
         app.files.upkeep.finish(owner)
         files = app.files.listed(owner)
@@ -55,6 +56,9 @@ def _check_status(app: "App", owner: Owner, *, fix: bool) -> Finding:
         what = f"{len(waiting):,} of {counted(len(files), 'file')} not read yet: {first_names(_names(waiting))}"
         why = next((f" ({one.newest.reason})" for one in waiting if one.newest.reason), "")
         return Finding(FILE, "warning", f"{what}{why}", "A running server reads them, and so does: loci files read")
+    if outdated and not was_fixed:
+        what = f"{counted(len(outdated), 'file')} read by an older reader: {first_names(_names(outdated))}"
+        return Finding(FILE, "warning", what, "A running server reads them again, and so does: loci doctor --fix")
     failed = [one for one in files if one.newest.status == "error"]
     if failed:
         why = f"{failed[0].name}: {failed[0].newest.reason}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 from loci.core.errors import Unavailable
 from loci.files.differences import FileChange, changes
-from loci.files.file import RULES, FileVersion
+from loci.files.file import READER_VERSION, RULES, FileVersion
 from loci.files.lake import packed, unpacked
 from loci.files.locators import Box, LocatedText, Locator, cell_range, place_of, sheet_label
 from loci.files.reading import (
@@ -127,6 +127,7 @@ def _cut(version: FileVersion, reading: Reading, rules: CuttingRules) -> ReadVer
         summary=extracted_summary(reading),
         summary_by=RULES,
         remarks=(*reading.remarks, *left_out),
+        reader=READER_VERSION,
     )
     return ReadVersion(read, chunks, packed(reading))
 

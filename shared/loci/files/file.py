@@ -21,6 +21,8 @@ LONGEST_NAME, LONGEST_PATH = 255, 1000
 OF_VERSION = re.compile(r"(ds-[0-9a-f]{1,40})@([0-9]{1,6})")
 RULES: Final = "rules"
 """The author of a summary that is extracted."""
+READER_VERSION: Final = 2
+"""Raised when more is read out of files: what an older reader has read is then read again."""
 JOINERS = "\u200c\u200d"
 SHEETS = frozenset({"xlsx", "xls", "ods", "csv", "tsv"})
 PICTURES = frozenset({"png", "jpg", "jpeg", "gif", "webp", "svg"})
@@ -50,6 +52,8 @@ class FileVersion:
     remarks: tuple[str, ...] = ()
     model: str | None = None
     """The model that embedded its passages."""
+    reader: int = 1
+    """The version of the reader that read it. Records from before have none."""
     lineage: JsonObject | None = None
     """The origin of a version that code made: the code, its inputs, the time."""
 
@@ -91,6 +95,11 @@ class StoredFile:
     def shown(self) -> FileVersion:
         """The version that answers describe: the current one, or the newest if none was read yet."""
         return self.current or self.newest
+
+    @property
+    def is_outdated(self) -> bool:
+        """True if an older reader has read it, or could not."""
+        return self.shown.reader < READER_VERSION and self.shown.status in ("okay", "error")
 
     @property
     def kind(self) -> Kind:

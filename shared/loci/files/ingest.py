@@ -18,7 +18,7 @@ from loci.core.full_disk import freeing
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.files.cutting import CuttingRules, ReadingWork, ReadVersion, answer_read, text_read
-from loci.files.file import FileStage, FileStages, FileVersion, StoredFile, checked_path
+from loci.files.file import READER_VERSION, RULES, FileStage, FileStages, FileVersion, StoredFile, checked_path
 from loci.files.lake import Lake, RemoteContent, content_key
 from loci.files.ports import FileReader
 from loci.files.reading import has_text_name, is_plain, is_table
@@ -71,7 +71,7 @@ class FileIngest:
         return self._lake.add(owner, path, content, lineage)
 
     def run(self, owner: Owner, id: str, patience: float = LOCK_SECONDS) -> StoredFile:
-        """Read the newest version of the file, if it is not read yet. Searches then find its words.
+        """Read the newest version of the file, if it is not read yet, or was read by an older reader.
 
         If somebody else is reading the file, it is returned as it is. Raises `Unavailable` if files cannot be read now:
         the file waits, and its reason says why.
@@ -80,8 +80,12 @@ class FileIngest:
             try:
                 file = self._lake.get(owner, id)
                 # A version that comes while its predecessor is read is read next.
-                while is_ours and file.newest.status in ("pending", "running"):
+                while is_ours and (
+                    file.newest.status in ("pending", "running") or (file.is_outdated and not file.current)
+                ):
                     file = self._read(owner, file)
+                if is_ours and file.is_outdated and file.current:
+                    file = self._renew(owner, file, file.current)
             except NotFound:
                 held = self._lake.held(owner, id)
                 # It was removed while this process read it, or one that was killed.
@@ -156,6 +160,23 @@ class FileIngest:
         self._versions.forget(owner, file)
         self._lake.remove(owner, file)
 
+    def _renew(self, owner: Owner, file: StoredFile, current: FileVersion) -> StoredFile:
+        """Read the version that searches find with the reader of today. It stays as it is if that fails."""
+        self.stages.enter(owner, file.id, FileStage("reading"))
+        try:
+            read = self._cut(owner, file, current)
+            held = self._index.embeddings(owner, current.model or "", [one.hash for one in read.chunks])
+            chunks = [replace(one, embedding=held.get(one.hash)) for one in read.chunks]
+            version = replace(read.version, model=current.model if all(one.embedding for one in chunks) else None)
+            if current.summary_by != RULES:
+                version = replace(version, summary=current.summary, summary_by=current.summary_by)
+            renewed = self._indexed(owner, file, replace(read, version=version, chunks=chunks))
+        except (Refused, NotFound):
+            renewed = replace(current, reader=READER_VERSION)
+        finally:
+            self.stages.enter(owner, file.id, None)
+        return self._lake.change(owner, file.id, lambda one: one.with_current(current.number, lambda _: renewed))
+
     def _read(self, owner: Owner, file: StoredFile) -> StoredFile:
         """Read the newest version, and write how that went. The file is locked."""
         version = replace(file.newest, status="running", reason=None)
@@ -189,7 +210,7 @@ class FileIngest:
             self._drop_if_replaced(owner, file.id, version)
             raise
         except (Refused, NotFound) as error:
-            return replace(version, status="error", reason=str(error))
+            return replace(version, status="error", reason=str(error), reader=READER_VERSION)
 
     def _drop_if_replaced(self, owner: Owner, id: str, version: FileVersion) -> None:
         """Remove the content of a version that was not read, if a newer one came meanwhile: nobody will read it."""

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from loci.core.errors import LociError, NotFound, Unavailable
 from loci.core.identity import Owner
+from loci.files.file import StoredFile
 from loci.files.parts import FileParts
 from loci.files.search_query import COLLECTION, PAST
 from loci.files.versions import past_document
@@ -33,15 +34,21 @@ class FileUpkeep:
         return model.identity if model else None
 
     def finish(self, owner: Owner, stop: Callable[[], bool] = lambda: False) -> None:
-        """Remove what was to be removed, and read the files that were accepted and not read."""
+        """Remove what was to be removed. Read the files that were not read, then those that an older reader read."""
         for file in [*self._parts.lake.being_removed(owner)]:
             self._parts.ingest.forget(owner, file)
-        for file in [*self._parts.lake.files(owner)]:
+        waiting = [one for one in self._parts.lake.files(owner) if _is_unread(one) or one.is_outdated]
+        for file in sorted(waiting, key=_is_unread, reverse=True):
             if stop():
                 return
-            if file.newest.status in ("pending", "running"):
-                with suppress(NotFound, Unavailable):  # it was just removed, or it waits for what reads it
-                    self._parts.ingest.run(owner, file.id, patience=0)
+            with suppress(NotFound, Unavailable):  # it was just removed, or it waits for what reads it
+                self._parts.ingest.run(owner, file.id, patience=0)
+
+    def send_outdated(self, owner: Owner) -> None:
+        """Have another process read the files that an older reader has read."""
+        for file in [*self._parts.lake.files(owner)]:
+            if file.is_outdated and self._parts.jobs is not None:
+                self._parts.jobs.send(owner, file.id)
 
     def index_again(self, owner: Owner) -> int:
         """Write the passages that the index lacks of files that were read; return the number of files."""
@@ -105,3 +112,7 @@ class FileUpkeep:
                     return
                 self._pause = FIRST_PAUSE
         self._summarized[owner.key] = state
+
+
+def _is_unread(file: StoredFile) -> bool:
+    return file.newest.status in ("pending", "running")

@@ -8,6 +8,7 @@ import pytest
 from loci.app import App
 from loci.core.identity import LOCAL, Owner
 from loci.files import cutting
+from loci.files.checks import check_files
 from loci.files.file import FileStage, StoredFile
 from loci.files.search_query import COLLECTION
 from tests.support.each import each
@@ -41,6 +42,26 @@ async def test_a_version_that_cannot_be_read_leaves_the_one_before_it_found(conn
 async def test_the_same_content_again_changes_nothing(connect: Connect) -> None:
     [first] = await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.")
     assert await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.") == [first]
+
+
+@on_s3_too
+async def test_what_an_older_reader_read_is_read_again_and_stays_the_same_version(connect: Connect, app: App) -> None:
+    [file] = await call(connect, "add_memory", name="costs.md", text="# Costs\n\nBerlin takes 40.")
+    await call(connect, "add_memory", name="empty.md", text="\n")
+    [told] = (await call(connect, "search_memory", parsed_query="Berlin"))["results"]
+    [passage] = told["passages"]
+    lake = app.files.parts.lake
+    for one in lake.files(LOCAL):  # as records from before the reader had versions
+        lake.change(LOCAL, one.id, lambda held: replace(held, newest=replace(held.newest, reader=1)))
+    lake.change(LOCAL, file["id"], lambda held: replace(held, current=replace(held.newest, tables=0, summary="old")))
+    assert "2 files read by an older reader" in " ".join(one.what for one in check_files(app, fix=False))
+    app.files.upkeep.finish(LOCAL)
+    assert await call(connect, "ingestion_status", memory_ids=[file["id"]]) == [file]
+    assert [one.is_outdated for one in lake.files(LOCAL)] == [False, False]
+    assert (await call(connect, "search_memory", parsed_query="Berlin"))["results"] == [told]
+    checked = await call(connect, "verify_citation", chunk_id=passage["chunk_id"], text="Berlin")
+    assert checked["verified"]
+    assert not any("older reader" in one.what for one in check_files(app, fix=False))
 
 
 async def test_a_heading_without_text_below_it_is_found(connect: Connect) -> None:
