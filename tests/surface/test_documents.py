@@ -182,6 +182,22 @@ async def test_an_unknown_document_is_an_error_that_names_the_nearest(connect: C
     assert "notes-decisions-database" in said
 
 
+async def test_a_name_that_several_documents_have_is_ambiguous_and_titles_tell_them_apart(
+    app: App, connect: Connect, notes: Path
+) -> None:
+    for path, text in (("README.md", "Start."), ("setup/README.md", "# README"), ("setup/index.md", "# Set-up")):
+        (notes / path).parent.mkdir(exist_ok=True)
+        (notes / path).write_text(text)
+    take_in(app, notes)
+    said = await failed(connect, "read_node_content", id="readme.md")
+    assert said.startswith("AMBIGUOUS: 2 documents have the name 'readme.md'")
+    assert "notes-readme, notes-setup-readme" in said
+    found = (await call(connect, "search_documents", query="readme"))["results"]
+    assert sorted(row["preview"] for row in found) == ["README (notes)", "README (setup)"]
+    [same, *_] = (await call(connect, "search_documents", query="set-up"))["results"]
+    assert same["preview"] == "Set-up"
+
+
 @pytest.mark.usefixtures("notes")
 async def test_the_folders_are_those_that_documents_are_in(connect: Connect) -> None:
     assert (await call(connect, "list_directory_structure"))["result"] == [

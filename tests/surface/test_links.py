@@ -82,9 +82,42 @@ async def test_links_of_every_form_lead_where_people_say(app: App, connect: Conn
     ids = {one.path.removeprefix("harbour/"): one.id for one in app.documents.parts.library.documents(LOCAL)}
     for note in notes:
         for edge in await explore(connect, id=ids[note.path], unresolved=True):
-            if edge["type"] != "similar":
+            if edge["type"] not in ("similar", "supersedes"):  # nobody writes that one
                 found.add((note.path, edge["type"], (edge["path"] or "open").removeprefix("harbour/")))
     assert found == wanted
+
+
+async def test_a_sentence_or_a_status_gives_a_link_its_relation_and_the_other_document_the_inverse(
+    app: App, connect: Connect, tmp_path: Path
+) -> None:
+    folder = written(
+        tmp_path / "adr",
+        {
+            "0001-sqlite.md": "---\nstatus: superseded by ADR-0003\n---\n# Use SQLite\n\nSee [two](0002-dates.md).\n",
+            "0002-dates.md": "# Dates\n\n* Status: superseded by [three](0003-postgres.md)\n",
+            "0003-postgres.md": "# Postgres\n\nThis amends the dates in [four][f]. It depends on [[0005-pool]].\n\n"
+            "[f]: 0004-zones.md\n",
+            "0004-zones.md": "# Zones\n\nSee [[0003-postgres]], which replaces [five](0005-pool.md).\n",
+            "0005-pool.md": "# Pool\n\nFollows [[0004-zones]]. Is not replaced by [[0001-sqlite]].\n",
+        },
+    )
+    take_in(app, folder)
+
+    async def edges(number: int) -> set[tuple[str, str]]:
+        [file] = folder.glob(f"000{number}-*")
+        found = await explore(connect, id=f"adr-{file.stem}")
+        return {
+            (edge["type"], edge["target"].removeprefix("adr-000")[:1]) for edge in found if edge["type"] != "similar"
+        }
+
+    assert await edges(1) == {("superseded_by", "3"), ("references", "2")}
+    assert await edges(2) == {("superseded_by", "3")}
+    assert await edges(3) == {("supersedes", "1"), ("supersedes", "2"), ("amends", "4"), ("depends_on", "5")}
+    assert await edges(4) == {("amended_by", "3"), ("references", "3"), ("references", "5")}
+    assert await edges(5) == {("follows", "4"), ("references", "1")}
+    [one, _] = await explore(connect, id="adr-0003-postgres", relation="replaces")
+    assert (one["direction"], one["inferred"]) == ("outgoing", True)
+    assert one["evidence"] == "adr/0001-sqlite.md, line 2: status: superseded by ADR-0003"
 
 
 async def test_links_follow_a_file_that_is_renamed(app: App, connect: Connect, notes: Path) -> None:

@@ -105,6 +105,31 @@ async def test_previews_are_titles_and_names_come_first_on_both_runtimes(connect
 
 
 @pytest.mark.parametrize("app", RUNTIMES, indirect=True)
+async def test_a_number_in_a_question_puts_what_it_names_first(app: App, connect: Connect, tmp_path: Path) -> None:
+    notes = tmp_path / "vault"
+    versions = [f"v1.{minor}.{patch}" for minor in (7, 9) for patch in (2, 7, 9, 10)]
+    texts = {
+        f"releases/{one}.md": f"Released in 2025. It follows {versions[at - 1]}.\n" for at, one in enumerate(versions)
+    }
+    records = ("dashes", "numbers", "headings")
+    texts |= {f"decisions/{at:04}-use-{one}.md": f"# Use {one}\n" for at, one in enumerate(records, 17)}
+    texts["decisions/index.md"] = "# Decisions\n\nHow an ADR is written, what an ADR decides, 18 times.\n"
+    for path, text in texts.items():
+        (notes / path).parent.mkdir(parents=True, exist_ok=True)
+        (notes / path).write_text(text)
+    take_in(app, notes)
+    for question, path in {
+        "What changed in Loci 1.9.7?": "releases/v1.9.7.md",
+        "What was new in v1.7.9": "releases/v1.7.9.md",
+        "What does ADR 18 decide?": "decisions/0018-use-numbers.md",
+        "ADR-0019": "decisions/0019-use-headings.md",
+        "decision 17": "decisions/0017-use-dashes.md",
+    }.items():
+        [best, *_] = (await call(connect, "search_documents", query=question))["results"]
+        assert best["path"] == f"vault/{path}", question
+
+
+@pytest.mark.parametrize("app", RUNTIMES, indirect=True)
 async def test_folders_and_the_texts_of_properties_are_searched(app: App, connect: Connect, tmp_path: Path) -> None:
     notes = tmp_path / "vault"
     texts = {

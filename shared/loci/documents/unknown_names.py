@@ -1,8 +1,9 @@
 """Names that no document has: the error says why, or which document may be meant."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from loci.core.errors import LociError, NotFound
 from loci.core.identity import Owner
@@ -21,8 +22,10 @@ from loci.documents.ingest.local_files import (
     read_file,
 )
 from loci.markdown.encodings import require_text
+from loci.search.names import name_word
 
 SUGGESTED_IDS = 3
+MOST_NAMED, LONGEST_SAID = 10, 80
 EMPTY_LIBRARY = (
     "The library is empty. Fill it with: loci ingest FOLDER (for a server elsewhere: loci ingest FOLDER --to URL),"
     " or write a first document with write_document"
@@ -45,9 +48,16 @@ class UnknownNames:
         documents = self.catalog.documents(owner)
         if not documents:
             return NotFound("Node not found.", EMPTY_LIBRARY, code="NODE_NOT_FOUND")
+        alike = _named(documents, name)
+        if len(alike) > 1:
+            which = ", ".join(one.id for one in alike[:MOST_NAMED]) + (", …" if len(alike) > MOST_NAMED else "")
+            what = f"{len(alike)} documents have the name {name[:LONGEST_SAID]!r}"
+            return NotFound(what, f"Name one by its id: {which}", code="AMBIGUOUS")
         moved = [one for one in documents if _was_called(one, name)]
         names = {one.id: one.path if is_document(name) else one.id for one in documents}
-        similar = list(dict.fromkeys([*_ids(moved), *most_alike(name, names, SUGGESTED_IDS)]))[:SUGGESTED_IDS]
+        similar = list(dict.fromkeys([*_ids(moved), *_ids(alike), *most_alike(name, names, SUGGESTED_IDS)]))[
+            :SUGGESTED_IDS
+        ]
         meant = f"Did you mean {', '.join(similar)}? " if similar else ""
         if moved:
             meant = f"It was moved: it is {moved[0].id} now. {meant}"
@@ -80,6 +90,14 @@ class UnknownNames:
         if not is_document(name) or not is_utf8(name):
             return None
         return self.catalog.refused.find(owner, plain_path(name))
+
+
+def _named(documents: Sequence[Document], name: str) -> list[Document]:
+    """The documents that have it as their title or as their file's name, in the order of their paths."""
+    wanted = name_word(name)
+    names = ((one, (one.title, PurePosixPath(one.path).name, PurePosixPath(one.path).stem)) for one in documents)
+    found = (one for one, own in names if wanted and wanted in map(name_word, own))
+    return sorted(found, key=lambda one: one.path)
 
 
 def _was_called(document: Document, name: str) -> bool:

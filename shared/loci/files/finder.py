@@ -12,10 +12,11 @@ from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import LONGEST_ID, Lake
 from loci.files.locators import Locator, cell_range, cells_in, place_of
 from loci.files.search_query import COLLECTION, FileScope, VersionsAt, VersionsThen, folders_of, is_in_folder
+from loci.search.names import NOT_IN_A_NAME
 from loci.search.ranking import LEVELS, Chunk, Explanation, Hit, Match, Stage, Where, surest
 from loci.search.search import Search
 from loci.search.snippet import ELLIPSIS, cut_out, snippet, span
-from loci.search.words import NOT_IN_A_NAME, Question, index_words, query_words
+from loci.search.words import Question, index_words, query_words
 
 AnswerStatus = Literal["ok", "empty", "indexing", "embedding", "unavailable"]
 EACH = 3

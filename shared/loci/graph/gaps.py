@@ -15,7 +15,7 @@ from loci.graph.graph import Graph
 from loci.graph.graphs import Graphs
 from loci.graph.link_resolution import kind_of
 from loci.graph.similarity import Similarity
-from loci.markdown.nouns import RELATIONS, Relation
+from loci.markdown.nouns import Relation
 from loci.search.language_model import LanguageModel
 from loci.search.language_stage import quoted, remark
 from loci.search.ranking import Chunk
@@ -48,7 +48,7 @@ PAIR: Final[JsonObject] = {
     "properties": {
         "pair": {"type": "integer"},
         "reason": {"type": "string"},
-        "link": {"enum": [*RELATIONS], "type": "string"},
+        "link": {"enum": ["references", "follows", "implements", "similar"], "type": "string"},
     },
     "required": ["pair", "reason", "link"],
     "additionalProperties": False,

@@ -9,9 +9,12 @@ from typing import Final
 
 from loci.documents.document import Document
 from loci.documents.ingest.local_files import SUFFIXES
+from loci.markdown.markdown import INDEX_FILES
 from loci.markdown.nouns import Mention
+from loci.search.names import number_of
 
-INDEX_FILES = ("index", "readme")
+RECORD = re.compile(r"[A-Z]{2,6}[ -]?\d{1,6}")
+"""A name such as ADR-0018, which people write for `0018-use-dashes.md`."""
 ENDINGS = """
     avif bmp gif heic ico jpeg jpg png svg tif tiff webp aac flac m4a mid mp3 ogg opus wav 3gp avi m4v mkv mov mp4 ogv
     webm pdf epub doc docx xls xlsx ppt pptx odt ods odp csv tsv rtf canvas base excalidraw drawio zip gz tar 7z
@@ -110,6 +113,8 @@ class DocumentNames:
             yield self._by_name, normal_name(name), _Named(id, one, BY_FILE, is_former)
             if name.lower() in INDEX_FILES and folder:
                 yield self._by_name, normal_name(folder), _Named(id, one, BY_ALIAS, is_former)
+            if number := number_of(name):
+                yield self._by_name, number, _Named(id, one, BY_ALIAS, is_former)
             parts = stem.split("/")
             for at in range(len(parts) - 1):
                 yield self._by_end, normal_path("/".join(parts[at:])), at_path
@@ -132,7 +137,11 @@ class DocumentNames:
 
     def _by_name_from(self, source: str, name: str) -> ResolvedTarget | None:
         plain = normal_name(without_suffix(name))
-        return _nearest(source, self._by_name.get(plain, ())) if plain else None
+        named = self._by_name.get(plain, ())
+        if not named and RECORD.fullmatch(name):  # beside it, because each series has such numbers
+            folder = posixpath.dirname(source)
+            named = [one for one in self._by_name.get(number_of(name), ()) if posixpath.dirname(one.path) == folder]
+        return _nearest(source, named) if plain else None
 
     def _by_path_from(self, source: str, target: str) -> str | None:
         """Follow the target as a path, from the source's folder and from its root."""

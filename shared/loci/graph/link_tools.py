@@ -27,7 +27,7 @@ class Edge(BaseModel):
     """A link of a document."""
 
     target: str | None = Field(description="the other document's id; null: no document has that name")
-    type: str = Field(description="references, follows, implements or similar")
+    type: str = Field(description="such as references, follows, supersedes or similar")
     direction: Literal["outgoing", "incoming"]
     title: str = Field(description="the other document's title; if there is no such document, the name as written")
     path: str | None

@@ -9,7 +9,7 @@ from loci.core.identity import Owner
 from loci.documents.document import Document
 from loci.graph.graph import Graph, Link, OpenLink
 from loci.graph.graphs import Graphs
-from loci.markdown.nouns import Relation
+from loci.markdown.nouns import INVERSE, Relation
 
 Direction = Literal["outgoing", "incoming"]
 
@@ -72,6 +72,8 @@ def links_of(
     found: list[DocumentLink] = []
     if direction != "incoming":
         found += [seen_from(known, link, "outgoing", link.target) for link in graph.outgoing.get(id, ())]
+    if direction == "outgoing":
+        found += [_turned(known, link) for link in graph.incoming.get(id, ()) if link.relation in INVERSE]
     if direction != "outgoing":
         found += [seen_from(known, link, "incoming", link.source) for link in graph.incoming.get(id, ())]
     if relation in (None, "similar"):  # comparing documents takes time: only those who want to know wait for it
@@ -120,6 +122,13 @@ def seen_from(documents: Mapping[str, Document], link: Link, direction: Directio
     """Return the link to the document `end`, as the document at its other end sees it."""
     other, written = documents[end], (link.line, link.evidence, link.anchor)
     return DocumentLink(other, link.relation, direction, other.title, *written, link.similarity, link.other_targets)
+
+
+def _turned(documents: Mapping[str, Document], link: Link) -> DocumentLink:
+    """The link that the target has by what the source says: A is superseded by B, so B supersedes A."""
+    source = documents[link.source]
+    evidence = f"{source.path}, line {link.line}: {link.evidence}"
+    return DocumentLink(source, INVERSE[link.relation], "outgoing", source.title, None, evidence, None)
 
 
 def open_link(one: OpenLink) -> DocumentLink:

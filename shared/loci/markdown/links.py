@@ -14,6 +14,7 @@ from markdown_it.common.utils import normalizeReference, unescapeAll
 from loci.markdown.front_matter import read_front_matter
 from loci.markdown.nouns import RELATION_ALIASES, Form, Heading, Mention, Relation
 from loci.markdown.outline import MarkdownOutline, is_plain_text, outline_of, prose_lines
+from loci.markdown.relations import LONGEST_BEFORE, PHRASES, relation_before
 from loci.markdown.scanners import blanked_comments, comments, without_code_spans
 from loci.markdown.tags import TAGS_COMMENT
 
@@ -41,11 +42,20 @@ RELATION_FIELDS: Final[Mapping[str, Relation]] = {
     "related": "references",
     "see": "references",
     "links": "references",
+    "supersedes": "supersedes",
+    "superseded_by": "superseded_by",
+    "replaces": "supersedes",
+    "replaced_by": "superseded_by",
+    "amends": "amends",
+    "amended_by": "amended_by",
+    "depends_on": "depends_on",
 }
 # Amalfa writes relations into a comment: [IMPLEMENTS: brief-auth].
 COMMENT_RELATIONS: Final[Mapping[str, Relation]] = {**RELATION_FIELDS, **RELATION_ALIASES}
 IN_COMMENT = re.compile(r"\[\s*+([A-Za-z_]++)\s*+:\s*+([^\[\]\n]++)\s*+\]")
 WIKI = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
+STATUS = re.compile(r"status\s*+:[\s\"']*+(\w++\s++by)\s++(.+)", re.IGNORECASE)
+NOT_A_LETTER = re.compile(r"[ -]")
 FIELD = re.compile(r"\A([A-Za-z_ -]++)\s*+:")
 # Not a footnote: its text is text like any other.
 DEFINITION = re.compile(r" {0,3}\[(?!\^)([^\[\]]+)\]:\s*(?:<([^<>]*)>|(\S+))")
@@ -65,14 +75,14 @@ class InlineLink:
     """The start and the end of the destination in the text; None if it is not written there."""
 
 
-def inline_links(text: str, references: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[int, str]]:
-    """The destination of each link in the text, and the number of line ends before the link."""
+def inline_links(text: str, references: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[int, str, int]]:
+    """The destination of each link in the text, the number of line ends before the link, and where it begins."""
     line = counted = 0
     for link in sorted(found_links(text, references), key=lambda one: one.at):
         if not link.is_image:
             line += text.count("\n", counted, link.at)
             counted = link.at
-            yield line, link.destination
+            yield line, link.destination, link.at
 
 
 def found_links(text: str, references: Mapping[str, Mapping[str, str]]) -> Iterator[InlineLink]:
@@ -203,15 +213,21 @@ def _written(
     """The links, each with its line, from 0, its relation if the link itself says one, its form, target and anchor."""
     for at, relation, place in (*_in_fields(lines[:skip]), *_in_comments("\n".join(prose))):
         yield at, relation, ("name", place.target, place.anchor)
+    yield from _in_status(lines[:skip])
     shown = blanked_comments("\n".join(prose)).split("\n")  # nobody sees a link in one
     for at, line in enumerate(shown):
         if "[[" in line:
-            for place in _wiki(without_code_spans(line), 0):
-                yield at, None, ("name", place.target, place.anchor)
-    for at, destination in _destinations(shown, outline) if is_markdown else ():
+            plain = without_code_spans(line)
+            for place in _wiki(plain, 0):
+                yield (
+                    at,
+                    relation_before(plain[: plain.rindex("[[", 0, place.start)]),
+                    ("name", place.target, place.anchor),
+                )
+    for at, destination, before in _destinations(shown, outline) if is_markdown else ():
         path, anchor = _path_of(destination)
         if path:
-            yield at, None, ("path", path, anchor)
+            yield at, relation_before(before), ("path", path, anchor)
 
 
 def link_places(path: str, lines: Sequence[str]) -> list[LinkPlace]:
@@ -269,7 +285,7 @@ def _in_fields(lines: Sequence[str]) -> Iterator[tuple[int, Relation, LinkPlace]
     start = len(lines[0]) + 1 if lines else 0
     for number, line in enumerate(lines[1:-1], 1):
         if field := FIELD.match(line):
-            relation = RELATION_FIELDS.get(field[1].strip().lower())
+            relation = RELATION_FIELDS.get(NOT_A_LETTER.sub("_", field[1].strip().lower()))
         at = field.end() if field else 0
         places = [*_wiki(line[at:], start + at)]
         if relation and not places:
@@ -281,6 +297,17 @@ def _in_fields(lines: Sequence[str]) -> Iterator[tuple[int, Relation, LinkPlace]
         for place in places:
             yield number, relation or "references", place
         start += len(line) + 1
+
+
+def _in_status(lines: Sequence[str]) -> Iterator[tuple[int, Relation, tuple[Form, str, str | None]]]:
+    """The decision in a status such as `superseded by ADR-0123`, which may be a markdown link."""
+    for number, line in enumerate(lines):
+        if (said := STATUS.match(line)) and (relation := PHRASES.get(" ".join(said[1].casefold().split()))):
+            path = next((link.destination for link in found_links(said[2], {})), "")
+            form: Form = "path" if path else "name"
+            target, anchor = _path_of(path) if path else (said[2].strip(" .\"'"), None)
+            if 0 < len(target) <= LONGEST_TARGET and "[[" not in target:
+                yield number, relation, (form, target, anchor)
 
 
 def _in_comments(text: str) -> Iterator[tuple[int, Relation, LinkPlace]]:
@@ -311,8 +338,8 @@ def _by_name(link: str, at: int, style: Style) -> Iterator[LinkPlace]:
         yield LinkPlace(start, start + len(target), target, style, target, anchor.strip() or None)
 
 
-def _destinations(prose: Sequence[str], outline: MarkdownOutline) -> Iterator[tuple[int, str]]:
-    """The line and the destination of each markdown link. A definition `[label]: path` is not a link."""
+def _destinations(prose: Sequence[str], outline: MarkdownOutline) -> Iterator[tuple[int, str, str]]:
+    """The line and the destination of each markdown link, and the text before. `[label]: path` is not a link."""
     references: dict[str, dict[str, str]] = {}  # in the form markdown-it expects
     lines = list(prose)
     for at, line in enumerate(prose):
@@ -323,8 +350,8 @@ def _destinations(prose: Sequence[str], outline: MarkdownOutline) -> Iterator[tu
     for first, end in _spans(outline):
         text = "\n".join(lines[first:end])
         if "](" in text or ("[" in text and references):
-            for offset, destination in inline_links(text, references):
-                yield first + offset, destination
+            for offset, destination, start in inline_links(text, references):
+                yield first + offset, destination, text[max(0, start - LONGEST_BEFORE) : start]
 
 
 def _spans(outline: MarkdownOutline) -> Iterator[tuple[int, int]]:

@@ -21,10 +21,13 @@ from loci.markdown.outline import (
     prose_lines,
 )
 from loci.markdown.tags import tags_of
+from loci.search.names import name_word, parts_of_name
 from loci.search.passages import Block
-from loci.search.words import MARK, index_words, name_word
+from loci.search.words import MARK, index_words
 
 DATE_FIELDS = ("date", "created", "created_at", "published", "day", "updated", "updated_at", "modified")
+INDEX_FILES = ("index", "readme")
+"""Names of documents that stand for their folders."""
 LIKE_A_DAY = re.compile(r"\d{4}[-/.]\d")
 LONGEST_DAY = 40
 ALIAS_FIELDS = ("aliases", "alias")
@@ -74,7 +77,7 @@ def parse(path: str, content: bytes) -> ParsedDocument:
     headings = outline.headings
     given, first = matter.first("title"), headings[0].title if headings else ""
     top = next((one.title for one in headings if one.level == 1 and one.title), None)
-    title = (given or top or _stem_of(path))[:LONGEST_TITLE]
+    title = (given or _with_folder(top or _stem_of(path), name))[:LONGEST_TITLE]
     # A name without a letter says nothing about the passages.
     is_above = title != first and (bool(given) or (not top and any(letter.isalpha() for letter in title)))
     found = blocks(lines, outline, title if is_above else None)
@@ -147,13 +150,19 @@ def _stem_of(path: str) -> str:
     return unicodedata.normalize("NFC", PurePosixPath(path).stem)
 
 
+def _with_folder(title: str, path: PurePosixPath) -> str:
+    """The title, with the folder if every folder may have a document of that title: README (docs/setup)."""
+    folders = path.parts[1:-1] or path.parts[:-1]  # the first one is the root's name
+    return f"{title} ({'/'.join(folders)})" if title.casefold() in INDEX_FILES and folders else title
+
+
 def _aliases_of(matter: FrontMatter) -> tuple[str, ...]:
     """The other names that the document gives itself."""
     return tuple(alias for field in ALIAS_FIELDS for alias in matter.fields.get(field, ()))
 
 
 def _name_words(path: str, title: str, matter: FrontMatter) -> list[str]:
-    """The words of its names, its folders and its properties, and a word for each whole name.
+    """The words of its names, its folders and its properties, and a word for each whole name and for parts of it.
 
     They begin with the mark that ends the words of the text. Names count twice: they say what the document is about.
     """
@@ -162,6 +171,7 @@ def _name_words(path: str, title: str, matter: FrontMatter) -> list[str]:
     said = [word for one in names for word in index_words(one[:LONGEST_ALIAS])]
     folders = [word for one in name.parts[:-1] for word in index_words(one)]
     whole = dict.fromkeys(word for one in (*names, name.name) if (word := name_word(one)))
+    parts = dict.fromkeys(word for one in names for word in parts_of_name(one))
     properties = [
         word
         for field, values in matter.fields.items()
@@ -170,4 +180,4 @@ def _name_words(path: str, title: str, matter: FrontMatter) -> list[str]:
         if text.lower() not in SWITCHES and any(letter.isalpha() for letter in text)
         for word in index_words(text[:LONGEST_TEXT])
     ]
-    return [MARK, *said, *said, *folders, *properties[:MOST_WORDS], *whole, *whole]
+    return [MARK, *said, *said, *folders, *properties[:MOST_WORDS], *whole, *whole, *parts]

@@ -6,10 +6,33 @@ from typing import Final, Literal, get_args
 
 from loci.core.errors import Refused
 
-Relation = Literal["references", "follows", "implements", "similar"]
+Relation = Literal[
+    "references",
+    "follows",
+    "implements",
+    "similar",
+    "supersedes",
+    "superseded_by",
+    "amends",
+    "amended_by",
+    "depends_on",
+]
 RELATIONS: Final[tuple[Relation, ...]] = get_args(Relation)
-RELATION_ALIASES: Final[Mapping[str, Relation]] = {"cites": "references", "links_to": "references"}
-"""Amalfa's names for relations."""
+RELATION_ALIASES: Final[Mapping[str, Relation]] = {
+    "cites": "references",
+    "links_to": "references",
+    "replaces": "supersedes",
+    "replaced_by": "superseded_by",
+    "deprecated_by": "superseded_by",
+}
+"""Other names for relations."""
+INVERSE: Final[Mapping[Relation, Relation]] = {
+    "supersedes": "superseded_by",
+    "superseded_by": "supersedes",
+    "amends": "amended_by",
+    "amended_by": "amends",
+}
+"""The relations that the other document has, too."""
 BOM: Final = "\ufeff"
 Form = Literal["name", "path"]
 """The form of a target: a name, which may be anywhere, or a path from the document that has the link."""

@@ -133,7 +133,7 @@ class Explanation:
     cosine: float | None
     closeness: float | None
     relevance: float | None
-    name: Annotated[bool, Field(description="the query is exactly its name, which puts it first")] = False
+    name: Annotated[bool, Field(description="the query names it, which puts it first")] = False
 
 
 Match = Literal["strong", "possible", "none"]

@@ -1,9 +1,8 @@
 """The search pipeline: words and vectors, fused, then read ever more closely; and a report on how it went."""
 
 import time
-import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -13,6 +12,7 @@ from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder, EmbeddingModel, QueryEmbedding, Reranker
 from loci.search.language_stage import LanguageResult, LanguageStage
 from loci.search.late_interaction import averages, matches
+from loci.search.names import documents_named, name_word, names_in
 from loci.search.ranking import (
     EVERYTHING,
     Candidate,
@@ -40,7 +40,7 @@ from loci.search.scoring import (
     word_weights,
     words_had,
 )
-from loci.search.words import Question, knows_script, name_word
+from loci.search.words import Question, knows_script
 
 CANDIDATES = 50
 """Candidates of each leg, whatever the limit: a request for three gets the best three of these."""
@@ -52,8 +52,6 @@ LATE = 32
 """Passages that go through late interaction."""
 NAMED = 10
 """Passages, the best by words, that may have the question as the name of their document."""
-AS_WRITTEN, AS_NAME, AS_ALIAS = range(3)
-"""The degrees to which a document's name is the question, best first."""
 NO_MODEL = Stage("language_model", False, 0.0, "no model is configured: set LOCI_LANGUAGE_MODEL")
 """The report of the last stage in a deployment without a language model."""
 T = TypeVar("T")
@@ -166,8 +164,8 @@ class Look:
 
     def _found(self, where: Where, most: int) -> list[Candidate]:
         vector = self.vector.for_index if self.vector and self.vector.failure is None else None
-        name = name_word(self.question.text)
-        words = [*self.question.words, name] if name else self.question.words
+        names = [one for one in dict.fromkeys((name_word(self.question.text), *names_in(self.question.text))) if one]
+        words = [*self.question.words, *names]
         return self.index.candidates(self.owner, self.collection, words, vector, limit=most, where=where)
 
 
@@ -372,26 +370,6 @@ def _with_named(
     for one in found:  # the best passage of each named document
         one.named = named.pop(one.chunk.document, None)
     return found
-
-
-def documents_named(query: str, chunks: Iterable[Chunk]) -> dict[str, int]:
-    """The documents of these chunks that have exactly this name, each with the degree to which it fits."""
-    name, found = name_word(query), dict[str, int]()
-    for chunk in chunks if name else ():
-        file = chunk.path.rpartition("/")[2]
-        own = (chunk.title, file, file.rpartition(".")[0])
-        alike = [one for one in own if name_word(one) == name]
-        # Most have it nowhere, which is soon seen.
-        if not alike and (name not in chunk.words or f" {name} " not in f" {chunk.words} "):
-            continue
-        is_written_so = any(_as_written(one) == _as_written(query) for one in alike)
-        fit = AS_WRITTEN if is_written_so else AS_NAME if alike else AS_ALIAS
-        found[chunk.document] = min(fit, found.get(chunk.document, fit))
-    return found
-
-
-def _as_written(name: str) -> str:
-    return unicodedata.normalize("NFC", name.strip()).casefold()
 
 
 def _bits(chunk: Chunk, model: str) -> bytes:

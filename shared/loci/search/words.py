@@ -10,8 +10,6 @@ from typing import cast
 
 from snowballstemmer.porter_stemmer import PorterStemmer  # pyright: ignore[reportMissingTypeStubs]
 
-from loci.core.ids import content_id
-
 LONGEST_WORD = 64
 SHORTEST_SUBJECT = 3
 TOO_MANY_FOREIGN = 1 / 3
@@ -28,15 +26,15 @@ SEAM = re.compile(r"[_.\-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # Splits a part of one again: in FY2018 before the 2. Not if there are many such seams: that is a hash or a key.
 NUMBER_SEAM = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 MOST_NUMBER_SEAMS = 3
+# A version, a date or another number of several parts; its beginnings find it, too.
+CHAIN = re.compile(r"(?<![^\W_])[vV]?(\d+(?:[._-]\d+)+)")
+CHAIN_SEAM = re.compile(r"[._-]")
+LONGEST_BEGINNING = 4
 IS_CJK = re.compile(f"[{CJK}]")
 APOSTROPHE = re.compile(r"['\u2019]")
 
 MARK = "§"
 """Begins the word of a whole name, and ends the words of the text, which never have it."""
-LONGEST_WHOLE = 100
-"""A longer name is kept as its hash: OpenSearch cuts words of more than 255 characters."""
-LONGEST_NAME = 1_000
-NOT_IN_A_NAME = re.compile(r"[\W_]+")
 MOST_REPEATS = 4
 """The most times that a word of a question counts."""
 
@@ -113,22 +111,19 @@ def query_words(text: str) -> list[str]:
     return [word for word in words if word not in _STOP_STEMS] or list(words)
 
 
-@lru_cache(maxsize=10_000)
-def name_word(name: str) -> str:
-    """The word for this name: `Auth-Guide` and `auth guide` have the same. Empty if it cannot be a name."""
-    if len(name) > LONGEST_NAME:
-        return ""
-    plain = unicodedata.normalize("NFKC", name).casefold()
-    symbols = "".join(one for one in plain if one.isprintable() and one != " ")
-    bare = NOT_IN_A_NAME.sub("_", plain).strip("_") or symbols
-    if not bare:
-        return ""
-    return MARK + (bare if len(bare) <= LONGEST_WHOLE else content_id(bare, length=40))
-
-
 def words_of_text(words: str) -> str:
     """The words of a chunk's text, without the names, folders and properties of its document."""
     return f" {words}".partition(f" {MARK} ")[0].strip()
+
+
+def runs_of(text: str) -> list[str]:
+    """The words and identifiers as they are written, in order."""
+    return RUN.findall(unicodedata.normalize("NFKC", text))
+
+
+def is_common(run: str) -> bool:
+    """True if the word is one that questions have, and answers seldom do."""
+    return all(word in _STOP_STEMS for word in _of_identifier(run))
 
 
 def is_subject(word: str) -> bool:
@@ -185,8 +180,21 @@ def _of_identifier(run: str) -> tuple[str, ...]:
     plain = APOSTROPHE.sub("", run)
     parts = [part for part in SEAM.split(plain) if part]
     whole = [re.sub(r"[.\-]", "_", plain)] if len(parts) > 1 else []
-    pieces = [piece for part in parts for piece in (part, *_around_numbers(part))]
-    return tuple(stem for one in (*whole, *pieces) if (stem := _stem(one[:LONGEST_WORD].lower())))
+    chains = [one for found in CHAIN.finditer(plain) for one in _beginnings(found[1])] if len(parts) > 1 else []
+    pieces = [piece for part in parts for piece in (part, *_around_numbers(part), *_without_zeros(part))]
+    words = (*dict.fromkeys((*whole, *chains)), *pieces)
+    return tuple(stem for one in words if (stem := _stem(one[:LONGEST_WORD].lower())))
+
+
+def _beginnings(chain: str) -> list[str]:
+    """Of 1.9.7: 1_9_7 and 1_9, which find it."""
+    numbers = CHAIN_SEAM.split(chain)
+    return ["_".join(numbers[:end]) for end in (len(numbers), *range(min(len(numbers) - 1, LONGEST_BEGINNING), 1, -1))]
+
+
+def _without_zeros(part: str) -> list[str]:
+    """The number that people write for 0018."""
+    return [part.lstrip("0")] if part.startswith("0") and part.isdigit() and part.strip("0") else []
 
 
 def _around_numbers(part: str) -> list[str]:

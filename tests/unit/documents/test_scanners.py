@@ -51,9 +51,9 @@ def test_links_are_those_of_markdown_it(text: str) -> None:
     markdown, tokens = MarkdownIt("commonmark"), list[Token]()
     markdown.inline.parse(text, markdown, {"references": REFERENCES}, tokens)
     wanted = [one.attrs["href"] for one in tokens if one.type == "link_open" and one.info != "auto"]
-    assert [destination for _, destination in inline_links(text, REFERENCES)] == wanted
+    assert [destination for _, destination, _ in inline_links(text, REFERENCES)] == wanted
 
 
 def test_a_link_is_on_its_line_whatever_is_above_it() -> None:
     text = "`code\nover lines` ![a\nb](c.png 'a\ntitle')\n[d](e.md)"
-    assert list(inline_links(text, {})) == [(4, "e.md")]
+    assert list(inline_links(text, {})) == [(4, "e.md", text.index("[d]"))]

@@ -45,6 +45,6 @@ function whyOf(explain, place) {
     if (field === 'fused' || !isFirst) before = rank;
   }
   made.append(stageOf('Here', place, before, '', '--edge'));
-  if (explain.name) made.append(element('li', 'The question is exactly its name, which puts it first.'));
+  if (explain.name) made.append(element('li', 'The question names it, which puts it first.'));
   return made;
 }
