@@ -49,7 +49,7 @@ async def test_a_file_is_taken_in_though_the_model_fails(deployed: Deployed, stu
     id = deployed.file("prices.csv").id
     told = (await call_files(deployed.app, "fetch_memory", memory_ids=[id]))[id]
     assert (told["status"], told["summary_by"]) == ("okay", "rules")
-    assert "fruit, price" in told["summary"]
+    assert "fruit and price" in told["summary"]
     [remark] = told["remarks"]
     assert remark.startswith("The summary is extracted: ")
     stub.says({"summary": WRITTEN})

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 from loci.core.errors import Unavailable
 from loci.files.differences import FileChange, changes
+from loci.files.extracted_summary import extracted_summary
 from loci.files.file import READER_VERSION, RULES, FileVersion
 from loci.files.lake import packed, unpacked
 from loci.files.locators import Box, LocatedText, Locator, cell_range, place_of, sheet_label
@@ -22,7 +23,6 @@ from loci.files.reading import (
     TableSection,
     TextSection,
     checked,
-    extracted_summary,
     read_text,
     stopped,
 )
@@ -124,7 +124,7 @@ def _cut(version: FileVersion, reading: Reading, rules: CuttingRules) -> ReadVer
         tables=len(reading.tables),
         sheets=reading.sheets,
         pages=reading.pages,
-        summary=extracted_summary(reading),
+        summary=extracted_summary(reading, rules.name),
         summary_by=RULES,
         remarks=(*reading.remarks, *left_out),
         reader=READER_VERSION,

@@ -5,7 +5,6 @@ markdown and tables of text are read here: their parsers cannot be attacked by a
 """
 
 import re
-from itertools import islice
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -28,8 +27,6 @@ HEADING = re.compile(r"^(#{1,6}) ([^\n]*)", re.MULTILINE)
 LONGEST_HEADING = 500
 MOST_HEADINGS = 50_000
 """Headings after these are read as text: a file has fewer passages."""
-LONGEST_SUMMARY = 400
-"""Characters of a summary that is extracted."""
 
 
 class Strict(BaseModel):
@@ -238,16 +235,3 @@ def decoded(content: bytes) -> str:
         except UnicodeDecodeError:
             text = content.decode("cp1252", "replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def extracted_summary(reading: Reading) -> str:
-    """The beginning of the file, and what is in it."""
-    parts: list[str] = []
-    if reading.sheets:
-        parts.append("Sheets: " + ", ".join(reading.sheets[:20]) + ".")
-    for table in reading.tables[:5]:
-        columns = ", ".join(one for one in table.header if one)
-        parts.append(f"Table {table.label!r} with {len(table.rows)} rows: {columns}.")
-    texts = islice((one.text for one in reading.sections if isinstance(one, TextSection)), 3)
-    parts.append(" ".join(" ".join(one.split(None, LONGEST_SUMMARY)[:LONGEST_SUMMARY]) for one in texts))
-    return " ".join(part for part in parts if part.strip())[:LONGEST_SUMMARY].strip()

@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
+from reportlab.platypus import Table
 
 from loci.app import App
 from loci.core.identity import LOCAL
 from loci.search.inference import tokens_at_most
-from tests.support.files import workbooks
+from tests.support.each import each
+from tests.support.files import papers, workbooks
 from tests.surface.conftest import Connect
 from tests.surface.files.conftest import on_s3_too
 from tests.surface.files.searches import call
@@ -66,6 +68,60 @@ async def test_the_overview_pages_by_name_and_folder_and_says_what_could_not_be_
         ({"folder": "2023/trip"}, 0),
     ):
         assert (await call(connect, "get_memorylake_metadata", **scope))["n"] == count, scope
+
+
+MONTHS = [
+    ["Visits to the harbour by month"],
+    [],
+    ["Year", "Month", "Ships"],
+    ["2022", "Jan", 7],
+    ["", "Feb", 9],
+    ["2023", "Jan", 8],
+    ["", "Feb", 11],
+]
+MARGINS = [
+    ["Margin", "2021", "2022", "2023"],
+    ["Goods", "35.3 %", "36.3 %", "36.5 %"],
+    ["Total", "41.8 %", "43.3 %", "44 %"],
+]
+
+
+def annual_report() -> bytes:
+    title = papers.paragraph("Harbour of Kiel, annual report", "Heading1")
+    caption = papers.paragraph("Gross margin percentage:", "Heading3")
+    return papers.flowing(title, papers.paragraph(papers.SENTENCE), caption, Table(MARGINS, style=papers.GRID))
+
+
+@each(
+    ("name", "content", "summary"),
+    [
+        (
+            "visits.xlsx",
+            workbooks.xlsx(("Visits", MONTHS), ("Ports", [["Port", "Ships"], ["Kiel", 7], ["Porto", 9]])),
+            "Visits to the harbour by month: a workbook of 2 sheets, 2022 to 2023, with Visits (4 rows of Year, Month "
+            "and Ships) and Ports (2 rows of Port and Ships).",
+        ),
+        (
+            "annual.pdf",
+            annual_report(),
+            "Harbour of Kiel, annual report: a PDF, 2021 to 2023, with Gross margin percentage (3 rows).",
+        ),
+        (
+            "fees.csv",
+            b"day,port,fee,paid,by\n2023-01-02,Kiel,7,yes,Ann\n2024-01-02,Kiel,8,no,Bob\n",
+            "A csv file, 2023 to 2024, with 2 rows of day, port, fee and 2 more.",
+        ),
+        ("trip.md", NOTES.encode(), "Trip: The train to Berlin costs 40 euros. Ann buys the tickets."),
+        ("numbers.csv", b"1;2\n3;4\n", "A csv file, with 2 rows."),
+    ],
+)
+async def test_a_summary_names_the_title_the_period_and_the_main_tables(
+    connect: Connect, app: App, name: str, content: bytes, summary: str
+) -> None:
+    id = app.files.add(LOCAL, name, content).id
+    async with connect("files") as client:
+        told = structured(await client.call_tool("fetch_memory", {"memory_ids": [id]}))[id]
+    assert told["summary"].startswith(summary), told["summary"]
 
 
 @on_s3_too

@@ -89,7 +89,7 @@ def test_a_file_is_told_with_its_summary_and_versions(app: App, ann: Visitor) ->
     add(app, "boat.md", "# Boats\n\nThe first")
     id = add(app, "boat.md", "# Boats\n\nThe second")
     facts = ann.json(f"/{id}")
-    assert (facts["name"], facts["summary"], facts["found_version"]) == ("boat.md", "The second", 2)
+    assert (facts["name"], facts["summary"], facts["found_version"]) == ("boat.md", "Boats: The second", 2)
     assert [one["version"] for one in facts["history"]] == [1, 2]
 
 

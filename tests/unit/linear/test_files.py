@@ -7,8 +7,9 @@ import pytest
 from loci.files.citations import WantedText, occurrences
 from loci.files.cutting import cut, table_pieces, text_pieces
 from loci.files.differences import changes
+from loci.files.extracted_summary import extracted_summary
 from loci.files.lake import packed
-from loci.files.reading import Reading, TableSection, TextSection, extracted_summary, read_plain, read_text
+from loci.files.reading import Reading, TableSection, TextSection, read_plain, read_text
 from loci.files.search_query import parsed
 from tests.support.each import each
 from tests.unit.linear.growth import Read, Shape, faulty_growth
