@@ -96,16 +96,18 @@ def test_a_document_that_unpacks_to_too_much_is_refused(read: Read) -> None:
     assert refused.value.code == "FILE_TOO_LARGE"
 
 
-def test_slides_have_their_titles_texts_and_notes_and_are_the_places_of_their_tables(read: Read) -> None:
+def test_slides_have_their_titles_texts_and_notes_and_are_the_places_of_their_tables_and_charts(read: Read) -> None:
     reading = read("a.pptx", office.slides())
     assert [(one.slide, *said) for one, said in zip(_texts(reading), _said(reading), strict=True)] == [
         (1, "Harbour plans", "Dredge the basin"),
         (1, "Harbour plans > Notes", "Mention the tide tables"),
         (3, "", "Lighthouse keeper wanted"),
     ]
-    [table] = reading.tables
+    table, chart = reading.tables
     assert (table.slide, table.title) == (2, "Costs")
     assert [list(table.header), *map(list, table.rows)] == papers.CITIES
+    assert (chart.slide, chart.title, chart.header) == (2, "Share of trips", ("", "2023", "2024"))
+    assert chart.rows == (("North", "12.5%", "25%"), ("South", "50%", ""))
 
 
 def test_a_page_has_its_blocks_with_their_lines_its_tables_and_nothing_that_is_hidden(read: Read) -> None:

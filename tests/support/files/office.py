@@ -3,10 +3,13 @@
 import io
 import zipfile
 from collections.abc import Mapping
+from typing import Any
 
 import docx
 import pptx
 from docx.document import Document
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
 from tests.support.files.papers import CITIES
@@ -78,7 +81,7 @@ def word(body: str, **more: str) -> bytes:
 
 
 def slides() -> bytes:
-    """Three slides: a text with notes, a table, and a picture's place with a text box."""
+    """Three slides: a text with notes, a table with a chart, and a picture's place with a text box."""
     show = pptx.Presentation()
     first = show.slides.add_slide(show.slide_layouts[1])
     first.shapes.title.text = "Harbour plans"  # pyright: ignore[reportOptionalMemberAccess]
@@ -90,6 +93,13 @@ def slides() -> bytes:
     for y, row in enumerate(CITIES):
         for x, text in enumerate(row):
             frame.table.cell(y, x).text = text
+    data: Any = CategoryChartData(number_format="0%")
+    data.categories = ["North", "South"]
+    data.add_series("2023", (0.125, 0.5))
+    data.add_series("2024", (0.25, None))
+    place = (Inches(1), Inches(4), Inches(3), Inches(2))
+    chart: Any = second.shapes.add_chart(XL_CHART_TYPE.BAR_CLUSTERED, *place, data)
+    chart.chart.chart_title.text_frame.text = "Share of trips"
     third = show.slides.add_slide(show.slide_layouts[6])
     third.shapes.add_textbox(Inches(1), Inches(1), Inches(3), Inches(1)).text_frame.text = "Lighthouse keeper wanted"
     out = io.BytesIO()

@@ -14,11 +14,13 @@ PIECE = 1 << 20
 ODF_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 STRICT = (
     (b"http://purl.oclc.org/ooxml/wordprocessingml/main", W[1:-1].encode()),
     (b"http://purl.oclc.org/ooxml/drawingml/main", A[1:-1].encode()),
+    (b"http://purl.oclc.org/ooxml/drawingml/chart", C[1:-1].encode()),
     (b"http://purl.oclc.org/ooxml/presentationml/main", P[1:-1].encode()),
     (b"http://purl.oclc.org/ooxml/officeDocument/relationships", R[1:-1].encode()),
 )
