@@ -47,11 +47,14 @@ def sent_bytes(value: object) -> int:
 @on_both
 async def test_the_listing_is_the_one_that_was_agreed(connect: Connect) -> None:
     """Renew it on purpose: python -m tests.surface.renew."""
-    async with connect() as client:
-        listed = [
-            tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in (await client.list_tools()).tools
-        ]
-    assert listed == json.loads(SNAPSHOT.read_text("utf-8"))
+    agreed = {tool["name"]: tool for tool in json.loads(SNAPSHOT.read_text("utf-8"))}
+    seen: set[str] = set()
+    for surface in ("all", "core", *OWN_TOOLS):
+        async with connect(surface) as client:
+            for tool in (await client.list_tools()).tools:
+                assert tool.model_dump(mode="json", by_alias=True, exclude_none=True) == agreed[tool.name]
+                seen.add(tool.name)
+    assert seen == agreed.keys()
 
 
 @each(
@@ -216,7 +219,8 @@ async def test_a_kept_listing_is_answered_without_loading_a_tool(tmp_path: Path)
         return tools, set(modules)
 
     first, second = listed(), listed()
-    assert first[0] == second[0] == json.loads(SNAPSHOT.read_text("utf-8"))
+    assert first[0] == second[0]
+    assert len(first[0]) == 26
     assert "loci.documents.tools.search_tools" in first[1] - second[1]
     assert not [one for one in second[1] if re.search(r"\.tools\.|_tools$|\.tools$", one)]
 

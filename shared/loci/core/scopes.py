@@ -13,7 +13,7 @@ SCOPES: Final = {
     "documents:write": "write, move and delete your documents",
     "files:read": "search and read your files",
     "files:write": "add and delete files, and compute with them",
-    "tools:read": "find tools, and call those that change nothing",
+    "tools:read": "find tools of your other servers, and call those that change nothing",
     "tools:write": "call every tool of your other servers, and run code",
     "workflows:read": "see your workflows",
     "workflows:write": "start, continue and stop workflows",

@@ -103,7 +103,7 @@ async def test_no_more_than_the_limit_come(app: App, limit: int) -> None:
 
 async def test_related_tools_come_only_if_they_are_asked_for(app: App) -> None:
     assert not [one for one in await found(app, FILES, limit=50) if one["related"]]
-    assert (await search_schema(app))["properties"]["include_related"]["default"] is False
+    assert (await search_schema(app))["properties"]["include_related"].get("default", False) is False
 
 
 async def test_the_context_is_an_optional_list_of_texts(app: App) -> None:

@@ -7,6 +7,8 @@ import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL
+from loci.mcp.module import tool_families
+from loci.mcp.tool_catalog import ToolCatalog
 from tests.support.polling import until
 from tests.surface.conftest import Connect, on_both
 from tests.surface.results import structured, texts
@@ -39,6 +41,35 @@ async def test_a_tool_is_found_by_what_it_does(served: App, connect: Connect) ->
     assert 0 < first["score"] <= 1
     assert first["why"]
     assert "input_schema" not in first
+
+
+WISHES = {
+    "upload a PDF": "add_memory",
+    "is the added file read yet": "ingestion_status",
+    "remove a file for good": "delete_memory",
+    "what changed between two versions of a file": "diff_versions",
+    "keep the chart that the code wrote": "save_artifact",
+    "rename a note": "move_document",
+    "delete a note": "delete_document",
+    "undo the last write": "undo_write",
+    "notes from last March": "temporal_search",
+    "find notes with a tag": "query_by_tags",
+    "which notes are around this note": "graph_neighbors",
+    "group the notes by topic": "cluster_documents",
+    "what should I read first": "suggest_reading",
+    "how far is my workflow": "pml_workflow_status",
+    "forget learned code": "pml_delete_capability",
+}
+"""What somebody wants, and the tool for it that is not listed."""
+
+
+async def test_each_tool_that_is_not_listed_comes_first_for_what_it_does(served: App, connect: Connect) -> None:
+    async with connect() as client:
+        listed = {tool.name for tool in (await client.list_tools()).tools}
+    every = set(ToolCatalog(tool_families(served), "all").names)
+    assert every - listed == set(WISHES.values())
+    first = {wish: (await search(connect, wish))["tools"][0]["tool_id"] for wish in WISHES}
+    assert first == WISHES
 
 
 async def test_its_schema_comes_on_demand(served: App, connect: Connect) -> None:
