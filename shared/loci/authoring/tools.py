@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from loci.app import App
 
 SHOWN = 100
-Name = Annotated[str, Field(min_length=1, max_length=1024, description="a document's id or path")]
+Name = Annotated[str, Field(min_length=1, max_length=1024, description="id or path of a note")]
 Hash = Annotated[str | None, Field(pattern="^[0-9a-f]{64}$", description="`hash` as you read it")]
 
 Text = Annotated[str | None, Field(max_length=MAX_DOCUMENT_BYTES)]

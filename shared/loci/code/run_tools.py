@@ -293,7 +293,7 @@ def file_tools(app: "App") -> list[LociTool]:
 
     def query_table(
         caller: Caller,
-        memory_id: Annotated[str, Field(description="the file, from search_memory")] = "",
+        memory_id: Annotated[str, Field(description="a file, from search_memory")] = "",
         sql: Annotated[str, Field(description="one SELECT of DuckDB; empty: only list the tables")] = "",
         memory_ids: Annotated[
             list[str], Field(max_length=MOST_FILES, description="several files; ds-0f…@2: version 2")
