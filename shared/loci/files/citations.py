@@ -2,14 +2,14 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
-from loci.files.cutting import ReadingWork
-from loci.files.differences import TextPlaces, table_rows
+from loci.files.cutting import ReadingWork, label_above
+from loci.files.differences import ComparedPart, TextPlaces, table_rows
 from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import Lake, unpacked
 from loci.files.locators import Locator, cell_range, cells_in, place_of
@@ -24,6 +24,11 @@ AROUND = 200
 MOST_ELSEWHERE = 5
 OTHER_VERSIONS = 5
 EVERYWHERE = Locator()
+BETWEEN = " | "
+"""The text between the cells of a row."""
+LONGEST_NAME = 300
+MOST_IN_ROW = 20
+"""Places in a row whose columns are named."""
 QUOTES, APOSTROPHES, DASHES = '"“”„«»', "'’‘‚`´", "-–—‑−"  # noqa: RUF001
 SPACES = (
     "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -85,11 +90,28 @@ class WantedText:
 
 
 @dataclass(frozen=True, slots=True)
+class CitedCells:
+    """The names of cells: those of their table, of their columns and of their row."""
+
+    label: str
+    sheet: str | None
+    caption: str
+    columns: tuple[str, ...]
+    """The headers of the columns that have the text: more than one if it stands in several."""
+    row: str
+    """The first cell of the row."""
+    group: str
+    """The row above that the row is a part of, such as the year of a month."""
+
+
+@dataclass(frozen=True, slots=True)
 class Occurrence:
     """A place where the text stands, and the true text there."""
 
     where: Locator
     text: str
+    cells: CitedCells | None = None
+    """The names of the cells, if it stands in a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +129,8 @@ class CheckedCitation:
     """Places of this version that have the text, if the cited place does not."""
     other_versions: tuple[int, ...]
     """Versions of the file that have it, if this one does not."""
+    cells: tuple[CitedCells, ...] = ()
+    """The first cells at the cited place that have it, with the names of their columns and rows."""
 
 
 class Citations:
@@ -140,11 +164,12 @@ class Citations:
         packed = self._lake.packed_reading(owner, file.id, version)
         there, elsewhere = self._work.call(version.bytes, places_of, packed, file.id, text, cited)
         in_passage = next(wanted.spans(held.text), None)
-        if there is not None or in_passage is not None:
-            actual = there.text if there else _around(held.text, in_passage)
-            return CheckedCitation(file, version, cited, True, actual, (), ())
+        if there or in_passage is not None:
+            actual = there[0].text if there else _around(held.text, in_passage)
+            cells = tuple(one.cells for one in there if one.cells is not None)
+            return CheckedCitation(file, version, cited, True, actual, (), (), cells)
         others = () if elsewhere else tuple(self._others(owner, file, version, text))
-        return CheckedCitation(file, version, cited, False, held.text[: 4 * AROUND], elsewhere, others)
+        return CheckedCitation(file, version, cited, False, held.text[: 4 * AROUND], tuple(elsewhere), others)
 
     def _others(self, owner: Owner, file: StoredFile, version: FileVersion, text: str) -> Iterator[int]:
         known = [one for one in self._versions.for_file(owner, file) if one.number != version.number]
@@ -158,11 +183,12 @@ class Citations:
                 yield one.number
 
 
-def places_of(packed: bytes, id: str, text: str, cited: Locator) -> tuple[Occurrence | None, tuple[Occurrence, ...]]:
-    """The text where it is cited in this packed reading; if it does not stand there, the first other places of it."""
+def places_of(packed: bytes, id: str, text: str, cited: Locator) -> tuple[list[Occurrence], list[Occurrence]]:
+    """The first places of the text where it is cited in this packed reading; else the first other places of it."""
     reading, wanted = unpacked(packed, id), WantedText(text)
-    there = next((one for one in occurrences(reading, wanted, cited) if _covers(cited, one.where)), None)
-    return there, () if there else tuple(islice(occurrences(reading, wanted), MOST_ELSEWHERE))
+    covered = (one for one in occurrences(reading, wanted, cited) if _covers(cited, one.where))
+    there = [*islice(covered, MOST_ELSEWHERE)]
+    return there, [] if there else [*islice(occurrences(reading, wanted), MOST_ELSEWHERE)]
 
 
 def has_text(packed: bytes, id: str, text: str) -> bool:
@@ -206,15 +232,32 @@ def _start_of_line(text: str, number: int) -> int:
 
 def _in_table(table: TableSection, wanted: WantedText) -> Iterator[Occurrence]:
     for row in table_rows(table):
-        span = next(wanted.spans(row.text), None)
-        if span is None:
+        spans = [*islice(wanted.spans(row.text), MOST_IN_ROW)]
+        if not spans:
             continue
         where = row.where
         hits = [at for at, cell in enumerate(row.cells) if wanted.is_in(cell)]
         if table.sheet is not None and hits:
             column = row.column + hits[0]
             where = Locator(sheet=table.sheet, cells=cell_range(row.row, row.last_row, column, column))
-        yield Occurrence(where, _around(row.text, span))
+        yield Occurrence(where, _around(row.text, spans[0]), _named(table, row, where, spans))
+
+
+def _named(table: TableSection, row: ComparedPart, where: Locator, spans: Sequence[tuple[int, int]]) -> CitedCells:
+    """The names of the cells of the row that have the text in these spans."""
+    ends = [*accumulate(len(one) + len(BETWEEN) for one in row.cells)]
+    hits = [
+        at
+        for at, (cell, end) in enumerate(zip(row.cells, ends, strict=True))
+        if any(begin < end - len(BETWEEN) and end - len(BETWEEN) - len(cell) < stop for begin, stop in spans)
+    ]
+    names = [table.header[at] for at in hits if at < len(table.header) and row.row >= table.below_header]
+    columns = tuple(one for one in dict.fromkeys(" ".join(one.split()) for one in names) if one)
+    number = row.row - table.below_header
+    is_row = 0 <= number < len(table.rows) and row.cells == table.rows[number]
+    first = next((one for one in row.cells if one), "") if is_row else ""
+    group = label_above(table, number) if is_row and number else ""
+    return CitedCells(where.label, table.sheet, table.title, columns, " ".join(first.split())[:LONGEST_NAME], group)
 
 
 def _around(text: str, span: tuple[int, int] | None) -> str:

@@ -122,7 +122,8 @@ def read_part(text: FileText, asked: AskedPart) -> FilePart:
             after = None
         elif shown.began and after is None:
             after = piece
-            if asked.cells is None:  # other tables may stand beside this one
+            goes_on = asked.cells is not None or (asked.pages is not None and piece.table is not None)
+            if not goes_on:  # other tables may stand beside this one, and more of a page behind a table of two pages
                 break
     if not shown.began:
         label = _empty(text, asked)

@@ -208,3 +208,35 @@ async def test_a_content_that_is_gone_is_told_without_the_place_where_it_lay(con
         said = await refused(connect, tool, **arguments)
         assert said.startswith("CONTENT_NOT_FOUND")
         assert "files/" not in said
+
+
+SALES = [
+    ["Net sales by product (in millions)"],
+    ["", "2022", "2023"],
+    ["Tablets", "29,292", "28,300"],
+    ["Wearables", "41,241", "39,845"],
+    ["Other", "9,283", "9,283"],
+]
+VISITS = [["Year", "Month", "Ships"], ["2022", "Jan", 7], ["", "Feb", 9], ["2023", "Jan", 8], ["", "Feb", 11]]
+
+
+async def test_a_figure_is_verified_with_its_table_its_columns_and_its_row(connect: Connect, app: App) -> None:
+    file = app.files.add(LOCAL, "sales.xlsx", workbooks.xlsx(("Sales", SALES), ("Visits", VISITS)))
+    caption = "Net sales by product (in millions)"
+    cases: list[tuple[int, str, tuple[object, ...]]] = [
+        (0, "28,300", ("Sales!C3", caption, ["2023"], "Tablets", "")),
+        (0, "Tablets | 29,292", ("Sales!A3:C3", caption, ["2022"], "Tablets", "")),
+        (0, "9,283", ("Sales!B5", caption, ["2022", "2023"], "Other", "")),
+        (0, "2023", ("Sales!C2", caption, [], "", "")),
+        (1, "11", ("Visits!C5", "", ["Ships"], "Feb", "2023")),
+    ]
+    for chunk, text, expected in cases:
+        told = await call(connect, "verify_citation", chunk_id=f"{file.id}#{chunk}", text=text)
+        assert told["verified"], text
+        [cells] = told["cells"]
+        assert tuple(cells[one] for one in ("label", "caption", "columns", "row", "group")) == expected
+    told = await call(connect, "verify_citation", chunk_id=f"{file.id}#1", text="39,845")
+    assert (told["verified"], told["elsewhere"][0]["cells"]["columns"]) == (False, ["2023"])
+    await trip(connect, OLD)
+    told = await call(connect, "verify_citation", chunk_id=await cited(connect, "train to Berlin"), text="40 euros")
+    assert "cells" not in told

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
 from loci.files.differences import FileChange
-from loci.files.tools.file_views import FileVersionView
+from loci.files.tools.file_views import FileVersionView, is_none
 from loci.mcp.tool import LociTool, loci_tool
 
 if TYPE_CHECKING:
@@ -46,9 +46,19 @@ class DifferenceAnswer(BaseModel):
     result: DifferenceView
 
 
+class CellsView(BaseModel):
+    label: str
+    sheet: str | None = Field(default=None, exclude_if=is_none)
+    caption: str
+    columns: list[str] = Field(description="the headers above it")
+    row: str = Field(description="the name of the row")
+    group: str = Field(description="the row above that it belongs to")
+
+
 class OccurrenceView(BaseModel):
     locator: PlaceView
     text: str
+    cells: CellsView | None = Field(default=None, exclude_if=is_none)
 
 
 class CitationView(BaseModel):
@@ -59,6 +69,7 @@ class CitationView(BaseModel):
     is_current: bool = Field(description="false: a newer version of the file has replaced this one")
     locator: PlaceView = Field(description="the place that was checked")
     actual: str = Field(description="the true text there")
+    cells: list[CellsView] | None = Field(default=None, description="their names, in a table", exclude_if=is_none)
     elsewhere: list[OccurrenceView] = Field(description="where this version has the text instead")
     other_versions: list[int] = Field(description="versions of the file that have it, if this one does not")
 
@@ -115,8 +126,11 @@ def version_tools(app: "App") -> list[LociTool]:
                 is_current=found.file.current is not None and found.file.current.number == found.version.number,
                 locator=PlaceView.model_validate(found.cited, from_attributes=True),
                 actual=found.actual,
+                cells=[CellsView.model_validate(one, from_attributes=True) for one in found.cells] or None,
                 elsewhere=[
-                    OccurrenceView.model_validate({"locator": one.where, "text": one.text}, from_attributes=True)
+                    OccurrenceView.model_validate(
+                        {"locator": one.where, "text": one.text, "cells": one.cells}, from_attributes=True
+                    )
                     for one in found.elsewhere
                 ],
                 other_versions=list(found.other_versions),
