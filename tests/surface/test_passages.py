@@ -16,6 +16,7 @@ from loci.core.identity import LOCAL_CALLER
 from loci.core.json import Json
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
+from loci.search.inference import tokens_at_most
 from tests.support.each import each
 from tests.support.stub_model import stub_model
 from tests.surface.conftest import Connect
@@ -208,7 +209,19 @@ async def test_answers_of_a_vault_fit_and_hold_whole_passages(vault: App) -> Non
                 answer = await client.call_tool("search_documents", {"query": query, "limit": limit})
                 assert size(answer) <= ROOM
                 rows = structured(answer)["results"]
-                assert len(rows) == min(limit, len(rows)) >= min(limit, 12)
+                assert len(rows) == min(limit, len(rows)) >= min(limit, 10)
+
+
+async def test_max_tokens_are_kept_in_the_text_and_in_the_structure(vault: App) -> None:
+    async with Client(build_server(vault, "documents")) as client:
+        for query in ("release v1.0.1", "notiz", "canvas", "fenster", "graph view"):
+            for asked in (None, 300, 350, 450, 1000, 3000):
+                answer = await client.call_tool("search_documents", {"query": query, "max_tokens": asked})
+                assert tokens_at_most("\n".join(texts(answer))) <= (asked or 750)
+                assert tokens_at_most(json.dumps(structured(answer), ensure_ascii=False)) <= (asked or 1500)
+                [best, *_] = structured(answer)["results"]
+                quoted = "\n".join(f"> {line}".rstrip() for line in best["snippet"].split("\n"))
+                assert quoted in texts(answer)[0]
 
 
 @on_every_index

@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from loci.search.words import word_positions
 
 ELLIPSIS = "…"
+LEAST_KEPT = 2 / 3
+"""A snippet ends with a word if this share of it stays: a link may be longer than that."""
 
 
 def snippet(text: str, words: Collection[str], room: int) -> str:
@@ -39,8 +41,8 @@ def _span(text: str, words: Collection[str], room: int, *, centred: bool) -> tup
         start += len(head)
         head = ""
     found = text[start : end - len(head) - len(tail)]
-    if tail and " " in found:
-        found = found[: found.rindex(" ")]
+    if tail and (end := max(found.rfind(" "), found.rfind("\n"))) > LEAST_KEPT * len(found):
+        found = found[:end]
     begin = start + len(found) - len(found.lstrip())
     return begin, begin + len(found.strip())
 

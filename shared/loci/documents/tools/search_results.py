@@ -25,8 +25,8 @@ more: mostly it reads a fifth less."""
 STRUCTURE = 2
 """The structure may have this many times the tokens of the text, unless the caller asks for a number of tokens: it has
 a row for each document and names each field."""
-ROWS = 0.5
-"""The share of the structure that rows of further documents may take."""
+ROWS = 0.25
+"""The share of the structure that rows of further documents may take, or what it has more than the text."""
 OTHERS = 0.1
 """The share of the text that names further documents."""
 PASSAGE = 1000
@@ -46,10 +46,12 @@ CONTEXT, QUOTATION = 600, 1000
 WIDEST_GAP = 3
 """Lines from the end of a passage to the next. If there are more, a text that is in neither stands between them."""
 
-POINTER = 20
-"""Tokens for the id of the whole answer in the structure."""
+POINTER = 50
+"""Tokens of the structure around its rows: the id of the whole answer, and how many results are left out."""
 CLOSE = 0.9
 """A passage is cut to this share of the characters that seem to fit: characters have not all the same tokens."""
+MORE = 10
+"""Tokens of the words that tell how many further documents there are."""
 LONGEST_OTHER = 100
 """Characters of the path of a further document in the text."""
 
@@ -196,7 +198,7 @@ class _Answer:
         self._lines = _lines_about(metadata)
         every = text_tokens - sum(tokens_at_most(line) + 1 for line in self._lines)
         self._text = every - int(every * OTHERS)
-        hits = self._listed()
+        hits = self._listed(text_tokens)
         left_out = len(found.ranking.hits) - len(hits)
         self._show({hit.chunk.document for hit in hits})
         self.text = self._rendered(hits, self._text + int(every * OTHERS))
@@ -210,9 +212,11 @@ class _Answer:
         """True if the best passage of each document is shown whole."""
         return all(hit.chunk.id in self._in_use for hit in self._found.ranking.hits)
 
-    def _listed(self) -> list[Hit]:
+    def _listed(self, text_tokens: int) -> list[Hit]:
         """The documents that have a row: all that fit into the part of the structure that is for rows."""
-        room = self._structure if self._explain else int(self._structure * ROWS)
+        room = self._structure
+        if not self._explain:
+            room = max(int(room * ROWS), room - text_tokens)
         listed: list[Hit] = []
         for hit in self._found.ranking.hits:
             cost = self._size(self._bare_row(hit)) + 1
@@ -340,7 +344,7 @@ def _named(others: Sequence[Hit], room: int) -> str:
     line, rest = "Also: ", len(others)
     for hit in others:
         one = f"{ending(hit.chunk.path, LONGEST_OTHER)} ({hit.score:.2f}), "
-        if tokens_at_most(line + one) + POINTER > room:
+        if tokens_at_most(line + one) + MORE > room:
             break
         line, rest = line + one, rest - 1
     return line[:-2] if not rest else f"{line}and {rest} more" if rest < len(others) else f"{rest} more documents fit"

@@ -34,7 +34,7 @@ MOST = 100
 
 Query = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY, description="in plain words")]
 Limit = Annotated[int, Field(ge=1, le=MOST)]
-Tokens = Annotated[int | None, Field(ge=100, le=MOST_TOKENS, description="of the answer; default 750")]
+Tokens = Annotated[int | None, Field(ge=300, le=MOST_TOKENS, description="of the answer; default 750")]
 Explain = Annotated[bool, Field(description="how each got its rank")]
 Folder = Annotated[str | None, Field(max_length=512, description="only below this folder")]
 Properties = Annotated[dict[str, str], Field(description='front matter, {"status": "done"}')]
