@@ -37,7 +37,7 @@ class GapView(BaseModel):
     written_by: str = Field(description="what wrote the reason and the link type: `rules`, or a language model")
 
 
-MOST_ALONE = 50
+MOST_ALONE = 10
 
 
 class Member(BaseModel):
@@ -124,7 +124,7 @@ def overview_tools(app: "App") -> list[LociTool]:
         caller: Caller,
         method: Annotated[Method, Field(description="louvain: by links and similarity; tags: one a tag")] = "louvain",
         limit: Annotated[int, Field(ge=1, le=200, description="the most clusters to return")] = 20,
-        documents: Annotated[int, Field(ge=1, le=200, description="the most documents to show of each")] = 10,
+        documents: Annotated[int, Field(ge=1, le=200, description="the most documents to show of each")] = 3,
         min_size: Annotated[int, Field(ge=1, le=1000, description="the fewest documents that make a cluster")] = 2,
     ) -> ClustersView:
         """Group all documents by topic: by their links and similarity, or by their tags.
