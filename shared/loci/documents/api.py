@@ -25,7 +25,7 @@ from loci.search.ranking import EVERYTHING, Chunk, Hit, Ranking, Where
 AMONG = 300
 """Documents, the best for the question, from which the newest are chosen."""
 FITS_AS_WELL = 0.5
-"""The least share of the best score with which a document counts as about the question, when newest come first."""
+"""The least share of the best relevance with which a document counts as about the question, when newest come first."""
 EACH, MOST = 5, 60
 """Passages of one document, and of all: a document may answer several parts of a question."""
 FITS_TOO = 0.7
@@ -117,7 +117,7 @@ class Documents:
                 documents = parts.catalog.load(owner, [hit.chunk.document for hit in hits])
             if newest_first:
                 hits = _newest_first(hits, documents, recency_of(parts.library.cached(owner)))[:limit]
-            passages = _best_first(hits, further)
+            passages = tuple(hits) if newest_first else _best_first(hits, further)
             # The passages around the best ones are wanted if those are so short that there is room.
             filled_up = min(room, FILLED_UP)
             ids = list(dict.fromkeys(id for hit in passages[:FILLED] for id in _beside(hit.chunk, filled_up)))
@@ -212,14 +212,14 @@ def _is_inside(path: str, folder: str) -> bool:
 
 
 def _newest_first(hits: Sequence[Hit], documents: Mapping[str, Document], recency: Recency) -> list[Hit]:
-    least = FITS_AS_WELL * max((hit.score for hit in hits), default=0.0)
+    least = FITS_AS_WELL * max((hit.fits for hit in hits), default=0.0)
 
     def day(hit: Hit) -> str:
         document = documents.get(hit.chunk.document)
         return recency.day(document) if document else ""
 
-    fitting = sorted((hit for hit in hits if hit.score >= least), key=day, reverse=True)
-    return [*fitting, *(hit for hit in hits if hit.score < least)]
+    fitting = sorted((hit for hit in hits if hit.fits >= least), key=day, reverse=True)
+    return [*fitting, *(hit for hit in hits if hit.fits < least)]
 
 
 def _best_first(hits: Sequence[Hit], further: Sequence[Hit]) -> tuple[Hit, ...]:

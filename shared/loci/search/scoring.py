@@ -33,8 +33,10 @@ LEAST_BY_WORDS = 0.10
 """The least score of a passage by words alone, which know no synonyms."""
 STRONG, POSSIBLE = 0.8, 0.55
 """The least relevance of a strong and of a possible match with a model. Chosen on 800 questions to four public sets: in
-their own set 0.4 % match nothing and 97 % strongly, in the others 92 % match nothing. On 600 questions to three further
-sets it was 0.2 %, 93 % and 99.7 %."""
+their own set 0.6 % match nothing and 96 % strongly, in the others 93 % match nothing. On 600 questions to three further
+sets it was 0.3 %, 91 % and 100 %."""
+STRONG_SCORE, POSSIBLE_SCORE = 0.2, 0.1
+"""The least score of both."""
 STRONG_BY_WORDS, POSSIBLE_BY_WORDS = 0.55, 0.3
 NARROWEST = 0.05
 """The smallest usable scale. Below it a model's closeness hardly separates answers from the rest, so it is ignored."""
@@ -223,13 +225,15 @@ def is_about_something_else(
     return best_relevance < LEAST and (best_cosine is None or best_cosine < least_cosine)
 
 
-def match_of(fits: float, *, by_meaning: bool) -> Match:
-    """The level of a passage that is so likely about the question: by its words, and by a model if `by_meaning`.
+def match_of(one: ScoredPassage, *, by_meaning: bool) -> Match:
+    """The level of a passage: by how likely it is about the question, and by how likely it answers.
 
     A cross-encoder changes only the order: its scores mean something else for each model.
     """
     strong, possible = (STRONG, POSSIBLE) if by_meaning else (STRONG_BY_WORDS, POSSIBLE_BY_WORDS)
-    return "strong" if fits >= strong else "possible" if fits >= possible else "none"
+    if one.named is not None or (one.fits >= strong and one.score >= STRONG_SCORE):
+        return "strong"
+    return "possible" if one.fits >= possible and one.score >= POSSIBLE_SCORE else "none"
 
 
 def _is_usable(scale: Scale) -> bool:
@@ -265,7 +269,7 @@ def best_first(found: Sequence[ScoredPassage], embedding: QueryEmbedding | None)
             sense = sense_of_words(one.covered)
         one.score = _logistic(SENSE * sense + FUSED * fused + OFFSET)
     # The sort is stable: equal scores keep their order.
-    return sorted(found, key=lambda one: (LEVELS.index(match_of(one.fits, by_meaning=True)), -one.score))
+    return sorted(found, key=lambda one: (LEVELS.index(match_of(one, by_meaning=True)), -one.score))
 
 
 def final_score(one: ScoredPassage, read: Sequence[ScoredPassage]) -> float:

@@ -258,7 +258,7 @@ class Search:
                 one.chunk.text,
                 _explanation(one),
                 fits=one.fits,
-                match=match_of(one.fits, by_meaning=embedding is not None),
+                match=match_of(one, by_meaning=embedding is not None),
             )
             for one, score in _of_the_best(scored, [one.chunk.document for one in found], deep, each)
         )

@@ -74,7 +74,7 @@ def test_a_passage_without_a_vector_comes_where_its_words_put_it() -> None:
 
 def test_a_surer_match_comes_before_a_greater_score() -> None:
     asked = QueryEmbedding("m", b"", b"", (), SCALE)
-    likely, sure = passage("likely", 1.0, 0.05, closeness=0.3), passage("sure", 0.5, 0.9, closeness=0.33)
+    likely, sure = passage("likely", 1.0, 0.05, closeness=0.32), passage("sure", 0.8, 0.9, closeness=0.38)
     assert [one.chunk.document for one in best_first([likely, sure], asked)] == ["sure", "likely"]
     assert likely.score > sure.score
 

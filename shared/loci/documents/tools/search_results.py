@@ -27,7 +27,7 @@ STRUCTURE = 2
 a row for each document and names each field."""
 ROWS = 0.25
 """The share of the structure that rows of further documents may take, or what it has more than the text."""
-OTHERS = 0.1
+OTHERS = 0.15
 """The share of the text that names further documents."""
 PASSAGE = 1000
 """The most characters of a passage. If tables are cut to 600, 81 % of the rows that answer are shown; whole, 95 %."""
@@ -229,7 +229,8 @@ class _Answer:
     def _show(self, listed: Collection[str]) -> None:
         """Choose the passages by rank, as long as there is room, and fill them up with their neighbours."""
         long_ones: set[str] = set()
-        for hit in self._found.passages:
+        best = self._found.passages if self._found.ranking.match != "none" else self._found.passages[:1]
+        for hit in best:
             if hit.chunk.document not in listed or hit.chunk.id in self._in_use or hit.chunk.text in long_ones:
                 continue  # a long text that stands in several documents is shown once
             if not self._show_one(hit):
@@ -343,7 +344,7 @@ def _named(others: Sequence[Hit], room: int) -> str:
     """A line with the paths of further documents, as many as there is room for, and the number of the others."""
     line, rest = "Also: ", len(others)
     for hit in others:
-        one = f"{ending(hit.chunk.path, LONGEST_OTHER)} ({hit.score:.2f}), "
+        one = f"{ending(hit.chunk.path, LONGEST_OTHER)}, "
         if tokens_at_most(line + one) + MORE > room:
             break
         line, rest = line + one, rest - 1

@@ -150,7 +150,7 @@ def _within(view: SearchView, text_room: int, room: int) -> SearchView:
         text_cost = (
             tokens_at_most(_passage_text(passage)) + (tokens_at_most(_file_line(file, summary)) if rank == 0 else 0) + 1
         )
-        if kept and (cost > room or text_cost > text_room):
+        if kept and (cost > room or text_cost > text_room or view.match == "none"):
             break
         file.passages.append(passage)
         file.summary = summary or file.summary
