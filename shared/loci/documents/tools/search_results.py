@@ -33,6 +33,8 @@ PASSAGE = 1000
 """The most characters of a passage. If tables are cut to 600, 81 % of the rows that answer are shown; whole, 95 %."""
 LONG = 200
 """Characters of a text that is shown of one document only."""
+UNLIKELY = 0.05
+"""Documents with a smaller score, and without a match, are named only; so are all but the first if none matches."""
 SHORTEST = 40
 """Tokens. No passage is shown in less room."""
 SAID, REASON, REMARK, NOTE = 1000, 3000, 800, 300
@@ -229,8 +231,10 @@ class _Answer:
     def _show(self, listed: Collection[str]) -> None:
         """Choose the passages by rank, as long as there is room, and fill them up with their neighbours."""
         long_ones: set[str] = set()
-        best = self._found.passages if self._found.ranking.match != "none" else self._found.passages[:1]
-        for hit in best:
+        for hit in self._found.passages:
+            is_unlikely = hit.match == "none" and (self._found.ranking.match == "none" or hit.score < UNLIKELY)
+            if self._shown and is_unlikely and not self._in_time:
+                continue
             if hit.chunk.document not in listed or hit.chunk.id in self._in_use or hit.chunk.text in long_ones:
                 continue  # a long text that stands in several documents is shown once
             if not self._show_one(hit):
