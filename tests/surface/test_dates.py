@@ -131,6 +131,25 @@ async def test_the_date_of_a_text_stays_until_it_changes(app: App, connect: Conn
     assert await days(connect, date_range="any time") == before | {"d.md": (today, "file")}
 
 
+async def test_tags_keep_the_time_of_a_document_and_undo_gives_it_back(
+    app: App, connect: Connect, tmp_path: Path
+) -> None:
+    folder, parts = written(tmp_path / "notes", {"d.md": "A tide.\n"}), app.documents.parts
+    os.utime(folder / "d.md", (CHANGED.timestamp(), CHANGED.timestamp()))
+    take_in(app, folder)
+    document, version = parts.catalog.with_version(LOCAL, "notes-d")
+    assert document
+    parts.catalog.put(LOCAL, replace(document, changed_on="2023-02-03"), version)  # as if it was uploaded then
+    await call(connect, "inject_tags", file_path="notes/d.md", tags=["sea"])
+    assert await days(connect, date_range="any time") == {"d.md": ("2023-02-03", "file")}
+    await call(connect, "write_document", path="notes/d.md", content="A tide again.", mode="append")
+    today = datetime.now(UTC).date().isoformat()
+    assert await days(connect, date_range="any time") == {"d.md": (today, "file")}
+    await call(connect, "undo_write", path="notes/d.md")
+    assert await days(connect, date_range="any time") == {"d.md": ("2023-02-03", "file")}
+    assert (folder / "d.md").stat().st_mtime == CHANGED.timestamp()
+
+
 @cache
 def releases() -> dict[str, bytes]:
     notes = [note for note in vault_notes() if note.path.startswith("releases/")]

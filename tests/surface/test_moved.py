@@ -1,5 +1,6 @@
 """Documents that a tool moves: the links to them follow, all or none, and undo takes all of it back."""
 
+import os
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -241,14 +242,18 @@ async def test_links_of_the_file_system_are_not_followed(connect: Connect, vault
 
 @here
 async def test_a_file_keeps_its_permissions_and_its_time(connect: Connect, vault: Vault) -> None:
-    vault.fill({"a.md": "A\n"})
-    file = vault.folder / "a.md"
+    vault.fill({"a.md": "A\n", "c.md": "See [[a]].\n"})
+    file, other = vault.folder / "a.md", vault.folder / "c.md"
     file.chmod(0o640)
+    os.utime(other, (1, 1))
     time = file.stat().st_mtime_ns
     await move(connect, "a.md", "sub/b.md")
     moved = (vault.folder / "sub" / "b.md").stat()
     assert (moved.st_mode & 0o777, moved.st_mtime_ns) == (0o640, time)
     assert not file.exists()
+    assert (other.read_text(), other.stat().st_mtime) == ("See [[b]].\n", 1)
+    await call(connect, "undo_write", path="vault/sub/b.md")
+    assert (other.read_text(), other.stat().st_mtime) == ("See [[a]].\n", 1)
 
 
 @everywhere

@@ -7,7 +7,8 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from loci.authoring.edit_draft import EditDraft, missing
-from loci.authoring.write_recovery import WriteRecovery, WrittenDocument
+from loci.authoring.stored_text import FileStamp
+from loci.authoring.write_recovery import LastChange, WriteRecovery, WrittenDocument
 from loci.authoring.write_targets import WriteTarget, WriteTargets
 from loci.core.errors import Conflict, LociError, NotFound, Refused
 from loci.core.full_disk import freeing
@@ -29,6 +30,8 @@ from loci.markdown.encodings import require_text
 if TYPE_CHECKING:
     from loci.authoring.moving import MovedDocument, Moves
 
+TAGS = "inject_tags"
+"""The tool whose writes keep the time of the document: nothing but tags changes."""
 MOST_LINES = 60
 LONGEST_LINE = 200
 MOST_COMPARED = 2_000
@@ -100,7 +103,7 @@ class Authoring:
             return done[0].content
 
         self._check_id(owner, name)
-        written = self.change(owner, name, change, expect=None, by="inject_tags", dry_run=dry_run)
+        written = self.change(owner, name, change, expect=None, by=TAGS, dry_run=dry_run)
         document = written.document or self._catalog.find(owner, written.target.path).document
         return AddedTags(written, document, done[0].added, done[0].is_merged)
 
@@ -198,7 +201,9 @@ class Authoring:
             raise _gone(target)
         if now is not None and hash_of(now) != (expect or last.write.after):
             raise _changed_since_write(target, now, last)
-        written = self._recovery.write(owner, target, now, last.write.before, by_tool=True)
+        stamp = None if last.write.changed_ns is None else FileStamp(None, last.write.changed_ns)
+        change = LastChange(stamp, last.write.changed_on, is_by_tool=True)
+        written = self._recovery.write(owner, target, now, last.write.before, last=change)
         with suppress(LociError):  # the next undo sees that it was taken back
             self._history.drop(owner, last.key)
         return UndoneWrite(self._with_links(owner, written), last.write, last.older)
@@ -216,9 +221,14 @@ class Authoring:
         self, owner: Owner, target: WriteTarget, before: bytes | None, after: bytes | None, by: str
     ) -> WrittenDocument:
         """Replace the text, or remove it if `after` is None, and keep the old one."""
-        key = self._history.keep(owner, target.path, PastWrite(before, hash_of(after) or "", self._writer.now(), by))
+        last = self._recovery.last_change(owner, target) if before is not None else None
+        past = PastWrite(before, hash_of(after) or "", self._writer.now(), by)
+        if last:
+            past = replace(past, changed_ns=last.ns, changed_on=last.day)
+        key = self._history.keep(owner, target.path, past)
+        kept = last if by == TAGS else None
         try:
-            return self._recovery.write(owner, target, before, after, by_tool=True)
+            return self._recovery.write(owner, target, before, after, last=kept, by_tool=kept is None)
         except Refused:
             self._history.drop(owner, key)
             raise

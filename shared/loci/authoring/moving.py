@@ -289,10 +289,10 @@ class Moves:
                 raise _already_there(goal)
             unfinished = None
             if there is None:
-                content, stamp = self._content(owner, plan, now), old.stamp()
+                content, last = self._content(owner, plan, now), self.recovery.last_change(owner, here)
                 if not plan.is_back:
                     self._note(owner, goal.path, None, content, plan.id)
-                put = self.recovery.write(owner, to, None, content, former=former, stamp=stamp)
+                put = self.recovery.write(owner, to, None, content, former=former, last=last)
                 unfinished = put.unfinished
             if not plan.is_back:
                 if document := self.catalog.find(owner, source.path).document:
@@ -323,8 +323,9 @@ class Moves:
                 if now is None or (plan.is_back and last is None):
                     return None
                 previous = last.write.before if last else None
+                change = self.recovery.last_change(owner, target)
                 if last and previous is not None and hash_of(now) == last.write.after:
-                    done = self.recovery.write(owner, target, now, previous)
+                    done = self.recovery.write(owner, target, now, previous, last=change)
                     self.history.drop(owner, last.key)
                     return done.unfinished
                 after = relinked(place.path, now, targets)
@@ -332,7 +333,7 @@ class Moves:
                     return None
                 key = self._note(owner, place.path, now, after, None if plan.is_back else plan.id)
                 try:
-                    return self.recovery.write(owner, target, now, after).unfinished
+                    return self.recovery.write(owner, target, now, after, last=change).unfinished
                 except Refused as error:
                     self.history.drop(owner, key)
                     if not left or not isinstance(error, Conflict):  # an editor wrote it meanwhile

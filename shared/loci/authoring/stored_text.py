@@ -23,7 +23,8 @@ OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 class FileStamp:
     """The permissions of a file, and the time of its last change."""
 
-    mode: int
+    mode: int | None
+    """None: the permissions that the file has, or gets by default."""
     changed_ns: int
 
 
@@ -58,7 +59,7 @@ class FileText:
             try:
                 with os.fdopen(os.open(scratch, OPEN_NEW, 0o666, dir_fd=folder), "wb") as file:
                     file.write(content)
-                    if kept:
+                    if kept and kept.mode is not None:
                         os.fchmod(file.fileno(), kept.mode)
                     file.flush()
                     if stamp:

@@ -35,6 +35,20 @@ class WrittenDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class LastChange:
+    """The time at which a document last changed, for a write that must not count as a change."""
+
+    stamp: FileStamp | None
+    day: str | None
+    is_by_tool: bool = False
+
+    @property
+    def ns(self) -> int | None:
+        """The time of the file; None if the text is in no file."""
+        return self.stamp and self.stamp.changed_ns
+
+
+@dataclass(frozen=True, slots=True)
 class WriteRecovery:
     """Writes a text and then brings the index up to date; repairs writes that were interrupted between the two."""
 
@@ -73,6 +87,12 @@ class WriteRecovery:
         if target.root is None:
             WholeTexts(self.catalog, self.blobs).expect(owner, target.path, content)
 
+    def last_change(self, owner: Owner, target: WriteTarget) -> LastChange:
+        """The time of the document's last change, for `write`. `Refused` if its file is write-protected."""
+        document = self.catalog.find(owner, target.path).document
+        day, is_by_tool = (document.changed_on, document.written_by_tool) if document else (None, False)
+        return LastChange(self.stored_text(owner, target).stamp(), day, is_by_tool)
+
     def write(
         self,
         owner: Owner,
@@ -81,19 +101,19 @@ class WriteRecovery:
         after: bytes | None,
         *,
         former: Sequence[str] = (),
-        stamp: FileStamp | None = None,
+        last: LastChange | None = None,
         by_tool: bool = False,
     ) -> WrittenDocument:
         """Write the text, or remove it (None), then index it. A later error does not look like a failed write.
 
-        `former` are earlier paths of a new document, and `stamp` is that of its file. `by_tool`: a tool was asked for
-        this text; a move only follows.
+        `former` are earlier paths of a new document, and `last` is the change that stays its last one. `by_tool`: a
+        tool was asked for this text; a move only follows.
         """
         unfinished = self.journal.begin(owner, target.path, target.root and target.root.id)
         try:
             text = self.stored_text(owner, target)
             if after is not None:
-                text.write(after, before, stamp)
+                text.write(after, before, last and last.stamp)
             elif before is not None:
                 text.remove(before)
         except Refused:  # nothing was written
@@ -101,7 +121,7 @@ class WriteRecovery:
             raise
         written = WrittenDocument(target, None, hash_of(after), is_changed=True)
         try:
-            written = replace(written, document=self.index(owner, target, former, by_tool=by_tool))
+            written = replace(written, document=self.index(owner, target, former, last, by_tool=by_tool))
         except (Refused, Damaged) as error:  # to repeat it does not help, but a repair may have room later
             return replace(written, unfinished=f"The text is written, but searches do not find it: {error}")
         except LociError as error:
@@ -113,11 +133,19 @@ class WriteRecovery:
         return written
 
     def index(
-        self, owner: Owner, target: WriteTarget, former: Sequence[str] = (), *, by_tool: bool = False
+        self,
+        owner: Owner,
+        target: WriteTarget,
+        former: Sequence[str] = (),
+        last: LastChange | None = None,
+        *,
+        by_tool: bool = False,
     ) -> Document | None:
         """Bring the index up to date with the text; None if there is no text, and so no document any more."""
         busy = Unavailable("Other writers keep changing it", "Try again when they are done", code="BUSY")
-        return self.writer.retry_on_conflict(lambda: self._index_once(owner, target, former, by_tool=by_tool), busy)
+        return self.writer.retry_on_conflict(
+            lambda: self._index_once(owner, target, former, last, by_tool=by_tool), busy
+        )
 
     def repair(self, owner: Owner, finish: Callable[[Owner, UnfinishedWrite], bool]) -> int:
         """Repair the interrupted writes, and return how many there were. `finish` ends a move, unless it goes on."""
@@ -142,7 +170,7 @@ class WriteRecovery:
         return repaired
 
     def _index_once(
-        self, owner: Owner, target: WriteTarget, former: Sequence[str], *, by_tool: bool
+        self, owner: Owner, target: WriteTarget, former: Sequence[str], last: LastChange | None, *, by_tool: bool
     ) -> Document | None:
         known = self.catalog.find(owner, target.path)
         document, content = known.document, self.read(owner, target)
@@ -154,13 +182,14 @@ class WriteRecovery:
         if document is not None and document.sha256 == hash_of(content) and self.writer.is_indexed(owner, document):
             return document
         root, deletions = target.root and target.root.id, Deletions(self.catalog.records)
-        draft = self.writer.draft(known.id, target.path, root, content, known.version, document)
+        day = last and last.day
+        draft = self.writer.draft(known.id, target.path, root, content, known.version, document, changed_on=day)
         deleted = deletions.find(owner, target.path) if document is None and root is None else None
         new = draft.document
         new = replace(
             new,
             former=tuple(former) or new.former,
-            written_by_tool=by_tool or new.written_by_tool,
+            written_by_tool=by_tool or new.written_by_tool or bool(last and last.is_by_tool),
             # A deleted one comes back as the upload that it was.
             uploaded_sha256=deleted.sha256 if deleted else new.uploaded_sha256,
         )

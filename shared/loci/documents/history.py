@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from loci.core.identity import Owner
 from loci.core.ids import content_id
@@ -28,6 +29,10 @@ class PastWrite:
     """The tool's name."""
     move: str | None = None
     """The id of the move that it is a part of."""
+    changed_ns: int | None = None
+    """The time of the file's last change before the write; None if the text was in no file."""
+    changed_on: str | None = None
+    """The day on which the document had last changed before the write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,8 @@ class History:
         number = int(keys[-1].rpartition("/")[2]) + 1 if keys else 0
         about = {"is_new": write.before is None, "after": write.after, "at": write.at, "by": write.by}
         about |= {"move": write.move} if write.move else {}
+        times = {"changed_ns": write.changed_ns, "changed_on": write.changed_on}
+        about |= {name: time for name, time in times.items() if time is not None}
         about |= {"before": hash_of(write.before)} if write.before is not None else {}
         content = json.dumps(about).encode() + b"\n" + (write.before or b"")
         key = f"{_prefix(path)}{number:08}"
@@ -136,6 +143,8 @@ def read_write(content: bytes) -> PastWrite | None:
             string(one.value["at"]),
             string(one.value["by"]),
             None if one.value.get("move") is None else string(one.value["move"]),
+            None if one.value.get("changed_ns") is None else cast("int", one.value["changed_ns"]),
+            None if one.value.get("changed_on") is None else string(one.value["changed_on"]),
         ),
     )
     return write if record.value.get("before") in (None, hash_of(text)) else None  # the first ones had no hash
