@@ -13,7 +13,7 @@ from loci.mcp.answers import as_text
 from loci.mcp.tool import BUDGET
 from tests.support.each import each
 from tests.surface.conftest import Connect
-from tests.surface.results import call, failed, structured, texts
+from tests.surface.results import call, failed, structured, texts, written
 from tests.surface.runtimes import WITHOUT_SEARCH, take_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", WITHOUT_SEARCH, indirect=True)]
@@ -59,7 +59,7 @@ async def parts(connect: Connect, name: str, **arguments: object) -> list[dict[s
     """All parts of a document, as `go_on` leads through them."""
     found = [structured(await answered(connect, id=name, **arguments))]
     while advice := found[-1]["go_on"]:
-        following = dict(one.split("=") for one in advice.removeprefix("go on with ").split(", "))
+        following = dict(one.split("=") for one in advice.removeprefix("go on with ").partition(";")[0].split(", "))
         assert len(found) < 5_000
         more = {**arguments, **{key: int(value) for key, value in following.items()}}
         found.append(structured(await answered(connect, id=name, **more)))
@@ -95,7 +95,29 @@ async def test_a_cut_is_at_the_end_of_a_line_and_the_answer_says_where_to_go_on(
     assert (first, answer["total_lines"]) == (1, 899)
     assert answer["result"].endswith(f"{LINE.format(last)}\n")
     assert (answer["next_line"], answer["next_column"]) == (last + 1, None)
-    assert answer["go_on"] == f"go on with start_line={last + 1}"
+    assert answer["go_on"].partition(";")[0] == f"go on with start_line={last + 1}"
+
+
+async def test_a_long_document_names_its_outline_which_has_the_lines_of_each_section(
+    app: App, connect: Connect, tmp_path: Path
+) -> None:
+    sections = "".join(f"## Part {number}\n\n{'Words. ' * 900}\n\n### Detail\n\nMore.\n\n" for number in range(1, 4))
+    take_in(app, written(tmp_path / "notes", {"guide.md": f"---\ntags: [a]\n---\n# Guide\n\n{sections}# End\n"}))
+    cut = structured(await answered(connect, id="notes-guide"))
+    assert cut["go_on"].endswith("; outline=true shows its sections")
+    outline = structured(await answered(connect, id="notes-guide", outline=True))
+    assert (outline["result"].split("\n"), outline["go_on"]) == (
+        [
+            "# Guide (4-29)",
+            *("## Part 1 (6-13)", "### Detail (10-13)"),
+            *("## Part 2 (14-21)", "### Detail (18-21)"),
+            *("## Part 3 (22-29)", "### Detail (26-29)"),
+            "# End (30-30)",
+        ],
+        None,
+    )
+    part = structured(await answered(connect, id="notes-guide", start_line=18, end_line=20))
+    assert part["result"] == "### Detail\n\nMore."
 
 
 @pytest.mark.usefixtures("notes")

@@ -19,7 +19,7 @@ from loci.documents.ingest.watched_folder import WatchedFolder
 from loci.documents.parts import DocumentParts
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.documents.upkeep import Upkeep
-from loci.markdown.excerpt import Excerpt, ExcerptRequest, read_excerpt
+from loci.markdown.excerpt import Excerpt, ExcerptRequest, read_excerpt, read_outline
 from loci.search.ranking import EVERYTHING, Chunk, Hit, Ranking, Where
 
 AMONG = 300
@@ -169,6 +169,10 @@ class Documents:
     def excerpt(self, text: DocumentText, request: ExcerptRequest) -> Excerpt:
         """The part of a document's text that is asked for."""
         return read_excerpt(text.text, request, self.parts.embedder.count, text.document.title)
+
+    def outline(self, text: DocumentText) -> Excerpt:
+        """The headings of a document with their lines."""
+        return read_outline(text.text)
 
     def ingest(self, owner: Owner, paths: Sequence[str], progress: Progress = no_progress) -> IngestSummary:
         """Ingest files and folders of this machine: what is new, changed or gone since the last time."""

@@ -11,6 +11,8 @@ from loci.markdown.nouns import BOM, Heading
 
 MOST_LISTED = 12
 """Headings that the error for an unknown heading lists."""
+MOST_HEADINGS, LONGEST_HEADING = 60, 120
+"""Headings of an outline, and characters of each."""
 LONGEST_TOKEN = 8
 """Characters. Some tokenizers count a word of any length as one unknown token."""
 Costs = Callable[[Sequence[str]], Iterable[int]]
@@ -84,6 +86,35 @@ def read_excerpt(text: str, request: ExcerptRequest, count: Costs, title: str = 
     return Excerpt("".join(read), first, until, total, rest, last if is_ended else None)
 
 
+def read_outline(text: str) -> Excerpt:
+    """The headings with the lines of their sections, one a line. The deepest levels are left out if they are many."""
+    lines = list(io.StringIO(text, newline=""))
+    headings = _headings(_parsed(lines))
+    deepest = max((one.level for one in headings), default=1)
+    while deepest > 1 and sum(one.level <= deepest for one in headings) > MOST_HEADINGS:
+        deepest -= 1
+    shown = [
+        f"{'#' * one.level} {one.title[:LONGEST_HEADING]} ({one.line}-{_section_end(headings, at, len(lines))})"
+        for at, one in enumerate(headings)
+        if one.level <= deepest
+    ]
+    left = [f"and {len(shown) - MOST_HEADINGS} more"] if len(shown) > MOST_HEADINGS else []
+    return Excerpt("\n".join([*shown[:MOST_HEADINGS], *left]), min(1, len(lines)), len(lines), len(lines))
+
+
+def _headings(lines: Sequence[str]) -> Sequence[Heading]:
+    from loci.markdown.front_matter import read_front_matter  # 0.1 s, which a search does not pay
+    from loci.markdown.outline import outline_of_markdown
+
+    return outline_of_markdown(lines, read_front_matter(lines).lines).headings
+
+
+def _section_end(headings: Sequence[Heading], at: int, total: int) -> int:
+    """The last line of the section: it ends before the next heading of its level or above."""
+    following = (one.line - 1 for one in headings[at + 1 :] if one.level <= headings[at].level)
+    return next(following, total)
+
+
 def _parsed(lines: Sequence[str]) -> list[str]:
     """The lines as the parser sees them."""
     bare = (line.removeprefix(BOM) if not number else line for number, line in enumerate(lines))
@@ -127,10 +158,7 @@ def section_lines(lines: Sequence[str], wanted: str, title: str = "") -> tuple[i
 
     Searches name the headings below the document's title: so may `wanted`, even if the title is not a heading.
     """
-    from loci.markdown.front_matter import read_front_matter  # 0.1 s, which a search does not pay
-    from loci.markdown.outline import outline_of_markdown
-
-    headings = outline_of_markdown(lines, read_front_matter(lines).lines).headings
+    headings = _headings(lines)
     path = _path(wanted)
     at = _heading_index(headings, path)
     if at is None and title and path[0] == _path(title)[0]:
@@ -139,9 +167,7 @@ def section_lines(lines: Sequence[str], wanted: str, title: str = "") -> tuple[i
         at = _heading_index(headings, path[1:])
     if at is None:
         raise _unknown(headings, wanted)
-    level = headings[at].level
-    end = next((one.line for one in headings[at + 1 :] if one.level <= level), len(lines) + 1)
-    return headings[at].line, end - 1
+    return headings[at].line, _section_end(headings, at, len(lines))
 
 
 def _path(wanted: str) -> list[str]:

@@ -1,5 +1,6 @@
 """The tool that reads a document: its text as it is, and the facts that a caller needs to write it or read on."""
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +23,8 @@ NOT_UTF8 = (
 )
 
 MOST_MORE = 20
+HEADING_LINE = re.compile(r"^#{1,6} ", re.MULTILINE)
+SECTIONS = "; outline=true shows its sections"
 ERROR_ROOM = 1200
 """Bytes of a document that could not be read."""
 DocumentName = Annotated[
@@ -70,6 +73,7 @@ def reading_tool(app: "App") -> LociTool:
         end_line: Annotated[int | None, Field(ge=1)] = None,
         max_tokens: Annotated[int | None, Field(ge=1)] = None,
         start_column: Annotated[int | None, Field(ge=1, description="in a first line that was cut")] = None,
+        outline: Annotated[bool, Field(description="only its headings, with their lines")] = False,
         more: Annotated[list[str], Field(max_length=MOST_MORE, description="further notes to read at once")] = [],  # noqa: B006
     ) -> Annotated[CallToolResult, Content]:
         """Read the markdown of a note, whole or in part; for files use read_memory.
@@ -84,7 +88,7 @@ def reading_tool(app: "App") -> LociTool:
         rooms = _shares([_size(one.text) for one in texts], room)
         tokens = max_tokens and max(1, max_tokens // len(texts))
         request = ExcerptRequest(heading, start_line, end_line, tokens, start_column, rooms.pop(0))
-        view = _content(first, app.documents.excerpt(first, request))
+        view = _content(first, app.documents.outline(first) if outline else app.documents.excerpt(first, request))
         for one in others:
             if isinstance(one, OtherContent):
                 view.more.append(one)
@@ -146,6 +150,6 @@ def _content(text: DocumentText, part: Excerpt) -> Content:
         total_lines=part.total_lines,
         next_line=rest and rest.line,
         next_column=column,
-        go_on=f"go on with {says}" if rest else None,
+        go_on=f"go on with {says}{SECTIONS if HEADING_LINE.search(text.text) else ''}" if rest else None,
         note=None if text.is_exact else NOT_UTF8,
     )
