@@ -63,6 +63,20 @@ async def test_short_paragraphs_of_a_page_share_a_passage_and_pages_do_not(conne
     assert passage["locator"]["box"] == pytest.approx([0.121, 0.155, 0.19, 0.53], abs=0.02)
 
 
+async def test_a_table_over_pages_is_asked_as_one_and_cited_by_the_page_of_its_row(connect: Connect, app: App) -> None:
+    report = app.files.add(LOCAL, "report.pdf", papers.over_pages(repeated=True), wait=60)
+    async with connect("files") as client:
+        asked = {"memory_id": report.id, "sql": 'SELECT sum("2024") AS total, count(*) AS ports FROM t1'}
+        summed = structured(await client.call_tool("query_table", asked))["result"]
+        answer = structured(await client.call_tool("search_memory", {"parsed_query": "Port 12"}))["result"]
+        [passage] = [one for one in answer["results"][0]["passages"] if "Port 12" in one["text"]]
+        cited = {"chunk_id": passage["chunk_id"], "text": "Port 12 | 12,000"}
+        told = structured(await client.call_tool("verify_citation", cited))["result"]
+    assert summed["rows"] == [[78_000, 12]]
+    assert passage["text"].startswith("| 2024 | 2023\n")
+    assert (passage["locator"]["label"], told["verified"]) == ("page 4", True)
+
+
 async def test_a_passage_of_slides_has_its_slide(connect: Connect, app: App) -> None:
     app.files.add(LOCAL, "plans.pptx", office.slides())
     async with connect("files") as client:
