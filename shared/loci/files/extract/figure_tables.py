@@ -119,6 +119,11 @@ def figure_tables(rows: Sequence[Sequence[Line]], across: Sequence[Box]) -> list
     return found
 
 
+def figures_among(lines: Sequence[Line]) -> int:
+    """The number of words that are a figure."""
+    return sum(FIGURE.fullmatch(word) is not None for line in lines for word in line.text.split())
+
+
 def figures_in(rows: Sequence[Sequence[str]]) -> int:
     """The number of cells that are a figure."""
     return sum(
@@ -142,11 +147,25 @@ def _row(lines: Sequence[Line], space: float) -> Row:
     height = max((one.size for one in lines), default=1.0) or 1.0
     row = Row([], list(lines), min(one.box[1] for one in lines), max(one.box[3] for one in lines), height)
     first = lines[0]
-    if len(lines) == 1 and first.upright and first.table is None and not HAS_FIGURES.search(first.text):
+    if len(lines) == 1 and first.upright and first.table is None and _is_prose(first, height, space):
         row.cells = [Cell(first.text, first.box[0], first.box[2], first.box[2])]
     elif sum(len(one.text) for one in lines) <= LONGEST_ROW and all(one.upright and one.table is None for one in lines):
         row.cells = _joined_with_units(_cells(lines, height, space), height)
     return row
+
+
+def _is_prose(line: Line, height: float, space: float) -> bool:
+    """True if there is no figure in the line, or no gap before one: nearly all lines, which need no cells."""
+    if not HAS_FIGURES.search(line.text):
+        return True
+    if len(line.text) <= LONGEST_CELL or not line.starts or ".." in line.text:
+        return False
+    wide, at = max(FIGURE_GAP, 1.5 * space) * height, line.text.find(" ", 1)
+    while 0 < at < len(line.text) - 1:
+        if line.starts[at + 1] - line.ends[at - 1] > wide:
+            return False
+        at = line.text.find(" ", at + 1)
+    return True
 
 
 def _words(line: Line) -> Iterator[Cell]:

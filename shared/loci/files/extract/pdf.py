@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from loci.files.extract.figure_tables import FigureTable, figure_tables, figures_in
+from loci.files.extract.figure_tables import FigureTable, figure_tables, figures_among, figures_in
 from loci.files.extract.layout import Box, Line, Sizes, TextBlock, in_reading_order, paragraphs, rows_of
 from loci.files.extract.outline import with_header
 from loci.files.extract.pdf_ocr import OCR
@@ -164,6 +164,7 @@ def sections_of(page: PdfPage, number: int, flow: Flow) -> list[dict[str, Any]]:
     before, last, repeats = flow.last, None, False
     for block in _blocks(page, tables, flow.sizes):
         text = " ".join(block.text.split())
+        letters = _letters(text[:LONGEST_TITLE])
         if block.heading and not CHECK_BOXES.search(text):
             flow.heading = [text[:500]]
         place: dict[str, Any] = {"page": number, "box": _part(block.box, page)}
@@ -178,7 +179,6 @@ def sections_of(page: PdfPage, number: int, flow: Flow) -> list[dict[str, Any]]:
             before = None
         else:
             sections.append({"kind": "text", "text": block.text, **place, "heading": flow.heading})
-            letters = _letters(text)
             is_at_edge = place["box"][3] < EDGE or place["box"][1] > 1 - EDGE
             is_known = not letters or letters in flow.edges
             if is_at_edge:
@@ -191,7 +191,7 @@ def sections_of(page: PdfPage, number: int, flow: Flow) -> list[dict[str, Any]]:
                 if last is not None:
                     last.is_followed = True
         title = text if len(text) < LONGEST_TITLE else ""
-        above.add(_letters(text))
+        above.add(letters)
     flow.last = last
     if page.fields:
         sections.append({"kind": "text", "text": "\n".join(page.fields), "page": number, "heading": flow.heading})
@@ -246,8 +246,10 @@ def _without_running_heads(flow: Flow) -> None:
 
 def _is_grid(table: RuledTable, page: PdfPage) -> bool:
     """False if the lines separate groups of cells only: the figures themselves show more cells."""
-    found = figure_tables(rows_of([page.lines[number] for number in table.inside]), page.across)
-    return sum(figures_in(one.rows) for one, _ in found) <= MORE_FIGURES * figures_in(table.rows)
+    lines, most = [page.lines[number] for number in table.inside], MORE_FIGURES * figures_in(table.rows)
+    if figures_among(lines) <= most:
+        return True
+    return sum(figures_in(one.rows) for one, _ in figure_tables(rows_of(lines), page.across)) <= most
 
 
 def _blocks(page: PdfPage, tables: list[RuledTable | FigureTable], sizes: Sizes) -> list[TextBlock]:
