@@ -71,6 +71,16 @@ async def test_a_listing_is_small(connect: Connect, surface: Surface, tools: int
     assert sent_bytes(listed) / BYTES_PER_TOKEN <= sent
 
 
+@each(("surface", "word"), [("documents", "note"), ("files", "file")])
+async def test_the_first_sentence_says_if_a_tool_is_for_notes_or_for_files(
+    connect: Connect, surface: Surface, word: str
+) -> None:
+    async with connect(surface) as client:
+        said = {tool.name: (tool.description or "").partition(". ")[0] for tool in (await client.list_tools()).tools}
+    neither = {"scratchpad_list", "scratchpad_read", "create_memory_code_runner"}
+    assert [name for name, first in said.items() if word not in first and name not in neither] == []
+
+
 async def test_the_tools_of_the_references_are_listed(connect: Connect) -> None:
     async with connect() as client:
         listed = {tool.name for tool in (await client.list_tools()).tools}

@@ -95,10 +95,10 @@ def overview_tools(app: "App") -> list[LociTool]:
 
     def find_gaps(
         caller: Caller,
-        limit: Annotated[int, Field(ge=1, le=MOST_GAPS, description="the most gaps to return")] = 10,
+        limit: Annotated[int, Field(ge=1, le=MOST_GAPS)] = 10,
         threshold: Annotated[float, Field(ge=0, le=1, description="how similar they must be")] = 0.8,
     ) -> Annotated[CallToolResult, list[GapView]]:
-        """Find similar documents that no link joins, the most similar first.
+        """Find similar notes that no link joins, the most similar first.
 
         Use it to connect what belongs together, and to find duplicates.
         """
@@ -127,7 +127,7 @@ def overview_tools(app: "App") -> list[LociTool]:
         documents: Annotated[int, Field(ge=1, le=200, description="the most documents to show of each")] = 3,
         min_size: Annotated[int, Field(ge=1, le=1000, description="the fewest documents that make a cluster")] = 2,
     ) -> ClustersView:
-        """Group all documents by topic: by their links and similarity, or by their tags.
+        """Group all notes by topic: by their links and similarity, or by their tags.
 
         Use it to learn what a library is about.
         """
@@ -161,7 +161,7 @@ def overview_tools(app: "App") -> list[LociTool]:
         ] = 8000,
         limit: Annotated[int, Field(ge=1, le=50, description="the most documents to return")] = 10,
     ) -> ReadingList:
-        """Suggest what to read before you begin a task: documents in order, each with the reason.
+        """Suggest notes to read before you begin a task, in order, each with the reason.
 
         Unread ones come first. Read them with read_node_content; if `lines` is
         given, only those.
