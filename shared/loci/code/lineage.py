@@ -56,7 +56,7 @@ def flow_of(code: str) -> CodeFlow | None:
         return None
     whole, modules = CodeFlow(), set[str]()
     for statement in tree.body:
-        one = CodeFlow(replaces={name for name in _targets(statement) if isinstance(statement, ast.Assign)})
+        one = CodeFlow(replaces={*_targets(statement)})
         for node in ast.walk(statement):
             modules |= _look(node, one)
         whole.needs |= one.needs - whole.replaces
@@ -98,7 +98,14 @@ def _base(node: ast.AST) -> Names:
 
 def _targets(statement: ast.stmt) -> Iterator[str]:
     """The variables to which a statement gives new values, whatever they were before."""
-    for target in statement.targets if isinstance(statement, ast.Assign) else ():
+    match statement:
+        case ast.Assign(targets=targets):
+            pass
+        case ast.AnnAssign(target=target, value=ast.expr()):
+            targets = [target]
+        case _:
+            return
+    for target in targets:
         parts: Sequence[ast.expr] = target.elts if isinstance(target, ast.Tuple | ast.List) else (target,)
         yield from (one.id for one in parts if isinstance(one, ast.Name))
 

@@ -143,7 +143,7 @@ MAKES = [
     ("ab", ["{a}", "{b}", "parts = []", "parts.append(a)", "parts += [b]", "open('made.md', 'w').write(str(parts))"]),
     ("a", ["import json\n{a}", "import json\n{b}", "with open('made.md', 'w') as made:\n  json.dump(a, made)"]),
     ("a", ["{a}\nopen('first.md', 'w').write(a)", "{b}", "open('made.md', 'w').write(open('./first.md').read())"]),
-    ("", ["{a}", "{b}", "a = 'mine'\nopen('made.md', 'w').write(a)"]),
+    ("", ["{a}", "{b}", "a: str = 'mine'\nopen('made.md', 'w').write(a)"]),
     ("ab", ["{a}", "{b}", "%time\n", "def f(): return a + b", "f.note = 1", "open('made.md', 'w').write(f())"]),
     ("a", ["{a}", "if a: c = a", "d = {{}}\nd['x'] = c", "{b}", "open('made.md', 'w').write(d['x'])"]),
 ]

@@ -92,10 +92,11 @@ class Tables:
         try:
             for reading, stem, label in files:
                 found = _tables(_sections(reading))[: max(1, MOST_TABLES - len(self.tables))]
-                before = stem if len(files) > 1 else ""
+                of_others = {str(one["alias"]) for one in self.tables}
                 for table in found:
                     told = (table.get("title"), table.get("sheet"), stem)
-                    alias = _alias((stem,) if before and len(found) == 1 else told, before, taken)
+                    alias = _alias((stem,) if len(files) > 1 and len(found) == 1 else told)
+                    alias = _free(f"{_words(stem)}_{alias}" if alias in of_others else alias, taken)
                     self.tables.append({**self._add(f"t{len(self.tables) + 1}", alias, table), "file": label})
             self.tables += self._united(files, taken)
         except self._duckdb.OutOfMemoryException as error:
@@ -248,10 +249,9 @@ def _column_names(header: Sequence[str], width: int, taken: set[str]) -> list[st
     return names
 
 
-def _alias(sources: Iterable[object], stem: str, taken: set[str]) -> str:
-    """A name for a table, of the first source that has words. If it is taken, that of the file comes before it."""
-    found = next((words for words in (_words(one) for one in sources) if words), "table_1")
-    return _free(f"{_words(stem)}_{found}" if stem and found in taken else found, taken)
+def _alias(sources: Iterable[object]) -> str:
+    """A name for a table, of the first source that has words."""
+    return next((words for words in (_words(one) for one in sources) if words), "table_1")
 
 
 def _words(source: object) -> str:
