@@ -27,6 +27,11 @@ KINDS: dict[Format, tuple[str, str]] = {
     "json": ("JSON file", ""),
     "md": ("note", ""),
     "txt": ("text", ""),
+    "png": ("picture", ""),
+    "jpg": ("picture", ""),
+    "gif": ("picture", ""),
+    "webp": ("picture", ""),
+    "svg": ("picture", ""),
 }
 """The name of a format, and of the parts that its size is told in."""
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
