@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from loci.core.errors import Refused
 from loci.files.cutting import table_place
-from loci.files.file_text import ALL_CELLS, PARAGRAPH, Cells, FileText, Piece, PlainText, ReadText, table_head
+from loci.files.file_text import ALL_CELLS, PARAGRAPH, Cells, Piece, PlainText, ReadableFile, ReadText, table_head
 from loci.files.lake import unpacked
 from loci.files.locators import cell_range, cells_in
 from loci.files.reading import TableSection
@@ -106,7 +106,7 @@ def part_of_reading(packed: bytes, id: str, name: str, asked: AskedPart) -> File
     return read_part(ReadText(name, unpacked(packed, id)), asked)
 
 
-def read_part(text: FileText, asked: AskedPart) -> FilePart:
+def read_part(text: ReadableFile, asked: AskedPart) -> FilePart:
     """Read the part, as much of it as fits. Raises `NotFound` if the file does not have it."""
     outline, remark, room = "", None, asked.tokens
     if asked == AskedPart(tokens=asked.tokens):
@@ -133,7 +133,7 @@ def read_part(text: FileText, asked: AskedPart) -> FilePart:
     return FilePart(shown.label(text), shown.text, heading, outline, following, remark)
 
 
-def _wanted(text: FileText, asked: AskedPart) -> tuple[Cells, Callable[[Piece], bool], str | None]:
+def _wanted(text: ReadableFile, asked: AskedPart) -> tuple[Cells, Callable[[Piece], bool], str | None]:
     """The cells of the tables to show, a test of each piece, and a remark on what else has the name."""
     if asked.pages or asked.lines:
         first, last = asked.pages or asked.lines or (0, 0)
@@ -159,7 +159,7 @@ def _wanted(text: FileText, asked: AskedPart) -> tuple[Cells, Callable[[Piece], 
     return ALL_CELLS, lambda one: number <= one.title < end, remark
 
 
-def _sheet(text: FileText, named: str | None) -> str:
+def _sheet(text: ReadableFile, named: str | None) -> str:
     """The sheet with this name; the only one if none is named."""
     fits = [one for one in text.sheets if named is None or one.strip().casefold() == named.strip().casefold()]
     if len(fits) == 1 or (fits and named):
@@ -182,7 +182,7 @@ def _has_cells(piece: Piece, sheet: str, cells: Cells) -> bool:
     return cells.has_row(table.below_header + piece.row)
 
 
-def _empty(text: FileText, asked: AskedPart) -> str:
+def _empty(text: ReadableFile, asked: AskedPart) -> str:
     """The label of a part that is there and has no text. Raises `NotFound` if it is not there."""
     if asked.pages:
         if asked.pages[0] > (text.pages or 0):
@@ -252,7 +252,7 @@ class ShownPieces:
         """The number of the title that the beginning is below; -1 if there is none."""
         return self._shown[0].title if self._shown else -1
 
-    def label(self, text: FileText) -> str:
+    def label(self, text: ReadableFile) -> str:
         """The place of what is shown, as a citation names it."""
         tables = [one.table for one in self._shown if one.table is not None]
         if pages := [one.page for one in self._shown if one.page is not None]:
@@ -269,7 +269,7 @@ class ShownPieces:
         lines = [one.line for one in self._shown if one.line is not None]
         return _range("line", min(lines), max(lines)) if lines else WHOLE
 
-    def rest(self, text: FileText, asked: AskedPart, piece: Piece) -> NextPart:
+    def rest(self, text: ReadableFile, asked: AskedPart, piece: Piece) -> NextPart:
         """The rest of the part, which begins with this piece."""
         total = self._place + self._into
         own = total - self._key_place
@@ -285,7 +285,7 @@ class ShownPieces:
         return NextPart(following.what, arguments | ({"offset": skipped} if skipped else {}))
 
 
-def _following(text: FileText, piece: Piece) -> NextPart:
+def _following(text: ReadableFile, piece: Piece) -> NextPart:
     """The part of the file that begins with this piece."""
     table = piece.table
     if piece.page is not None:
@@ -313,7 +313,7 @@ def _beginning(text: str, tokens: int) -> str:
     return text[:low]
 
 
-def _outline(text: FileText, room: int) -> str:
+def _outline(text: ReadableFile, room: int) -> str:
     """The titles with their places, and the tables with theirs: of many, the upper levels and the sheets."""
     depth = max((len(one.path) for one in text.titles), default=1)
     lines: list[str] = []
@@ -335,7 +335,7 @@ def _outline(text: FileText, room: int) -> str:
     return "\n".join(fitting)
 
 
-def _tables(text: FileText, longest: int) -> Iterator[str]:
+def _tables(text: ReadableFile, longest: int) -> Iterator[str]:
     """The lines of the outline on tables, each with its columns in at most so many characters, and on empty sheets."""
     for table in text.tables:
         if table.sheet or table.title:
@@ -349,7 +349,7 @@ def _tables(text: FileText, longest: int) -> Iterator[str]:
             yield f"- {sheet}: no table"
 
 
-def _sheets(text: FileText) -> Iterator[str]:
+def _sheets(text: ReadableFile) -> Iterator[str]:
     """The lines of the outline on sheets, with what is in each."""
     for sheet in text.sheets:
         tables = [one for one in text.tables if one.sheet == sheet]

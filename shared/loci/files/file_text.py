@@ -76,7 +76,7 @@ class Cells:
 ALL_CELLS = Cells()
 
 
-class FileText:
+class ReadableFile:
     """The text of a version of a file."""
 
     def __init__(self, name: str, titles: Sequence[Title]) -> None:
@@ -129,7 +129,7 @@ class FileText:
         return NotFound(f"{self.name} has {what}", advice, code="PART_NOT_FOUND")
 
 
-class PlainText(FileText):
+class PlainText(ReadableFile):
     """The text of a plain text or of markdown: line by line as it was added."""
 
     def __init__(self, name: str, content: bytes, *, is_markdown: bool) -> None:
@@ -155,7 +155,7 @@ class PlainText(FileText):
             at, number = stop + 1, number + 1
 
 
-class ReadText(FileText):
+class ReadText(ReadableFile):
     """The text of a file that a parser read: paragraphs below their headings, and tables."""
 
     def __init__(self, name: str, reading: Reading) -> None:

@@ -15,7 +15,7 @@ FRAME = 60
 """Tokens of the first and the last line, besides names."""
 
 
-class PartView(BaseModel):
+class FilePartView(BaseModel):
     id: str
     name: str
     version: int
@@ -28,7 +28,7 @@ class PartView(BaseModel):
 
 
 class PartAnswer(BaseModel):
-    result: PartView
+    result: FilePartView
 
 
 def frame(file: StoredFile, places: Mapping[str, str | None]) -> int:
@@ -40,7 +40,7 @@ def part_answer(
     file: StoredFile, version: FileVersion, part: FilePart, places: Mapping[str, str | None]
 ) -> CallToolResult:
     """The part as a text that a model reads, and as fields."""
-    view = PartView(
+    view = FilePartView(
         id=file.id,
         name=file.name,
         version=version.number,
