@@ -279,7 +279,7 @@ def final_score(one: ScoredPassage, read: Sequence[ScoredPassage]) -> float:
     the others come behind those.
     """
     if one.named is not None:
-        return 1 - one.named / 100
+        return 1.0
     if one.relevance is not None:
         return round(min(max(one.relevance, 0.0), 1.0), 4)
     return round(one.score * min((other.relevance or 0.0 for other in read), default=1.0), 4)

@@ -22,9 +22,9 @@ from loci.search.snippet import ELLIPSIS, snippet
 TOKENS, MOST_TOKENS = 750, 20_000
 """Tokens of the text, unless the caller asks for another number, and the most. They are counted so that no model reads
 more: mostly it reads a fifth less."""
-STRUCTURE = 2
+STRUCTURE = 3
 """The structure may have this many times the tokens of the text, unless the caller asks for a number of tokens: it has
-a row for each document and names each field."""
+a row for each document and names each field. Usually it has twice as many."""
 ROWS = 0.25
 """The share of the structure that rows of further documents may take, or what it has more than the text."""
 OTHERS = 0.15
@@ -116,7 +116,8 @@ def search_results(
 
 def render_results(found: FoundDocuments, query: str, *, explain: bool, tokens: int = MOST_TOKENS) -> SearchResults:
     """The answer to the query as a structure of this many tokens."""
-    return _Answer(found, _metadata(found.ranking, query, explain, None), tokens, tokens, explain=explain).results
+    metadata = _metadata(found.ranking, query, explain, None)
+    return _Answer(found, metadata, tokens, tokens, explain=explain, once=False).results
 
 
 def tagged_results(wanted: Sequence[str], found: Sequence[TaggedDocument], *, is_empty: bool) -> CallToolResult:
@@ -132,7 +133,7 @@ def tagged_results(wanted: Sequence[str], found: Sequence[TaggedDocument], *, is
 
 def _tool_result(found: FoundDocuments, metadata: Metadata, max_tokens: int | None, *, explain: bool) -> CallToolResult:
     structure = MOST_TOKENS if explain else max_tokens or STRUCTURE * TOKENS
-    answer = _Answer(found, metadata, max_tokens or TOKENS, structure, explain=explain)
+    answer = _Answer(found, metadata, max_tokens or TOKENS, structure, explain=explain, once=not explain)
     structured = answer.results.model_dump(mode="json", exclude_none=not explain)
     content = [TextContent(type="text", text=answer.text)]
     if answer.is_whole:
@@ -190,9 +191,16 @@ class _Answer:
     """An answer in two forms of limited size: the passages that are shown, best first, and rows of all documents."""
 
     def __init__(
-        self, found: FoundDocuments, metadata: Metadata, text_tokens: int, structure_tokens: int, *, explain: bool
+        self,
+        found: FoundDocuments,
+        metadata: Metadata,
+        text_tokens: int,
+        structure_tokens: int,
+        *,
+        explain: bool,
+        once: bool,
     ) -> None:
-        self._found, self._explain = found, explain
+        self._found, self._explain, self._once = found, explain, once
         self._in_time = metadata.undated is not None or any(hit.why is BY_TAGS for hit in found.ranking.hits)
         self._shown: dict[str, list[_Shown]] = {}
         self._in_use: set[str] = set()
@@ -239,7 +247,7 @@ class _Answer:
                 continue  # a long text that stands in several documents is shown once
             if not self._show_one(hit):
                 break
-            if len(hit.chunk.text) > LONG:
+            if self._once and len(hit.chunk.text) > LONG:
                 long_ones.add(hit.chunk.text)
 
     def _show_one(self, hit: Hit) -> bool:

@@ -17,7 +17,7 @@ MOST_NAMED, MOST_UNREAD = 20, 5
 TOKENS, MOST_TOKENS = 750, 20_000
 """Tokens of the text, unless the caller asks for another number, and the most. They are counted so that no model reads
 more: mostly it reads a fifth less."""
-STRUCTURE = 2
+STRUCTURE = 3
 """The structure may have this many times the tokens of the text, unless the caller asks for a number of tokens."""
 MOST_OTHERS = 5
 """Further files that the text names."""
@@ -131,10 +131,9 @@ def _within(view: SearchView, text_room: int, room: int) -> SearchView:
     """Keep the passages for which there is room in both forms: the best of each file first, then the further ones."""
     every = [(rank, at) for at, one in enumerate(view.results) for rank in range(len(one.passages))]
     passages = [one.passages for one in view.results]
-    summaries = [one.summary for one in view.results]
     for one in view.results:
-        one.passages, one.summary = [], ""
-    least = room // 2  # for passages
+        one.passages = []
+    least = room // 3  # for passages
     while len(view.results) > 1 and room - tokens_at_most(as_text(view.model_dump(mode="json"))) < least:
         view.results.pop()
     view.n = len(view.results)
@@ -145,15 +144,12 @@ def _within(view: SearchView, text_room: int, room: int) -> SearchView:
         if at >= view.n:
             continue
         file, passage = view.results[at], passages[at][rank]
-        summary = summaries[at] if rank == 0 and summaries[at].rstrip("…") not in passage.text else ""
-        cost = tokens_at_most(as_text(passage.model_dump(mode="json"))) + tokens_at_most(summary) + 1
-        text_cost = (
-            tokens_at_most(_passage_text(passage)) + (tokens_at_most(_file_line(file, summary)) if rank == 0 else 0) + 1
-        )
+        cost = tokens_at_most(as_text(passage.model_dump(mode="json"))) + 1
+        text_cost = tokens_at_most(_passage_text(passage)) + 1
+        text_cost += tokens_at_most(_file_line(file, passage)) if rank == 0 else 0
         if kept and (cost > room or text_cost > text_room or view.match == "none"):
             break
         file.passages.append(passage)
-        file.summary = summary or file.summary
         room, text_room, kept = room - cost, text_room - text_cost, kept + 1
     view.passages_left_out = len(every) - kept or None
     return view
@@ -166,14 +162,16 @@ def _text(view: SearchView) -> str:
         lines.append("No file seems to answer this. The nearest:")
     for one in view.results:
         if one.passages:
-            parts = [_file_line(one, one.summary), *(_passage_text(part) for part in one.passages)]
+            parts = [_file_line(one, one.passages[0]), *(_passage_text(part) for part in one.passages)]
             lines.append("\n".join(parts))
     others = [f"{one.path or one.name} ({one.id})" for one in view.results if not one.passages]
     more = f", and {len(others) - MOST_OTHERS} more" if len(others) > MOST_OTHERS else ""
     return "\n\n".join([*lines, *([f"Also: {', '.join(others[:MOST_OTHERS])}{more}"] if others else [])])
 
 
-def _file_line(file: FoundFileView, summary: str) -> str:
+def _file_line(file: FoundFileView, best: FilePassageView) -> str:
+    """The file, how surely it matches, and its summary, unless the best passage says the same."""
+    summary = "" if file.summary.rstrip("…") in best.text else file.summary
     version = f", version {file.version}" if file.version > 1 else ""
     return f"**{file.path or file.name}** ({file.id}{version}, {file.match}) {summary}".rstrip()
 
