@@ -237,10 +237,10 @@ class Files:
     def local_copy(self, owner: Owner, file: StoredFile) -> Path:
         """A copy of the file under its name, which the person at this machine may read. It lasts as long as Loci runs.
 
-        It is no link to the stored content: whoever writes into it changes no stored file.
+        It is no link to the stored content: who writes into it changes no stored file.
         """
         shown = file.shown
-        path = Path(self.parts.copies.get().name, file.id, str(shown.number), file.name)
+        path = Path(self.parts.copies.get(), file.id, str(shown.number), file.name)
         try:
             if not path.is_file():
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -258,7 +258,7 @@ class Files:
     def close(self) -> None:
         """End what reads files, and remove copies: the server stops."""
         if copies := self.parts.copies.made:
-            copies.cleanup()
+            rmtree(copies, ignore_errors=True)
         if reader := self.parts.reader.made:
             reader.close()
         if self.parts.work.workers:
@@ -270,7 +270,7 @@ class Files:
         for one in files:
             self.parts.ingest.forget(owner, one)
             if copies := self.parts.copies.made:
-                rmtree(Path(copies.name, one.id), ignore_errors=True)
+                rmtree(copies / one.id, ignore_errors=True)
         return files
 
     def versions(self, owner: Owner, id: str) -> list[FileVersion]:

@@ -3,8 +3,11 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from tempfile import TemporaryDirectory
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING
+from weakref import finalize
 
 from loci.core.lazy import Lazy
 from loci.files.citations import Citations
@@ -57,7 +60,7 @@ class FileParts:
         """Reads files beside the calls that bring them. None: this process may stand still after an answer."""
         self.local_paths = LocalPaths(settings.file_roots, self.largest) if is_local else None
         """The files of this machine; None if no user has files beside the server."""
-        self.copies = Lazy(lambda: TemporaryDirectory(prefix="loci-files-"))
+        self.copies = Lazy(lambda: _temporary_folder(self))
         """The folder of copies that clients of this machine may read. It goes when this process ends."""
         self.finder = FileFinder(self.lake, app.search, self.versions.at, self._model)
 
@@ -65,3 +68,10 @@ class FileParts:
         """The identity of the model that embeds."""
         model = self.embedder.model()
         return model.identity if model else None
+
+
+def _temporary_folder(parts: FileParts) -> Path:
+    """Make a folder that goes with its owner, at the latest when this process ends."""
+    folder = Path(mkdtemp(prefix="loci-files-"))
+    finalize(parts, rmtree, folder, ignore_errors=True)
+    return folder

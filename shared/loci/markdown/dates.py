@@ -109,6 +109,8 @@ EDGES: Final = re.compile(r"^[\s>|*_#+\-–—`\[(]+|[\s|*_`\])]+$")
 LABEL: Final = re.compile(
     r"((?:[^\W\d_]|[' -])+?)[*_`)\]]*(?:\s*\([^()]*\))?\s*(?:[:：|=]|\s[-–—]\s|$|(?=\s\d)|(?=\d))"
 )
+TAGS: Final = re.compile(r"^\s*(?:<[A-Za-z][^<>]{0,80}>\s*)+")
+"""The HTML before a label: `<small>Released December 23, 2022</small>`."""
 SEPARATORS: Final = re.compile(r"[\s:：|=*_`–—-]+")
 BEFORE_DAY: Final = 60
 """Characters between the label and its day: `(fill me in with today's date, 2014-03-11)`."""
@@ -129,10 +131,16 @@ def _labelled(line: str, below: str) -> tuple[int, str] | None:
     """Return the kind of the label with its day. A label that is a heading has its day on the line below."""
     if len(line) > LONGEST_LINE:
         return None
-    plain = EDGES.sub("", line)
-    if (label := LABEL.match(plain)) is None or (kind := _kind(label[1])) is None:
+    plain = EDGES.sub("", TAGS.sub("", line))
+    if (label := LABEL.match(plain)) is None:
         return None
-    rest = plain[label.end() :]
+    name, end = label[1], label.end()
+    before, _, month = name.rstrip().rpartition(" ")
+    if month.casefold() in NUMBER_OF:  # the day begins with its month: `Released December 23, 2022`
+        name, end = before, len(before)
+    if (kind := _kind(name)) is None:
+        return None
+    rest = plain[end:]
     if not SEPARATORS.sub("", rest):
         rest = EDGES.sub("", below) if line.lstrip().startswith("#") and len(below) <= LONGEST_LINE else ""
         day = _day(rest, within=0)

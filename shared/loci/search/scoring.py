@@ -31,11 +31,11 @@ from the cosine of unrelated texts to the cosine of answers, both the model's ow
 share of refused questions: of questions that a library answers, and of questions that belong to another one."""
 LEAST_BY_WORDS = 0.10
 """The least score of a passage by words alone, which know no synonyms."""
-STRONG, POSSIBLE = 0.8, 0.55
+STRONG, POSSIBLE = 0.8, 0.5
 """The least relevance of a strong and of a possible match with a model. Chosen on 800 questions to four public sets: in
-their own set 0.6 % match nothing and 96 % strongly, in the others 93 % match nothing. On 600 questions to three further
-sets it was 0.3 %, 91 % and 100 %."""
-STRONG_SCORE, POSSIBLE_SCORE = 0.2, 0.1
+their own set 0.4 % match nothing and 96 % strongly, in the others 89 % match nothing. On 600 questions to three further
+sets it was 0.2 %, 91 % and 100 %."""
+STRONG_SCORE, POSSIBLE_SCORE = 0.2, 0.05
 """The least score of both."""
 STRONG_BY_WORDS, POSSIBLE_BY_WORDS = 0.55, 0.3
 NARROWEST = 0.05
@@ -88,6 +88,8 @@ def fuse(candidates: Sequence[Candidate], alpha: float) -> list[Fused]:
         by_words = (one.bm25 or 0.0) / best_bm25 if best_bm25 > 0 else 0.0
         if not alpha or one.cosine is None:
             return by_words
+        if best_bm25 <= 0:  # no passage has a word of the question
+            return max(0.0, one.cosine) / best_cosine
         return alpha * max(0.0, one.cosine) / best_cosine + (1 - alpha) * by_words
 
     scored = sorted(((score(one), one) for one in candidates), key=lambda pair: (-pair[0], pair[1].chunk))

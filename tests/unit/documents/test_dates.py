@@ -59,6 +59,7 @@ def test_what_is_no_day_is_none(text: str) -> None:
         ("Date: 2017-07-04", "2017-07-04"),
         ("- Start Date: (fill me in with today's date, 2014-03-11)", "2014-03-11"),
         ("Released on 2020/10/26", "2020-10-26"),
+        ("<small>Released December 23, 2022</small>", "2022-12-23"),
         ("* **Date:** July 4, 2017", "2017-07-04"),
         ("| Date | 2017-07-04 |", "2017-07-04"),
         ("## Date\n\n2017-07-04", "2017-07-04"),

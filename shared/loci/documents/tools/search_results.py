@@ -310,7 +310,8 @@ class _Answer:
         if not is_first:
             return f"lines {shown.lines}" + (f", {heading}" if heading else "") + ":\n"
         row = self._full_row(hit, [shown])
-        facts = [f"{row.path}, lines {shown.lines}", f"{hit.score:.2f} {hit.match}"]
+        facts = [f"{row.path}, lines {shown.lines}"]
+        facts += [] if self._in_time and hit.match == "none" else [f"{hit.score:.2f} {hit.match}"]
         facts += [row.date] if row.date and row.date_from != "file" else []
         under = (heading or "").removeprefix(f"{hit.chunk.title} > ")
         remark = f"\n{row.context}" if row.context else ""

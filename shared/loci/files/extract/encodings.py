@@ -20,7 +20,7 @@ COMMON = frozenset(
     "的一是不了人我在有他这中大来上国个到说们为子和你地出道也时年得就那要下以生会自着去之过家学对可她里后小么"
     "日月金額額数量价格名称城市公司产品销售收入部门姓名地址北京上海年度合计總計產品價格銷售日期客户戶東京会社売上合計商品"
 )
-FAMILIES = ("gb18030", "shift_jis", "big5", "euc_kr", "euc_jp")
+FAMILIES = ("gb18030", "cp932", "big5", "euc_kr", "euc_jp")
 
 
 def read_text(path: str, limits: ReadingLimits) -> dict[str, Any]:

@@ -78,14 +78,14 @@ def tables(grid: Grid) -> list[dict[str, Any]]:
     found: list[Table] = []
     for block in _as_people_see(grid, blocks(grid.cells, beside=grid.beside)):
         table = _table(grid, block)
-        above = next((at for at, one in reversed([*enumerate(found)]) if _is_above(one.block, block)), None)
-        if above is None:
-            found.append(table)
-        elif _is_named_by(grid, table, found[above]):
-            upper = found[above]
-            lines = [(row, upper.block.left) for row in range(upper.block.top, upper.block.bottom)]
-            found[above] = replace(table, title=(*upper.title, *lines, *table.title))
-        elif _goes_on(found[above], table):
+        above = _place_above(found, block)
+        while above is not None and _is_named_by(grid, table, found[above]):
+            upper = found.pop(above)
+            left = upper.block.left + _is_numbered_title(grid, upper.block)
+            lines = [(row, left) for row in range(upper.block.top, upper.block.bottom)]
+            table = replace(table, title=(*upper.title, *lines, *table.title))
+            above = _place_above(found, block)
+        if above is not None and not table.title and _goes_on(found[above], table):
             whole = found[above].block
             found[above] = replace(found[above], block=replace(whole, bottom=block.bottom))
         else:
@@ -249,6 +249,11 @@ def _is_wider_below(grid: Grid, block: CellBlock) -> bool:
     return any(sum(map(bool, row[block.left : block.right])) > 1 for row in below)
 
 
+def _place_above(found: Sequence[Table], block: CellBlock) -> int | None:
+    """The place of the last table that stands right above the block."""
+    return next((at for at, one in reversed([*enumerate(found)]) if _is_above(one.block, block)), None)
+
+
 def _is_above(upper: CellBlock, lower: CellBlock) -> bool:
     return upper.bottom <= lower.top <= upper.bottom + GAP and (_spans(lower, upper) or _spans(upper, lower))
 
@@ -260,6 +265,8 @@ def _spans(wide: CellBlock, narrow: CellBlock) -> bool:
 def _is_named_by(grid: Grid, table: Table, upper: Table) -> bool:
     """Return True if the upper table has the title of this one, or both are cells of a list."""
     block, is_cell = upper.block, _is_cell(upper.block)
+    if _is_numbered_title(grid, block) and table.block.columns > block.columns:
+        return not table.block.left > block.right and len(table.title) < MOST_TITLES
     if block.columns > 1 or not _spans(table.block, block) or not (is_cell or table.block.columns > 1):
         return False
     cells = [(grid.kind(row, block.left), grid.cells[row][block.left]) for row in range(block.top, block.bottom)]
@@ -267,6 +274,13 @@ def _is_named_by(grid: Grid, table: Table, upper: Table) -> bool:
         return False
     is_short = len(upper.title) + block.rows + len(table.title) <= MOST_TITLES
     return is_short or (is_cell and _is_cell(table.block))
+
+
+def _is_numbered_title(grid: Grid, block: CellBlock) -> bool:
+    """True if the block is one line of a number and a text: the number of a table, and its name."""
+    if block.rows != 1 or block.columns != 2 or len(grid.cells[block.top][block.left + 1]) > LONGEST_TITLE:
+        return False
+    return grid.kind(block.top, block.left) in FIGURES and grid.kind(block.top, block.left + 1) == "s"
 
 
 def _is_cell(block: CellBlock) -> bool:

@@ -157,7 +157,7 @@ def _within(view: SearchView, text_room: int, room: int) -> SearchView:
 
 def _text(view: SearchView) -> str:
     """The text: each file with its passages and where they stand, then the names of further files."""
-    lines = [view.reason] if view.reason else []
+    lines = [view.reason] if view.reason and not view.results else []
     if view.match == "none" and view.results:
         lines.append("No file seems to answer this. The nearest:")
     for one in view.results:
@@ -166,7 +166,8 @@ def _text(view: SearchView) -> str:
             lines.append("\n".join(parts))
     others = [f"{one.path or one.name} ({one.id})" for one in view.results if not one.passages]
     more = f", and {len(others) - MOST_OTHERS} more" if len(others) > MOST_OTHERS else ""
-    return "\n\n".join([*lines, *([f"Also: {', '.join(others[:MOST_OTHERS])}{more}"] if others else [])])
+    lines += [f"Also: {', '.join(others[:MOST_OTHERS])}{more}"] if others else []
+    return "\n\n".join([*lines, *([view.reason] if view.reason and view.results else [])])
 
 
 def _file_line(file: FoundFileView, best: FilePassageView) -> str:
