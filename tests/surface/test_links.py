@@ -250,3 +250,41 @@ async def test_links_are_followed_as_deep_as_asked(connect: Connect) -> None:
     assert seen(await explore(connect, id=DEBRIEF, depth=3, relation="follows")) == seen(direct)
     backwards = await explore(connect, id="notes-plan", direction="incoming", depth=3)
     assert {one["target"] for one in backwards} >= {BRIEF, DEBRIEF, PLAYBOOK}
+
+
+LOOSE = {
+    "old.md": "---\nstatus: Accepted\ndate: 2021-03-04\n---\n# Ferries by steam\n\nSee [[harbour dues]].\n",
+    "new.md": "---\ndate: 2020-01-02\n---\n# Ferries by sail\n\nSupersedes [[old]].\n",
+    "bread.md": "# Bread\n\nFlour, water and salt.\n",
+}
+
+
+@each(
+    ("kind", "expected"),
+    [
+        ("orphan", [("notes-bread", None, "No note links to it, and it links to none.")]),
+        ("dead_link", [("notes-old", "harbour dues", "Line 7 links to 'harbour dues', and there is no such note.")]),
+        (
+            "contradiction",
+            [
+                (
+                    "notes-new",
+                    "notes-old",
+                    "Ferries by sail supersedes Ferries by steam, whose status is still accepted.",
+                ),
+                (
+                    "notes-new",
+                    "notes-old",
+                    "Ferries by sail supersedes Ferries by steam, but is older: 2020-01-02 is before 2021-03-04.",
+                ),
+            ],
+        ),
+        ("duplicate", []),
+    ],
+)
+async def test_loose_ends_of_each_kind_are_found(
+    app: App, connect: Connect, tmp_path: Path, kind: str, expected: list[tuple[str, str | None, str]]
+) -> None:
+    take_in(app, written(tmp_path / "notes", LOOSE))
+    found = await gaps_of(connect, kind=kind)
+    assert [(one["source_id"], one["target_id"], one["reason"]) for one in found] == expected

@@ -10,6 +10,7 @@ from loci.graph.clusters import Method as TopicMethod
 from loci.graph.clusters import Topics, topics
 from loci.graph.gaps import Gap, Remarks, explained_gaps
 from loci.graph.graphs import Graphs
+from loci.graph.loose_ends import LooseEnd, LooseEndKind, loose_ends
 from loci.graph.neighbourhood import Direction, DocumentLink, Surroundings, links_of, surroundings
 from loci.graph.picture import PictureSource, picture_source
 from loci.graph.readable_document import ReadableDocument, readable_document
@@ -70,6 +71,10 @@ class DocumentGraph:
     def gaps(self, owner: Owner, *, limit: int, threshold: float) -> list[Gap]:
         """Pairs of similar documents that no link joins, the most similar first."""
         return explained_gaps(self.graphs, self._remarks, owner, limit=limit, threshold=threshold)
+
+    def loose_ends(self, owner: Owner, kind: LooseEndKind) -> list[LooseEnd]:
+        """Documents without a link, links that lead nowhere, or documents that contradict each other."""
+        return loose_ends(self.graphs.for_owner(owner), kind)
 
     def topics(self, owner: Owner, method: TopicMethod, *, limit: int, min_size: int) -> Topics:
         """The documents in groups that belong together, the largest first."""

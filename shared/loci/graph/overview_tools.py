@@ -13,6 +13,8 @@ from loci.documents.tools.search_results import noted_list
 from loci.documents.tools.search_tools import LONGEST_QUERY
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.graph.clusters import Method
+from loci.graph.gaps import DUPLICATE, RULES, GapKind
+from loci.graph.loose_ends import LooseEnd, LooseEndKind
 from loci.markdown.nouns import Relation
 from loci.mcp.tool import LociTool, loci_tool
 
@@ -22,18 +24,22 @@ if TYPE_CHECKING:
 MOST_GAPS = 100
 
 
+Kind = Literal["unlinked", "duplicate", "orphan", "dead_link", "contradiction"]
+"""What find_gaps looks for. `unlinked` has duplicates, too, as the reference does."""
+
+
 class GapView(BaseModel):
-    """Two similar documents that no link joins."""
+    """Two similar documents that no link joins, or a document with a loose end."""
 
     source_id: str
-    target_id: str
-    similarity: float = Field(description="0 to 1")
+    target_id: str | None = Field(description="of a dead link the name in it")
+    similarity: float | None = Field(description="0 to 1")
     reason: str
-    suggested_link_type: Relation = Field(description="the type of a link from the source to the target")
-    kind: Literal["gap", "duplicate"] = Field(description="duplicate: both say the same")
+    suggested_link_type: Relation | None = Field(description="the type of a link from the source to the target")
+    kind: GapKind | LooseEndKind = Field(description="duplicate: both say the same")
     source_title: str
-    target_title: str
-    compared_by: str = Field(description="the model of the vectors; TF-IDF if there is no model")
+    target_title: str | None
+    compared_by: str | None = Field(description="the model of the vectors; TF-IDF if there is no model")
     written_by: str = Field(description="what wrote the reason and the link type: `rules`, or a language model")
 
 
@@ -97,11 +103,17 @@ def overview_tools(app: "App") -> list[LociTool]:
         caller: Caller,
         limit: Annotated[int, Field(ge=1, le=MOST_GAPS)] = 10,
         threshold: Annotated[float, Field(ge=0, le=1, description="how similar they must be")] = 0.8,
+        kind: Kind = "unlinked",
     ) -> Annotated[CallToolResult, list[GapView]]:
-        """Find similar notes that no link joins, the most similar first.
+        """Find similar notes that no link joins, the most similar first, or what else is to mend.
 
-        Use it to connect what belongs together, and to find duplicates.
+        Use it to connect what belongs together, and for upkeep.
         """
+        if kind in ("orphan", "dead_link", "contradiction"):
+            ends = app.graph.loose_ends(caller.owner, kind)
+            more = f"The first {limit} of {len(ends)}" if len(ends) > limit else None
+            return noted_list([_loose_end(one) for one in ends[:limit]], more if ends else _if_empty(app, caller))
+        threshold = DUPLICATE if kind == "duplicate" else threshold
         found = app.graph.gaps(caller.owner, limit=limit, threshold=threshold)
         gaps = [
             GapView(
@@ -197,6 +209,21 @@ def overview_tools(app: "App") -> list[LociTool]:
 
 def _if_empty(app: "App", caller: Caller) -> str | None:
     return EMPTY_LIBRARY if app.documents.is_empty(caller.owner) else None
+
+
+def _loose_end(end: LooseEnd) -> GapView:
+    return GapView(
+        source_id=end.source.id,
+        target_id=end.target.id if end.target else end.named,
+        similarity=None,
+        reason=end.reason,
+        suggested_link_type=None,
+        kind=end.kind,
+        source_title=end.source.title,
+        target_title=end.target.title if end.target else None,
+        compared_by=None,
+        written_by=RULES,
+    )
 
 
 def _members(documents: Iterable[Document]) -> list[Member]:
