@@ -1,4 +1,4 @@
-"""Finds the stored files that a file comes from: those that its code read, and the code that made its variables."""
+"""Finds the stored files that a file comes from: files that its code read, or the code that made its variables."""
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
@@ -49,7 +49,7 @@ def inputs_of(file: str, runs: Iterable[JsonObject]) -> JsonObject:
 
 
 def flow_of(code: str) -> CodeFlow | None:
-    """What the code needs and gives; None if that cannot be told."""
+    """Find the names that the code needs and gives; None if it cannot be parsed."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

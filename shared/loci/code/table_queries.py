@@ -152,7 +152,7 @@ class _AskedFiles:
         }
         parts = [f"(get_memory_path({id!r}), {whole[id] + versions[id]!r}, {self._labels[id]!r})" for id in read]
         self.as_code = f"[{', '.join(parts)}]"
-        """Each file's path, the name that its tables get, and its label."""
+        """The files as code: a path, the name that its tables get, and a label for each."""
 
     def read(self, owner: Owner, id: str) -> StoredContent:  # noqa: ARG002 (names of the port)
         if id not in self._read:
@@ -190,7 +190,7 @@ def _refused(answer: TableAnswer) -> Refused:
 
 
 def _names(table: KnownTable) -> str:
-    """What SQL may call the table, and what it is."""
+    """Name a table as SQL may call it, and say where it is from."""
     if table.unites is None:
         return f"{table.name} or {table.alias}" + (f" of {table.file}" if table.file else "")
     ends = table.unites if len(table.unites) < 4 else [table.unites[0], "…", table.unites[-1]]

@@ -48,7 +48,7 @@ class Piece:
     title: int = -1
     """The number of the title that it is below."""
     page: int | None = None
-    """Its page or slide."""
+    """The page or the slide."""
     line: int | None = None
     table: TableSection | None = None
     row: int = -1
@@ -110,7 +110,7 @@ class ReadableFile:
         raise self.no_part(f"no section {wanted[:100]!r}", "sections", wanted)
 
     def no_part(self, what: str, kind: str = "", near: str = "") -> NotFound:
-        """The error of a call for a part that the file does not have: it says which parts of its kind there are.
+        """The error of a call for a part that the file lacks: it says which parts of that kind there are.
 
         The kinds are pages, sheets and sections. If there is none of its kind, the error names the others.
         """

@@ -160,7 +160,7 @@ class FileFinder:
         return files
 
     def _found(self, owner: Owner, asked: Question, scope: FileScope, limit: int) -> FoundFiles:
-        """The files that fit, among those that were read."""
+        """The files that fit, among the files that were read."""
         named = self._lake.known(owner, scope.ids)
         unknown = tuple(id[:LONGEST_ID] for id in scope.ids if id not in named)
         then = VersionsThen({})

@@ -25,7 +25,7 @@ MOST_GAPS = 100
 
 
 Kind = Literal["unlinked", "duplicate", "orphan", "dead_link", "contradiction"]
-"""What find_gaps looks for. `unlinked` has duplicates, too, as the reference does."""
+"""The kinds of gaps. `unlinked` has duplicates, too, as in the reference."""
 
 
 class GapView(BaseModel):

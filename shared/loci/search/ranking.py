@@ -137,7 +137,7 @@ class Explanation:
 
 
 Match = Literal["strong", "possible", "none"]
-"""How surely a passage answers the question: `none` if it probably does not."""
+"""The level of a passage: `none` if it probably does not answer the question."""
 LEVELS: tuple[Match, ...] = get_args(Match)
 """The levels, the surest first."""
 

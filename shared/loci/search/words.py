@@ -187,7 +187,7 @@ def _of_identifier(run: str) -> tuple[str, ...]:
 
 
 def _beginnings(chain: str) -> list[str]:
-    """Of 1.9.7: 1_9_7 and 1_9, which find it."""
+    """The words that find a chain of numbers: 1_9_7 and 1_9 for 1.9.7."""
     numbers = CHAIN_SEAM.split(chain)
     return ["_".join(numbers[:end]) for end in (len(numbers), *range(min(len(numbers) - 1, LONGEST_BEGINNING), 1, -1))]
 

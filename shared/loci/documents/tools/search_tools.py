@@ -157,7 +157,7 @@ def _no_tag() -> Refused:
 
 
 def _with_tags(tags: list[str]) -> Where:
-    """Only documents with all of these tags, and without those that have a minus before them."""
+    """Condition that a document has all of these tags, and no tag with a minus before it."""
     wanted = _normal([one for one in tags if not one.startswith("-")])
     unwanted = _normal([one[1:] for one in tags if one.startswith("-")])
     if tags and not (wanted or unwanted):
