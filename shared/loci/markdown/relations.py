@@ -28,7 +28,7 @@ PHRASES: Final[Mapping[str, Relation]] = {
 }
 PHRASE = re.compile(r"\b(" + "|".join(PHRASES) + r")\b", re.IGNORECASE)
 END_OF_SENTENCE = re.compile(r"[.!?;](?=\s)|\n\s*\n|\n\s*(?:[-*+]|\d{1,3}[.)]|#{1,6}|\|)\s")
-LINK = re.compile(r"!?\[[^\[\]]*\](?:\([^()]*\)|\[[^\[\]]*\])?")
+WRITTEN_LINK = re.compile(r"!?\[[^\[\]]*\](?:\([^()]*\)|\[[^\[\]]*\])?")
 # Between the phrase and the link: "Supersedes the sections of RFC [1] and [2]".
 BETWEEN = re.compile(
     r"\W*the(?:\s+\w+){1,4}\s+(?:in|of|from)\W*(?:(?:rfc|adr)\W*)?"
@@ -45,7 +45,7 @@ def relation_before(text: str) -> Relation | None:
     """The relation of a link that stands after this text; None if the sentence says none about this document."""
     start = max(0, len(text) - LONGEST_BEFORE)
     sentence = END_OF_SENTENCE.split(text[start:])[-1].casefold()
-    found = [*PHRASE.finditer(LINK.sub("[]", sentence))]
+    found = [*PHRASE.finditer(WRITTEN_LINK.sub("[]", sentence))]
     if not found:
         return None
     plain, last = found[-1].string, found[-1]

@@ -33,6 +33,10 @@ from loci.mcp.tool import BUDGET, LociTool
 # A string under one of these cannot be cut without becoming invalid.
 UNCUTTABLE = frozenset({"enum", "const", "pattern", "format", "minLength"})
 ELLIPSIS = "…"
+KNOWS_STRUCTURE = "2025-06-18"
+"""The first revision of the protocol with structured content."""
+UNSAID = "2025-03-26"
+"""The revision of clients over HTTP that do not say theirs."""
 LONGEST_ABOUT = 80
 """Bytes, as JSON, of what a kept result says of its call."""
 LARGEST_BLOCK = 1 << 20
@@ -89,7 +93,14 @@ class ResultStore(Protocol):
         ...
 
 
-class ShortenedResult(CallToolResult):
+class ReadableResult(CallToolResult):
+    """A result whose text is written for a model, and not its structure as JSON.
+
+    Clients of revisions without structured content get the JSON: what they parse is the text.
+    """
+
+
+class ShortenedResult(ReadableResult):
     """A result that its tool has shortened. The whole is kept; its id is in the structure, and no text speaks of it."""
 
     whole: str = Field(exclude=True)
@@ -130,17 +141,30 @@ def tool_answer(tool: LociTool, value: Any) -> ToolAnswer:
 
 
 async def answer_within_budget(
-    tool: LociTool, arguments: Mapping[str, Any], value: Any, caller: Caller, results: ResultStore
+    tool: LociTool,
+    arguments: Mapping[str, Any],
+    value: Any,
+    caller: Caller,
+    results: ResultStore,
+    *,
+    revision: str | None,
 ) -> ToolAnswer:
-    """Turn a returned value into a result, if it fits; else into its head, and keep the whole of it."""
+    """Turn a returned value into a result, if it fits; else into its head, and keep the whole of it.
+
+    `revision`: the revision of the protocol that the client speaks; None if it does not say.
+    """
     result = tool_answer(tool, value)
     if not isinstance(result, CallToolResult) or result.is_error:
         return result
     call = BudgetedCall(caller, tool.sdk_tool.name, arguments, tool.reads, tool.scopes or frozenset(READS))
     structured = cast("object", result.structured_content)
-    if isinstance(result, ShortenedResult):
-        _, kept = await on_thread(_keep, call, result.whole, results)
-        return CallToolResult(content=result.content, structured_content=cast("Any", structured) | kept)
+    if isinstance(result, ReadableResult):
+        fields = cast("dict[str, Any]", structured)
+        if isinstance(result, ShortenedResult):
+            fields |= (await on_thread(_keep, call, result.whole, results))[1]
+        is_json = (revision or UNSAID) < KNOWS_STRUCTURE
+        content = [TextContent(type="text", text=as_text(_bare(tool, fields)))] if is_json else result.content
+        return CallToolResult(content=[*content], structured_content=fields)
     if tool.budget is None:
         return result
     text = "\n".join(block.text for block in result.content if isinstance(block, TextContent))

@@ -167,7 +167,8 @@ class LociServer(SdkServer):
                 return await self._call_upstream(self._upstream, name, arguments, context)
             tool.check(caller, tool.sdk_tool.name)
             value = await tool.sdk_tool.run(arguments, context)
-            return await answer_within_budget(tool, arguments, value, caller, self._app.scratchpad)
+            revision = context.request_context.protocol_version
+            return await answer_within_budget(tool, arguments, value, caller, self._app.scratchpad, revision=revision)
 
         failure: FailedCall | None = None
         try:

@@ -14,7 +14,7 @@ from loci.documents.api import FILLED_UP, FoundDocuments, TaggedDocument
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.markdown.nouns import DateSource, DocumentDate
 from loci.markdown.tags import with_ancestors
-from loci.mcp.answers import ShortenedResult, as_text, quoted
+from loci.mcp.answers import ReadableResult, ShortenedResult, as_text, quoted
 from loci.search.inference import tokens_at_most
 from loci.search.ranking import Chunk, Explanation, Hit, Match, Ranking, Stage
 from loci.search.snippet import ELLIPSIS, snippet
@@ -137,7 +137,7 @@ def _tool_result(found: FoundDocuments, metadata: Metadata, max_tokens: int | No
     structured = answer.results.model_dump(mode="json", exclude_none=not explain)
     content = [TextContent(type="text", text=answer.text)]
     if answer.is_whole:
-        return CallToolResult(content=[*content], structured_content=structured)
+        return ReadableResult(content=[*content], structured_content=structured)
     whole = SearchResults(results=_whole_rows(found, explain=explain), metadata=metadata)
     return ShortenedResult(
         content=[*content],

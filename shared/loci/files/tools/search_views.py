@@ -8,7 +8,7 @@ from loci.files.finder import AnswerStatus, FoundFile, FoundFiles, FoundPassage
 from loci.files.lake import LONGEST_ID
 from loci.files.search_query import FileScope
 from loci.files.tools.file_views import is_none
-from loci.mcp.answers import ShortenedResult, as_text, quoted
+from loci.mcp.answers import ReadableResult, ShortenedResult, as_text, quoted
 from loci.search.inference import tokens_at_most
 from loci.search.ranking import Match
 
@@ -101,7 +101,7 @@ def search_answer(found: FoundFiles, max_tokens: int | None = None) -> CallToolR
     content = [TextContent(type="text", text=_text(shown))]
     structured = SearchAnswer(result=shown).model_dump(mode="json")
     if shown.passages_left_out is None:
-        return CallToolResult(content=[*content], structured_content=structured)
+        return ReadableResult(content=[*content], structured_content=structured)
     whole = SearchAnswer(result=view).model_dump_json()
     return ShortenedResult(content=[*content], structured_content=structured, whole=whole)
 
