@@ -202,6 +202,7 @@ class _Answer:
     ) -> None:
         self._found, self._explain, self._once = found, explain, once
         self._in_time = metadata.undated is not None or any(hit.why is BY_TAGS for hit in found.ranking.hits)
+        self._bare: dict[str, tuple[SearchResult, int]] = {}
         self._shown: dict[str, list[_Shown]] = {}
         self._in_use: set[str] = set()
         self._structure = structure_tokens - POINTER - self._size(metadata)
@@ -229,9 +230,11 @@ class _Answer:
             room = max(int(room * ROWS), room - text_tokens)
         listed: list[Hit] = []
         for hit in self._found.ranking.hits:
-            cost = self._size(self._bare_row(hit)) + 1
+            row = self._bare_row(hit)
+            cost = self._size(row) + 1
             if cost > room and listed:
                 break
+            self._bare[hit.chunk.document] = row, cost
             room, self._structure = room - cost, self._structure - cost
             listed.append(hit)
         return listed
@@ -256,9 +259,8 @@ class _Answer:
         is_first = document not in self._shown
         empty = _Shown(hit, "", lines_of(hit.chunk))
         text = self._text - tokens_at_most(self._heading(empty, is_first=is_first))
-        bare = self._bare_row(hit) if is_first else None
         structure = self._structure - self._size(self._full_row(hit, [empty]) if is_first else empty.view)
-        structure += self._size(bare) if bare else 0
+        structure += self._bare[document][1] if is_first else 0
         room = min(text, structure)
         whole = hit.chunk.text.strip() if hit.context is None else beginning(hit.snippet, QUOTATION)
         cost = _cost(whole)
@@ -319,7 +321,7 @@ class _Answer:
 
     def _row(self, hit: Hit) -> SearchResult:
         shown = self._shown.get(hit.chunk.document)
-        return self._full_row(hit, shown) if shown else self._bare_row(hit)
+        return self._full_row(hit, shown) if shown else self._bare[hit.chunk.document][0]
 
     def _bare_row(self, hit: Hit) -> SearchResult:
         """The row of a document without a passage: with explanations as any row, else as short as it can be."""
