@@ -24,7 +24,7 @@ UNITS_BEHIND = frozenset(") % )% %) pts ppts bps".split())  # noqa: SIM905
 PERIOD = re.compile(
     r"(?:19|20)\d\d|[QH][1-4]|FY|[Qq]uarter|[Mm]onths?|[Yy]ears?|[Ww]eeks|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|[Ee]nded"
 )
-YEAR = re.compile(r"(?:FY ?)?(?:19|20)\d\d(?:[-\u2013/]\d\d)?[a-zA-Z*]?")
+YEAR = re.compile(r"(?:FY ?)?(?:19|20)\d\d(?:[-\u2013/](?:\d\d){1,2})?[a-zA-Z*]?")
 WORD_GAP = 0.9
 """The line heights of a gap that separates cells, if no figure stands beside it."""
 FIGURE_GAP = 0.5
@@ -379,7 +379,7 @@ def _header(
             if first - at > 3 and not headers:
                 break
             continue
-        is_unit = bool(headers) and len(row.cells) == 1 and row.cells[0].text.startswith("(")
+        is_unit = len(row.cells) == 1 and row.cells[0].text.startswith("(")
         if is_unit or _is_text_across(row, columns, zone):
             break
         headers.append(at)
