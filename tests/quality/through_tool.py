@@ -137,7 +137,7 @@ async def _called(
     answer = await client.post(
         "/mcp/documents",
         json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call},
-        headers={"authorization": f"Bearer {key}", "accept": "application/json"},
+        headers={"authorization": f"Bearer {key}", "accept": "application/json", "mcp-protocol-version": "2025-11-25"},
     )
     ms = (time.perf_counter() - began) * 1000
     result: dict[str, Any] = answer.json()["result"]
