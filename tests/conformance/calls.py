@@ -11,12 +11,15 @@ from typing import Any
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
+from loci.registry import LISTED
 from tests.support.serving import call, loci, post, serving
 from tests.surface.test_listing import SNAPSHOT
 
 UPSTREAM = Path(__file__).parents[1] / "servers" / "upstream" / "journal.py"
 NOTES = 12
-TOOLS: list[str] = [tool["name"] for tool in json.loads(SNAPSHOT.read_text("utf-8"))]
+SHOWN = {one.replace(":", "_") for one in LISTED["all"]}
+TOOLS: list[str] = [one["name"] for one in json.loads(SNAPSHOT.read_text("utf-8")) if one["name"] in SHOWN]
+"""The tools that `/mcp` lists."""
 Arguments = dict[str, Any]
 Calls = list[tuple[str, Arguments]]
 SEARCH = ("search_documents", {"query": "ferry", "limit": 10})
@@ -28,23 +31,21 @@ WORKING: Calls = [
     SEARCH,
     ("read_node_content", {"id": "ferries"}),
     ("write_document", {"path": "tram.md", "content": "# Tram"}),
-    ("add_memory", {"name": "bus.md", "text": "# Bus"}),
+    ("pml_call_tool", {"tool": "add_memory", "arguments": {"name": "bus.md", "text": "# Bus"}}),
     ("pml_search_tools", {"query": "echo a value"}),
     ("pml_execute_dag", {"workflow": {"tasks": TASKS}}),
 ]
 TYPICAL: dict[str, Arguments] = {
     "read_node_content": {"id": "nowhere"},
     "write_document": {"path": "tram.md", "content": "Another"},
-    "move_document": {"path": "nowhere.md", "to": "b.md"},
     "fetch_memory": {"memory_ids": ["ds-none"]},
-    "delete_memory": {"memory_ids": ["ds-none"]},
     "run_memory_code": {"executor_id": "executor-x", "code": "1"},
     "pml_call_tool": {"tool": "journal:nothing"},
     "pml_workflow_status": {"workflow_id": "wf_none"},
     "scratchpad_read": {"id": "0123456789ab"},
 }
 FAILING: Calls = [(tool, TYPICAL.get(tool, {"nothing": 1})) for tool in TOOLS]
-"""One call of each tool; most have an argument that the tool does not have."""
+"""One call of each of them; most have an argument that the tool does not have."""
 
 
 @dataclass(frozen=True, slots=True)
