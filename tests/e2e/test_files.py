@@ -212,4 +212,4 @@ def test_a_server_tells_its_workbooks_without_loading_what_reads_or_computes(dat
     workbooks, modules = ast.literal_eval(ran.stdout.splitlines()[-1])
     assert workbooks == 1
     assert not READERS.intersection(modules)
-    assert not [one for one in modules if one.startswith("loci.files.extract")]
+    assert not [one for one in modules if one.startswith("loci.files.extract.")]

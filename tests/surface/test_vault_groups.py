@@ -76,7 +76,7 @@ def languages(app: App, tmp_path: Path) -> None:
 
 
 async def groups(connect: Connect) -> list[dict[str, Any]]:
-    return (await call(connect, "cluster_documents", limit=50))["clusters"]
+    return (await call(connect, "cluster_documents", limit=50, documents=10))["clusters"]
 
 
 @pytest.mark.usefixtures("languages")
