@@ -170,7 +170,7 @@ class App:
 
     @part
     def tool_listing(self) -> "ToolListing":
-        """What `tools/list` answers. On AWS the layer has it, and nothing is kept."""
+        """The answers to `tools/list`. On AWS the layer has them, and nothing is kept."""
         from loci.mcp.module import tool_families
         from loci.mcp.tool_listing import ToolListing
 

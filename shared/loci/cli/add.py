@@ -67,9 +67,9 @@ class Wanted:
     """A file to add."""
 
     file: str
-    """Where it is: a path of this machine, or standard input."""
+    """The path on this machine, or the sign for standard input."""
     path: str
-    """What it is called in the lake: its path below the folder that was named, or its name."""
+    """The path in the lake: the one below the folder that was named, or the name alone."""
 
 
 @dataclass(frozen=True, slots=True)

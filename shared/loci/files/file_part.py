@@ -45,7 +45,7 @@ class AskedPart:
 
 @dataclass(frozen=True, slots=True)
 class NextPart:
-    """What comes after a part, as the arguments that read it."""
+    """The arguments that read what comes after a part."""
 
     what: str
     arguments: Mapping[str, str | int]
@@ -249,7 +249,7 @@ class ShownPieces:
 
     @property
     def title(self) -> int:
-        """The number of the title that the beginning is below; -1 if there is none."""
+        """The number of the title above the beginning; -1 without a title."""
         return self._shown[0].title if self._shown else -1
 
     def label(self, text: ReadableFile) -> str:
@@ -305,7 +305,7 @@ def _range(word: str, first: int, last: int) -> str:
 
 
 def _beginning(text: str, tokens: int) -> str:
-    """The first characters of the text, with at most so many tokens."""
+    """The first characters of the text, in at most this number of tokens."""
     low, high = 0, min(len(text), 12 * max(0, tokens))
     while low < high:
         middle = (low + high + 1) // 2
@@ -336,7 +336,7 @@ def _outline(text: ReadableFile, room: int) -> str:
 
 
 def _tables(text: ReadableFile, longest: int) -> Iterator[str]:
-    """The lines of the outline on tables, each with its columns in at most so many characters, and on empty sheets."""
+    """The lines of the outline on tables, each with the beginning of its columns, and on empty sheets."""
     for table in text.tables:
         if table.sheet or table.title:
             where = table_place(table).label

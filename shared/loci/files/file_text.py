@@ -1,5 +1,6 @@
 """The text of a file as an agent reads it: piece by piece, each with its place, under the titles of the file."""
 
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from itertools import pairwise
 from loci.core.errors import NotFound
 from loci.files.cutting import label_above, table_place
 from loci.files.locators import column_name
-from loci.files.reading import HEADING, LONGEST_HEADING, Reading, TableSection, TextSection, decoded
+from loci.files.reading import Reading, TableSection, TextSection, decoded, headings_in
 
 PARAGRAPH, LINE = "\n\n", "\n"
 """The text between a piece and the one before it."""
@@ -76,7 +77,7 @@ class Cells:
 ALL_CELLS = Cells()
 
 
-class ReadableFile:
+class ReadableFile(ABC):
     """The text of a version of a file."""
 
     def __init__(self, name: str, titles: Sequence[Title]) -> None:
@@ -88,9 +89,10 @@ class ReadableFile:
         """The number of pages or slides."""
         self.page_word = "page"
 
+    @abstractmethod
     def pieces(self, cells: Cells = ALL_CELLS) -> Iterator[Piece]:
         """All pieces in the order of the file. Tables show the columns of the cells."""
-        raise NotImplementedError
+        ...
 
     def title_named(self, wanted: str) -> tuple[int, int]:
         """The number of the first title with this name, and how many have it.
@@ -134,16 +136,8 @@ class PlainText(ReadableFile):
 
     def __init__(self, name: str, content: bytes, *, is_markdown: bool) -> None:
         self._text = decoded(content)
-        titles: list[Title] = []
-        path: tuple[str, ...] = ()
-        line, counted = 1, 0
-        for one in HEADING.finditer(self._text) if is_markdown else ():
-            line += self._text.count("\n", counted, one.start())
-            counted = one.start()
-            name_of_it = one[2][: 2 * LONGEST_HEADING].strip().rstrip("#").strip()[:LONGEST_HEADING]
-            path = (*path[: len(one[1]) - 1], name_of_it)
-            titles.append(Title(path, line=line))
-        super().__init__(name, titles)
+        headings = headings_in(self._text) if is_markdown else ()
+        super().__init__(name, [Title(one.path, line=one.line) for one in headings])
 
     def pieces(self, cells: Cells = ALL_CELLS) -> Iterator[Piece]:  # noqa: ARG002 (it has no tables)
         starts = [one.line or 0 for one in self.titles]

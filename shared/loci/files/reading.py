@@ -5,6 +5,8 @@ markdown and tables of text are read here: their parsers cannot be attacked by a
 """
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -193,10 +195,35 @@ def read_text(name: str, content: bytes) -> Reading:
     return Reading.model_validate({"format": TABLES[_ending(name)], **said})
 
 
+@dataclass(frozen=True, slots=True)
+class PlainHeading:
+    """A heading of a markdown text."""
+
+    start: int
+    end: int
+    line: int
+    """Counted from 1."""
+    path: tuple[str, ...]
+    """The title with the titles above it."""
+    level: int
+
+
+def headings_in(text: str) -> Iterator[PlainHeading]:
+    """The headings of a markdown text, in order."""
+    line, counted = 1, 0
+    path: tuple[str, ...] = ()
+    for one in HEADING.finditer(text):
+        line += text.count("\n", counted, one.start())
+        counted, level = one.start(), len(one[1])
+        title = one[2][: 2 * LONGEST_HEADING].strip().rstrip("#").strip()[:LONGEST_HEADING]
+        path = (*path[: level - 1], title)
+        yield PlainHeading(one.start(), one.end(), line, path, level)
+
+
 def read_plain(name: str, content: bytes) -> Reading:
     """The text, below each of its headings."""
     text, format = decoded(content), PLAIN[_ending(name)]
-    headings = HEADING.finditer(text) if format == "md" else iter(())
+    headings = headings_in(text) if format == "md" else ()
     sections: list[TextSection] = []
     remarks: tuple[str, ...] = ()
     above: tuple[str, ...] = ()
@@ -213,12 +240,9 @@ def read_plain(name: str, content: bytes) -> Reading:
         if number == MOST_HEADINGS:
             remarks = (f"Only the first {MOST_HEADINGS:,} headings were read as such",)
             break
-        flush(max(begin, one.start() - 1), len(one[1]))
-        line += text.count("\n", begin, one.start()) + 1
-        level = len(one[1])
-        title = one[2][: 2 * LONGEST_HEADING].strip().rstrip("#").strip()[:LONGEST_HEADING]
-        above = (*above[: level - 1], title)
-        begin = one.end() + 1
+        flush(max(begin, one.start - 1), one.level)
+        above, level = one.path, one.level
+        begin, line = one.end + 1, one.line + 1
     flush(len(text), 1)
     if not sections:
         raise Refused("The file is empty", "Add it again with text in it", code="FILE_EMPTY")

@@ -106,6 +106,27 @@ class ShortenedResult(ReadableResult):
     whole: str = Field(exclude=True)
 
 
+SEARCH_TOKENS, MOST_SEARCH_TOKENS = 750, 20_000
+"""Tokens of the text of a search's answer, unless the caller asks for another number, and the most. They are counted so
+that no model reads more: mostly it reads a fifth less."""
+STRUCTURE = 3
+"""The structure may have this many times the tokens of the text, unless the caller asks for a number of tokens: it has
+a row for each result and names each field. Usually it has twice as many."""
+
+
+def search_room(max_tokens: int | None) -> tuple[int, int]:
+    """The tokens that the text of a search's answer and its structure may have."""
+    return (max_tokens, max_tokens) if max_tokens else (SEARCH_TOKENS, STRUCTURE * SEARCH_TOKENS)
+
+
+def readable_result(text: str, structure: dict[str, Any], whole: str | None) -> CallToolResult:
+    """The answer in both forms; `whole` is all of it, if something was left out."""
+    content = [TextContent(type="text", text=text)]
+    if whole is None:
+        return ReadableResult(content=[*content], structured_content=structure)
+    return ShortenedResult(content=[*content], structured_content=structure, whole=whole)
+
+
 @dataclass(frozen=True, slots=True)
 class BudgetedCall:
     """A call whose result may be kept. A client reads it with the scopes that the call needs."""

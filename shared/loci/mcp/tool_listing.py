@@ -7,7 +7,6 @@ modules, which never change. What depends on the caller or on settings is not in
 import hashlib
 import json
 import os
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import version as version_of
@@ -70,10 +69,11 @@ def _modules() -> str:
 
 def write_listing(folder: Path, made_of: str, tools: Sequence[ListedTool]) -> None:
     """Keep the listing of these tools; it counts as long as it would be made of the same."""
+    from loci.core.atomic_write import replace_file  # a function on AWS only reads
+
     content = {"made_of": made_of, "tools": [one.as_json() for one in tools]}
-    scratch = folder / f".{secrets.token_hex(8)}"
-    scratch.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")), "utf-8")
-    scratch.replace(folder / NAME)
+    plain = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    replace_file(folder / NAME, plain.encode(), mode=None, synced=False)
 
 
 def _read(folder: Path, made_of: str) -> dict[str, ListedTool]:

@@ -66,6 +66,7 @@ class ScoredPassage:
     """About how likely it is about the question, by words and vectors."""
     score: float = 0.0
     """About how likely it answers, by words and vectors: the cross-encoder has not read the passage yet."""
+    match: Match = "none"
     late: int | None = None
     relevance: float | None = None
     rerank: int | None = None
@@ -260,6 +261,7 @@ def best_first(found: Sequence[ScoredPassage], embedding: QueryEmbedding | None)
         most = max((one.covered for one in found), default=0.0)
         for one in found:
             one.score = one.fused.score * most
+            one.match = match_of(one, by_meaning=embedding is not None)
         return list(found)
     for one in found:
         cosine, fused = one.fused.candidate.cosine, one.fused.score
@@ -270,18 +272,19 @@ def best_first(found: Sequence[ScoredPassage], embedding: QueryEmbedding | None)
         else:
             sense = sense_of_words(one.covered)
         one.score = _logistic(SENSE * sense + FUSED * fused + OFFSET)
+        one.match = match_of(one, by_meaning=True)
     # The sort is stable: equal scores keep their order.
-    return sorted(found, key=lambda one: (LEVELS.index(match_of(one, by_meaning=True)), -one.score))
+    return sorted(found, key=lambda one: (LEVELS.index(one.match), -one.score))
 
 
-def final_score(one: ScoredPassage, read: Sequence[ScoredPassage]) -> float:
+def final_score(one: ScoredPassage, least_read: float) -> float:
     """The score that an answer shows, from 0 to 1.
 
-    Passages that the question names come first. `read`: the passages that the reranker read, in whose scale theirs is;
-    the others come behind those.
+    Passages that the question names come first. `least_read`: the least score that the reranker gave, 1 if it read
+    nothing; passages that it did not read come behind the others.
     """
     if one.named is not None:
         return 1.0
     if one.relevance is not None:
         return round(min(max(one.relevance, 0.0), 1.0), 4)
-    return round(one.score * min((other.relevance or 0.0 for other in read), default=1.0), 4)
+    return round(one.score * least_read, 4)

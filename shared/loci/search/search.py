@@ -34,7 +34,6 @@ from loci.search.scoring import (
     final_score,
     fuse,
     judge,
-    match_of,
     named_first,
     rarities,
     word_weights,
@@ -246,8 +245,8 @@ class Search:
             return _nothing(question, where, found, log)
         found = best_first(found, embedding)
         found = named_first(self._reranked(question.text, found, log))
-        reranked = [one for one in found if one.relevance is not None]
-        scored = [(one, final_score(one, reranked)) for one in found]
+        least_read = min((one.relevance for one in found if one.relevance is not None), default=1.0)
+        scored = [(one, final_score(one, least_read)) for one in found]
         stage = self._language_stage
         deep = limit if stage is None else stage.depth(limit)
         hits = tuple(
@@ -258,7 +257,7 @@ class Search:
                 one.chunk.text,
                 _explanation(one),
                 fits=one.fits,
-                match=match_of(one, by_meaning=embedding is not None),
+                match=one.match,
             )
             for one, score in _of_the_best(scored, [one.chunk.document for one in found], deep, each)
         )

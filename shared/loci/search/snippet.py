@@ -14,6 +14,11 @@ def snippet(text: str, words: Collection[str], room: int) -> str:
     return cut_out(text, *span(text, words, room))
 
 
+def beginning(text: str, most: int) -> str:
+    """The beginning of the text, at most this many characters."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + ELLIPSIS
+
+
 def cut_out(text: str, begin: int, end: int) -> str:
     """The text from `begin` to `end`, with an ellipsis on each side where text is cut off."""
     return f"{ELLIPSIS if text[:begin].strip() else ''}{text[begin:end]}{ELLIPSIS if text[end:].strip() else ''}"

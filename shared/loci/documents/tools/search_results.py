@@ -14,17 +14,11 @@ from loci.documents.api import FILLED_UP, FoundDocuments, TaggedDocument
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.markdown.nouns import DateSource, DocumentDate
 from loci.markdown.tags import with_ancestors
-from loci.mcp.answers import ReadableResult, ShortenedResult, as_text, quoted
+from loci.mcp.answers import MOST_SEARCH_TOKENS, as_text, quoted, readable_result, search_room
 from loci.search.inference import tokens_at_most
 from loci.search.ranking import Chunk, Explanation, Hit, Match, Ranking, Stage
-from loci.search.snippet import ELLIPSIS, snippet
+from loci.search.snippet import ELLIPSIS, beginning, snippet
 
-TOKENS, MOST_TOKENS = 750, 20_000
-"""Tokens of the text, unless the caller asks for another number, and the most. They are counted so that no model reads
-more: mostly it reads a fifth less."""
-STRUCTURE = 3
-"""The structure may have this many times the tokens of the text, unless the caller asks for a number of tokens: it has
-a row for each document and names each field. Usually it has twice as many."""
 ROWS = 0.25
 """The share of the structure that rows of further documents may take, or what it has more than the text."""
 OTHERS = 0.15
@@ -38,13 +32,13 @@ UNLIKELY = 0.05
 SHORTEST = 40
 """Tokens. No passage is shown in less room."""
 SAID, REASON, REMARK, NOTE = 1000, 3000, 800, 300
-"""Bytes of a question that the answer repeats, of the reason for an empty answer, of a language model's remark on the
-question, and of a stage's note."""
+"""Characters of a question that the answer repeats, of the reason for an empty answer, of a language model's remark on
+the question, and of a stage's note."""
 BY_TAGS = Explanation(None, None, 1, None, None, None, None, None, None)
 TITLE, HEADINGS, PATH = 160, 200, 400
-"""Bytes. Of longer headings and paths the end is shown; `id` names the document all the same."""
+"""Characters. Of longer headings and paths the end is shown; `id` names the document all the same."""
 CONTEXT, QUOTATION = 600, 1000
-"""Bytes of a language model's remark on a passage, and of its quotation."""
+"""Characters of a language model's remark on a passage, and of its quotation."""
 WIDEST_GAP = 3
 """Lines from the end of a passage to the next. If there are more, a text that is in neither stands between them."""
 
@@ -114,7 +108,9 @@ def search_results(
     return _tool_result(found, _metadata(found.ranking, query, explain, undated), max_tokens, explain=explain)
 
 
-def render_results(found: FoundDocuments, query: str, *, explain: bool, tokens: int = MOST_TOKENS) -> SearchResults:
+def render_results(
+    found: FoundDocuments, query: str, *, explain: bool, tokens: int = MOST_SEARCH_TOKENS
+) -> SearchResults:
     """The answer to the query as a structure of this many tokens."""
     metadata = _metadata(found.ranking, query, explain, None)
     return _Answer(found, metadata, tokens, tokens, explain=explain, once=False).results
@@ -132,18 +128,15 @@ def tagged_results(wanted: Sequence[str], found: Sequence[TaggedDocument], *, is
 
 
 def _tool_result(found: FoundDocuments, metadata: Metadata, max_tokens: int | None, *, explain: bool) -> CallToolResult:
-    structure = MOST_TOKENS if explain else max_tokens or STRUCTURE * TOKENS
-    answer = _Answer(found, metadata, max_tokens or TOKENS, structure, explain=explain, once=not explain)
+    text, structure = search_room(max_tokens)
+    room = MOST_SEARCH_TOKENS if explain else structure
+    answer = _Answer(found, metadata, text, room, explain=explain, once=not explain)
     structured = answer.results.model_dump(mode="json", exclude_none=not explain)
-    content = [TextContent(type="text", text=answer.text)]
-    if answer.is_whole:
-        return ReadableResult(content=[*content], structured_content=structured)
-    whole = SearchResults(results=_whole_rows(found, explain=explain), metadata=metadata)
-    return ShortenedResult(
-        content=[*content],
-        structured_content=structured,
-        whole=whole.model_dump_json(exclude_none=not explain),
-    )
+    whole = None
+    if not answer.is_whole:
+        every = SearchResults(results=_whole_rows(found, explain=explain), metadata=metadata)
+        whole = every.model_dump_json(exclude_none=not explain)
+    return readable_result(answer.text(), structured, whole)
 
 
 def _metadata(ranking: Ranking, query: str, explain: bool, undated: int | None) -> Metadata:
@@ -208,13 +201,13 @@ class _Answer:
         self._structure = structure_tokens - POINTER - self._size(metadata)
         self._lines = _lines_about(metadata)
         every = text_tokens - sum(tokens_at_most(line) + 1 for line in self._lines)
-        self._text = every - int(every * OTHERS)
-        hits = self._listed(text_tokens)
-        left_out = len(found.ranking.hits) - len(hits)
-        self._show({hit.chunk.document for hit in hits})
-        self.text = self._rendered(hits, self._text + int(every * OTHERS))
+        self._others = int(every * OTHERS)
+        self._text = every - self._others
+        self._hits = self._listed(text_tokens)
+        left_out = len(found.ranking.hits) - len(self._hits)
+        self._show({hit.chunk.document for hit in self._hits})
         self.results = SearchResults(
-            results=[self._row(hit) for hit in hits],
+            results=[self._row(hit) for hit in self._hits],
             metadata=metadata.model_copy(update={"left_out": left_out or None}),
         )
 
@@ -296,15 +289,15 @@ class _Answer:
                 return True
         return False
 
-    def _rendered(self, listed: Sequence[Hit], room: int) -> str:
-        """The text: the shown passages under their documents, best first, and the paths of further documents."""
+    def text(self) -> str:
+        """The shown passages under their documents, best first, and the paths of further documents."""
         blocks = list(self._lines)
-        for hit in listed:
+        for hit in self._hits:
             shown = self._shown.get(hit.chunk.document, ())
             parts = [self._heading(one, is_first=at == 0) + quoted(one.text) for at, one in enumerate(shown)]
             blocks += ["\n".join(parts)] if parts else []
         others = [hit for hit in self._found.ranking.hits if hit.chunk.document not in self._shown]
-        return "\n\n".join([*blocks, *([_named(others, room)] if others else [])])
+        return "\n\n".join([*blocks, *([_named(others, self._text + self._others)] if others else [])])
 
     def _heading(self, shown: _Shown, *, is_first: bool) -> str:
         """The line above a passage: of the first one of a document with the facts about the document."""
@@ -440,11 +433,6 @@ def noted_list(values: Sequence[BaseModel | str], note: str | None) -> CallToolR
     plain = [one if isinstance(one, str) else one.model_dump(mode="json") for one in values]
     content = [TextContent(type="text", text=text) for text in (as_text(plain), note) if text]
     return CallToolResult(content=[*content], structured_content={"result": plain})
-
-
-def beginning(text: str, most: int) -> str:
-    """The beginning of the text, at most this many characters."""
-    return text if len(text) <= most else text[: most - 1].rstrip() + ELLIPSIS
 
 
 def ending(text: str, most: int) -> str:

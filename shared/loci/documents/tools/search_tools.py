@@ -12,7 +12,6 @@ from loci.core.identity import Caller, Owner
 from loci.documents.filtering import EVERY_PART, LibraryPart
 from loci.documents.tools.reading_tool import reading_tool
 from loci.documents.tools.search_results import (
-    MOST_TOKENS,
     PASSAGE,
     SearchResults,
     noted_list,
@@ -22,6 +21,7 @@ from loci.documents.tools.search_results import (
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.markdown.date_ranges import asked_for_newest, parse_date_range
 from loci.markdown.tags import normal_tag
+from loci.mcp.answers import MOST_SEARCH_TOKENS
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
 from loci.search.ranking import EVERYTHING, Where
@@ -34,7 +34,7 @@ MOST = 100
 
 Query = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY, description="in plain words")]
 Limit = Annotated[int, Field(ge=1, le=MOST)]
-Tokens = Annotated[int | None, Field(ge=300, le=MOST_TOKENS, description="of the answer; default 750")]
+Tokens = Annotated[int | None, Field(ge=300, le=MOST_SEARCH_TOKENS, description="of the answer; default 750")]
 Explain = Annotated[bool, Field(description="how each got its rank")]
 Folder = Annotated[str | None, Field(max_length=512, description="only below this folder")]
 Properties = Annotated[dict[str, str], Field(description='front matter, {"status": "done"}')]

@@ -21,7 +21,7 @@ Picture = tuple[str, int, int]
 
 
 def picture_at(path: str) -> Picture | None:
-    """The picture in this file; None if it is none, or its size is not known."""
+    """The picture in this file; None if the file is no picture, or does not say its size."""
     with open(path, "rb") as opened:  # noqa: PTH123
         head = opened.read(HEAD)
     format, width, height = _picture(head)

@@ -20,8 +20,8 @@ from loci.files.tools.file_views import (
     overview,
 )
 from loci.files.tools.part_view import PartAnswer, frame, part_answer
-from loci.files.tools.search_views import MOST_TOKENS, SearchAnswer, search_answer
-from loci.mcp.answers import LARGEST_BLOCK, as_text
+from loci.files.tools.search_views import SearchAnswer, search_answer
+from loci.mcp.answers import LARGEST_BLOCK, MOST_SEARCH_TOKENS, as_text
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
 from loci.search.words import Question
@@ -103,7 +103,7 @@ def search_tools(app: "App") -> list[LociTool]:
         added_since: Day = None,
         added_until: Day = None,
         as_of: Annotated[str | None, Field(max_length=40, description="as it was known then")] = None,
-        max_tokens: Annotated[int | None, Field(ge=200, le=MOST_TOKENS, description="default 750")] = None,
+        max_tokens: Annotated[int | None, Field(ge=200, le=MOST_SEARCH_TOKENS, description="default 750")] = None,
     ) -> Annotated[CallToolResult, SearchAnswer]:
         """Search the contents of all files (PDF, Excel, CSV, text) by words and meaning; for notes, search_documents.
 
@@ -131,7 +131,7 @@ def search_tools(app: "App") -> list[LociTool]:
         section: Annotated[str | None, Field(max_length=1000, description="a heading, sheet or table")] = None,
         version: Annotated[int | None, Field(ge=1, description="an older one")] = None,
         offset: Annotated[int | None, Field(ge=0, description="from `next`")] = None,
-        max_tokens: Annotated[int, Field(ge=200, le=MOST_TOKENS)] = 1_500,
+        max_tokens: Annotated[int, Field(ge=200, le=MOST_SEARCH_TOKENS)] = 1_500,
     ) -> Annotated[CallToolResult, PartAnswer]:
         """Read a part of a file (PDF, Excel, …): the place that a locator's `label` names, such as a page or cells.
 

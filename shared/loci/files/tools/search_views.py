@@ -1,6 +1,6 @@
 """The answer of `search_memory`: files with their passages, as many as the budget allows."""
 
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
 from loci.files.file import StoredFile
@@ -8,17 +8,13 @@ from loci.files.finder import AnswerStatus, FoundFile, FoundFiles, FoundPassage
 from loci.files.lake import LONGEST_ID
 from loci.files.search_query import FileScope
 from loci.files.tools.file_views import is_none
-from loci.mcp.answers import ReadableResult, ShortenedResult, as_text, quoted
+from loci.mcp.answers import as_text, quoted, readable_result, search_room
 from loci.search.inference import tokens_at_most
 from loci.search.ranking import Match
+from loci.search.snippet import beginning
 
 SUMMARY_IN_LIST = 120
 MOST_NAMED, MOST_UNREAD = 20, 5
-TOKENS, MOST_TOKENS = 750, 20_000
-"""Tokens of the text, unless the caller asks for another number, and the most. They are counted so that no model reads
-more: mostly it reads a fifth less."""
-STRUCTURE = 3
-"""The structure may have this many times the tokens of the text, unless the caller asks for a number of tokens."""
 MOST_OTHERS = 5
 """Further files that the text names."""
 
@@ -96,14 +92,9 @@ class SearchAnswer(BaseModel):
 def search_answer(found: FoundFiles, max_tokens: int | None = None) -> CallToolResult:
     """The answer in this many tokens, or in the usual number. If something had to be cut, it has the whole, too."""
     view = _view(found)
-    text_room, room = (max_tokens, max_tokens) if max_tokens else (TOKENS, STRUCTURE * TOKENS)
-    shown = _within(view.model_copy(deep=True), text_room, room)
-    content = [TextContent(type="text", text=_text(shown))]
-    structured = SearchAnswer(result=shown).model_dump(mode="json")
-    if shown.passages_left_out is None:
-        return ReadableResult(content=[*content], structured_content=structured)
-    whole = SearchAnswer(result=view).model_dump_json()
-    return ShortenedResult(content=[*content], structured_content=structured, whole=whole)
+    shown = _within(view.model_copy(deep=True), *search_room(max_tokens))
+    whole = None if shown.passages_left_out is None else SearchAnswer(result=view).model_dump_json()
+    return readable_result(_text(shown), SearchAnswer(result=shown).model_dump(mode="json"), whole)
 
 
 def whole_answer(found: FoundFiles) -> SearchAnswer:
@@ -188,15 +179,11 @@ def _found(found: FoundFile) -> FoundFileView:
         id=found.file.id,
         name=found.file.name,
         path=found.file.shown_path,
-        summary=_short(found.version.summary),
+        summary=beginning(found.version.summary, SUMMARY_IN_LIST),
         match=found.match,
         version=found.version.number,
         passages=[_passage(one) for one in found.passages],
     )
-
-
-def _short(summary: str) -> str:
-    return summary if len(summary) <= SUMMARY_IN_LIST else summary[: SUMMARY_IN_LIST - 1].rstrip() + "…"
 
 
 def _passage(found: FoundPassage) -> FilePassageView:
