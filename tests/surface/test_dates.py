@@ -1,6 +1,7 @@
 """Every document has a date, searches say where it is from, and times are asked for as people say them."""
 
 import os
+import subprocess
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -129,6 +130,24 @@ async def test_the_date_of_a_text_stays_until_it_changes(app: App, connect: Conn
     take_in(app, notes)
     today = datetime.now(UTC).date().isoformat()
     assert await days(connect, date_range="any time") == before | {"d.md": (today, "file")}
+
+
+async def test_the_day_of_a_commit_stands_before_the_time_of_the_file(app: App, connect: Connect, notes: Path) -> None:
+    who, env = ("-c", "user.name=a", "-c", "user.email=a@example.org"), {"GIT_COMMITTER_DATE": "2019-05-06T12:00:00Z"}
+    for command in (("init", "-q"), ("add", "a.md", "d.md"), (*who, "commit", "-qm", "x")):
+        subprocess.run(["git", *command], cwd=notes, env=os.environ | env, check=True)
+    (notes / "d.md").write_text("A tide.\n#new\n")
+    subprocess.run(["git", *who, "commit", "-qam", "x"], cwd=notes, env=os.environ | env, check=True)
+    (notes / "e.md").write_text("A tide.\n#new, not committed\n")
+    take_in(app, notes)
+    found, today = await days(connect, date_range="any time"), datetime.now(UTC).date().isoformat()
+    is_here = app.settings.mode == "embedded"
+    assert found["d.md"] == (("2019-05-06", "git") if is_here else (today, "file"))
+    assert (found["a.md"], found["e.md"]) == (("2024-03-05", "front matter"), (today, "file"))
+    await call(connect, "inject_tags", file_path="notes/d.md", tags=["sea"])
+    assert (await days(connect, date_range="any time"))["d.md"] == found["d.md"]
+    undated = (await call(connect, "temporal_search", query="tide", date_range="any time"))["metadata"]["undated"]
+    assert undated == (1 if is_here else 2)
 
 
 async def test_tags_keep_the_time_of_a_document_and_undo_gives_it_back(

@@ -150,7 +150,7 @@ class Documents:
 
     def undated(self, owner: Owner) -> int:
         """The number of documents that do not say their date: only the day of their last change is known."""
-        return sum(one.date is None for one in self.parts.library.cached(owner))
+        return sum(one.date is None and one.date_from != "git" for one in self.parts.library.cached(owner))
 
     def directory(
         self, owner: Owner, below: str | None = None, depth: int | None = None, *, with_documents: bool = False

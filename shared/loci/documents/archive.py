@@ -104,6 +104,7 @@ class DocumentArchive:
             written_at=known.written_at,
             uploaded_sha256=known.uploaded_sha256,
             written_by_tool=known.written_by_tool,
+            date_from=draft.document.date_from or ("git" if known.date_from == "git" else None),
         )
         return replace(draft, document=document)
 

@@ -63,8 +63,9 @@ class Document:
     uploaded_sha256: str | None = None
     """The hash of the last upload to its path; None if there was none."""
     date_from: DateSource | None = None
+    """The place that says its date; `git`: it says none, and a commit says when it last changed."""
     changed_on: str | None = None
-    """The day on which its file last changed, or on which the text was uploaded."""
+    """The day on which its text was committed to git or uploaded, or on which its file last changed."""
     properties: tuple[str, ...] = ()
     """The fields of its front matter with their values, as searches compare them: `status=done`."""
     written_by_tool: bool = False
@@ -75,7 +76,7 @@ class Document:
         """The day that the document gives itself, else the day of its last change."""
         if self.date:
             return DocumentDate(self.date, self.date_from or "front matter")
-        return DocumentDate(self.changed_on, "file") if self.changed_on else None
+        return DocumentDate(self.changed_on, "git" if self.date_from == "git" else "file") if self.changed_on else None
 
     @property
     def day(self) -> str:

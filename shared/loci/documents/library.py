@@ -19,7 +19,6 @@ from loci.documents.ingest.local_files import (
     MAX_DOCUMENT_BYTES,
     below_root,
     blob_key,
-    changed_on,
     checked_path,
     file_of,
     is_below,
@@ -172,8 +171,8 @@ class Library:
     def draft(self, owner: Owner, document: Document, version: str, content: bytes) -> DocumentDraft:
         """The document with its current text, to replace the record of that version."""
         root = self._catalog.root(owner, document.root) if document.root else None
-        day = root and changed_on(root.folder, below_root(document.path))
-        return self._writer.draft(document.id, document.path, document.root, content, version, document, changed_on=day)
+        folder = root and root.folder
+        return self._writer.draft(document.id, document.path, document.root, content, version, document, folder=folder)
 
     def deleted_uploads(self, owner: Owner) -> list[DeletedDocument]:
         """The uploaded documents that a tool deleted."""

@@ -49,7 +49,7 @@ class Problem:
         return self.what if self.line is None else f"line {self.line}: {self.what}"
 
 
-DateSource = Literal["front matter", "name", "heading", "text", "file"]
+DateSource = Literal["front matter", "name", "heading", "text", "git", "file"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class DocumentDate:
     day: str
     """YYYY-MM-DD."""
     source: DateSource
-    """The place that says it. `file`: nothing in the document does, so it is the day of its last change."""
+    """The place that says it. `git`, `file`: nothing in the document does, so it is the day of its last change."""
 
 
 @dataclass(frozen=True, slots=True)

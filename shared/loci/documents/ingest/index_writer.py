@@ -18,6 +18,8 @@ from loci.core.stores import ABSENT, Record, read_or_none
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
 from loci.documents.filtering import marks_of
+from loci.documents.ingest.git_dates import GitDates
+from loci.documents.ingest.local_files import below_root, file_day
 from loci.markdown.nouns import NO_LINKS, WrittenLinks
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder, Embedding
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from loci.documents.ingest.cutting import CutDocument
 
 COLLECTION = "documents"
-PARSER_VERSION = 6
+PARSER_VERSION = 7
 """Add one when the parser reads more out of documents: documents that an older version read are then read again."""
 MAX_FORMER_PATHS = 8
 BATCH = 128
@@ -99,6 +101,7 @@ class IndexWriter:
         self._index = index
         self._embedder = embedder
         self._clock = clock
+        self._git = GitDates()
 
     def retry_on_conflict(self, write: Callable[[], T], busy: LociError) -> T:
         """Call `write` until it does not lose a race with another writer; raise `busy` if it always does."""
@@ -145,16 +148,25 @@ class IndexWriter:
         before: Document | None = None,
         cut: "CutDocument | None" = None,
         changed_on: str | None = None,
+        folder: str | None = None,
     ) -> DocumentDraft:
         """Parse the document and cut it into passages, unless it is `cut` already.
 
-        `before` is its old record, perhaps from another path. `changed_on` is the day of its file, if it has one.
+        `before` is its old record, perhaps from another path. `folder`: the one of its root, if it has a file, which
+        then says the day of its last change. Without a folder that is `changed_on`, if it is known.
         """
         from loci.documents.ingest.cutting import cut_for  # 0.1 s, which a search does not pay
 
         cut = cut or cut_for(self._embedder, id, path, content)
         sha256 = hashlib.sha256(content).hexdigest()
         former, written_at = former_paths(before, path, sha256)
+        committed_on = None
+        if folder is not None:
+            committed_on = self._git.day(folder, below_root(path), content) if cut.date is None else None
+            changed_on = committed_on or file_day(folder, below_root(path))
+        changed_on = changed_on or self._changed_on(before, sha256)
+        # A change that keeps the day of the last one keeps what says it.
+        is_by_git = committed_on or (before and before.date_from == "git" and before.changed_on == changed_on)
         document = Document(
             id=id,
             path=path,
@@ -173,8 +185,8 @@ class IndexWriter:
             former=former,
             written_at=written_at,
             uploaded_sha256=before.uploaded_sha256 if before and before.path == path else None,
-            date_from=cut.date and cut.date.source,
-            changed_on=changed_on or self._changed_on(before, sha256),
+            date_from=cut.date.source if cut.date else "git" if is_by_git else None,
+            changed_on=changed_on,
             properties=cut.properties,
             written_by_tool=before is not None and before.written_by_tool and before.sha256 == sha256,
         )

@@ -15,7 +15,7 @@ from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document, Root, ids_for
 from loci.documents.ingest.index_writer import BATCH, PORTION, DocumentDraft, IndexWriter, Progress, no_progress
-from loci.documents.ingest.local_files import below_root, changed_on, read_file
+from loci.documents.ingest.local_files import below_root, read_file
 from loci.documents.ingest.outcome import FileFailure, IngestSummary
 from loci.markdown.encodings import require_text
 
@@ -132,8 +132,9 @@ class IngestRun:
 
     def _draft(self, read: FileToCut, cut: "CutDocument | None" = None) -> DocumentDraft:
         path, root = read.source.path, read.source.root
-        day = changed_on(root.folder, below_root(path))
-        return self._writer.draft(read.id, path, root.id, read.content, read.version, read.before, cut, day)
+        return self._writer.draft(
+            read.id, path, root.id, read.content, read.version, read.before, cut, folder=root.folder
+        )
 
     def _add(self, source: SourceFile, draft: DocumentDraft) -> None:
         """Add to the next batch. A long document is one by itself, and goes on where it was if it is interrupted."""

@@ -65,7 +65,7 @@ def read_file(folder: str, path: str) -> bytes:
     raise Refused(f"{file} changed while Loci read it", advice, code="FILE_CHANGING")
 
 
-def changed_on(folder: str, path: str) -> str | None:
+def file_day(folder: str, path: str) -> str | None:
     """The day on which the file at that path below the folder last changed. None if it is not there."""
     try:
         seconds = Path(folder, path).lstat().st_mtime

@@ -70,7 +70,9 @@ class SearchResult(BaseModel):
     heading: str | None = Field(default=None, description="the headings above the passage, if not just the title")
     lines: str | None = Field(default=None, description="the lines of the passage, such as 10-20")
     date: str | None = Field(default=None, description="YYYY-MM-DD")
-    date_from: DateSource | None = Field(default=None, description="what says the date; file: only its last change")
+    date_from: DateSource | None = Field(
+        default=None, description="what says the date; file, git: only its last change"
+    )
     passages: list[PassageView] | None = Field(default=None, description="further passages that fit about as well")
     explain: Explanation | None = None
 

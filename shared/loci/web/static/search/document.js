@@ -40,7 +40,7 @@ const documentOpener = {
         text.append(note(error.message));
       }
     }, { className: 'step', hidden: next === null });
-    const date = read.date && `${read.date}${read.date_from === 'file' ? ' (last change)' : ''}`;
+    const date = read.date && `${read.date}${['file', 'git'].includes(read.date_from) ? ' (last change)' : ''}`;
     const parts = [
       read.tags.length > 0 && chips('Tags', read.tags.map((one) => `#${one}`)),
       read.front_matter && filled('details', [element('summary', 'Front matter'), element('pre', read.front_matter, { tabIndex: 0 })]),

@@ -25,7 +25,7 @@ function makeResults() {
 
   function documentOf(one, at) {
     const href = documentHref(one.id);
-    const date = one.date ? `, ${one.date}${one.date_from === 'file' ? ' (last change)' : ''}` : '';
+    const date = one.date ? `, ${one.date}${['file', 'git'].includes(one.date_from) ? ' (last change)' : ''}` : '';
     const passages = [[one.lines, one.heading, one.snippet], ...(one.passages || []).map((two) => [two.lines, two.heading, two.text])];
     const shown = passages.map(([lines, heading, text]) => {
       const body = [heading && element('div', heading, { className: 'under', dir: 'auto' }), wordsOf(text, !/\.te?xt$/i.test(one.path))];
