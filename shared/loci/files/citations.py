@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 
 from loci.core.errors import NotFound, Refused
@@ -13,7 +13,7 @@ from loci.files.differences import ComparedPart, TextPlaces, table_rows
 from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import Lake, unpacked
 from loci.files.locators import Locator, cell_range, cells_in, place_of
-from loci.files.reading import Reading, TableSection, TextSection
+from loci.files.reading import TABLES, Reading, TableSection, TextSection
 from loci.files.search_query import COLLECTION, PAST
 from loci.files.versions import Versions
 from loci.search.document_index import DocumentIndex
@@ -186,6 +186,8 @@ class Citations:
 def places_of(packed: bytes, id: str, text: str, cited: Locator) -> tuple[list[Occurrence], list[Occurrence]]:
     """The first places of the text where it is cited in this packed reading; else the first other places of it."""
     reading, wanted = unpacked(packed, id), WantedText(text)
+    if reading.format in TABLES.values():  # a passage of before names the sheet Sheet1
+        cited = replace(cited, sheet=None)
     covered = (one for one in occurrences(reading, wanted, cited) if _covers(cited, one.where))
     there = [*islice(covered, MOST_ELSEWHERE)]
     return there, [] if there else [*islice(occurrences(reading, wanted), MOST_ELSEWHERE)]
@@ -237,9 +239,9 @@ def _in_table(table: TableSection, wanted: WantedText) -> Iterator[Occurrence]:
             continue
         where = row.where
         hits = [at for at, cell in enumerate(row.cells) if wanted.is_in(cell)]
-        if table.sheet is not None and hits:
+        if table.has_cells and hits:
             column = row.column + hits[0]
-            where = Locator(sheet=table.sheet, cells=cell_range(row.row, row.last_row, column, column))
+            where = Locator(sheet=table.sheet or None, cells=cell_range(row.row, row.last_row, column, column))
         yield Occurrence(where, _around(row.text, spans[0]), _named(table, row, where, spans))
 
 
@@ -257,7 +259,9 @@ def _named(table: TableSection, row: ComparedPart, where: Locator, spans: Sequen
     is_row = 0 <= number < len(table.rows) and row.cells == table.rows[number]
     first = next((one for one in row.cells if one), "") if is_row else ""
     group = label_above(table, number) if is_row and number else ""
-    return CitedCells(where.label, table.sheet, table.title, columns, " ".join(first.split())[:LONGEST_NAME], group)
+    return CitedCells(
+        where.label, table.sheet or None, table.title, columns, " ".join(first.split())[:LONGEST_NAME], group
+    )
 
 
 def _around(text: str, span: tuple[int, int] | None) -> str:
@@ -268,7 +272,7 @@ def _around(text: str, span: tuple[int, int] | None) -> str:
 
 def _covers(cited: Locator, found: Locator) -> bool:
     """True if the cited place has the found one: the same page or slide, cells among its cells, lines among its."""
-    if cited.sheet is not None:
+    if cited.sheet is not None or cited.cells is not None:
         return cited.sheet == found.sheet and _cells_cover(cited.cells, found.cells)
     if cited.page is not None or cited.slide is not None:
         return (cited.page, cited.slide) == (found.page, found.slide)

@@ -343,7 +343,7 @@ def _piece(table: TableSection, columns: Columns, heading: tuple[str, ...], rows
         heading = (*heading, label)
     text = "\n".join([columns.header, *shown] if columns.header else shown)
     where = _where(table, (rows[0][0], rows[-1][0]), columns.first, columns.end)
-    if table.sheet is not None:
+    if table.has_cells:
         where = replace(where, rows=tuple(table.below_header + number for number, _, _ in rows))
     return LocatedText(text, heading, where)
 
@@ -363,7 +363,7 @@ def label_above(table: TableSection, number: int) -> str:
 
 def _where(table: TableSection, rows: tuple[int, int] | None, first: int, end: int) -> Locator:
     """The cells that a passage shows, with the header's cells if it has the table's first row, too."""
-    if table.sheet is None:
+    if not table.has_cells:
         if rows is not None and (part := table.part(rows[0])):
             return Locator(page=part.page, box=part.box)
         return Locator(page=table.page, box=table.box, slide=table.slide)
@@ -373,7 +373,7 @@ def _where(table: TableSection, rows: tuple[int, int] | None, first: int, end: i
         top = table.first_row if rows[0] == 0 else table.below_header + rows[0]
         bottom = table.below_header + rows[1]
     last = table.first_column + max(end, first + 1) - 1
-    return Locator(sheet=table.sheet, cells=cell_range(top, bottom, table.first_column + first, last))
+    return Locator(sheet=table.sheet or None, cells=cell_range(top, bottom, table.first_column + first, last))
 
 
 def table_place(table: TableSection) -> Locator:
@@ -422,8 +422,8 @@ def _long_cells(table: TableSection, heading: tuple[str, ...], count: Count, lon
             name = table.header[at] if at < len(table.header) else ""
             under = (*heading, name) if name else heading
             cell = _where(table, (number, number), at, at + 1)
-            if number == 0 and table.sheet is not None:
+            if number == 0 and table.has_cells:
                 row_of_it, column = table.below_header, table.first_column + at
-                cell = Locator(sheet=table.sheet, cells=cell_range(row_of_it, row_of_it, column, column))
+                cell = Locator(sheet=table.sheet or None, cells=cell_range(row_of_it, row_of_it, column, column))
             for one in passages(text, [Block(0, len(text), under)], count, longest):
                 yield LocatedText(text[one.start : one.end], under, cell)

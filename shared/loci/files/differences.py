@@ -58,7 +58,7 @@ def table_rows(table: TableSection) -> Iterator[ComparedPart]:
     """The rows of a table with their places: the cells of its title, its header, and those below."""
     for row, column, text in table.title_cells:
         yield ComparedPart(
-            (text,), Locator(sheet=table.sheet, cells=cell_range(row, row, column, column)), row, column, row
+            (text,), Locator(sheet=table.sheet or None, cells=cell_range(row, row, column, column)), row, column, row
         )
     if table.header:
         yield _row(table, table.header, table.first_row, table.below_header - 1)
@@ -70,9 +70,9 @@ def _row(table: TableSection, cells: tuple[str, ...], first: int, last: int) -> 
     """A line of a table; a header may be in several rows of the sheet."""
     part = table.part(first - table.below_header)
     where = Locator(page=part.page if part else table.page, slide=table.slide)
-    if table.sheet is not None:
+    if table.has_cells:
         end = table.first_column + max(len(cells), 1) - 1
-        where = Locator(sheet=table.sheet, cells=cell_range(first, last, table.first_column, end))
+        where = Locator(sheet=table.sheet or None, cells=cell_range(first, last, table.first_column, end))
     return ComparedPart(cells, where, first, table.first_column, last)
 
 
@@ -87,7 +87,7 @@ def _row_changes(sheet: str, before: ComparedPart | None, after: ComparedPart | 
     for column in range(first, last):
         was, now = _cell(before, column), _cell(after, column)
         if was != now:
-            where = Locator(sheet=sheet, cells=cell_range(after.row, after.row, column, column))
+            where = Locator(sheet=sheet or None, cells=cell_range(after.row, after.row, column, column))
             kind: Kind = "added" if not was else "removed" if not now else "changed"
             yield FileChange(kind, "cell", where, was or None, now or None)
 
@@ -121,7 +121,7 @@ def _paragraphs(reading: Reading) -> list[ComparedPart]:
                 heading = section.heading
                 found.append(ComparedPart((" > ".join(heading),), _above(section)))
             found += _of_text(section)
-        elif section.sheet is None:
+        elif not section.has_cells:
             found += table_rows(section)
     return found
 

@@ -124,7 +124,7 @@ def _tables(reading: Reading, of: str) -> str:
     ranked = sorted(real, key=lambda one: (-len(one.rows) * max(1, len(one.header)), one.first_row))
     main: list[TableSection] = []
     for table in ranked:
-        if table.sheet is None or all(table.sheet != one.sheet for one in main):
+        if not table.sheet or all(table.sheet != one.sheet for one in main):
             main.append(table)
         if len(main) == MOST_TABLES:
             break

@@ -21,7 +21,7 @@ LONGEST_NAME, LONGEST_PATH = 255, 1000
 OF_VERSION = re.compile(r"(ds-[0-9a-f]{1,40})@([0-9]{1,6})")
 RULES: Final = "rules"
 """The author of a summary that is extracted."""
-READER_VERSION: Final = 2
+READER_VERSION: Final = 3
 """Raised when more is read out of files: what an older reader has read is then read again."""
 JOINERS = "\u200c\u200d"
 SHEETS = frozenset({"xlsx", "xls", "ods", "csv", "tsv"})

@@ -21,6 +21,8 @@ SPAN = re.compile(
 )
 CELLS = re.compile(r"(?P<left>[A-Z]{0,3})(?P<top>\d{0,7})(?P<to>:(?P<right>[A-Z]{0,3})(?P<bottom>\d{0,7}))?")
 WHOLE = "whole file"
+SHEET_OF_BEFORE = "sheet1"
+"""Citations of before name this sheet for a table of text, which has none."""
 TO_THE_END = 1_000_000_000
 OUTLINE_SHARE = 3
 """An outline gets at most this part of the answer."""
@@ -65,25 +67,34 @@ class FilePart:
 
 
 def asked_part(given: Mapping[str, str | None], offset: int, tokens: int) -> AskedPart:
-    """The part that `page`, `cells`, `lines` or `section` names: each also takes the label of a locator."""
+    """The part that `page`, `cells`, `lines` or `section` names: each also takes the label of a locator.
+
+    With `cells`, the section is their sheet.
+    """
     places = {name: text.strip() for name, text in given.items() if text and text.strip()}
-    if len(places) > 1:
+    sheet, cells = places.get("section", ""), places.get("cells", "")
+    if sheet and cells and sheet != cells and "!" not in cells:
+        places["cells"] = places["section"] = f"{sheet}!{cells}"
+    parts = {_part(name, text) for name, text in places.items()}
+    if len(parts) > 1:
         what = f"{' and '.join(places)} name two places"
         raise Refused(what, "Give one of page, cells, lines and section", code="BAD_ARGUMENTS")
-    part = AskedPart(offset=offset, tokens=tokens)
-    for name, text in places.items():
-        span = SPAN.fullmatch(text)
-        if span and (span["word"] or name in ("page", "lines")):
-            word = (span["word"] or name).lower()
-            last = int(span["last"] or TO_THE_END) if span["on"] else int(span["first"])
-            lines = (int(span["first"]), last)
-            return replace(part, lines=lines) if word.startswith("line") else replace(part, pages=lines)
-        sheet, _, range = text.rpartition("!")
-        cells = CELLS.fullmatch(range.replace("$", "").upper())
-        if cells and range and (sheet or (name != "section" and any(one.isdigit() for one in range))):
-            return replace(part, sheet=sheet.strip("'") or None, cells=_cells(cells), section=text)
-        return part if text.lower() == WHOLE else replace(part, section=text)
-    return part
+    return replace(next(iter(parts), AskedPart()), offset=offset, tokens=tokens)
+
+
+def _part(name: str, text: str) -> AskedPart:
+    """The part that the argument with this name asks for."""
+    span = SPAN.fullmatch(text)
+    if span and (span["word"] or name in ("page", "lines")):
+        word = (span["word"] or name).lower()
+        last = int(span["last"] or TO_THE_END) if span["on"] else int(span["first"])
+        lines = (int(span["first"]), last)
+        return AskedPart(lines=lines) if word.startswith("line") else AskedPart(pages=lines)
+    sheet, _, range = text.rpartition("!")
+    cells = CELLS.fullmatch(range.replace("$", "").upper())
+    if cells and range and (sheet or any(one in ":0123456789" for one in range)):
+        return AskedPart(sheet=sheet.strip("'") or None, cells=_cells(cells), section=text)
+    return AskedPart() if text.lower() == WHOLE else AskedPart(section=text)
 
 
 def _cells(named: re.Match[str]) -> Cells:
@@ -145,11 +156,13 @@ def _wanted(text: ReadableFile, asked: AskedPart) -> tuple[Cells, Callable[[Piec
     wanted = asked.section.strip().casefold()
     if sheet := next((one for one in text.sheets if one.strip().casefold() == wanted), None):
         return ALL_CELLS, lambda one: one.table is not None and one.table.sheet == sheet, None
-    if asked.cells is not None:
-        sheet, cells = _sheet(text, asked.sheet), asked.cells
-        return cells, lambda one: _has_cells(one, sheet, cells), None
     if table := next((one for one in text.tables if one.title.strip().casefold() == wanted), None):
         return ALL_CELLS, lambda one: one.table is table, None
+    if asked.cells is not None and (text.sheets or text.is_table or not text.titles):
+        sheet, cells = _sheet(text, asked.sheet), asked.cells
+        return cells, lambda one: _has_cells(one, sheet, cells), None
+    if text.is_table and wanted == SHEET_OF_BEFORE:
+        return ALL_CELLS, lambda one: one.table is not None, None
     number, count = text.title_named(asked.section)
     path = text.titles[number].path
     others = range(number + 1, len(text.titles))
@@ -161,11 +174,13 @@ def _wanted(text: ReadableFile, asked: AskedPart) -> tuple[Cells, Callable[[Piec
 
 def _sheet(text: ReadableFile, named: str | None) -> str:
     """The sheet with this name; the only one if none is named."""
+    if text.is_table and (named is None or named.strip().casefold() == SHEET_OF_BEFORE):
+        return ""
     fits = [one for one in text.sheets if named is None or one.strip().casefold() == named.strip().casefold()]
     if len(fits) == 1 or (fits and named):
         return fits[0]
     if not text.sheets:
-        raise text.no_part("no sheets")
+        raise text.no_part("no sheets: its cells are named alone, such as A1:C9" if text.is_table else "no sheets")
     what = f"no sheet {named[:100]!r}" if named else "several sheets: name one, such as Sheet!A1:C9"
     raise text.no_part(what, "sheets")
 
@@ -257,7 +272,7 @@ class ShownPieces:
         tables = [one.table for one in self._shown if one.table is not None]
         if pages := [one.page for one in self._shown if one.page is not None]:
             return _range(text.page_word, min(pages), max(pages))
-        if tables and tables[0].sheet and all(one.sheet == tables[0].sheet for one in tables):
+        if tables and tables[0].has_cells and all(one.sheet == tables[0].sheet for one in tables):
             rows = [one.table.below_header + one.row for one in self._shown if one.table is not None and one.row >= 0]
             places = [cells_in(table_place(one).cells or "A1") for one in tables]
             if not rows:
@@ -265,7 +280,7 @@ class ShownPieces:
             left = max(self._cells.left, min(one[2] for one in places))
             right = max(one[3] for one in places)
             right = right if self._cells.right is None else min(right, self._cells.right)
-            return f"{tables[0].sheet}!{cell_range(min(rows), max(rows), left, max(left, right))}"
+            return replace(table_place(tables[0]), cells=cell_range(min(rows), max(rows), left, max(left, right))).label
         lines = [one.line for one in self._shown if one.line is not None]
         return _range("line", min(lines), max(lines)) if lines else WHOLE
 
@@ -290,11 +305,12 @@ def _following(text: ReadableFile, piece: Piece) -> NextPart:
     table = piece.table
     if piece.page is not None:
         return NextPart(f"{text.page_word} {piece.page}", {"page": piece.page})
-    if table is not None and table.sheet:
-        _, bottom, left, right = cells_in(table_place(table).cells or "A1")
-        range = cell_range(table.below_header + piece.row, bottom, left, right) if piece.row > 0 else ""
-        label = f"{table.sheet}!{range}" if range else table_place(table).label
-        return NextPart(label, {"cells": label})
+    if table is not None and table.has_cells:
+        where = table_place(table)
+        _, bottom, left, right = cells_in(where.cells or "A1")
+        if piece.row > 0:
+            where = replace(where, cells=cell_range(table.below_header + piece.row, bottom, left, right))
+        return NextPart(where.label, {"cells": where.label})
     if piece.line is not None:
         return NextPart(f"line {piece.line}", {"lines": f"{piece.line}-"})
     return NextPart("the rest", {})
@@ -338,12 +354,12 @@ def _outline(text: ReadableFile, room: int) -> str:
 def _tables(text: ReadableFile, longest: int) -> Iterator[str]:
     """The lines of the outline on tables, each with the beginning of its columns, and on empty sheets."""
     for table in text.tables:
-        if table.sheet or table.title:
+        if table.has_cells or table.title:
             where = table_place(table).label
             title = f" {table.title}" if table.title else ""
             names = ", ".join(filter(None, table.header)) if longest else ""
             columns = f": {names if len(names) <= longest else names[: longest - 1] + '…'}" if names else ""
-            yield f"- {'' if table.sheet else 'table '}{where}{title}, {_counted(len(table.rows), 'row')}{columns}"
+            yield f"- {'' if table.has_cells else 'table '}{where}{title}, {_counted(len(table.rows), 'row')}{columns}"
     for sheet in text.sheets:
         if all(one.sheet != sheet for one in text.tables):
             yield f"- {sheet}: no table"

@@ -10,7 +10,7 @@ from itertools import pairwise
 from loci.core.errors import NotFound
 from loci.files.cutting import label_above, table_place
 from loci.files.locators import column_name
-from loci.files.reading import Reading, TableSection, TextSection, decoded, headings_in
+from loci.files.reading import TABLES, Reading, TableSection, TextSection, decoded, headings_in
 
 PARAGRAPH, LINE = "\n\n", "\n"
 """The text between a piece and the one before it."""
@@ -85,6 +85,8 @@ class ReadableFile(ABC):
         self.titles = titles
         self.tables: Sequence[TableSection] = ()
         self.sheets: Sequence[str] = ()
+        self.is_table = False
+        """True for a table of text, which has cells and no sheet."""
         self.pages: int | None = None
         """The number of pages or slides."""
         self.page_word = "page"
@@ -162,6 +164,7 @@ class ReadText(ReadableFile):
         self.tables = reading.tables
         own_sheets = dict.fromkeys(one.sheet for one in reading.tables if one.sheet)
         self.sheets = reading.sheets or tuple(own_sheets)
+        self.is_table = reading.format in TABLES.values()
         self.pages = reading.pages
         self.page_word = "slide" if reading.format == "pptx" else "page"
 
@@ -208,7 +211,7 @@ def _rows(table: TableSection, cells: Cells, title: int, page: int | None, line:
     shown = columns_of(table, cells)
     kept = [row for row in range(len(table.rows)) if any(table.rows[row])]
     for row in kept:
-        number = [str(table.below_header + row + 1)] if table.sheet else []
+        number = [str(table.below_header + row + 1)] if table.has_cells else []
         text = table_line([*number, *(_cell(table.rows[row], one) for one in shown)])
         part = table.part(row)
         yield Piece(text, LINE, title, part.page if part else page, line, table, row)
@@ -226,13 +229,13 @@ def columns_of(table: TableSection, cells: Cells) -> list[int]:
 def table_head(table: TableSection, cells: Cells, row: int) -> str:
     """The lines above the rows from this one on: the place and the title of the table, its header, and its group."""
     shown = columns_of(table, cells)
-    letters = [f"{column_name(table.first_column + one)} " if table.sheet else "" for one in shown]
+    letters = [f"{column_name(table.first_column + one)} " if table.has_cells else "" for one in shown]
     names = [f"{letter}{_cell(table.header, one)}".strip() for letter, one in zip(letters, shown, strict=True)]
-    where = table_place(table).label if table.sheet else "Table"
+    where = table_place(table).label if table.has_cells else "Table"
     group = label_above(table, row) if row > 0 else ""
     lines = [f"[{where}{': ' if table.title else ''}{table.title}]", f"({group})" if group else ""]
     if any(table.header) or len(shown) > 1:
-        first = ["row"] if table.sheet else []
+        first = ["row"] if table.has_cells else []
         lines += [table_line([*first, *names]), "|".join(["---"] * (len(first) + len(names)))]
     return LINE.join(filter(None, lines))
 

@@ -15,7 +15,7 @@ CELLS = re.compile(r"[A-Z]{1,3}[1-9]\d{0,6}(:[A-Z]{1,3}[1-9]\d{0,6})?")
 
 @dataclass(frozen=True, slots=True)
 class Locator:
-    """A page (with a box), a sheet (with cells), a slide, or lines of a text."""
+    """A page (with a box), a sheet (with cells), cells of a table of text, a slide, or lines of a text."""
 
     page: int | None = None
     box: Box | None = None
@@ -29,8 +29,8 @@ class Locator:
     @property
     def label(self) -> str:
         """The place as people say it: page 3, Costs!A5:F17, slide 4, lines 10-20."""
-        if self.sheet is not None:
-            return f"{self.sheet}!{self.cells}" if self.cells else self.sheet
+        if self.sheet is not None or self.cells is not None:
+            return "!".join(one for one in (self.sheet, self.cells) if one is not None)
         if self.page is not None:
             return f"page {self.page}"
         if self.slide is not None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from loci.core.errors import Refused
 
@@ -66,6 +66,7 @@ class TableSection(Strict):
     title_cells: Annotated[tuple[tuple[Index, Index, str], ...], Field(max_length=MOST_TITLE_CELLS)] = ()
     """The cells of a sheet that are the title: row and column, counted from 0, and text."""
     sheet: Name | None = None
+    """Empty in a table of text: it has cells, and no sheet. None: it has no cells."""
     page: Number | None = None
     box: tuple[Part, Part, Part, Part] | None = None
     parts: tuple[TablePart, ...] = ()
@@ -78,6 +79,11 @@ class TableSection(Strict):
     """The number of rows that the header takes in the sheet, if there is one."""
     header: Annotated[tuple[str, ...], Field(max_length=MOST_COLUMNS)] = ()
     rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def has_cells(self) -> bool:
+        """True if its rows and columns have names, as in a workbook."""
+        return self.sheet is not None
 
     @property
     def label(self) -> str:
@@ -108,6 +114,14 @@ class Reading(Strict):
     figures: Annotated[int, Field(ge=0)] = 0
     remarks: tuple[Name, ...] = ()
     """The parts that could not be read or were left out, and why."""
+
+    @field_validator("sections")
+    @classmethod
+    def _without_sheet(cls, sections: tuple[Section, ...], facts: ValidationInfo) -> tuple[Section, ...]:
+        """Take the sheet from a table of text: in readings of before it is called Sheet1."""
+        if facts.data.get("format") not in TABLES.values():
+            return sections
+        return tuple(one.model_copy(update={"sheet": ""}) if one.kind == "table" else one for one in sections)
 
     @property
     def tables(self) -> tuple[TableSection, ...]:

@@ -1,5 +1,7 @@
 """Workbooks, tables of text and JSON, read by the program behind the wall."""
 
+import gzip
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +9,7 @@ import pytest
 from openpyxl import Workbook
 
 from loci.core.errors import Refused
+from loci.files.citations import places_of
 from loci.files.cutting import cut
 from loci.files.locators import cell_range, locator_of
 from loci.files.reading import Reading, TableSection, TextSection
@@ -264,8 +267,8 @@ def test_a_foreign_letter_at_the_end_of_a_short_file_is_read(read: Read) -> None
 
 def test_a_quoted_line_end_stays_in_its_cell(read: Read) -> None:
     reading = read("a.csv", b'Name,Note\nAnn,"first\nsecond"\nBob,none\n')
-    assert _cell(reading, "Sheet1", "B2") == "first\nsecond"
-    assert _cell(reading, "Sheet1", "A3") == "Bob"
+    assert _cell(reading, "", "B2") == "first\nsecond"
+    assert _cell(reading, "", "A3") == "Bob"
 
 
 def test_a_table_of_one_column_is_read(read: Read) -> None:
@@ -309,3 +312,12 @@ def test_a_workbook_without_cells_is_empty(read: Read) -> None:
     with pytest.raises(Refused, match="no cell of Sheet1 has a value") as caught:
         read("a.xlsx", workbooks.xlsx(("Sheet1", [])))
     assert caught.value.code == "FILE_EMPTY"
+
+
+def test_a_reading_of_before_has_no_sheet_for_a_table_of_text_and_its_citations_stay_true() -> None:
+    rows = [{"kind": "table", "sheet": "Sheet1", "header": ["City", "Cost"], "rows": [["Berlin", "40"]]}]
+    before = gzip.compress(json.dumps({"format": "csv", "sections": rows}).encode())
+    [there], elsewhere = places_of(before, "ds-1", "40", locator_of("sheet=Sheet1&cells=A1:B2"))
+    assert (there.where.label, elsewhere) == ("B2", [])
+    assert places_of(before, "ds-1", "40", locator_of("cells=A2:B2"))[0] == [there]
+    assert not places_of(before, "ds-1", "40", locator_of("cells=A2"))[0]

@@ -113,6 +113,10 @@ async def test_cells_come_with_their_header_and_the_names_of_their_rows(
 ) -> None:
     part = await read(connect, stored(app, "goods.xlsx", workbooks.xlsx(("Goods", GOODS))), cells=cells)
     assert [line for line in part["text"].split("\n")[1:] if "---" not in line] == rows
+    table = "\n".join(";".join(row) for row in GOODS).encode()
+    of_text = await read(connect, stored(app, "goods.csv", table), cells=cells.lower().replace("goods!", "Sheet1!"))
+    assert of_text["text"].partition("\n")[2] == part["text"].partition("\n")[2]
+    assert "its cells are named alone" in await refused(connect, id=of_text["id"], cells="Costs!A1:B2")
 
 
 @on_s3_too
@@ -195,7 +199,14 @@ async def test_the_label_of_a_passage_is_a_place_under_any_name(
     for passage in found:
         label = passage["locator"]["label"]
         first, *others = [await read(connect, id, **{place: label}) for place in ("page", "cells", "lines", "section")]
-        assert all(one == first for one in others)
+        fields = {name: one for name, one in passage["locator"].items() if name != "box"}
+        others += [await read(connect, id, cells=passage["locator"]), await read(connect, id, **fields)]
+        assert all(one["text"] == first["text"] for one in others)
+        cited = passage["text"].strip("…").split("\n")[-1]
+        told = await call(connect, "verify_citation", chunk_id=passage["chunk_id"], text=cited)
+        assert told["verified"]
+        assert await read(connect, id, **told["locator"])
+        assert "Sheet1" not in f"{passage} {first} {told}"
         text = " ".join(first["text"].replace("A Good", "Good").replace("B 2", "2").replace("C 2", "2").split())
         for line in passage["text"].strip("…").split("\n"):
             assert " ".join(line.split()) in text, label

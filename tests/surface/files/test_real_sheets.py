@@ -69,13 +69,13 @@ def _has(cells: str, row: int, column: int) -> bool:
 @each(
     ("file", "sheet", "sql", "rows"),
     [
-        (EXONERATIONS, "Sheet1", "SELECT count(*) FROM {t} WHERE state = 'TN'", [[16]]),
+        (EXONERATIONS, None, "SELECT count(*) FROM {t} WHERE state = 'TN'", [[16]]),
         (REGIONS, "casi_regioni", "SELECT CASI_CUMULATIVI FROM {t} WHERE NOME_NUTS2 = 'Molise'", [[13632]]),
         ("agate_excel-0.4.2/examples/ne_1033_data.xlsx", "NE data", "SELECT count(*) FROM {t}", [[1036]]),
-        ("csvkit-2.2.0/examples/iris.csv", "Sheet1", "SELECT max(petal_length) FROM {t}", [[6.9]]),
+        ("csvkit-2.2.0/examples/iris.csv", None, "SELECT max(petal_length) FROM {t}", [[6.9]]),
     ],
 )
-async def test_a_real_table_answers_sql(app: App, file: str, sheet: str, sql: str, rows: list[Any]) -> None:
+async def test_a_real_table_answers_sql(app: App, file: str, sheet: str | None, sql: str, rows: list[Any]) -> None:
     id = stored(app, file)
     tables = (await call_files(app, "query_table", memory_id=id))["result"]["tables"]
     name = next(one["name"] for one in tables if one["sheet"] == sheet)

@@ -11,7 +11,8 @@ from loci.files.extract.encodings import decoded
 from loci.files.extract.tables import Grid, tables
 from loci.files.extract.unreadable import ReadingLimits, UnreadableFile
 
-SHEET = "Sheet1"
+NO_SHEET = ""
+"""The name of the only sheet: a table of text has rows and columns, and no name for them."""
 SEPARATORS = ",;\t|"
 NONE = "\x1f"
 """Stands in no text, so it separates nothing."""
@@ -62,7 +63,7 @@ def rows_of(content: bytes, limits: ReadingLimits) -> dict[str, Any]:
     def kind(at: int, across: int) -> str:
         return kind_of_text(rows[at][across]) if across < len(rows[at]) else "e"
 
-    return {"sections": tables(Grid(SHEET, rows, kind, beside=False)), "remarks": remarks}
+    return {"sections": tables(Grid(NO_SHEET, rows, kind, beside=False)), "remarks": remarks}
 
 
 def separator(text: str) -> str:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Annotated, cast
 
 from mcp_types import CallToolResult, ContentBlock, TextContent
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Caller
@@ -48,8 +48,11 @@ def _as_sentence(given: object) -> object:
     return "" if given is None else given
 
 
-def _as_span(given: object) -> object:
-    """A number or two are a span, too."""
+def _as_place(given: object) -> object:
+    """A locator is its label, and a number or two are a span, too."""
+    if isinstance(given, dict):
+        locator = cast("dict[str, object]", given)
+        return locator.get("label", locator)
     numbers = cast("list[object]", given) if isinstance(given, list) else [given]
     is_span = bool(numbers) and all(type(one) is int for one in numbers)
     return "-".join(map(str, numbers)) if is_span else cast("object", given)
@@ -57,7 +60,11 @@ def _as_span(given: object) -> object:
 
 Words = Annotated[list[str], BeforeValidator(_as_words)]
 Sentence = Annotated[str, BeforeValidator(_as_sentence)]
-Span = Annotated[str | None, BeforeValidator(_as_span, json_schema_input_type=str | None)]
+Place = Annotated[
+    Annotated[str, Field(max_length=1000)] | None, BeforeValidator(_as_place, json_schema_input_type=str | None)
+]
+PAGE, SECTION = AliasChoices("page", "slide"), AliasChoices("section", "sheet", "label")
+"""The names that a locator has for these."""
 
 
 class QueryFields(BaseModel):
@@ -125,10 +132,10 @@ def search_tools(app: "App") -> list[LociTool]:
     def read_memory(
         id: Annotated[str, Field(max_length=80)],
         caller: Caller,
-        page: Annotated[Span, Field(description="or slide: 24, 3-5")] = None,
-        cells: Annotated[str | None, Field(max_length=600, description="Costs!A5:F17")] = None,
-        lines: Annotated[Span, Field(description="10-20")] = None,
-        section: Annotated[str | None, Field(max_length=1000, description="a heading, sheet or table")] = None,
+        page: Annotated[Place, Field(description="or slide: 24, 3-5", validation_alias=PAGE)] = None,
+        cells: Annotated[Place, Field(description="Costs!A5:F17")] = None,
+        lines: Annotated[Place, Field(description="10-20")] = None,
+        section: Annotated[Place, Field(description="a heading, sheet or table", validation_alias=SECTION)] = None,
         version: Annotated[int | None, Field(ge=1, description="an older one")] = None,
         offset: Annotated[int | None, Field(ge=0, description="from `next`")] = None,
         max_tokens: Annotated[int, Field(ge=200, le=MOST_SEARCH_TOKENS)] = 1_500,

@@ -46,6 +46,7 @@ LARGEST_READING = 512 << 20
 MOST_TABLES = 500
 LONGEST_NAME = 60
 AS_SHOWN = " as shown"
+TABLES_OF_TEXT = ("csv", "tsv")
 PLACES = ("file", "sheet", "page", "slide", "title")
 """What tells united tables apart, as columns."""
 LARGEST_ANSWER = 400_000
@@ -230,7 +231,10 @@ def _sections(reading: pathlib.Path) -> list[Said]:
     """The sections of the reading; none if it is damaged."""
     try:
         with gzip.open(reading) as opened:
-            return json.loads(opened.read(LARGEST_READING))["sections"]
+            said: Said = json.loads(opened.read(LARGEST_READING))
+        sections: list[Said] = said["sections"]
+        # Readings of before give a table of text the sheet Sheet1.
+        return [{**one, "sheet": None} for one in sections] if said.get("format") in TABLES_OF_TEXT else sections
     except (OSError, EOFError, zlib.error, ValueError):
         return []
 
