@@ -1,7 +1,9 @@
 """Workbooks, tables of text and JSON, read by the program behind the wall."""
 
 import gzip
+import io
 import json
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -321,3 +323,19 @@ def test_a_reading_of_before_has_no_sheet_for_a_table_of_text_and_its_citations_
     assert (there.where.label, elsewhere) == ("B2", [])
     assert places_of(before, "ds-1", "40", locator_of("cells=A2:B2"))[0] == [there]
     assert not places_of(before, "ds-1", "40", locator_of("cells=A2"))[0]
+
+
+def test_a_workbook_whose_parts_lie_at_the_root_of_its_package_is_read(read: Read) -> None:
+    """Excel and other programs find its parts through the package's relations."""
+
+    def with_percent(book: Workbook) -> None:
+        book["Shares"]["B2"].number_format = "0.0%"
+
+    moved = io.BytesIO()
+    usual = io.BytesIO(workbooks.xlsx(("Shares", [["City", "Share"], ["Berlin", 0.077]]), then=with_percent))
+    with zipfile.ZipFile(usual) as packed, zipfile.ZipFile(moved, "w") as copy:
+        for name in packed.namelist():
+            content = packed.read(name).replace(b'"/xl/', b'"/').replace(b'"xl/', b'"')
+            copy.writestr(name.removeprefix("xl/"), content)
+    table = _table(read("a.xlsx", moved.getvalue()))
+    assert (table.sheet, table.header, table.rows) == ("Shares", ("City", "Share"), (("Berlin", "7.7%"),))

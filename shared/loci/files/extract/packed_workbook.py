@@ -1,6 +1,7 @@
 """Looks into a packed workbook before its parser does: how large it really is, and what the parser does not tell."""
 
 import html
+import posixpath
 import re
 import zipfile
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ ERROR = re.compile(
 STYLED = re.compile(rb'<c\s[^>]*?\br="([A-Z]{1,3}\d{1,7})"\s[^>]*?\bs="(\d+)"')
 NOT_CALCULATED = re.compile(rb"(?:</f>|<f/>|<f\s[^>]*/>)\s*(?:<v\s*/>|<v></v>)?\s*</c>")
 SHEET_END = re.compile(rb"<(\w+:)?sheetData[\s>]")
-FIGURE = re.compile(r"xl/media/.+|xl/charts/chart[^/]*\.xml|Pictures/.+|Object \d+/content\.xml")
+FIGURE = re.compile(r"(?:xl/)?media/.+|(?:xl/)?charts/chart[^/]*\.xml|Pictures/.+|Object \d+/content\.xml")
 PERCENT_FORMATS = frozenset({9, 10})
 
 
@@ -115,20 +116,33 @@ def attributes(element: str) -> dict[str, str]:
     return {name.rpartition(":")[2]: html.unescape(double or single) for name, double, single in found}
 
 
+def workbook_part(packed: zipfile.ZipFile) -> str | None:
+    """The part of an xlsx that lists its sheets: nearly always xl/workbook.xml, but the package may say otherwise."""
+    names = set(packed.namelist())
+    said = _relations(packed, "_rels/.rels") if "_rels/.rels" in names else []
+    targets = [one["Target"].lstrip("/") for one in said if one.get("Type", "").endswith("/officeDocument")]
+    known = (one for one in ("xl/workbook.xml", *targets) if one.endswith("workbook.xml") and one in names)
+    return next(known, None)
+
+
+def _relations(packed: zipfile.ZipFile, part: str) -> list[dict[str, str]]:
+    found = map(attributes, re.findall(r"<(?:\w+:)?Relationship\s[^>]*>", _text(packed, part)))
+    return [one for one in found if {"Id", "Target"} <= one.keys()]
+
+
 def _sheet_parts(packed: zipfile.ZipFile) -> dict[str, SheetPart]:
     names = set(packed.namelist())
-    if not {"xl/workbook.xml", "xl/_rels/workbook.xml.rels"} <= names:
+    workbook = workbook_part(packed)
+    folder, name = posixpath.split(workbook or "")
+    rels = posixpath.join(folder, "_rels", f"{name}.rels")
+    if workbook is None or rels not in names:
         return {}
-    relations = {
-        one["Id"]: one["Target"]
-        for element in re.findall(r"<(?:\w+:)?Relationship\s[^>]*>", _text(packed, "xl/_rels/workbook.xml.rels"))
-        if {"Id", "Target"} <= (one := attributes(element)).keys()
-    }
+    relations = {one["Id"]: one["Target"] for one in _relations(packed, rels)}
     found: dict[str, SheetPart] = {}
-    for element in re.findall(r"<(?:\w+:)?sheet\s[^>]*>", _text(packed, "xl/workbook.xml")):
+    for element in re.findall(r"<(?:\w+:)?sheet\s[^>]*>", _text(packed, workbook)):
         one = attributes(element)
         target = relations.get(one.get("id", ""), "")
-        part = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
+        part = target.lstrip("/") if target.startswith("/") else posixpath.join(folder, target)
         if part in names and "name" in one:
             found[one["name"]] = SheetPart(one["name"], part)
     return found
@@ -178,17 +192,18 @@ def _note(sheet: SheetPart, piece: bytes, percents: frozenset[bytes]) -> None:
 
 def _percent_styles(packed: zipfile.ZipFile) -> frozenset[bytes]:
     """The styles that show a number as a percentage, as cells name them."""
-    if "xl/styles.xml" not in packed.namelist():
+    styles = posixpath.join(posixpath.dirname(workbook_part(packed) or ""), "styles.xml")
+    if styles not in packed.namelist():
         return frozenset()
-    text = _text(packed, "xl/styles.xml")
+    text = _text(packed, styles)
     formats = {
         int(one.get("numFmtId", "0"))
         for element in re.findall(r"<(?:\w+:)?numFmt\s[^>]*>", text)
         if shows_percent((one := attributes(element)).get("formatCode", "")) and one.get("numFmtId", "0").isdecimal()
     }
     used = re.search(r"<(?:\w+:)?cellXfs[\s>].*?</(?:\w+:)?cellXfs>", text, re.DOTALL)
-    styles = re.findall(r"<(?:\w+:)?xf\s[^>]*>", used.group()) if used else []
-    numbers = [attributes(one).get("numFmtId", "0") for one in styles]
+    kinds = re.findall(r"<(?:\w+:)?xf\s[^>]*>", used.group()) if used else []
+    numbers = [attributes(one).get("numFmtId", "0") for one in kinds]
     wanted = {str(one) for one in formats | PERCENT_FORMATS}
     return frozenset(str(at).encode() for at, one in enumerate(numbers) if one in wanted)
 

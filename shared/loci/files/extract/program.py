@@ -9,6 +9,7 @@ from typing import Any
 from loci.files.extract import delimited, docx, encodings, html, json_tree, pdf, pictures, pptx, sheets
 from loci.files.extract.delimited import NONE, separator
 from loci.files.extract.encodings import decoded
+from loci.files.extract.packed_workbook import workbook_part
 from loci.files.extract.unreadable import ReadingLimits, UnreadableFile
 
 TEXTS = {
@@ -96,6 +97,8 @@ def _packed(path: str) -> str:
             for part, kind in PACKED.items():
                 if any(one.startswith(part) for one in names):
                     return kind
+            if workbook_part(packed):
+                return "xlsx"
             if "mimetype" in names and packed.open("mimetype").read(100).startswith(ODS):
                 return "ods"
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
