@@ -1,6 +1,7 @@
 """Searches below a folder, and of documents with certain properties in their front matter."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,3 +135,68 @@ async def test_tags_and_dates_are_parameters_of_the_search(app: App, connect: Co
     newest = await call(connect, "search_documents", query="newest boats", dates="any time")
     assert [row["date"] for row in newest["results"]] == ["2026-06-01", "2026-05-02", "2024-05-02"]
     assert (await failed(connect, "search_documents", query="boats", tags=["#"])).startswith("BAD_TAG: ")
+
+
+FERRIES = {
+    "a/one.md": "---\ndate: 2024-05-02\ntags: [trip, sea]\nstatus: done\n---\nThe ferry to the island sails at noon.\n",
+    "a/two.md": "---\ndate: 2026-05-02\ntags: [trip, sea]\n---\nThe ferry to the island sails at night.\n",
+    "a/b/three.md": "---\ndate: 2026-06-02\ntags: [trip]\nstatus: done\n---\nThe ferry to the island sails at dawn.\n",
+    "c/four.md": "---\ndate: 2026-07-02\ntags: [trip, sea]\nstatus: Done\n---\nThe ferry to the island sails late.\n",
+    "c/five.md": "---\ndate: 2024-07-02\ntags: [trip]\nstatus: open\n---\nThe ferry to the island sails early.\n",
+}
+PARTS: list[tuple[dict[str, Any], set[str]]] = [
+    ({"folder": "vault/a"}, {"a/one.md", "a/two.md", "a/b/three.md"}),
+    ({"tags": ["sea", "-trip/long"]}, {"a/one.md", "a/two.md", "c/four.md"}),
+    ({"dates": "2026"}, {"a/two.md", "a/b/three.md", "c/four.md"}),
+    ({"properties": {"status": "done"}}, {"a/one.md", "a/b/three.md", "c/four.md"}),
+    ({"folder": "vault", "tags": ["sea"], "dates": "2026", "properties": {"status": "done"}}, {"c/four.md"}),
+]
+
+
+async def test_all_tools_that_look_over_notes_look_over_a_part_of_them(
+    app: App, connect: Connect, tmp_path: Path
+) -> None:
+    take_in(app, written(tmp_path / "vault", FERRIES))
+    ids = {f"vault-{path[:-3].replace('/', '-')}": path for path in FERRIES}
+
+    async def shown(tool: str, key: str, name: str, **arguments: object) -> set[str]:
+        answer = await call(connect, tool, **arguments)
+        return {ids[row[name]] for row in answer[key]}
+
+    for part, paths in PARTS:
+        asked: dict[str, object] = {**part}
+        assert await shown("search_documents", "results", "id", query="ferry", **asked) == paths
+        with_range = {"date_range": "any time", **asked}
+        with_range["date_range"] = with_range.pop("dates", "any time")
+        assert await shown("temporal_search", "results", "id", query="ferry", **with_range) == paths
+        assert await shown("suggest_reading", "documents", "id", context="a trip by ferry", **asked) == paths
+        assert await shown("find_gaps", "result", "source_id", kind="orphan", **asked) == paths
+        gaps = (await call(connect, "find_gaps", threshold=0.01, **asked))["result"]
+        ends = {ids[one[end]] for one in gaps for end in ("source_id", "target_id")}
+        assert ends <= paths
+        assert (len(ends) > 1) == (len(paths) > 1)
+        grouped = await call(connect, "cluster_documents", documents=9, **asked)
+        members = [*grouped["in_no_cluster"], *(one for group in grouped["clusters"] for one in group["documents"])]
+        assert {ids[one["id"]] for one in members} == paths
+        tags = [one for one in part.get("tags", ["trip"]) if not one.startswith("-")]
+        found = await call(connect, "query_by_tags", **asked | {"tags": tags, "limit": 1})
+        assert found["metadata"]["total"] == len(paths)
+        in_folder = {"prefix": asked.pop("folder", None), **asked, "documents": True}
+        listed = (await call(connect, "list_directory_structure", **in_folder))["result"]
+        assert {one.removeprefix("vault/") for one in listed if one.endswith(".md")} == paths
+
+
+async def test_the_number_of_notes_with_a_tag_is_told_and_a_search_without_a_query_says_where(
+    app: App, connect: Connect, tmp_path: Path
+) -> None:
+    take_in(app, written(tmp_path / "vault", FERRIES))
+    found = await call(connect, "query_by_tags", tags=["sea", "nothing"], limit=2)
+    assert (len(found["results"]), found["metadata"]["total"]) == (2, 3)
+    async with connect() as client:
+        told = (await client.call_tool("query_by_tags", {"tags": ["sea"], "limit": 1})).content[0]
+    assert "All notes with these tags: 3." in str(told)
+    assert "query_by_tags" in await failed(connect, "search_documents", tags=["sea"])
+    none = await call(connect, "query_by_tags", tags=["see"])
+    assert none["metadata"]["reason"] == "No document has the tag see; near it: sea"
+    refused = await failed(connect, "find_gaps", folder="vault/d")
+    assert refused.startswith("FOLDER_NOT_FOUND: ")

@@ -12,6 +12,7 @@ from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Owner
 from loci.documents.api import Documents
 from loci.documents.document import Document
+from loci.documents.filtering import LibraryPart
 from loci.files.api import Files
 from loci.files.file import id_and_version
 
@@ -52,7 +53,7 @@ class FilesForCode:
         """All documents below the folder: a line of JSON for each, in the order of their paths."""
         documents, prefix = self.documents(), "/".join(part for part in name.split("/") if part not in ("", "."))
         if prefix:
-            documents.directory(owner, prefix)  # `NotFound` if there is no such folder
+            documents.directory(owner, LibraryPart(prefix))  # `NotFound` if there is no such folder
         library = documents.parts.library
         chosen = [one for one in library.documents(owner) if not prefix or one.path.startswith(f"{prefix}/")]
         size = sum(one.bytes for one in chosen)

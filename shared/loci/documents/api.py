@@ -20,7 +20,7 @@ from loci.documents.parts import DocumentParts
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.documents.upkeep import Upkeep
 from loci.markdown.excerpt import Excerpt, ExcerptRequest, read_excerpt, read_outline
-from loci.search.ranking import EVERYTHING, Chunk, Hit, Ranking, Where
+from loci.search.ranking import Chunk, Hit, Ranking
 
 AMONG = 300
 """Documents, the best for the question, from which the newest are chosen."""
@@ -89,7 +89,6 @@ class Documents:
         *,
         limit: int,
         room: int,
-        where: Where = EVERYTHING,
         newest_first: bool = False,
         part: LibraryPart = EVERY_PART,
     ) -> FoundDocuments:
@@ -99,14 +98,10 @@ class Documents:
         about it, then the others.
         """
         parts, most = self.parts, AMONG if newest_first else limit
-        marks = part.marks if part != EVERY_PART else ()
-        where = replace(where, all_tags=(*where.all_tags, *marks)) if marks else where
         each = max(1, min(EACH, MOST // most))
         with _search_errors():
-            ranking = parts.search.find(owner, COLLECTION, query, limit=most, room=room, where=where, each=each)
-            if not ranking.hits and self.is_empty(owner):
-                ranking = replace(ranking, reason=EMPTY_LIBRARY)
-            elif not ranking.hits and marks and (why := part.why_empty(parts.library.cached(owner))):
+            ranking = parts.search.find(owner, COLLECTION, query, limit=most, room=room, where=part.where, each=each)
+            if not ranking.hits and (why := self.why_empty(owner, part)):
                 ranking = replace(ranking, reason=why)
             best = {hit.chunk.document: hit for hit in reversed(ranking.hits)}
             hits = [hit for hit in ranking.hits if best[hit.chunk.document] is hit]
@@ -124,15 +119,14 @@ class Documents:
             around = parts.index.chunks(owner, COLLECTION, ids) if ids else {}
         return FoundDocuments(replace(ranking, hits=tuple(hits)), documents, passages, around)
 
-    def with_tags(
-        self, owner: Owner, tags: Sequence[str], without: Sequence[str], *, every: bool, limit: int
-    ) -> list[TaggedDocument]:
-        """The documents with all (or any) of the tags, best first."""
-        found = self.parts.library.tagged(owner, tags, without, every=every)[:limit]
+    def with_tags(self, owner: Owner, part: LibraryPart, *, limit: int) -> tuple[list[TaggedDocument], int]:
+        """The best documents with the tags of the part, and the number of all that have them."""
+        every = self.parts.library.tagged(owner, part)
+        found = every[:limit]
         chunks: dict[str, Chunk] = {}
         with suppress(Damaged):  # they are shown without their beginnings
             chunks = self.parts.index.chunks(owner, COLLECTION, [f"{one.id}#0" for one in found])
-        return [TaggedDocument(one, chunks.get(f"{one.id}#0")) for one in found]
+        return [TaggedDocument(one, chunks.get(f"{one.id}#0")) for one in found], len(every)
 
     def newest(self, owner: Owner) -> list[Document]:
         """All documents, the newest first: by their dates, then by when they were ingested."""
@@ -153,11 +147,23 @@ class Documents:
         return sum(one.date is None and one.date_from != "git" for one in self.parts.library.cached(owner))
 
     def directory(
-        self, owner: Owner, below: str | None = None, depth: int | None = None, *, with_documents: bool = False
+        self, owner: Owner, part: LibraryPart, depth: int | None = None, *, with_documents: bool = False
     ) -> list[str]:
-        """The folders of all documents, such as `docs/briefs/`, or of one folder, at most `depth` levels down."""
-        paths = [one.path for one in self.parts.library.cached(owner)]
-        return directory(paths, below, depth, with_documents=with_documents) if paths else []
+        """The folders with documents of the part, such as `docs/briefs/`, at most `depth` levels below its folder."""
+        paths = [one.path for one in part.of(self.parts.library.cached(owner))]
+        return directory(paths, part.folder, depth, with_documents=with_documents) if paths else []
+
+    def ids_of(self, owner: Owner, part: LibraryPart) -> frozenset[str] | None:
+        """The ids of the documents in the part; None if it is the whole library."""
+        if part == EVERY_PART:
+            return None
+        return frozenset(one.id for one in part.of(self.parts.library.cached(owner)))
+
+    def why_empty(self, owner: Owner, part: LibraryPart = EVERY_PART) -> str | None:
+        """The reason why nothing can be found in the part; None if it has documents."""
+        if self.is_empty(owner):
+            return EMPTY_LIBRARY
+        return part.why_empty(self.parts.library.cached(owner)) if part != EVERY_PART else None
 
     def read(self, owner: Owner, name: str, *, remember: bool = True) -> DocumentText:
         """The text of a document as it is now. `remember`: reading lists then count it as read."""

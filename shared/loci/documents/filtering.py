@@ -1,4 +1,4 @@
-"""The folders of the library, and its parts that can be searched: a folder, or documents with certain properties."""
+"""The folders of the library, and its parts: the documents of a folder, of a time, or with some tags or properties."""
 
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
@@ -12,6 +12,7 @@ from loci.documents.ingest.local_files import plain_path
 from loci.documents.unknown_names import most_alike
 from loci.markdown.front_matter import FrontMatter
 from loci.markdown.tags import with_ancestors
+from loci.search.ranking import Where
 
 MOST_PROPERTIES = 50
 LONGEST_PROPERTY = 160
@@ -42,29 +43,71 @@ def marks_of(document: Document) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class LibraryPart:
-    """A part of the library."""
+    """A part of the library: the documents that fit everything that is set."""
 
     folder: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict[str, str])
+    tags: tuple[str, ...] = ()
+    """Tags that a document must have."""
+    any_tags: tuple[str, ...] = ()
+    """Tags of which a document must have at least one."""
+    no_tags: tuple[str, ...] = ()
+    since: str | None = None
+    """YYYY-MM-DD, inclusive, as `until`."""
+    until: str | None = None
 
     @property
-    def marks(self) -> tuple[str, ...]:
-        """The marks that a document must have."""
+    def where(self) -> Where:
+        """The part as a condition of a search."""
+        tags = (*self.tags, *self._marks)
+        return Where(any_tags=self.any_tags, all_tags=tags, no_tags=self.no_tags, since=self.since, until=self.until)
+
+    @property
+    def _marks(self) -> tuple[str, ...]:
         folder = plain_path(self.folder) if self.folder else ""
         wanted = (_property(name, value) for name, value in self.properties.items())
         return (*([f"{FOLDER}{folder}"] if folder else []), *(f"{PROPERTY}{one}" for one in wanted))
 
+    def of(self, documents: Collection[Document]) -> list[Document]:
+        """The documents in this part. `NotFound` if there is no such folder."""
+        folder = f"{plain_path(self.folder)}/" if self.folder and plain_path(self.folder) else ""
+        below = [one for one in documents if one.path.startswith(folder)]
+        if documents and not below:
+            directory((one.path for one in documents), self.folder)
+        properties = {_property(name, value) for name, value in self.properties.items()}
+        return [one for one in below if properties <= {*one.properties} and self._has(one)]
+
+    def _has(self, document: Document) -> bool:
+        """True if the document is of the time, and has tags as the part wants them."""
+        day = document.day
+        if (self.since or self.until) and not (day and (self.since or day) <= day <= (self.until or day)):
+            return False
+        if not (self.tags or self.any_tags or self.no_tags):
+            return True
+        tags = {*with_ancestors(document.tags)}
+        return (
+            tags.issuperset(self.tags)
+            and tags.isdisjoint(self.no_tags)
+            and (not self.any_tags or not tags.isdisjoint(self.any_tags))
+        )
+
     def why_empty(self, documents: Collection[Document]) -> str | None:
         """The reason why nothing can be found in this part. None if it has documents. `NotFound`: no such folder."""
-        if self.folder:
-            directory((one.path for one in documents), self.folder)
-        if any(set(self.marks) <= set(marks_of(one)) for one in documents):
+        if self.of(documents):
             return None
-        wanted = [_short(f"{name}: {value}") for name, value in self.properties.items()]
-        more = f" and {len(wanted) - SAID} more" if len(wanted) > SAID else ""
-        said = ", ".join(wanted[:SAID]) + more
         where = f" below {plain_path(self.folder)}/" if self.folder else ""
-        return f"No document{where} has {said} in its front matter{self._hint(documents)}"
+        only_properties = LibraryPart(self.folder, self.properties)
+        if self.properties and not only_properties.of(documents):
+            wanted = [_short(f"{name}: {value}") for name, value in self.properties.items()]
+            more = f" and {len(wanted) - SAID} more" if len(wanted) > SAID else ""
+            said = ", ".join(wanted[:SAID]) + more
+            return f"No document{where} has {said} in its front matter{self._hint(documents)}"
+        known = {tag for one in documents for tag in with_ancestors(one.tags)}
+        if unknown := [one for one in (*self.tags, *self.any_tags) if one not in known][:SAID]:
+            near = most_alike(unknown[0], {one: one for one in known}, NEAREST)
+            which = f"the tag {unknown[0]}" if len(unknown) == 1 else f"the tags {', '.join(unknown)}"
+            return f"No document has {which}" + (f"; near it: {', '.join(near)}" if near else "")
+        return f"No document{where} fits these conditions"
 
     def _hint(self, documents: Collection[Document]) -> str:
         """The values that there are, or the nearest fields."""

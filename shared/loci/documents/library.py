@@ -3,7 +3,7 @@
 import hashlib
 import os
 import time
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +13,7 @@ from loci.core.identity import Owner
 from loci.core.stores import BlobStore, WriteLocks, lost_race
 from loci.documents.catalog import Catalog
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, DocumentText, lock_name, recency_of
+from loci.documents.filtering import LibraryPart
 from loci.documents.history import History, PastWrite, hash_of
 from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter, former_paths
 from loci.documents.ingest.local_files import (
@@ -87,20 +88,12 @@ class Library:
         """All documents, ordered by path."""
         return sorted(self._catalog.documents(owner), key=lambda document: document.path)
 
-    def tagged(self, owner: Owner, wanted: Sequence[str], unwanted: Sequence[str], *, every: bool) -> list[Document]:
-        """The documents with all (or any) of the wanted tags and no unwanted tag, best first.
-
-        The best one has the most of the wanted tags; among equals it is the newest.
-        """
-        asked, barred, found = set(wanted), set(unwanted), list[tuple[int, Document]]()
-        documents = self.cached(owner)
-        recency = recency_of(documents)
-        for one in sorted(documents, key=lambda one: one.path):
-            tags = set(with_ancestors(one.tags))
-            has = len(asked & tags)
-            if (has == len(asked) if every else has) and not barred & tags:
-                found.append((has, one))
-        return [one for _, one in sorted(found, key=lambda pair: (pair[0], recency.day(pair[1])), reverse=True)]
+    def tagged(self, owner: Owner, part: LibraryPart) -> list[Document]:
+        """The documents of the part. The best one has the most of its tags; among equals it is the newest."""
+        documents, asked = self.cached(owner), {*part.tags, *part.any_tags}
+        recency, found = recency_of(documents), sorted(part.of(documents), key=lambda one: one.path)
+        has = {one.id: len(asked.intersection(with_ancestors(one.tags))) for one in found}
+        return sorted(found, key=lambda one: (has[one.id], recency.day(one)), reverse=True)
 
     def read(self, owner: Owner, name: str) -> DocumentText:
         """The document's text as it is now."""

@@ -6,6 +6,7 @@ from typing import Literal
 from loci.core.identity import Owner
 from loci.core.settings import Settings
 from loci.documents.api import Documents
+from loci.documents.filtering import EVERY_PART, LibraryPart
 from loci.graph.clusters import Method as TopicMethod
 from loci.graph.clusters import Topics, topics
 from loci.graph.gaps import Gap, Remarks, explained_gaps
@@ -30,7 +31,7 @@ class DocumentGraph:
 
     def __init__(self, settings: Settings, documents: Documents, language_model: LanguageModel | None) -> None:
         self._documents = parts = documents.parts
-        self._search = documents.search
+        self._search, self._ids_of = documents.search, documents.ids_of
         self.graphs = Graphs(parts.catalog, parts.index, parts.embedder)
         name, seconds = settings.language_model or "", settings.language_model_seconds
         self._remarks = Remarks(language_model, name, seconds)
@@ -68,27 +69,35 @@ class DocumentGraph:
         graph = graphs.with_similar(owner) if over_similar or relation == "similar" else graphs.for_owner(owner)
         return surroundings(graph, id, depth, limit, direction, relation)
 
-    def gaps(self, owner: Owner, *, limit: int, threshold: float) -> list[Gap]:
-        """Pairs of similar documents that no link joins, the most similar first."""
-        return explained_gaps(self.graphs, self._remarks, owner, limit=limit, threshold=threshold)
+    def gaps(self, owner: Owner, part: LibraryPart = EVERY_PART, *, limit: int, threshold: float) -> list[Gap]:
+        """Pairs of similar documents of the part that no link joins, the most similar first."""
+        among = self._ids_of(owner, part)
+        return explained_gaps(self.graphs, self._remarks, owner, limit=limit, threshold=threshold, among=among)
 
-    def loose_ends(self, owner: Owner, kind: LooseEndKind) -> list[LooseEnd]:
-        """Documents without a link, links that lead nowhere, or documents that contradict each other."""
-        return loose_ends(self.graphs.for_owner(owner), kind)
+    def loose_ends(self, owner: Owner, kind: LooseEndKind, part: LibraryPart = EVERY_PART) -> list[LooseEnd]:
+        """Documents of the part without a link, their links that lead nowhere, or those that contradict another."""
+        among = self._ids_of(owner, part)
+        found = loose_ends(self.graphs.for_owner(owner), kind)
+        return found if among is None else [one for one in found if one.source.id in among]
 
-    def topics(self, owner: Owner, method: TopicMethod, *, limit: int, min_size: int) -> Topics:
-        """The documents in groups that belong together, the largest first."""
-        found = self.graphs.clusters(owner, method)
+    def topics(
+        self, owner: Owner, method: TopicMethod, part: LibraryPart = EVERY_PART, *, limit: int, min_size: int
+    ) -> Topics:
+        """The documents of the part in groups that belong together, the largest first."""
+        found = self.graphs.clusters(owner, method, self._ids_of(owner, part))
         return topics(self._documents.index, owner, found, limit=limit, min_size=min_size)
 
-    def suggest_reading(self, owner: Owner, context: str, *, limit: int, max_tokens: int) -> SuggestedReading:
-        """Documents to read before a task, in order, each with its reason."""
-        found = self._search(owner, context, limit=READING_SEEDS, room=REASON_CHARACTERS).ranking
+    def suggest_reading(
+        self, owner: Owner, context: str, part: LibraryPart = EVERY_PART, *, limit: int, max_tokens: int
+    ) -> SuggestedReading:
+        """Documents of the part to read before a task, in order, each with its reason."""
+        found = self._search(owner, context, limit=READING_SEEDS, room=REASON_CHARACTERS, part=part).ranking
         quoted = (snippet(hit.snippet, found.words, REASON_CHARACTERS) for hit in found.hits)
         hits = tuple(replace(hit, snippet=text) for hit, text in zip(found.hits, quoted, strict=True))
         ranking = replace(found, hits=hits)
         graphs, embedder, read = self.graphs, self._documents.embedder, self._documents.recently_read
-        return suggest_reading(graphs, embedder, read, owner, ranking, limit=limit, max_tokens=max_tokens)
+        room, among = {"limit": limit, "max_tokens": max_tokens}, self._ids_of(owner, part)
+        return suggest_reading(graphs, embedder, read, owner, ranking, **room, among=among)
 
     def picture(self, owner: Owner, *, with_gaps: bool = True) -> PictureSource:
         """The graph of the documents, to be drawn with any number of them."""

@@ -1,7 +1,7 @@
 """Gaps: pairs of documents that say much the same, but do not link to each other."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Final, Literal, cast
 
@@ -114,9 +114,22 @@ class Remarks:
         return found
 
 
-def explained_gaps(graphs: Graphs, remarks: Remarks, owner: Owner, *, limit: int, threshold: float) -> list[Gap]:
-    """Return the pairs that are at least this similar. The language model explains them, otherwise rules do."""
-    gaps = find_gaps(graphs.for_owner(owner), graphs.similarity(owner), limit, threshold)
+def explained_gaps(
+    graphs: Graphs,
+    remarks: Remarks,
+    owner: Owner,
+    *,
+    limit: int,
+    threshold: float,
+    among: Set[str] | None = None,
+) -> list[Gap]:
+    """Return the pairs of documents, or of these, that are at least this similar.
+
+    The language model explains them, otherwise rules do.
+    """
+    similarity = graphs.similarity(owner)
+    similarity = similarity if among is None else similarity.among(among)
+    gaps = find_gaps(graphs.for_owner(owner), similarity, limit, threshold)
     documents = [gap.source for gap in gaps]
     if remarks.model:
         documents += [gap.target for gap in gaps]

@@ -1,8 +1,8 @@
 """All links between an owner's documents."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field, replace
 
 from loci.documents.document import Document
 from loci.graph.link_resolution import DocumentNames, is_other_file
@@ -59,6 +59,22 @@ class Graph:
     open: Mapping[str, tuple[OpenLink, ...]]
     """The links of each document to documents that do not exist, by id."""
     source: GraphSource = field(repr=False)
+
+    def among(self, ids: Set[str]) -> "Graph":
+        """The graph of these documents alone: links to others are left out."""
+
+        def inside(links: Mapping[str, tuple[Link, ...]]) -> dict[str, tuple[Link, ...]]:
+            return {
+                id: tuple(one for one in some if one.source in ids and one.target in ids)
+                for id, some in links.items()
+                if id in ids
+            }
+
+        documents = {id: one for id, one in self.documents.items() if id in ids}
+        unresolved = {id: some for id, some in self.open.items() if id in ids}
+        return replace(
+            self, documents=documents, outgoing=inside(self.outgoing), incoming=inside(self.incoming), open=unresolved
+        )
 
 
 def build_graph(documents: Iterable[Document], written: Mapping[str, WrittenLinks], last: Graph | None = None) -> Graph:

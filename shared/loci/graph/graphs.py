@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Final
 
@@ -71,8 +71,10 @@ class Graphs:
             owner, lambda: (self._neighbours_of(owner), self.for_owner(owner)), lambda state, _: _with_similar(*state)
         )
 
-    def clusters(self, owner: Owner, method: Method) -> Clustering:
-        """Group the owner's documents: the same documents give the same clusters."""
+    def clusters(self, owner: Owner, method: Method, among: Set[str] | None = None) -> Clustering:
+        """Group the owner's documents, or these of them: the same documents give the same clusters."""
+        if among is not None:
+            return find_clusters(self.for_owner(owner).among(among), self.similarity(owner).among(among), method)
         return self._clusterings.get(
             owner,
             lambda: (self.for_owner(owner), self.similarity(owner), method),

@@ -9,9 +9,9 @@ from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
 from loci.documents.document import Document
+from loci.documents.tools.part_arguments import Dates, Folder, Properties, Tags, asked_part
 from loci.documents.tools.search_results import noted_list
 from loci.documents.tools.search_tools import LONGEST_QUERY
-from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.graph.clusters import Method
 from loci.graph.gaps import DUPLICATE, RULES, GapKind
 from loci.graph.loose_ends import LooseEnd, LooseEndKind
@@ -70,7 +70,7 @@ class ClustersView(BaseModel):
     compared_by: str = Field(description="what joins documents: links with a model's vectors or TF-IDF, or tags")
     in_no_cluster: list[Member] = Field(description="the first of the documents that belong to no cluster")
     alone: int = Field(description="the number of documents that belong to no cluster")
-    reason: str | None = Field(description="why there are no clusters, if the library is empty")
+    reason: str | None = Field(description="why there are no clusters, if no document fits")
 
 
 class ReadingView(BaseModel):
@@ -102,19 +102,23 @@ def overview_tools(app: "App") -> list[LociTool]:
     def find_gaps(
         caller: Caller,
         limit: Annotated[int, Field(ge=1, le=MOST_GAPS)] = 10,
-        threshold: Annotated[float, Field(ge=0, le=1, description="how similar they must be")] = 0.8,
+        threshold: Annotated[float, Field(ge=0, le=1)] = 0.8,
         kind: Kind = "unlinked",
+        folder: Folder = None,
+        tags: Tags = [],  # noqa: B006
+        dates: Dates = None,
+        properties: Properties = {},  # noqa: B006
     ) -> Annotated[CallToolResult, list[GapView]]:
-        """Find similar notes that no link joins, the most similar first, or what else is to mend.
-
-        Use it to connect what belongs together, and for upkeep.
-        """
+        """Find similar notes that no link joins, the most similar first, or what else is to mend. Use it for upkeep."""
+        part = asked_part(folder, tags, dates, properties)
         if kind in ("orphan", "dead_link", "contradiction"):
-            ends = app.graph.loose_ends(caller.owner, kind)
+            ends = app.graph.loose_ends(caller.owner, kind, part)
             more = f"The first {limit} of {len(ends)}" if len(ends) > limit else None
-            return noted_list([_loose_end(one) for one in ends[:limit]], more if ends else _if_empty(app, caller))
+            return noted_list(
+                [_loose_end(one) for one in ends[:limit]], more if ends else app.documents.why_empty(caller.owner, part)
+            )
         threshold = DUPLICATE if kind == "duplicate" else threshold
-        found = app.graph.gaps(caller.owner, limit=limit, threshold=threshold)
+        found = app.graph.gaps(caller.owner, part, limit=limit, threshold=threshold)
         gaps = [
             GapView(
                 source_id=one.source.id,
@@ -130,20 +134,25 @@ def overview_tools(app: "App") -> list[LociTool]:
             )
             for one in found
         ]
-        return noted_list(gaps, None if gaps else _if_empty(app, caller))
+        return noted_list(gaps, None if gaps else app.documents.why_empty(caller.owner, part))
 
     def cluster_documents(
         caller: Caller,
         method: Annotated[Method, Field(description="louvain: by links and similarity; tags: one a tag")] = "louvain",
-        limit: Annotated[int, Field(ge=1, le=200, description="the most clusters to return")] = 20,
+        limit: Annotated[int, Field(ge=1, le=200)] = 20,
         documents: Annotated[int, Field(ge=1, le=200, description="the most documents to show of each")] = 3,
         min_size: Annotated[int, Field(ge=1, le=1000, description="the fewest documents that make a cluster")] = 2,
+        folder: Folder = None,
+        tags: Tags = [],  # noqa: B006
+        dates: Dates = None,
+        properties: Properties = {},  # noqa: B006
     ) -> ClustersView:
         """Group all notes by topic: by their links and similarity, or by their tags.
 
         Use it to learn what a library is about.
         """
-        found = app.graph.topics(caller.owner, method, limit=limit, min_size=min_size)
+        part = asked_part(folder, tags, dates, properties)
+        found = app.graph.topics(caller.owner, method, part, limit=limit, min_size=min_size)
         return ClustersView(
             clusters=[
                 ClusterView(
@@ -160,7 +169,7 @@ def overview_tools(app: "App") -> list[LociTool]:
             compared_by=found.compared_by,
             in_no_cluster=_members(found.alone[:MOST_ALONE]),
             alone=len(found.alone),
-            reason=None if found.total or found.alone else _if_empty(app, caller),
+            reason=None if found.total or found.alone else app.documents.why_empty(caller.owner, part),
         )
 
     def suggest_reading(
@@ -171,14 +180,19 @@ def overview_tools(app: "App") -> list[LociTool]:
         max_tokens: Annotated[
             int, Field(ge=100, le=1_000_000, description="the most tokens to spend on reading")
         ] = 8000,
-        limit: Annotated[int, Field(ge=1, le=50, description="the most documents to return")] = 10,
+        limit: Annotated[int, Field(ge=1, le=50)] = 10,
+        folder: Folder = None,
+        tags: Tags = [],  # noqa: B006
+        dates: Dates = None,
+        properties: Properties = {},  # noqa: B006
     ) -> ReadingList:
         """Suggest notes to read before you begin a task, in order, each with the reason.
 
         Unread ones come first. Read them with read_node_content; if `lines` is
         given, only those.
         """
-        found = app.graph.suggest_reading(caller.owner, context, limit=limit, max_tokens=max_tokens)
+        part = asked_part(folder, tags, dates, properties)
+        found = app.graph.suggest_reading(caller.owner, context, part, limit=limit, max_tokens=max_tokens)
         totals = [*accumulate(one.tokens for one in found.items)]
         return ReadingList(
             documents=[
@@ -205,10 +219,6 @@ def overview_tools(app: "App") -> list[LociTool]:
         loci_tool(cluster_documents, title="Group documents"),
         loci_tool(suggest_reading, title="Suggest what to read"),
     ]
-
-
-def _if_empty(app: "App", caller: Caller) -> str | None:
-    return EMPTY_LIBRARY if app.documents.is_empty(caller.owner) else None
 
 
 def _loose_end(end: LooseEnd) -> GapView:

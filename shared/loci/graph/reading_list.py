@@ -1,7 +1,7 @@
 """Reading lists: documents to read about a topic, in order, each with a reason, within a number of tokens."""
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
@@ -86,13 +86,16 @@ def suggest_reading(
     *,
     limit: int,
     max_tokens: int,
+    among: Set[str] | None = None,
 ) -> SuggestedReading:
-    """Suggest what to read: the hits of a search, and the documents around them in the graph.
+    """Suggest what to read: the hits of a search, and the documents around them in the graph, or these of them.
 
     These are at most `limit` documents with at most `max_tokens` tokens together, unread ones first.
     """
     similar = graphs.similar(owner, [hit.chunk.document for hit in ranking.hits])
-    candidates = reading_candidates(graphs.for_owner(owner), ranking.hits, similar, CANDIDATES_PER_DOCUMENT * limit)
+    graph = graphs.for_owner(owner)
+    graph = graph if among is None else graph.among(among)
+    candidates = reading_candidates(graph, ranking.hits, similar, CANDIDATES_PER_DOCUMENT * limit)
     passages = first_passages(graphs.index, owner, [one.document for one in candidates])
 
     def count(one: ReadingCandidate) -> int:

@@ -2,8 +2,8 @@
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import chain
 from itertools import count as numbers
@@ -75,6 +75,11 @@ class Similarity:
             )
             best = nlargest(limit, [*best, *more], key=lambda pair: (pair[0], -pair[1], -pair[2]))
         return [(round(min(value, 1.0), 4), self.ids[a], self.ids[b]) for value, a, b in best]
+
+    def among(self, ids: Set[str]) -> "Similarity":
+        """The similarity of these documents alone."""
+        rows = [at for at, id in enumerate(self.ids) if id in ids]
+        return replace(self, ids=tuple(self.ids[at] for at in rows), vectors=self.vectors[rows])
 
     def average(self) -> float:
         """Return the mean similarity of all pairs, which means nothing yet."""

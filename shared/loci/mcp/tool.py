@@ -71,6 +71,13 @@ CHECKED_ONLY = frozenset({"title", "maxLength", "minLength", "maxItems", "minIte
 """A call that breaks these is told so: nobody has to know them before."""
 
 
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to do without this argument: beside the type of one that is required."""
+
+    text: str
+
+
 class Arguments(FuncMetadata):
     """Reads arguments as the SDK does, but a text stays one: the SDK would take a text that is JSON for an object.
 
@@ -91,8 +98,14 @@ class Arguments(FuncMetadata):
         try:
             return super().validate_arguments(arguments_to_validate)
         except ValidationError as error:
-            told = {name: field.description or "" for name, field in self.arg_model.model_fields.items()}
-            raise unfit_arguments(error, told) from None
+            fields = self.arg_model.model_fields
+            told = {name: field.description or "" for name, field in fields.items()}
+            refused, unfit = unfit_arguments(error, told), {str(one["loc"][0]) for one in error.errors() if one["loc"]}
+            advice = (
+                one.text for name in unfit & fields.keys() for one in fields[name].metadata if isinstance(one, Advice)
+            )
+            refused.resolution = ". ".join([refused.resolution, *advice])
+            raise refused from None
 
     def check_names(self, given: Iterable[str]) -> None:
         """Raise `Refused` if the tool has no argument of one of these names."""

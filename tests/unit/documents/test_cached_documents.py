@@ -6,7 +6,7 @@ import pytest
 
 from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL
-from loci.documents.filtering import directory
+from loci.documents.filtering import LibraryPart, directory
 
 from .conftest import Desk, open_desk
 
@@ -28,7 +28,7 @@ def scans(desk: Desk, work: Callable[[], object]) -> int:
 
 
 def with_tag(desk: Desk, tag: str = "harbour") -> list[str]:
-    return [one.path for one in desk.library.tagged(LOCAL, [tag], [], every=True)]
+    return [one.path for one in desk.library.tagged(LOCAL, LibraryPart(tags=(tag,)))]
 
 
 def folders(tagged: Desk) -> list[str]:

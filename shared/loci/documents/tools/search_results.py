@@ -11,7 +11,6 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
 from loci.documents.api import FILLED_UP, FoundDocuments, TaggedDocument
-from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.markdown.nouns import DateSource, DocumentDate
 from loci.markdown.tags import with_ancestors
 from loci.mcp.answers import MOST_SEARCH_TOKENS, as_text, quoted, readable_result, search_room
@@ -90,6 +89,7 @@ class Metadata(BaseModel):
         description="of a search in a time: how many of all documents have no date but that of their last change",
     )
     left_out: int | None = Field(default=None, description="results for which there was no room here")
+    total: int | None = Field(default=None, description="of a search by tags: all notes that have them")
 
 
 class SearchResults(BaseModel):
@@ -118,13 +118,16 @@ def render_results(
     return _Answer(found, metadata, tokens, tokens, explain=explain, once=False).results
 
 
-def tagged_results(wanted: Sequence[str], found: Sequence[TaggedDocument], *, is_empty: bool) -> CallToolResult:
-    """The documents as results, each with its beginning."""
+def tagged_results(
+    wanted: Sequence[str], found: Sequence[TaggedDocument], total: int, reason: str | None
+) -> CallToolResult:
+    """The documents as results, each with its beginning. `total` is the number of all, shown or not."""
     hits = [_tagged(one, wanted) for one in found]
     documents = {one.document.id: one.document for one in found}
-    reason = None if hits else EMPTY_LIBRARY if is_empty else "No document has these tags"
-    match = "strong" if hits else "none"
-    metadata = Metadata(query=beginning(", ".join(wanted), SAID), sonar_enabled=False, match=match, reason=reason)
+    match, asked = "strong" if hits else "none", beginning(", ".join(wanted), SAID)
+    metadata = Metadata(
+        query=asked, sonar_enabled=False, match=match, reason=_short(reason, REASON), total=total if hits else None
+    )
     found_documents = FoundDocuments(Ranking((), tuple(hits), (), reason), documents, tuple(hits))
     return _tool_result(found_documents, metadata, None, explain=False)
 
@@ -345,6 +348,8 @@ def _lines_about(metadata: Metadata) -> list[str]:
     lines = [metadata.intent, metadata.analysis, metadata.reason, *failed]
     if metadata.match == "none" and not metadata.reason:
         lines.append("No document seems to answer this. The nearest:")
+    if metadata.total:
+        lines.append(f"All notes with these tags: {metadata.total}.")
     if metadata.undated:
         lines.append(f"Of all documents {metadata.undated} have no date but the day of their last change.")
     return [line for line in lines if line]

@@ -1,0 +1,36 @@
+"""The arguments that name a part of the library: the same in all tools that search or look over notes."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import Field, WithJsonSchema
+
+from loci.core.errors import Refused
+from loci.documents.filtering import LibraryPart
+from loci.markdown.date_ranges import parse_date_range
+from loci.markdown.tags import normal_tag
+
+Folder = Annotated[str | None, Field(max_length=512)]
+Tags = Annotated[list[str], Field(max_length=100)]
+Dates = Annotated[str | None, Field(max_length=100)]
+Properties = Annotated[dict[str, str], WithJsonSchema({"type": "object"})]  # as short as it can be
+
+
+def asked_part(folder: str | None, tags: list[str], dates: str | None, properties: dict[str, str]) -> LibraryPart:
+    """The part with documents that have all of these tags, and no tag with a minus before it, and all the rest."""
+    wanted = normal_tags([one for one in tags if not one.startswith("-")])
+    unwanted = normal_tags([one[1:] for one in tags if one.startswith("-")])
+    if tags and not (wanted or unwanted):
+        raise no_tag()
+    since, until = parse_date_range(dates, datetime.now(UTC).date()) if dates else (None, None)
+    return LibraryPart(folder, properties, wanted, no_tags=unwanted, since=since, until=until)
+
+
+def normal_tags(tags: list[str]) -> tuple[str, ...]:
+    """The tags as documents are stored with them."""
+    return tuple(dict.fromkeys(tag for tag in map(normal_tag, tags) if tag))
+
+
+def no_tag() -> Refused:
+    """The error for texts that cannot be tags."""
+    return Refused("None of these is a tag", "Give tags of letters, such as security", code="BAD_TAG")
