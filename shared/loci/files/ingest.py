@@ -175,6 +175,7 @@ class FileIngest:
             renewed = replace(current, reader=READER_VERSION)
         finally:
             self.stages.enter(owner, file.id, None)
+        self._versions.cut_again(owner, file, partial(_facts, file))
         return self._lake.change(owner, file.id, lambda one: one.with_current(current.number, lambda _: renewed))
 
     def _read(self, owner: Owner, file: StoredFile) -> StoredFile:

@@ -1,12 +1,12 @@
 """The versions of files: the one that was current at a time, each one's contents, and the passages of past versions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
 from loci.files.cutting import CuttingRules, ReadingWork, passages_again, table_place
-from loci.files.file import FileVersion, StoredFile
+from loci.files.file import READER_VERSION, FileVersion, StoredFile
 from loci.files.file_part import AskedPart, FilePart, part_of_content, part_of_reading
 from loci.files.lake import Lake
 from loci.files.locators import Locator, place_of
@@ -95,6 +95,14 @@ class Versions:
         document = past_document(file.id, version)
         self._index.put(owner, PAST, document, self.chunks(owner, file, version, document), facts)
         self._lake.keep_history(owner, file.id, version)
+
+    def cut_again(self, owner: Owner, file: StoredFile, facts: Callable[[FileVersion], TagsAndDate]) -> None:
+        """Cut the passages of the past that an older version of Loci cut, from what was read then."""
+        for version in self._lake.history(owner, file.id):
+            document = past_document(file.id, version)
+            if version.reader < READER_VERSION and (chunks := self.chunks(owner, file, version, document)):
+                self._index.put(owner, PAST, document, chunks, facts(version))
+                self._lake.keep_history(owner, file.id, replace(version, chunks=len(chunks), reader=READER_VERSION))
 
     def trim(self, owner: Owner, file: StoredFile) -> None:
         """Forget the oldest versions beyond the number that is kept."""

@@ -12,7 +12,10 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
-from loci.files.file import StoredFile
+from loci.files.file import READER_VERSION, StoredFile
+from loci.files.search_query import COLLECTION, PAST
+from loci.files.versions import past_document
+from loci.search.ranking import TagsAndDate
 from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
 from tests.surface.conftest import Connect
 from tests.surface.files.conftest import on_s3_too
@@ -114,3 +117,28 @@ async def test_an_answer_of_kept_versions_names_none(connect: Connect, app: App)
     fares(app)
     for when in ("2026-01-01", "2026-04-01", "2026-06-01"):
         assert "not_kept" not in (await search(connect, "ferry to Kos", as_of=when))["scope"]
+
+
+@on_s3_too
+async def test_words_of_all_versions_are_made_anew_once_after_an_update(app: App, connect: Connect) -> None:
+    added(app, "notes.md", "The ferry of 2026-03 runs on v1.9.7.\n", MARCH)
+    id = added(app, "notes.md", "The ferry runs on v1.9.7, still.\n", APRIL)
+    parts, old = app.files.parts, {"as_of": "2026-04-01"}
+    history = parts.lake.history(LOCAL, id)
+    for collection, document, version in ((COLLECTION, id, None), (PAST, past_document(id, history[0]), history[0])):
+        [chunk] = parts.index.chunks(LOCAL, collection, [f"{document}#0"]).values()
+        facts = TagsAndDate((f"file:{id}", "type:md", "kind:txt_file"), "2026-03-10")
+        parts.index.put(LOCAL, collection, document, [replace(chunk, words="ferri run")], facts)
+        if version:
+            parts.lake.keep_history(LOCAL, id, replace(version, reader=1))
+
+    def by_older_reader(file: StoredFile) -> StoredFile:
+        older = replace(file.newest, reader=1)
+        return replace(file, newest=older, current=older)
+
+    parts.lake.change(LOCAL, id, by_older_reader)
+    assert [names(await search(connect, "1.9", **more)) for more in ({}, old)] == [[], []]
+    app.files.upkeep.finish(LOCAL)
+    assert [names(await search(connect, "1.9", **more)) for more in ({}, old)] == [["notes.md"], ["notes.md"]]
+    version = parts.lake.history(LOCAL, id)[0]
+    assert (version.reader, version.chunks) == (READER_VERSION, 1)
