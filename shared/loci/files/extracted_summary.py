@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 
 from loci.files.reading import Format, Reading, TableSection, TextSection
 
@@ -36,6 +36,14 @@ KINDS: dict[Format, tuple[str, str]] = {
 """The name of a format, and of the parts that its size is told in."""
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 DATE = re.compile(r"(?:19|20)\d\d(?:[-/.]\d\d?(?:[-/.]\d\d?)?)?(?:[T ][\d:.]+)?|\d\d?[-/.]\d\d?[-/.](?:19|20)\d\d")
+LABEL_OF_NAME = re.compile(r"\([^()]{0,40}\b(?:name|nom|nombre|nome|naam|navn|namn)\b[^()]{0,80}\)", re.IGNORECASE)
+"""A line such as (full name of the applicant), which forms have below the name."""
+FORM = re.compile(r"(?:form|formular|formulaire|formulario|modulo) [^\W\d]{0,6}[-. ]?\d[\w/-]{0,12}", re.IGNORECASE)
+PERIOD = re.compile(
+    r"\b(?:(?:fiscal |financial )?years?|quarter(?:ly period)?|period|(?:three|six|nine|twelve) months) end(?:ed|ing) "
+    r"(?:[^\W\d]{3,9} \d\d?,? |\d\d? [^\W\d]{3,9},? )(?:19|20)\d\d\b",
+    re.IGNORECASE,
+)
 NOTES = "Notes"
 """The heading of the notes of a slide."""
 PLAIN_SHEET = re.compile(r"(?:sheet|tabelle|feuil|hoja|лист|工作表) ?\d*", re.IGNORECASE)
@@ -64,12 +72,26 @@ def extracted_summary(reading: Reading, name: str = "") -> str:
 
 def _title(reading: Reading) -> str:
     """The title of the file, as far as one stands in it."""
-    for text in chain(_first_headings(reading), _captions(reading)):
+    for text in chain(_named_on_cover(reading), _first_headings(reading), _captions(reading)):
         plain = " ".join(text.split()).strip(" :#")
         is_title = LETTERS.search(plain) and plain[0].isalnum() and plain != NOTES
         if is_title and len(plain) <= LONGEST_TITLE and "@" not in plain and "://" not in plain:
             return plain
     return ""
+
+
+def _cover(reading: Reading) -> list[str]:
+    """The texts of the first page."""
+    texts = (one for one in islice(reading.sections, FIRST_TEXTS) if isinstance(one, TextSection) and one.page == 1)
+    return [" ".join(one.text[:LONGEST].split()) for one in texts]
+
+
+def _named_on_cover(reading: Reading) -> Iterator[str]:
+    """The name that stands above its label on the cover of a form, with the name of the form."""
+    cover = _cover(reading)
+    name = next((above for above, below in pairwise(cover) if LABEL_OF_NAME.match(below)), "")
+    if name:
+        yield ", ".join([name, *islice(filter(FORM.fullmatch, cover), 1)])
 
 
 def _first_headings(reading: Reading) -> Iterator[str]:
@@ -89,7 +111,9 @@ def _captions(reading: Reading) -> Iterator[str]:
 
 
 def _period(reading: Reading, title: str, name: str) -> str:
-    """The years of the tables' headers and dates; else those of the titles; else those that the text begins with."""
+    """The period that the cover names; else the years of the tables' headers and dates, of titles, or of the text."""
+    if period := next(filter(None, map(PERIOD.search, _cover(reading))), None):
+        return f", {period[0]}"
     tables = [*islice(reading.tables, FIRST_TABLES)]
     heads = chain.from_iterable(one.header or one.rows[0] for one in tables if one.header or one.rows)
     days = chain.from_iterable(map(_dates, tables))

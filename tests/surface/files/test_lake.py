@@ -92,6 +92,15 @@ def annual_report() -> bytes:
     return papers.flowing(title, papers.paragraph(papers.SENTENCE), caption, Table(MARGINS, style=papers.GRID))
 
 
+def cover() -> bytes:
+    """The cover of a form: the authority in large letters, then the form, the period, and the name above its label."""
+    authority, form = (papers.paragraph(one, "Heading1") for one in ("HARBOUR AUTHORITY OF THE NORTH", "FORM 7-A"))
+    name = papers.paragraph("Kiel Ferries, Ltd.", "Heading2"), papers.paragraph("(Exact name of the carrier)")
+    lines = map(papers.paragraph, ("Oslo 0150", "ANNUAL RETURN For the fiscal year ended March 31, 2023. or"))
+    quays = [["Quay", "2024", "2039"], ["North", "7", "9"], ["South", "8", "3"]]
+    return papers.flowing(authority, next(lines), form, next(lines), *name, Table(quays, style=papers.GRID))
+
+
 @each(
     ("name", "content", "summary"),
     [
@@ -105,6 +114,11 @@ def annual_report() -> bytes:
             "annual.pdf",
             annual_report(),
             "Harbour of Kiel, annual report: a PDF, 2021 to 2023, with Gross margin percentage (3 rows).",
+        ),
+        (
+            "return.pdf",
+            cover(),
+            "Kiel Ferries, Ltd., FORM 7-A: a PDF, fiscal year ended March 31, 2023, with ",
         ),
         (
             "fees.csv",
