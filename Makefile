@@ -129,9 +129,9 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Loci needs Python 3.11 or newer; $(PYTHON) is older"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# The package comes without dependencies: pip takes no `-e .` in hash mode, and the lock has them all.
+# Without dependencies: the lock has all that are needed, and pip takes no `-e .` in hash mode.
 $(VENV)/.%: requirements/%.lock pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@ && if [ $* = dev ]; then touch $(VENV)/.laptop; fi
 

@@ -16,7 +16,7 @@ LOCKS = {
         *("--constraint", "requirements/laptop.lock"),
     ],
     # What code in the Python runner may import, on every platform: in an environment of its own.
-    "runner.lock": ["--group", "runner", *EVERYWHERE],
+    "runner.lock": ["--group", "runner", *EVERYWHERE, "--constraint", "requirements/laptop.lock"],
     # What lies in the functions' layer.
     "functions.lock": ["--group", "functions", *ON_LAMBDA, "--constraint", "requirements/dev.lock"],
     # What the container image of the inference function has.

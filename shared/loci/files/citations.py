@@ -278,7 +278,7 @@ def _covers(cited: Locator, found: Locator) -> bool:
         return (cited.page, cited.slide) == (found.page, found.slide)
     if cited.lines is not None and found.lines is not None:
         return cited.lines[0] <= found.lines[0] and found.lines[1] <= cited.lines[1]
-    return cited == Locator()
+    return replace(cited, recognised=False) == EVERYWHERE
 
 
 def _cells_cover(outer: str | None, inner: str | None) -> bool:

@@ -231,6 +231,7 @@ def text_pieces(sections: Sequence[TextSection], count: Count, longest: int, mos
             box=_around([section.box for section in within if section.box is not None]),
             slide=within[0].slide,
             lines=None if begin is None or end is None else (begin, end),
+            recognised=any(section.recognised for section in within),
         )
         yield LocatedText(text[one.start : one.end], one.heading, where)
 

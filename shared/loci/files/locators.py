@@ -25,6 +25,8 @@ class Locator:
     lines: tuple[int, int] | None = None
     rows: tuple[int, ...] | None = None
     """The rows of the sheet, counted from 0, that the last lines of the passage are. A header may be above them."""
+    recognised: bool = False
+    """True if the text was recognised in a picture, perhaps with mistakes."""
 
     @property
     def label(self) -> str:
@@ -58,6 +60,8 @@ class Locator:
             parts.append(f"lines={self.lines[0]}-{self.lines[1]}")
         if self.rows is not None:
             parts.append(f"rows={_runs(self.rows)}")
+        if self.recognised:
+            parts.append("recognised=1")
         return "&".join(parts)
 
 
@@ -90,6 +94,7 @@ def locator_of(fragment: str) -> Locator:
         slide=_number(parts.get("slide")),
         lines=None if lines is None else _span(lines),
         rows=_rows(parts["rows"]) if "rows" in parts else None,
+        recognised="recognised" in parts,
     )
 
 

@@ -47,6 +47,8 @@ class TextSection(Strict):
     slide: Number | None = None
     first_line: Number | None = None
     """The first line of the section, in a text file."""
+    recognised: bool = False
+    """True if the text was recognised in a picture, perhaps with mistakes."""
 
 
 class TablePart(Strict):

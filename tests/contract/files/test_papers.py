@@ -1,9 +1,8 @@
 """PDFs, read by the program behind the wall: their text, and where it stands."""
 
 import contextlib
+import io
 import json
-import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from reportlab.platypus import TableStyle
 
 from loci.core.errors import Refused
 from loci.files.cutting import cut
-from loci.files.extract import pdf, program
+from loci.files.extract import ocr, program
 from loci.files.locators import locator_of
 from loci.files.reading import Reading, TextSection
 from tests.contract.files.conftest import Read
@@ -204,11 +203,17 @@ def test_a_pdf_that_is_encrypted_with_an_empty_password_is_read(read: Read, cont
     assert _text(read("a.pdf", content)) == "A secret about lighthouses"
 
 
+def _answer(folder: Path, content: bytes, **limits: int) -> str:
+    """The answer of the program, run in this process."""
+    paper, answer = folder / "paper", folder / "answer"
+    paper.write_bytes(content)
+    program.run(str(paper), "a.pdf", str(answer), limits)
+    return answer.read_text("utf-8")
+
+
 def test_only_so_many_pages_are_read(tmp_path: Path) -> None:
-    paper, answer = tmp_path / "paper", tmp_path / "answer"
-    paper.write_bytes(papers.drawn(*(papers.line(f"Number {at}") for at in range(5))))
-    program.run(str(paper), "a.pdf", str(answer), {"pages": 2})
-    reading = Reading.model_validate(json.loads(answer.read_text("utf-8"))["reading"])
+    answer = _answer(tmp_path, papers.drawn(*(papers.line(f"Number {at}") for at in range(5))), pages=2)
+    reading = Reading.model_validate(json.loads(answer)["reading"])
     assert [one.text for one in _texts(reading)] == ["Number 0", "Number 1"]
     assert (reading.pages, reading.remarks) == (5, ("Only the first 2 of 5 pages were read",))
 
@@ -240,33 +245,60 @@ def test_values_of_a_form_are_read(read: Read) -> None:
     assert "ship: Marigold" in text
 
 
-TESSERACT = pytest.mark.skipif(shutil.which("tesseract") is None, reason="NOT TESTED: tesseract is not installed")
-
-
-@TESSERACT
-def test_a_picture_of_text_is_read_by_tesseract_where_it_is_installed(read: Read) -> None:
+def test_a_picture_of_text_is_read(read: Read) -> None:
     reading = read("a.pdf", papers.drawn(papers.line("Words"), papers.picture))
     scanned = _texts(reading)[-1]
     assert (scanned.text, scanned.page) == ("Scanned lighthouse report", 2)
     assert scanned.box == pytest.approx((0.11, 0.28, 0.67, 0.31), abs=0.02)
-    assert any("Page 2 read from a picture by tesseract" in one for one in reading.remarks)
+    assert [one.recognised for one in _texts(reading)] == [False, True]
+    assert "Page 2 read from a picture: mistakes are likely" in reading.remarks
 
 
-@each(("on_aws", "way_out"), [(False, "Install tesseract"), (True, "Loci on AWS reads no pictures")])
-def test_without_tesseract_a_scan_says_what_would_read_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_aws: bool, way_out: str
+@each("turned", [-2, 0, 2])
+def test_lines_of_a_page_that_was_scanned_askew_stay_apart_with_accents_and_spaces(read: Read, turned: float) -> None:
+    lines = (
+        "Der Leuchtturmwärter grüßt täglich über die Straße; das Öl kostet 1,234.50 im Jahr, und mehr im Winter.",
+        "Où s'achève l'été, le garçon répète sa leçon à côté de la fenêtre; el niño señala el faro mañana.",
+        "The keeper of the northern lighthouse was paid forty crowns a month, with oil, candles and a boat.",
+    )
+    reading = read("a.pdf", papers.drawn(papers.scan(*lines, turned=turned)))
+    assert _text(reading).split() == " ".join(lines).split()
+
+
+@each(
+    ("format", "mode", "ground", "ink"),
+    [("PNG", "LA", 0, (0, 255)), ("WEBP", "RGB", "white", "black"), ("JPEG", "L", 255, 0), ("GIF", "L", 255, 0)],
+)
+def test_the_text_of_a_picture_is_read_below_its_size(
+    read: Read, format: str, mode: str, ground: str | int, ink: str | int | tuple[int, ...]
 ) -> None:
-    monkeypatch.setattr(pdf, "OCR", None)
+    from PIL import Image, ImageDraw
 
-    def said(*pages: Callable[[Canvas], None]) -> str:
-        (tmp_path / "scan").write_bytes(papers.drawn(*pages))
-        program.run(str(tmp_path / "scan"), "scan.pdf", str(tmp_path / "answer"), {"on_aws": on_aws})
-        return (tmp_path / "answer").read_text()
+    drawn, out = Image.new(mode, (800, 200), ground), io.BytesIO()
+    ImageDraw.Draw(drawn).text((40, 60), "Turnover of 2023: 1,204", fill=ink, font_size=36)
+    drawn.save(out, format)
+    size, text = _texts(read("a.png", out.getvalue()))
+    assert (size.text.endswith("800 x 200 pixels"), size.recognised) == (True, False)
+    assert (text.text, text.recognised) == ("Turnover of 2023: 1,204", True)
 
-    for answer in (said(papers.picture), said(papers.line("Words"), papers.picture)):
-        assert way_out in answer
-        assert "ocrmypdf in.pdf out.pdf" in answer
-        assert ("Install" in answer) is not on_aws
+
+def test_a_picture_without_words_has_no_text(read: Read) -> None:
+    with pytest.raises(Refused, match="no words are recognised") as refused:
+        read("a.pdf", papers.drawn(papers.scan()))
+    assert refused.value.code == "NO_TEXT"
+
+
+def test_pages_for_which_no_time_is_left_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ocr, "SECONDS", 0.001)
+    answer = _answer(tmp_path, papers.drawn(papers.picture, papers.picture, papers.picture))
+    assert answer.count("Scanned lighthouse report") == answer.count("ocrmypdf in.pdf out.pdf") > 0
+    assert "Pages 2-3 not read" in answer
+
+
+def test_without_its_package_a_scan_says_what_would_read_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ocr, "PACKAGE", "no_such_package")
+    for pages in ([papers.picture], [papers.line("Words"), papers.picture]):
+        assert "loci runner install" in _answer(tmp_path, papers.drawn(*pages))
 
 
 @each(

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from reportlab.lib import colors
 from reportlab.lib.pagesizes import A4
@@ -244,6 +245,17 @@ def picture(canvas: Canvas) -> None:
     image = Image.new("L", (1240, 400), 255)
     ImageDraw.Draw(image).text((60, 120), "Scanned lighthouse report", fill=0, font_size=70)
     canvas.drawImage(ImageReader(image), 40, 500, 500, 161)  # pyright: ignore[reportUnknownMemberType]
+
+
+def scan(*lines: str, turned: float = 0) -> Callable[[Canvas], None]:
+    """A page that is a picture of a page with these lines, turned by these degrees."""
+    import pypdfium2  # pyright: ignore[reportMissingTypeStubs]
+    from reportlab.lib.utils import ImageReader
+
+    written = both(*(line(one, y=700 - 14 * at, size=11) for at, one in enumerate(lines)))
+    page: Any = pypdfium2.PdfDocument(drawn(written))[0]
+    picture = page.render(scale=150 / 72, grayscale=True).to_pil().rotate(turned, resample=3, fillcolor=255)
+    return lambda canvas: canvas.drawImage(ImageReader(picture), 0, 0, WIDTH, HEIGHT)  # pyright: ignore
 
 
 def form() -> bytes:

@@ -7,8 +7,8 @@ from typing import Any
 
 from loci.files.extract.figure_tables import FigureTable, figure_tables, figures_among, figures_in
 from loci.files.extract.layout import Box, Line, Sizes, TextBlock, in_reading_order, paragraphs, rows_of
+from loci.files.extract.ocr import INSTALL, RECOGNISED, Ocr
 from loci.files.extract.outline import with_header
-from loci.files.extract.pdf_ocr import OCR
 from loci.files.extract.pdf_page import PageReader, PdfPage
 from loci.files.extract.ruled_tables import RuledTable, ruled_tables
 from loci.files.extract.unreadable import ReadingLimits, UnreadableFile
@@ -28,8 +28,6 @@ RUNNING = 3
 """The pages that have a running head."""
 SHOWN_PAGES = 20
 SEARCHABLE = "Make it searchable, for example with: ocrmypdf in.pdf out.pdf"
-INSTALL = f"Install tesseract where Loci runs, and add it again. Or {SEARCHABLE[0].lower()}{SEARCHABLE[1:]}"
-ON_AWS = f"Loci on AWS reads no pictures. {SEARCHABLE}"
 
 
 @dataclass
@@ -43,7 +41,10 @@ class Flow:
     silent: list[int] = field(default_factory=list[int])
     """Pages without text."""
     scanned: list[int] = field(default_factory=list[int])
-    """Pages that tesseract has read."""
+    """Pages whose text was recognised in a picture."""
+    ocr: Ocr = field(default_factory=Ocr)
+    waiting: list[int] = field(default_factory=list[int])
+    """Pages that are pictures, for which no time was left."""
     broken: list[int] = field(default_factory=list[int])
     edges: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
     """The pages that have a text at their top or bottom, by the text without its figures."""
@@ -82,14 +83,14 @@ def read(path: str, limits: ReadingLimits) -> dict[str, Any]:
     if not flow.sections:
         if flow.broken:
             raise UnreadableFile("No page of the PDF can be read", "Save it again", "FILE_DAMAGED")
-        raise _without_text(flow.figures, limits)
+        raise _without_text(flow)
     _without_running_heads(flow)
     remarks = [f"Only the first {last:,} of {count:,} pages were read"] if last < count else []
     return {
         "pages": count,
         "figures": flow.figures,
         "sections": flow.sections,
-        "remarks": remarks + _remarks(flow, limits),
+        "remarks": remarks + _remarks(flow),
     }
 
 
@@ -97,42 +98,42 @@ def _read_page(document: Any, number: int, flow: Flow) -> None:
     page = document[number - 1]
     found = PageReader(page).read()
     made = sections_of(found, number, flow)
-    if not made and found.figures and OCR is not None and OCR.has_time:
-        found.lines = OCR.lines(page, found.width, found.height)
-        made = sections_of(found, number, flow)
+    is_picture = not made and found.figures > 0 and flow.ocr.is_installed
+    if is_picture and not flow.ocr.has_time:
+        flow.waiting.append(number)
+    elif is_picture:
+        found.lines, found.is_picture = flow.ocr.page_lines(page, found.width, found.height), True
+        made = [one | {"recognised": True} for one in sections_of(found, number, flow)]
         flow.scanned += [number] if made else []
     page.close()
     flow.figures += found.figures
-    flow.silent += [] if made else [number]
+    flow.silent += [] if made or number in flow.waiting else [number]
     flow.sections += made
 
 
-def _remarks(flow: Flow, limits: ReadingLimits) -> list[str]:
+def _remarks(flow: Flow) -> list[str]:
     remarks: list[str] = []
     if flow.broken:
         remarks.append(f"{_pages(flow.broken)} cannot be read")
     if flow.silent:
-        way_out = f". {_way_out(limits)}" if flow.figures and OCR is None else ""
+        way_out = "" if flow.ocr.is_installed else f". {INSTALL}"
         remarks.append(f"{_pages(flow.silent)} without text (empty, or a picture){way_out}")
-    if flow.scanned and OCR is not None:
-        remarks.append(f"{_pages(flow.scanned)} read from a picture by tesseract ({OCR.language}): mistakes are likely")
+    if flow.scanned:
+        remarks.append(f"{_pages(flow.scanned)} {RECOGNISED}")
+    if flow.waiting:
+        remarks.append(f"{_pages(flow.waiting)} not read: pictures take too long. {SEARCHABLE}")
     if _is_private(flow.sections):
         remarks.append("Much of the text has no meaning: the fonts in the PDF do not say which letters they draw")
     return remarks
 
 
-def _without_text(figures: int, limits: ReadingLimits) -> UnreadableFile:
-    if not figures:
+def _without_text(flow: Flow) -> UnreadableFile:
+    if not flow.figures:
         return UnreadableFile("The PDF has no text: its pages are empty, or drawings", SEARCHABLE, "NO_TEXT")
-    if OCR is None:
-        return UnreadableFile("The PDF has no text: its pages are pictures", _way_out(limits), "NO_TEXT")
-    what = "The PDF has no text: its pages are pictures, and tesseract finds no words in them"
+    if not flow.ocr.is_installed:
+        return UnreadableFile("The PDF has no text: its pages are pictures", INSTALL, "NO_TEXT")
+    what = "The PDF has no text: its pages are pictures, and no words are recognised in them"
     return UnreadableFile(what, "Scan it again, larger or sharper", "NO_TEXT")
-
-
-def _way_out(limits: ReadingLimits) -> str:
-    """The remark on pages that are pictures, with the way to read them on a machine without tesseract."""
-    return ON_AWS if limits.on_aws else INSTALL
 
 
 def opened(path: str) -> Any:
@@ -261,6 +262,8 @@ def _blocks(page: PdfPage, tables: list[RuledTable | FigureTable], sizes: Sizes)
 
     def put_in(rows: list[list[Line]]) -> list[Line]:
         lines = [line for row in rows for line in row]
+        if page.is_picture:  # what was recognised is too uncertain for tables
+            return lines
         for table, some in figure_tables(rows, page.across):
             gone = set(map(id, some))
             at = next(at for at, one in enumerate(lines) if id(one) in gone)

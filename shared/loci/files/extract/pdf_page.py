@@ -33,6 +33,8 @@ class PdfPage:
     figures: int = 0
     fields: list[str] = field(default_factory=list[str])
     """Values of form fields, and comments."""
+    is_picture: bool = False
+    """True if the lines were recognised in a picture."""
 
 
 class PageReader:

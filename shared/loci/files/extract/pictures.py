@@ -1,10 +1,14 @@
-"""Reads the format and the size of a picture from the bytes at its beginning. Nothing is drawn."""
+"""Reads the format and the size of a picture from the bytes at its beginning, and the text in it."""
 
 import re
 import struct
+from itertools import chain
+from statistics import median
 from typing import Any
 
 from loci.files.extract.encodings import decoded
+from loci.files.extract.layout import in_reading_order, paragraphs
+from loci.files.extract.ocr import RECOGNISED, Ocr
 from loci.files.extract.unreadable import ReadingLimits
 
 HEAD = 1 << 20
@@ -16,6 +20,9 @@ SVG_VIEW = re.compile(
 )
 FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """The marks in a JPEG after which its size stands."""
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
+MOST_PIXELS = 25_000_000
+"""The most pixels of a picture whose text is read."""
 Picture = tuple[str, int, int]
 """The format, the width and the height."""
 
@@ -29,10 +36,37 @@ def picture_at(path: str) -> Picture | None:
 
 
 def read(path: str, limits: ReadingLimits) -> dict[str, Any]:  # noqa: ARG001 (the readers of other formats need them)
-    """The size of the picture as a text, which searches find."""
+    """The size of the picture as a text, which searches find, and the text in it."""
     format, width, height = picture_at(path) or ("", 0, 0)
     text = f"Picture ({format.upper()}), {width} x {height} pixels"
-    return {"sections": [{"kind": "text", "text": text}], "figures": 1}
+    sections: list[dict[str, Any]] = [{"kind": "text", "text": text}]
+    if format != "svg" and width * height <= MOST_PIXELS:
+        sections += [{"kind": "text", "text": one, "recognised": True} for one in _recognised(path)]
+    remarks = [f"Text {RECOGNISED}"] if len(sections) > 1 else []
+    return {"sections": sections, "figures": 1, "remarks": remarks}
+
+
+def _recognised(path: str) -> list[str]:
+    """The paragraphs in the picture; none if it is damaged, or nothing is installed that reads it."""
+    ocr = Ocr()
+    if not ocr.is_installed:
+        return []
+    import numpy
+    from PIL import Image, ImageOps
+
+    try:
+        with Image.open(path, formats=FORMATS) as opened:
+            if opened.width * opened.height > MOST_PIXELS:
+                return []
+            picture = ImageOps.exif_transpose(opened).convert("RGBA")
+        ground = Image.new("RGBA", picture.size, "white")  # below what is transparent
+        ground.alpha_composite(picture)
+        pixels = numpy.asarray(ground.convert("L"))
+    except Exception:  # noqa: BLE001 (a picture may be damaged in any way)
+        return []
+    lines = ocr.lines(pixels, 1.0, 1.0)
+    usual = median([one.size for one in lines] or [1.0])
+    return [one.text for one in paragraphs(in_reading_order(lines, lambda rows: [*chain.from_iterable(rows)]), usual)]
 
 
 def _picture(head: bytes) -> Picture:

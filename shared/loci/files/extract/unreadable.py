@@ -28,8 +28,6 @@ class ReadingLimits:
     unpacked_bytes: int = 512 << 20
     """The most unpacked bytes of a packed file, such as a workbook."""
     sheets: int = 1_000
-    on_aws: int = 0
-    """1 if tesseract cannot be installed where the file is read."""
     progress_file: str | None = None
     """The file that says how many pages are read."""
 

@@ -1,5 +1,7 @@
 """The answer of `search_memory`: files with their passages, as many as the budget allows."""
 
+from operator import not_
+
 from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
@@ -29,6 +31,7 @@ class LocatorView(BaseModel):
     cells: str | None = Field(default=None, exclude_if=is_none)
     slide: int | None = Field(default=None, exclude_if=is_none)
     lines: tuple[int, int] | None = Field(default=None, exclude_if=is_none)
+    recognised: bool = Field(default=False, description="text of a picture, perhaps with mistakes", exclude_if=not_)
 
 
 class FilePassageView(BaseModel):
@@ -171,7 +174,8 @@ def _file_line(file: FoundFileView, best: FilePassageView) -> str:
 def _passage_text(passage: FilePassageView) -> str:
     under = f" {passage.heading}" if passage.heading else ""
     columns = f"{quoted(passage.columns)}\n" if passage.columns else ""
-    return f"{passage.locator.label}:{under}\n{columns}{quoted(passage.text)}"
+    doubt = ", recognised in a picture" if passage.locator.recognised else ""
+    return f"{passage.locator.label}{doubt}:{under}\n{columns}{quoted(passage.text)}"
 
 
 def _found(found: FoundFile) -> FoundFileView:

@@ -1,5 +1,6 @@
 """The tools that compare versions of files, and check citations."""
 
+from operator import not_
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, Field
@@ -22,6 +23,7 @@ class PlaceView(BaseModel):
     cells: str | None = None
     slide: int | None = None
     lines: tuple[int, int] | None = None
+    recognised: bool = Field(default=False, description="text of a picture, perhaps with mistakes", exclude_if=not_)
 
 
 class ChangeView(BaseModel):

@@ -75,7 +75,7 @@ class FileReads:
             said = bytes(ended.output.stderr).decode(errors="replace")
             return {"failed": f"no program started that reads files: {said}"[:300]}
         answer = folders.work / READING
-        arguments = ", ".join(repr(one) for one in (str(file), event["name"], str(answer), {"on_aws": True}))
+        arguments = ", ".join(repr(one) for one in (str(file), event["name"], str(answer)))
         try:
             process.run(f"from loci.files.extract.program import run; run({arguments})", _no_other)
         except ExecutorEnded as ended:
