@@ -21,7 +21,19 @@ RECORDS = "dynamodb:BatchGetItem dynamodb:DeleteItem dynamodb:GetItem dynamodb:P
 OBJECTS = "s3:DeleteObject s3:GetObject s3:PutObject"
 OWNER = "?" * 32
 EVENTS = ("events",)
-KINDS = ("deleted", "document", "embedded", "file", "file_version", "refused", "said", "text", "turn", *EVENTS)
+KINDS = (
+    "deleted",
+    "document",
+    "embedded",
+    "file",
+    "file_state",
+    "file_version",
+    "refused",
+    "said",
+    "text",
+    "turn",
+    *EVENTS,
+)
 OF_INGEST = ("documents", "files", "history", *(f"records/{kind}" for kind in KINDS))
 GATEWAY = {
     **OWN,

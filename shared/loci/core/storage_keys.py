@@ -15,7 +15,7 @@ RUN_ATTRIBUTES = (*TABLE_KEYS, "body")
 EVENTS = "events"
 """The kind of records that hold the events of each owner. Every function writes them."""
 INGEST_KINDS = (
-    *("deleted", "document", "embedded", "file", "file_version", "refused", "said", "text", "turn"),
+    *("deleted", "document", "embedded", "file", "file_state", "file_version", "refused", "said", "text", "turn"),
     EVENTS,
 )
 """The kinds of records that the ingestion of uploads uses. Its role reaches no others."""

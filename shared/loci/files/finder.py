@@ -32,6 +32,8 @@ OTHER_WORDS = "Ask with other words, or see with get_memorylake_metadata which f
 MOST_NAMED, LISTED_FOLDERS = 3, 10
 SLOW_SECONDS, SHARE_OF_TIME = 0.1, 1 / 50
 """A list of all files that took so long to read is used again, so that it takes this part of the time."""
+KEPT_SECONDS, MOST_OWNERS = 60.0, 50
+"""The most seconds that a list of all files is kept, and the owners whose lists are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,17 @@ class FoundFiles:
         return surest(one.match for one in self.files)
 
 
+@dataclass(frozen=True, slots=True)
+class _ListedFiles:
+    """All files of an owner, as they were read."""
+
+    state: str
+    read_at: float
+    good_until: float
+    """Until then they are used whatever changes."""
+    files: tuple[StoredFile, ...]
+
+
 class FileFinder:
     """Searches the passages of all files of an owner."""
 
@@ -95,13 +108,13 @@ class FileFinder:
         self._versions_at = versions_at
         self._model = model
         """The identity of the model that embeds, if there is one."""
-        self._unfinished: dict[Owner, tuple[float, tuple[StoredFile, ...]]] = {}
+        self._listed: dict[Owner, _ListedFiles] = {}
 
     def find(self, owner: Owner, asked: Question, *, limit: int, scope: FileScope) -> FoundFiles:
         """The files that fit best, each with its best passages, and the files that could not be searched."""
         within = scope
         if scope.folder is not None:
-            files = [*self._lake.files(owner)]
+            files = self._files(owner)
             named = scope.ids or tuple(one.id for one in files)
             ids = tuple(one.id for one in files if one.id in named and is_in_folder(one, scope.folder))
             if not ids:
@@ -145,18 +158,28 @@ class FileFinder:
 
     def _all_unfinished(self, owner: Owner) -> tuple[StoredFile, ...]:
         """The files that are not read, could not be read or are not embedded."""
-        began = time.monotonic()
-        until, held = self._unfinished.get(owner, (0.0, ()))
-        if began < until:
-            return held
         model = self._model()
-        files = tuple(
+        return tuple(
             one
-            for one in self._lake.files(owner)
+            for one in self._files(owner)
             if one.newest.status != "okay" or (model is not None and one.shown.model != model and one.shown.chunks)
         )
+
+    def _files(self, owner: Owner) -> tuple[StoredFile, ...]:
+        """All files. They are read again only after a change."""
+        began, held = time.monotonic(), self._listed.get(owner)
+        if held and began < held.good_until:
+            return held.files
+        state = self._lake.state(owner)
+        if held and held.state == state and began < held.read_at + KEPT_SECONDS:
+            return held.files
+        files = tuple(self._lake.files(owner))
         took = time.monotonic() - began
-        self._unfinished[owner] = (began + (took / SHARE_OF_TIME if took > SLOW_SECONDS else 0.0), files)
+        good_until = began + (took / SHARE_OF_TIME if took > SLOW_SECONDS else 0.0)
+        self._listed.pop(owner, None)
+        self._listed[owner] = _ListedFiles(state, began, good_until, files)
+        for other in [*self._listed][:-MOST_OWNERS]:
+            self._listed.pop(other, None)
         return files
 
     def _found(self, owner: Owner, asked: Question, scope: FileScope, limit: int) -> FoundFiles:
@@ -167,7 +190,7 @@ class FileFinder:
         parts = [(COLLECTION, scope.where)]
         if scope.as_of is not None:
             then = self._versions_at(owner, scope.as_of)
-            parts = scope.parts({one.id: one for one in self._lake.files(owner)}, then.current)
+            parts = scope.parts({one.id: one for one in self._files(owner)}, then.current)
         try:
             hits, stages = self._hits(owner, asked, parts, limit)
         except Unavailable as error:
@@ -204,7 +227,7 @@ class FileFinder:
         return hits, stages
 
     def _empty(self, owner: Owner, scope: FileScope, unknown: tuple[str, ...]) -> FoundFiles:
-        files = [one for one in self._lake.files(owner) if not scope.ids or one.id in scope.ids]
+        files = [one for one in self._files(owner) if not scope.ids or one.id in scope.ids]
         if unknown and not files:
             which = ", ".join(map(repr, unknown[:3]))
             reason = f"There is no file {which}. Use ids that search_memory or get_memorylake_metadata gave"

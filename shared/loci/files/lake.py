@@ -29,6 +29,8 @@ from loci.files.file import FileVersion, StoredFile, checked_path, file_id, name
 from loci.files.reading import Reading
 
 KIND, HISTORY = "file", "file_version"
+STATE = "file_state"
+"""The kind of a record that is written after each change of a file. Its version is compared, and it holds nothing."""
 FOLDER = "files/"
 ID = re.compile(r"ds-[0-9a-f]{1,40}")
 LONGEST_ID = 80
@@ -187,7 +189,19 @@ class Lake:
     def put(self, owner: Owner, file: StoredFile) -> StoredFile:
         """Write the file's record over the version that it was read from. Raises `Conflict` if another was written."""
         record = self._records.put(owner, KIND, file.id, file.as_json(), expect_version=file.record_version)
+        self._tell_changed(owner)
         return stored_file(record)
+
+    def state(self, owner: Owner) -> str:
+        """A token that changes with the files, in any process; use it to validate caches, for a minute at most.
+
+        A process that was killed between a change and its note has left the token as it was.
+        """
+        record = self._records.get(owner, STATE, KIND)
+        return record.version if record else ABSENT
+
+    def _tell_changed(self, owner: Owner) -> None:
+        self._records.put(owner, STATE, KIND, {}, durable=False)
 
     def change(self, owner: Owner, id: str, change: Callable[[StoredFile], StoredFile]) -> StoredFile:
         """Change the file's record as it is now, also if others change it meanwhile. A removed file stays removed."""
@@ -267,6 +281,7 @@ class Lake:
             held = self.held(owner, file.id)
             if held is not None and held.is_removed:
                 self._records.remove(owner, KIND, file.id, expect_version=held.record_version)
+                self._tell_changed(owner)
 
 
 def packed(reading: Reading) -> bytes:

@@ -61,7 +61,7 @@ STAYS: Final = {
         *("scratchpad-promised", "turn", "unfinished", "workflow_owner", "workflow_slot", "workflow_waiting"),
     ),
     "what is made again from the rest, or counted": (
-        *("capability_vectors", "embedded", "events", "events_count", "events_wanted", "language_tokens"),
+        *("capability_vectors", "embedded", "events", "events_count", "events_wanted", "file_state", "language_tokens"),
         *("listed_tools", "notice_sent", "read", "said", "text", "tool_calls", "tool_followers", "tool_trail"),
         *("tool_vectors",),
     ),

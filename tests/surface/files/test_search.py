@@ -1,13 +1,17 @@
 """`search_memory`: what it finds, what it shows, where it looks, and what it says if there is nothing."""
 
 import base64
+import contextlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp_types import BlobResourceContents, EmbeddedResource, ImageContent
 
 from loci.app import App
-from loci.core.identity import LOCAL
+from loci.compose import build_app
+from loci.core.identity import LOCAL, Owner
+from loci.core.stores import RecordPage, RecordStore
 from tests.support.each import each
 from tests.surface.conftest import Connect
 from tests.surface.files.conftest import on_s3_too
@@ -254,3 +258,26 @@ async def test_a_client_of_this_machine_gets_a_copy_that_it_may_read_and_the_byt
         assert not path.exists()
     app.close()
     assert not path.parents[2].exists()
+
+
+@on_s3_too
+async def test_all_files_are_read_again_only_after_a_change_in_any_process(
+    app: App, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(app, "fares/kos.md", "The ferry to Kos costs 12 euros.")
+    assert names(await search(connect, "ferry")) == ["kos.md"]
+    read, listed = type(app.records).list, list[str]()
+
+    def counted(self: RecordStore, owner: Owner, kind: str, **more: Any) -> RecordPage:
+        listed.append(kind)
+        return read(self, owner, kind, **more)
+
+    monkeypatch.setattr(type(app.records), "list", counted)
+    assert names(await search(connect, "ferry")) == ["kos.md"]
+    assert names(await search(connect, "ferry", folder="fares")) == ["kos.md"]
+    assert (await search(connect, "volcano"))["status"] == "empty"
+    assert "file" not in listed
+    with contextlib.closing(build_app(app.settings)) as other:
+        other.files.parts.lake.add(LOCAL, "waits.md", b"The ferry to Rhodes.")
+    assert (await search(connect, "ferry"))["status"] == "indexing"
+    assert listed.count("file") == 1
