@@ -4,6 +4,7 @@ import ast
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,25 @@ def test_files_of_one_name_in_several_folders_stay_several_files(data: Path, tmp
     loci(data, "files", "forget", "-y", "budget.csv")
     several = loci(data, "files", "show", "budget.csv")
     assert "Several files are named budget.csv. Give the path of one: 2022/budget.csv, 2023" in several.stderr
+
+
+def test_a_changed_file_from_before_paths_is_the_only_one_of_its_name_that_is_added(data: Path, tmp_path: Path) -> None:
+    app = build_app(load_settings({"data": data}))
+    for name in ("plan.md", "budget.csv"):
+        file = app.files.add(LOCAL, name, b"item,euros\nrent,2022\n")
+        app.files.parts.lake.put(LOCAL, replace(file, path=None))  # as it was written before files had paths
+    for path in ("a/plan.md", "a/budget.csv", "b/budget.csv"):
+        (tmp_path / "years" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "years" / path).write_text(f"item,euros\nrent,{path}\n")
+    told = added(data, "-r", str(tmp_path / "years"))
+    assert (told["plan.md"]["path"], told["plan.md"]["version"]) == ("a/plan.md", 2)
+    app = build_app(load_settings({"data": data}))
+    assert sorted((one.full_path, one.newest.number) for one in app.files.listed(LOCAL)) == [
+        ("a/budget.csv", 1),
+        ("a/plan.md", 2),
+        ("b/budget.csv", 1),
+        ("budget.csv", 1),
+    ]
 
 
 def test_different_files_of_one_name_in_one_command_are_told_apart(data: Path, tmp_path: Path) -> None:

@@ -154,7 +154,9 @@ def add(
 def _here(wanted: Sequence[Wanted], data: Path | None, config: Path | None) -> list[Added]:
     files = open_app(data, config, here_only("Run: loci add FILE --url https://…/mcp --key KEY")).files
     before = {one.id: one.newest for one in files.listed(LOCAL)}
-    done = add_each(wanted, lambda one, stage: _added(files, one, before, stage))
+    names = Counter(name_of(one.path) for one in wanted)
+    alone = {one for one in wanted if names[name_of(one.path)] == 1}
+    done = add_each(wanted, lambda one, stage: _added(files, one, before, stage, is_alone=one in alone))
     files.upkeep.embed_missing(LOCAL)
     return done
 
@@ -192,7 +194,9 @@ def _walked(folder: Path) -> Iterator[Path]:
             yield one
 
 
-def _added(files: "Files", wanted: Wanted, before: "Mapping[str, FileVersion]", stage: Stage) -> Added:
+def _added(
+    files: "Files", wanted: Wanted, before: "Mapping[str, FileVersion]", stage: Stage, *, is_alone: bool
+) -> Added:
     from loci.files.tools.file_views import fetched  # slow to load, and `--help` does not need them
     from loci.files.tools.lake_tools import ingestion
 
@@ -200,7 +204,7 @@ def _added(files: "Files", wanted: Wanted, before: "Mapping[str, FileVersion]", 
         stage(reached.text)
 
     content = content_of(wanted.file, lambda size: files.check_size(wanted.file, size))
-    file = files.summarized(LOCAL, files.add(LOCAL, wanted.path, content, watch=watch), watch)
+    file = files.summarized(LOCAL, files.add(LOCAL, wanted.path, content, is_alone=is_alone, watch=watch), watch)
     newest, known = file.newest, before.get(file.id)
     is_new = known is None or (known.number, known.sha256) != (newest.number, newest.sha256)
     row, facts = (one.model_dump(mode="json") for one in (ingestion(file), fetched(file, [], None)))

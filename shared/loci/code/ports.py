@@ -111,6 +111,8 @@ class StoredContent:
     content: bytes | InBlobs
     number: int = 0
     """The number of the version, counted from 1; 0 if versions are not counted."""
+    path: str | None = None
+    """The path of a file, if it says more than the name."""
 
 
 Fault = Literal[

@@ -70,6 +70,7 @@ class NotedFiles:
         self.read_ones[f"{id}/{stored.version}"] = {
             "id": id_and_version(id)[0],
             "name": stored.name,
+            **({} if stored.path is None else {"path": stored.path}),
             "version": stored.number,
             "sha256": stored.version,
         }

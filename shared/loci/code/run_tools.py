@@ -278,6 +278,7 @@ class RowsAnswer(BaseModel):
 class SavedView(BaseModel):
     id: str = Field(description="for fetch_memory and get_memory_path()")
     name: str
+    path: str | None = Field(default=None, exclude_if=lambda one: one is None)
     status: Status = Field(description="okay: it can be found; error: it is kept, and `reason` says why it is not read")
     reason: str | None
     version: int
@@ -331,6 +332,7 @@ def file_tools(app: "App") -> list[LociTool]:
         view = SavedView(
             id=stored.id,
             name=stored.name,
+            path=stored.shown_path,
             status=newest.status,
             reason=newest.reason,
             version=newest.number,

@@ -41,7 +41,7 @@ class FilesForCode:
                     return self._document(owner, id)
                 except NotFound:
                     raise error from None
-            return StoredContent(found.name, found.version, InBlobs(found.blob, found.load), found.number)
+            return StoredContent(found.name, found.version, InBlobs(found.blob, found.load), found.number, found.path)
         return self._folder(owner, id) if id.endswith("/") else self._document(owner, id)
 
     def _document(self, owner: Owner, name: str) -> StoredContent:

@@ -46,6 +46,8 @@ class FileContent:
     load: Callable[[], bytes]
     number: int = 0
     """The number of the version."""
+    path: str | None = None
+    """The path of the file, if it says more than the name."""
 
     @property
     def content(self) -> bytes:
@@ -91,16 +93,19 @@ class Files:
         content: bytes,
         lineage: JsonObject | None = None,
         *,
+        is_alone: bool = False,
         wait: float | None = None,
         watch: Watch = unwatched,
     ) -> StoredFile:
         """Add a file, or a new version of it. Nothing happens if the lake has the same content already.
 
+        `is_alone`: no other file that is added with it has the last part of its name.
+
         Waits until the file is read, at most `wait` seconds; its status then says how far it is. `watch` is told
         meanwhile.
         """
         self.check_size(name, len(content))
-        file, is_new = self.parts.ingest.accept(owner, name, content, lineage)
+        file, is_new = self.parts.ingest.accept(owner, name, content, lineage, is_alone=is_alone)
         is_done = file.newest.status in ("okay", "error")
         return file if is_done and not is_new else self._read(owner, file, _is_quick(name, content), wait, watch)
 
@@ -208,6 +213,7 @@ class Files:
             content_key(id, version.sha256),
             partial(self.parts.lake.content, owner, id, version),
             version.number,
+            file.shown_path,
         )
 
     def tables(self, owner: Owner, id: str, number: int | None = None) -> FileContent:

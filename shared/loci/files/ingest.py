@@ -62,13 +62,19 @@ class FileIngest:
         self.stages = FileStages()
 
     def accept(
-        self, owner: Owner, path: str, content: bytes | RemoteContent, lineage: JsonObject | None = None
+        self,
+        owner: Owner,
+        path: str,
+        content: bytes | RemoteContent,
+        lineage: JsonObject | None = None,
+        *,
+        is_alone: bool = False,
     ) -> tuple[StoredFile, bool]:
         """Keep the content, as the lake does. From then on nothing loses it; `run` reads it."""
-        before = self._lake.held(owner, self._lake.id_at(owner, checked_path(path)))
+        before = self._lake.held(owner, self._lake.id_at(owner, checked_path(path), is_alone=is_alone))
         if before is not None and before.is_removed:  # by a process that was killed before it had ended that
             self.forget(owner, before)
-        return self._lake.add(owner, path, content, lineage)
+        return self._lake.add(owner, path, content, lineage, is_alone=is_alone)
 
     def run(self, owner: Owner, id: str, patience: float = LOCK_SECONDS) -> StoredFile:
         """Read the newest version of the file, if it is not read yet, or was read by an older reader.

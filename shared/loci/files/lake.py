@@ -98,11 +98,11 @@ class Lake:
         """The removed files that may not be gone completely."""
         return (one for one in readable(every(self._records, owner, KIND), stored_file) if one.is_removed)
 
-    def id_at(self, owner: Owner, path: str, sha256: str | None = None) -> str:
+    def id_at(self, owner: Owner, path: str, sha256: str | None = None, *, is_alone: bool = False) -> str:
         """The id of the file at this path, or the id that a file there will get.
 
         A file that came when files had only names keeps the id of its name. It is the file at the path from the time
-        when its newest content comes from there.
+        when its newest content comes from there; any content, if no other path of that name is added (`is_alone`).
         """
         id = file_id(path)
         if "/" not in path or self.held(owner, id) is not None:
@@ -110,11 +110,17 @@ class Lake:
         older = self.held(owner, file_id(name_of(path)))
         if older is None or older.is_removed:
             return id
-        is_same = older.path == path or (older.path is None and older.newest.sha256 == sha256)
+        is_same = older.path == path or (older.path is None and (is_alone or older.newest.sha256 == sha256))
         return older.id if is_same else id
 
     def add(
-        self, owner: Owner, path: str, content: bytes | RemoteContent, lineage: JsonObject | None = None
+        self,
+        owner: Owner,
+        path: str,
+        content: bytes | RemoteContent,
+        lineage: JsonObject | None = None,
+        *,
+        is_alone: bool = False,
     ) -> tuple[StoredFile, bool]:
         """Keep the content as the file's newest version; False if it was that already, and was read or will be.
 
@@ -125,7 +131,7 @@ class Lake:
         is_here = isinstance(content, bytes)
         digest = hashlib.sha256(content).hexdigest() if is_here else content.sha256
         size = len(content) if is_here else content.bytes
-        id = self.id_at(owner, path, digest)
+        id = self.id_at(owner, path, digest, is_alone=is_alone)
         with self.turn(owner, id):
             for _ in range(ATTEMPTS):
                 record = self._records.get(owner, KIND, id)

@@ -193,8 +193,8 @@ def _faults(tasks: Sequence[Task]) -> list[str]:
             for written in broken_references(one.arguments)
         ]
         faults += [
-            f"task {one.id!r}: {written!r} is not what {other!r} gave: write ${other}.result, or $${written[1:]}"
-            " for the text"
+            f"task {one.id!r}: {written!r} is not what {other!r} gave: write {_instead(written, other)},"
+            f" or $${written[1:]} for the text"
             for written, other in near_references(one.arguments)
             if other in ids
         ]
@@ -208,6 +208,12 @@ def _faults(tasks: Sequence[Task]) -> list[str]:
     if not faults and (cycle := _cycle({one.id: one.after for one in tasks})):
         faults.append(f"these tasks wait for each other: {' -> '.join(cycle)}")
     return faults
+
+
+def _instead(written: str, task: str) -> str:
+    """The references that may be meant, such as $find.result.results for $find.results."""
+    part = written.removeprefix(f"${task}")
+    return f"${task}.result" + (f" (${task}.result{part} for a part of it)" if part.startswith(".") else "")
 
 
 def _faults_of_code(task: Task, ids: Sequence[str]) -> Iterator[str]:

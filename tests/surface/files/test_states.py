@@ -90,8 +90,12 @@ async def test_a_file_is_its_path_and_one_from_before_is_known_by_its_content(co
     assert (same["id"], same["name"], same["path"], same["version"]) == (file["id"], "trip.md", "2023/trip.md", 1)
     [changed] = await call(connect, "add_memory", name="./2023//trip.md", text="Ann stays.")
     assert (changed["id"], changed["version"]) == (file["id"], 2)
+    assert (await call(connect, "diff_versions", memory_id=file["id"]))["path"] == "2023/trip.md"
+    assert (await call(connect, "read_memory", id=file["id"]))["path"] == "2023/trip.md"
     [found] = (await call(connect, "search_memory", parsed_query="does Bob go on his trip"))["results"][:1]
     assert (found["id"], found["name"], found["path"]) == (other["id"], "trip.md", "2024/trip.md")
+    chunk = found["passages"][0]["chunk_id"]
+    assert (await call(connect, "verify_citation", chunk_id=chunk, text="Bob goes"))["path"] == "2024/trip.md"
     overview = await call(connect, "get_memorylake_metadata")
     assert sorted(one["path"] for one in overview["sample_memories"]) == ["2023/trip.md", "2024/trip.md"]
     [own] = await call(connect, "add_memory", name="trip.md", text="Cleo goes.")  # the name itself gets its id back

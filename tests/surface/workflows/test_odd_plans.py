@@ -51,7 +51,10 @@ async def test_what_looks_like_a_part_but_is_none_is_refused(flow: Flow, written
     [
         ("$t1", "'$t1' is not what 't1' gave: write $t1.result, or $$t1 for the text"),
         ("there are $t1.count of them", "'$t1.count' is not what 't1' gave"),
-        ("$t1.results[0]", "'$t1.results' is not what 't1' gave"),
+        (
+            "$t1.results[0]",
+            "'$t1.results' is not what 't1' gave: write $t1.result ($t1.result.results for a part of it)",
+        ),
         (["$t1[0]"], "'$t1[' is not what 't1' gave"),
     ],
 )

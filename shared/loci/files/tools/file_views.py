@@ -43,6 +43,7 @@ class Sample(BaseModel):
 class NotReadView(BaseModel):
     id: str
     name: str
+    path: str | None = Field(default=None, exclude_if=is_none)
     status: Status
     reason: str | None
 
@@ -155,7 +156,7 @@ def _with_room(samples: Sequence[Sample]) -> Iterator[Sample]:
 def _not_read(file: StoredFile) -> NotReadView:
     newest = file.newest
     reason = newest.reason and newest.reason[:LONGEST_REASON]
-    return NotReadView(id=file.id, name=file.full_path, status=newest.status, reason=reason)
+    return NotReadView(id=file.id, name=file.name, path=file.shown_path, status=newest.status, reason=reason)
 
 
 def fetched(file: StoredFile, versions: list[FileVersion], link: str | None) -> FetchedView:

@@ -18,6 +18,7 @@ FRAME = 60
 class FilePartView(BaseModel):
     id: str
     name: str
+    path: str | None = Field(default=None, exclude_if=is_none)
     version: int
     label: str = Field(description="the place, as to be cited")
     heading: str | None = Field(default=None, exclude_if=is_none)
@@ -33,7 +34,7 @@ class PartAnswer(BaseModel):
 
 def frame(file: StoredFile, places: Mapping[str, str | None]) -> int:
     """About the most tokens of an answer besides outline and text."""
-    return FRAME + tokens_at_most(file.name) + 2 * sum(tokens_at_most(one) for one in places.values() if one)
+    return FRAME + tokens_at_most(file.full_path) + 2 * sum(tokens_at_most(one) for one in places.values() if one)
 
 
 def part_answer(
@@ -43,6 +44,7 @@ def part_answer(
     view = FilePartView(
         id=file.id,
         name=file.name,
+        path=file.shown_path,
         version=version.number,
         label=part.label,
         heading=" > ".join(part.heading) or None,
@@ -53,7 +55,11 @@ def part_answer(
     )
     under = f", under {part.heading[-1]}" if part.heading else ""
     number = "" if version == file.current else f" (version {version.number})"
-    lines = [f"{file.name}{number}, {part.label}{under}", part.remark, part.outline and f"Outline:\n{part.outline}"]
+    lines = [
+        f"{file.full_path}{number}, {part.label}{under}",
+        part.remark,
+        part.outline and f"Outline:\n{part.outline}",
+    ]
     ended = f"Next is {part.next.what}: {_written(view.next)}" if part.next and view.next else "Nothing comes after it."
     text = "\n\n".join(filter(None, [*lines, part.text, ended]))
     structured = PartAnswer(result=view).model_dump(mode="json")

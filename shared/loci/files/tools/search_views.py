@@ -72,6 +72,7 @@ class FileScopeView(BaseModel):
 class UnreadFileView(BaseModel):
     id: str
     name: str
+    path: str | None = Field(default=None, exclude_if=is_none)
     reason: str
 
 
@@ -118,7 +119,7 @@ def _view(found: FoundFiles) -> SearchView:
 
 
 def _unread(file: StoredFile) -> UnreadFileView:
-    return UnreadFileView(id=file.id, name=file.full_path, reason=file.newest.reason or "")
+    return UnreadFileView(id=file.id, name=file.name, path=file.shown_path, reason=file.newest.reason or "")
 
 
 def _within(view: SearchView, text_room: int, room: int) -> SearchView:

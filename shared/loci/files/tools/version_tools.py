@@ -37,6 +37,7 @@ class ChangeView(BaseModel):
 class DifferenceView(BaseModel):
     id: str
     name: str
+    path: str | None = Field(default=None, exclude_if=is_none)
     older: FileVersionView
     newer: FileVersionView
     changes: list[ChangeView]
@@ -67,6 +68,7 @@ class CitationView(BaseModel):
     verified: bool = Field(description="true: the text stands at that place of that version")
     id: str
     name: str
+    path: str | None = Field(default=None, exclude_if=is_none)
     version: int
     is_current: bool = Field(description="false: a newer version of the file has replaced this one")
     locator: PlaceView = Field(description="the place that was checked")
@@ -96,6 +98,7 @@ def version_tools(app: "App") -> list[LociTool]:
             result=DifferenceView(
                 id=found.file.id,
                 name=found.file.name,
+                path=found.file.shown_path,
                 older=FileVersionView(
                     version=found.older.number, added_at=found.older.added_at, bytes=found.older.bytes
                 ),
@@ -124,6 +127,7 @@ def version_tools(app: "App") -> list[LociTool]:
                 verified=found.is_true,
                 id=found.file.id,
                 name=found.file.name,
+                path=found.file.shown_path,
                 version=found.version.number,
                 is_current=found.file.current is not None and found.file.current.number == found.version.number,
                 locator=PlaceView.model_validate(found.cited, from_attributes=True),
