@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
-from typing import get_args
+from typing import Final, get_args
 
 from loci.core.errors import Refused
 from loci.core.identity import Owner
@@ -114,6 +114,12 @@ class FileScope:
         ending = file.name.rpartition(".")[2].lower()
         return not self.kinds or bool({file.kind, file.shown.format or ending} & {*self.kinds})
 
+    def has(self, file: StoredFile) -> bool:
+        """True if the file lies in the folder, is of one of the types, and came at the time."""
+        day = file.newest.added_at[:10]
+        in_time = (self.since or day) <= day <= (self.until or day)
+        return in_time and self.has_kind(file) and (not self.folder or is_in_folder(file, self.folder))
+
     @property
     def where(self) -> Where:
         """The conditions that hold for every version."""
@@ -142,6 +148,9 @@ class FileScope:
             for collection, documents in ((COLLECTION, now), (PAST, past))
             if documents
         ]
+
+
+EVERY_FILE: Final = FileScope()
 
 
 def checked_scope(scope: FileScope) -> FileScope:

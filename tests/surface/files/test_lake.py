@@ -66,6 +66,8 @@ async def test_the_overview_pages_by_name_and_folder_and_says_what_could_not_be_
         ({"folder": "/2023/"}, 25),
         ({"folder": "reports", "name": "odd"}, 0),
         ({"folder": "2023/trip"}, 0),
+        ({"added_since": "2020-01-01", "folder": "books"}, 12),
+        ({"added_until": "2020-01-01"}, 0),
     ):
         assert (await call(connect, "get_memorylake_metadata", **scope))["n"] == count, scope
 

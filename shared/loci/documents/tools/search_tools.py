@@ -25,7 +25,6 @@ MOST = 100
 Query = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY, description="in plain words")]
 Limit = Annotated[int, Field(ge=1, le=MOST)]
 Tokens = Annotated[int | None, Field(ge=300, le=MOST_SEARCH_TOKENS, description="of the answer; default 750")]
-Explain = Annotated[bool, Field(description="how each got its rank")]
 WITHOUT_QUERY = "For all notes with a tag, and their number, call query_by_tags; of a folder, list_directory_structure"
 DATES = "June 2024, since March, 2026-01-31 to 2026-02-15"
 
@@ -49,7 +48,7 @@ def search_tools(app: "App") -> list[LociTool]:
         caller: Caller,
         limit: Limit = 20,
         max_tokens: Tokens = None,
-        explain: Explain = False,
+        explain: bool = False,
         folder: Annotated[Folder, Field(description="only below this folder")] = None,
         tags: Annotated[Tags, Field(description="all of these; -tag: without it")] = [],  # noqa: B006
         dates: Annotated[Dates, Field(description=DATES)] = None,
@@ -68,7 +67,7 @@ def search_tools(app: "App") -> list[LociTool]:
         date_range: Annotated[str, Field(max_length=100, description=DATES)],
         caller: Caller,
         limit: Limit = 20,
-        explain: Explain = False,
+        explain: bool = False,
         folder: Folder = None,
         tags: Tags = [],  # noqa: B006
         properties: Properties = {},  # noqa: B006

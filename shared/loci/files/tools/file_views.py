@@ -9,7 +9,7 @@ from mcp_types import BlobResourceContents, ContentBlock, EmbeddedResource, Imag
 from pydantic import BaseModel, Field, JsonValue
 
 from loci.files.file import FileVersion, Kind, Status, StoredFile
-from loci.files.search_query import is_in_folder
+from loci.files.search_query import EVERY_FILE, FileScope
 from loci.search.inference import tokens_at_most
 
 SAMPLE = 20
@@ -115,14 +115,19 @@ class MissingView(BaseModel):
 
 
 def overview(
-    files: Sequence[StoredFile], most: int | None = SAMPLE, offset: int = 0, *, name: str = "", folder: str = ""
+    files: Sequence[StoredFile],
+    most: int | None = SAMPLE,
+    offset: int = 0,
+    *,
+    name: str = "",
+    scope: FileScope = EVERY_FILE,
 ) -> LakeOverview:
     """The overview, as the reference shows it. The newest files come first; `most` None: it shows all of them.
 
-    It shows files with this part of a name that lie in this folder, as many as have room in an answer.
+    It shows files of the scope with this part of a name, as many as have room in an answer.
     """
     kinds = [one.kind for one in files]
-    fit = [one for one in files if name.casefold() in one.name.casefold() and (not folder or is_in_folder(one, folder))]
+    fit = [one for one in files if name.casefold() in one.name.casefold() and scope.has(one)]
     samples = [_sample(one) for one in fit[offset : None if most is None else offset + most]]
     end = offset + len(samples if most is None else [*_with_room(samples)])
     unread = [one for one in fit if one.newest.status != "okay"]

@@ -88,6 +88,8 @@ def search_tools(app: "App") -> list[LociTool]:
         caller: Caller,
         name: Annotated[str | None, Field(max_length=255, description="or a part of it")] = None,
         folder: Folder = None,
+        added_since: Annotated[str | None, Field(max_length=40)] = None,
+        added_until: Annotated[str | None, Field(max_length=40)] = None,
         limit: Annotated[int, Field(ge=1, le=200)] = SAMPLE,
         offset: Annotated[int | None, Field(ge=0, description="from `next_offset`")] = None,
     ) -> LakeOverviewAnswer:
@@ -96,8 +98,8 @@ def search_tools(app: "App") -> list[LociTool]:
         Use it at the start of a session, or when the user asks which files they have.
         """
         files = app.files.listed(caller.owner, newest_first=True)
-        in_folder = checked_scope(FileScope(folder=folder)).folder or ""
-        return LakeOverviewAnswer(result=overview(files, limit, offset or 0, name=name or "", folder=in_folder))
+        scope = checked_scope(FileScope(folder=folder, since=added_since, until=added_until))
+        return LakeOverviewAnswer(result=overview(files, limit, offset or 0, name=name or "", scope=scope))
 
     def search_memory(
         parsed_query: Annotated[QueryFields | str, Field(description="a question, or its parts")],
