@@ -47,6 +47,8 @@ PERIOD = re.compile(
 NOTES = "Notes"
 """The heading of the notes of a slide."""
 PLAIN_SHEET = re.compile(r"(?:sheet|tabelle|feuil|hoja|лист|工作表) ?\d*", re.IGNORECASE)
+UNIT = re.compile(r"\([^()]*\)")
+"""A line such as (in thousands), which names no table."""
 LETTERS = re.compile(r"[^\W\d_]{2}")
 
 
@@ -170,7 +172,8 @@ def _phrase(table: TableSection, of: str) -> str:
     """The table in words: Fees (12 rows of Year, Port and Fee). Nothing repeats the title of the file."""
     sheet = table.sheet if table.sheet and not PLAIN_SHEET.fullmatch(table.sheet.strip()) else ""
     title = " ".join(table.title.split()).strip(" :.")
-    title = title if len(title) <= LONGEST_TITLE and LETTERS.search(title) and title != of else ""
+    is_name = len(title) <= LONGEST_TITLE and LETTERS.search(title) and not UNIT.fullmatch(title)
+    title = title if is_name and title != of else ""
     label = f"{sheet}, {title}" if sheet and len(title.split()) > 2 else sheet or title
     names = [*dict.fromkeys(" ".join(one.split()) for one in table.header if LETTERS.search(one) or YEAR.search(one))]
     shown = [one if len(one) <= LONGEST_COLUMN else f"{one[: LONGEST_COLUMN - 1]}…" for one in names[:MOST_COLUMNS]]

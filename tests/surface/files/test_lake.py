@@ -100,7 +100,8 @@ def cover() -> bytes:
     name = papers.paragraph("Kiel Ferries, Ltd.", "Heading2"), papers.paragraph("(Exact name of the carrier)")
     lines = map(papers.paragraph, ("Oslo 0150", "ANNUAL RETURN For the fiscal year ended March 31, 2023. or"))
     quays = [["Quay", "2024", "2039"], ["North", "7", "9"], ["South", "8", "3"]]
-    return papers.flowing(authority, next(lines), form, next(lines), *name, Table(quays, style=papers.GRID))
+    tons = papers.paragraph("(in thousands of tons)", "Heading3"), Table(quays, style=papers.GRID)
+    return papers.flowing(authority, next(lines), form, next(lines), *name, *tons)
 
 
 @each(
@@ -120,7 +121,7 @@ def cover() -> bytes:
         (
             "return.pdf",
             cover(),
-            "Kiel Ferries, Ltd., FORM 7-A: a PDF, fiscal year ended March 31, 2023, with ",
+            "Kiel Ferries, Ltd., FORM 7-A: a PDF, fiscal year ended March 31, 2023, with 3 rows on page 1. ",
         ),
         (
             "fees.csv",
