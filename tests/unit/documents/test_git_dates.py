@@ -109,8 +109,14 @@ def test_nothing_that_a_repository_names_is_run(notes: Path, tmp_path: Path, mon
     program.write_text(f"#!/bin/sh\ntouch '{mark}'\ncat 2>/dev/null\n")
     program.chmod(0o755)
     (notes / "git").symlink_to(program)  # a program in the folder itself
-    monkeypatch.setenv("PATH", f".{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("GIT_EXTERNAL_DIFF", str(program))
+
+    def asked_from_there() -> dict[str, str | None]:
+        with monkeypatch.context() as patched:
+            patched.chdir(notes)
+            patched.setenv("PATH", f".{os.pathsep}{os.environ['PATH']}")
+            patched.setenv("GIT_EXTERNAL_DIFF", str(program))
+            return days(notes)
+
     signed = git(top, "cat-file", "commit", "HEAD").replace(
         "\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n -----END PGP SIGNATURE-----\n\n", 1
     )
@@ -151,10 +157,10 @@ def test_nothing_that_a_repository_names_is_run(notes: Path, tmp_path: Path, mon
     }
     for name, value in settings.items():
         git(top, "config", name, value)
-    assert days(notes) == FOUND
+    assert asked_from_there() == FOUND
     first = git(top, "rev-parse", "HEAD~1^{tree}").strip()
     (top / ".git/objects" / first[:2] / first[2:]).unlink()  # to be fetched
-    assert days(notes) == dict.fromkeys(FOUND)
+    assert asked_from_there() == dict.fromkeys(FOUND)
     assert not mark.exists()
     git(top, "log", "--show-signature", "-1")
     assert mark.exists()  # as without care

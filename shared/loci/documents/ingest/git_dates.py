@@ -159,7 +159,8 @@ def _blob_hash(content: bytes, like: str) -> str:
 
 def _told(folder: str, *command: str) -> Iterator[bytes]:
     """The answer of git in the folder, field by field. Nothing if it is missing, refuses or fails."""
-    git = shutil.which("git")
+    path = os.pathsep.join(filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep)))
+    git = shutil.which("git", path=path)  # never one of the folder that Loci was started in
     if git is None:
         return
     options = [part for one in SETTINGS for part in ("-c", one)]
