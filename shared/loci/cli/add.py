@@ -113,7 +113,7 @@ def add(
         list[str],
         typer.Argument(
             metavar="FILE...",
-            help="Files: xlsx, xls, ods, csv, tsv, pdf, docx, pptx, html, json, md, txt. - reads one.",
+            help="Files: xlsx, xls, ods, csv, tsv, pdf, docx, pptx, html, json, md, txt, png, jpg. - reads one.",
         ),
     ],
     recursive: Annotated[

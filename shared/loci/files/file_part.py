@@ -27,6 +27,7 @@ TO_THE_END = 1_000_000_000
 OUTLINE_SHARE = 3
 """An outline gets at most this part of the answer."""
 LONGEST_COLUMNS = 120
+RECOGNISED = "Recognised in a picture, perhaps with mistakes."
 TOKENS_OF_A_CUT = 20
 """A piece that does not fit is cut only if there is room for more than these."""
 
@@ -141,6 +142,7 @@ def read_part(text: ReadableFile, asked: AskedPart) -> FilePart:
         return FilePart(label, "", remark=f"{label} has no text")
     following = after and (shown.rest(text, asked, after) if is_cut else _following(text, after))
     heading = text.titles[shown.title].path if shown.title >= 0 else ()
+    remark = remark or (RECOGNISED if shown.is_recognised else None)
     return FilePart(shown.label(text), shown.text, heading, outline, following, remark)
 
 
@@ -225,6 +227,11 @@ class ShownPieces:
         self._key_place = 0
         """The place where the page or the line of the next piece begins."""
         self.began = False
+
+    @property
+    def is_recognised(self) -> bool:
+        """True if some of it was recognised in a picture."""
+        return any(piece.recognised for piece in self._shown)
 
     def add(self, piece: Piece) -> bool:
         """Show the piece, as much of it as fits. False: it does not fit, or not all of it."""

@@ -54,6 +54,8 @@ class Piece:
     table: TableSection | None = None
     row: int = -1
     """The number of the row in its table; -1 for a table without rows."""
+    recognised: bool = False
+    """True if the text was recognised in a picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +206,7 @@ class ReadText(ReadableFile):
                 continue
             for number, text in enumerate(section.text.rstrip().split("\n")):
                 line = None if section.first_line is None else section.first_line + number
-                yield Piece(text, LINE if number else PARAGRAPH, title, page, line)
+                yield Piece(text, LINE if number else PARAGRAPH, title, page, line, recognised=section.recognised)
 
 
 def _rows(table: TableSection, cells: Cells, title: int, page: int | None, line: int | None) -> Iterator[Piece]:

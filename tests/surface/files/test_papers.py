@@ -41,9 +41,12 @@ async def test_a_scanned_page_is_found_and_its_words_can_be_cited(connect: Conne
         cited = {"chunk_id": passage["chunk_id"], "text": "Scanned lighthouse report"}
         told = structured(await client.call_tool("verify_citation", cited))["result"]
         facts = structured(await client.call_tool("fetch_memory", {"memory_ids": [scan.id]}))
+        part = structured(await client.call_tool("read_memory", {"id": scan.id, "page": "1"}))["result"]
     assert (told["verified"], told["locator"]["recognised"]) == (True, True)
     assert (passage["locator"]["label"], passage["locator"]["recognised"]) == ("page 1", True)
     assert facts[scan.id]["remarks"] == ["Page 1 read from a picture: mistakes are likely"]
+    assert "Scanned lighthouse report" in part["text"]
+    assert part["remark"] == "Recognised in a picture, perhaps with mistakes."
 
 
 async def test_short_paragraphs_of_a_page_share_a_passage_and_pages_do_not(connect: Connect, app: App) -> None:

@@ -18,7 +18,7 @@ RESOLUTION, COARSE = 200, 100
 """Dots per inch at which letters are read, and lines are found."""
 MOST_PIXELS, MOST_COARSE = 16_000_000, 2_000_000
 """The most pixels of a page. A larger page is read more coarsely."""
-SECONDS = 60.0
+SECONDS = 75.0
 """Seconds for all pages of a file."""
 SURE = 0.5
 """The least confidence in a line. Less sure lines are specks, not letters."""
@@ -48,13 +48,10 @@ class Ocr:
         """False if the packages are those of an earlier version of Loci."""
         return bool(find_spec(PACKAGE) and find_spec("onnxruntime"))
 
-    @property
-    def has_time(self) -> bool:
-        """False once the pages of a file have taken too long."""
-        return self._left > 0
-
     def page_lines(self, page: Any, width: float, height: float) -> list[Line]:
         """The lines of text on this page of a PDF, in points."""
+        if self._left <= 0:
+            raise TimeoutError
         scale = min(RESOLUTION / 72, (MOST_PIXELS / max(1.0, width * height)) ** 0.5)
         picture = page.render(scale=scale, grayscale=True)
         import numpy
@@ -63,17 +60,17 @@ class Ocr:
         return self.lines(pixels[:, : picture.width], COARSE / RESOLUTION, 1 / scale)
 
     def lines(self, pixels: Any, coarse: float, unit: float) -> list[Line]:
-        """The lines of text in a picture in grey.
+        """The lines of text in a picture in grey. Raises `TimeoutError` if there is no time for all of them.
 
         `coarse`: the scale at which lines are found; `unit`: the length of a pixel in the boxes of the lines.
         """
         began = time.monotonic()
         try:
-            return self._read(pixels, coarse, unit)
+            return self._read(pixels, coarse, unit, began + self._left)
         finally:
             self._left -= time.monotonic() - began
 
-    def _read(self, pixels: Any, coarse: float, unit: float) -> list[Line]:
+    def _read(self, pixels: Any, coarse: float, unit: float, ends: float) -> list[Line]:
         import numpy as np
 
         finds, reads = self._loaded()
@@ -85,7 +82,7 @@ class Ocr:
         found = text_lines(sure[0, 0])
         strips = [_strip(pixels, one, across, down) for one in found]
         lines: list[Line] = []
-        for line, (text, certain) in zip(found, self._texts(reads, strips), strict=True):
+        for line, (text, certain) in zip(found, self._texts(reads, strips, ends), strict=True):
             if text and certain >= SURE:
                 straightened = line.slope * (small.shape[1] / 2 - line.middle)
                 top, bottom = ((one + straightened) * down * unit for one in (line.top, line.bottom))
@@ -93,13 +90,15 @@ class Ocr:
                 lines.append(Line(text, box, bottom - top))
         return lines
 
-    def _texts(self, reads: Any, strips: list[Any]) -> list[tuple[str, float]]:
+    def _texts(self, reads: Any, strips: list[Any], ends: float) -> list[tuple[str, float]]:
         """The text of each strip, and the confidence in it."""
         import numpy as np
 
         texts = [("", 0.0)] * len(strips)
         waiting = sorted(range(len(strips)), key=lambda one: strips[one].shape[1])
         while waiting:
+            if time.monotonic() > ends:
+                raise TimeoutError
             wide = strips[waiting[-1]].shape[1]
             batch = [waiting.pop() for _ in range(min(len(waiting), max(1, BATCH // wide)))]
             filled = np.zeros((len(batch), 3, HEIGHT, wide), np.float32)

@@ -16,7 +16,7 @@ from loci.files.extract.unreadable import ReadingLimits, UnreadableFile
 PRIVATE = 0.3
 """The share of characters without a meaning from which on a file's fonts do not say which letters they draw."""
 NO_LETTERS = re.compile("[\ue000-\uf8ff\ufffd\x00-\x1f]")
-SECONDS = 80.0
+SECONDS = 90.0
 """Seconds for all pages. A caller waits 120 s for the answer: the pages read until then are better than nothing."""
 MORE_FIGURES = 1.2
 """A table is read by its figures, not by its lines, from this many times the cells with a figure on."""
@@ -98,17 +98,24 @@ def _read_page(document: Any, number: int, flow: Flow) -> None:
     page = document[number - 1]
     found = PageReader(page).read()
     made = sections_of(found, number, flow)
-    is_picture = not made and found.figures > 0 and flow.ocr.is_installed
-    if is_picture and not flow.ocr.has_time:
-        flow.waiting.append(number)
-    elif is_picture:
-        found.lines, found.is_picture = flow.ocr.page_lines(page, found.width, found.height), True
-        made = [one | {"recognised": True} for one in sections_of(found, number, flow)]
-        flow.scanned += [number] if made else []
+    if not made and found.figures and flow.ocr.is_installed:
+        made = _recognised(page, found, number, flow)
     page.close()
     flow.figures += found.figures
     flow.silent += [] if made or number in flow.waiting else [number]
     flow.sections += made
+
+
+def _recognised(page: Any, found: PdfPage, number: int, flow: Flow) -> list[dict[str, Any]]:
+    """The sections of a page that is a picture."""
+    try:
+        found.lines, found.is_picture = flow.ocr.page_lines(page, found.width, found.height), True
+    except TimeoutError:
+        flow.waiting.append(number)
+        return []
+    made = [one | {"recognised": True} for one in sections_of(found, number, flow)]
+    flow.scanned += [number] if made else []
+    return made
 
 
 def _remarks(flow: Flow) -> list[str]:
@@ -132,6 +139,8 @@ def _without_text(flow: Flow) -> UnreadableFile:
         return UnreadableFile("The PDF has no text: its pages are empty, or drawings", SEARCHABLE, "NO_TEXT")
     if not flow.ocr.is_installed:
         return UnreadableFile("The PDF has no text: its pages are pictures", INSTALL, "NO_TEXT")
+    if flow.waiting:
+        return UnreadableFile("The PDF has no text: its pages are pictures that take too long", SEARCHABLE, "NO_TEXT")
     what = "The PDF has no text: its pages are pictures, and no words are recognised in them"
     return UnreadableFile(what, "Scan it again, larger or sharper", "NO_TEXT")
 

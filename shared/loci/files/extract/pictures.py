@@ -61,10 +61,9 @@ def _recognised(path: str) -> list[str]:
             picture = ImageOps.exif_transpose(opened).convert("RGBA")
         ground = Image.new("RGBA", picture.size, "white")  # below what is transparent
         ground.alpha_composite(picture)
-        pixels = numpy.asarray(ground.convert("L"))
-    except Exception:  # noqa: BLE001 (a picture may be damaged in any way)
+        lines = ocr.lines(numpy.asarray(ground.convert("L")), 1.0, 1.0)
+    except Exception:  # noqa: BLE001 (a picture may be damaged in any way, or take too long)
         return []
-    lines = ocr.lines(pixels, 1.0, 1.0)
     usual = median([one.size for one in lines] or [1.0])
     return [one.text for one in paragraphs(in_reading_order(lines, lambda rows: [*chain.from_iterable(rows)]), usual)]
 
