@@ -224,5 +224,5 @@ def test_an_owner_does_not_wait_for_all_files_of_another(app: App, monkeypatch: 
     file = app.files.add(bob, "costs.csv", b"item,euros\nbus,4\n", wait=0)
     all_are_there.set()
     until(lambda: app.files.status(bob, [file.id])[0].newest.status == "okay")
-    assert begun.index("costs.csv") == 2  # two are read at once
+    assert begun.index("costs.csv") in (2, 3)  # two are read at once, and each may be first to take the next
     until(lambda: not app.files.waiting(LOCAL))
