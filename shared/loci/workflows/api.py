@@ -9,12 +9,13 @@ from loci.core.deadline import time_left
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import LOCAL_CALLER, Caller, Owner, asked_by
 from loci.core.ids import random_id
-from loci.core.json import JsonObject
+from loci.core.json import Json, JsonObject
 from loci.core.scopes import INSUFFICIENT
 from loci.gateway.gateway import CheckedCall
 from loci.gateway.waiting_calls import MARK, LinkedCheckpoint
 from loci.workflows.parts import WorkflowParts
 from loci.workflows.plan import Plan, Task
+from loci.workflows.planning import check_replan
 from loci.workflows.run import (
     BY_LOCI,
     BY_PLAN,
@@ -117,14 +118,29 @@ class Workflows:
         start = partial(self.start, caller, by_layer=by_layer, title=title, on_progress=on_progress, why=BY_LOCI)
         return self.parts.intents.run(caller, intent, context, start)
 
-    def replan(self, caller: Caller, id: str, requirement: str, context: JsonObject) -> JsonObject:
-        """Add tasks for a requirement to a run that has not ended. Tasks that have ended stay as they are."""
-        owner, began = caller.owner, self.parts.runs.get(caller.owner, id).caller
-        # The new tasks run in the name of whoever began the run.
-        if not caller.covers(Caller.from_json(owner, began) if began else LOCAL_CALLER):
+    def replan(
+        self, caller: Caller, id: str, requirement: str, context: JsonObject, tasks: list[Json] | None = None
+    ) -> JsonObject:
+        """Add tasks to a run that has not ended: these, or else those that Loci plans for the requirement.
+
+        They may refer to the tasks that the run has. Tasks that have ended stay as they are.
+        """
+        owner, run = caller.owner, self.parts.runs.get(caller.owner, id)
+        # The new tasks run in the name of the caller that began the run.
+        if not caller.covers(Caller.from_json(owner, run.caller) if run.caller else LOCAL_CALLER):
             what = f"The workflow {id} may do more than this connection, so it cannot add to it"
             raise Refused(what, "Begin another workflow, with pml_execute_dag", code=INSUFFICIENT)
-        return self.parts.intents.replan(owner, id, requirement, context)
+        if tasks is None:
+            return self.parts.intents.replan(owner, id, requirement, context)
+        check_replan(run)
+        if context:
+            resolution = "Give its values in the arguments of the tasks"
+            raise Refused("available_context is for a requirement in words", resolution, code="INVALID_PARAMS")
+        before = run.plan.tasks
+        new = Plan.parse({"tasks": tasks}, before).tasks[len(before) :]
+        checked = self._checked(owner, new)
+        new = Plan(tasks=new).with_tools({id: one.id for id, one in checked.items()}).tasks
+        return self.parts.intents.add(owner, id, new, checked, requirement)
 
     def proceed(
         self, caller: Caller, id: str, reason: str | None = None, on_progress: OnProgress = no_progress

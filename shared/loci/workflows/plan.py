@@ -108,17 +108,18 @@ class Plan(_CachedModel):
     tasks: tuple[Task, ...]
 
     @classmethod
-    def parse(cls, workflow: JsonObject) -> Self:
-        """Parse the plan that a caller wrote. Raises `Refused` with all its mistakes."""
+    def parse(cls, workflow: JsonObject, before: Sequence[Task] = ()) -> Self:
+        """Parse the plan that a caller wrote, after tasks of a run if there are any. Raises `Refused` with all its
+        mistakes."""
         unknown = [name for name in workflow if name != "tasks"]
         if unknown:
             raise _invalid(f"workflow.{name}: there is no such field" for name in unknown)
         tasks = workflow.get("tasks")
         if not isinstance(tasks, list) or not tasks:
             raise _invalid(["workflow.tasks: it must be a list of at least one task"])
-        if len(tasks) > MOST_TASKS:
-            raise _invalid([f"workflow.tasks: {len(tasks)} tasks; the most is {MOST_TASKS}"])
-        return cls.from_tasks([_task(one, at) for at, one in enumerate(tasks)])
+        if len(before) + len(tasks) > MOST_TASKS:
+            raise _invalid([f"workflow.tasks: {len(before) + len(tasks)} tasks; the most is {MOST_TASKS}"])
+        return cls.from_tasks([*before, *(_task(one, at) for at, one in enumerate(tasks))])
 
     @classmethod
     def from_tasks(cls, tasks: Sequence[Task]) -> Self:

@@ -15,7 +15,7 @@ from loci.workflows.plan import MOST_TASKS, Plan, Task
 from loci.workflows.planner import ENOUGH, Draft, Planner
 from loci.workflows.prior_steps import Earlier
 from loci.workflows.proposal import Proposals
-from loci.workflows.run import BY_LOCI, ENDED, FINISHED, Run, TaskState, WhoApproves, gates, status_text
+from loci.workflows.run import BY_LOCI, BY_PLAN, ENDED, FINISHED, Run, TaskState, WhoApproves, gates, status_text
 from loci.workflows.runs import Runs
 from loci.workflows.slice import WorkflowEngine
 from loci.workflows.toolbox import Toolbox
@@ -114,16 +114,19 @@ def check_replan(run: Run) -> None:
 
 
 def merge_tasks(
-    run: Run, tasks: Sequence[Task], checked: Mapping[str, CheckedCall], who: WhoApproves
+    run: Run, tasks: Sequence[Task], checked: Mapping[str, CheckedCall], who: WhoApproves, why: str
 ) -> tuple[Run, list[Task]]:
-    """The run with these tasks added, and the added tasks. Tasks that have ended stay as they are."""
+    """The run with these tasks added, and the added tasks. Tasks that have ended stay as they are.
+
+    Tasks that Loci planned get other ids where the run has theirs. Those that a caller wrote keep theirs.
+    """
     check_replan(run)
     if len(run.plan.tasks) + len(tasks) > MOST_TASKS:
         raise Refused(
             f"The workflow would have more than {MOST_TASKS} tasks", "Start another one", code="INVALID_PARAMS"
         )
-    gated, by_person = gates(tasks, checked, who, BY_LOCI)
-    names = _names(run, tasks)
+    gated, by_person = gates(tasks, checked, who, why)
+    names = _names(run, tasks) if why == BY_LOCI else {one.id: one.id for one in tasks}
     added = [_placed(run, _renamed(one, names), set(names.values())) for one in tasks]
     plan = Plan.from_tasks([*run.plan.tasks, *added])
     safe = [names[one.id] for one in tasks if checked[one.id].is_safe]
@@ -230,17 +233,30 @@ class IntentRunner:
             checked = {one.id: check(one) for one in tasks}
         except LociError as fault:
             return _replan_answer(id, run, [], plan_answer(draft, fault))
+        return self.add(owner, id, tasks, checked, requirement, draft)
+
+    def add(
+        self,
+        owner: Owner,
+        id: str,
+        tasks: Sequence[Task],
+        checked: Mapping[str, CheckedCall],
+        reason: str,
+        draft: Draft | None = None,
+    ) -> JsonObject:
+        """Add tasks to a run that has not ended: those of the draft, or else those that a caller wrote."""
         added = list[Task]()
 
         def changed(run: Run) -> Run:
-            run, added[:] = merge_tasks(run, tasks, checked, self.who_approves)
+            run, added[:] = merge_tasks(run, tasks, checked, self.who_approves, BY_LOCI if draft else BY_PLAN)
             what = f"replan: {', '.join(one.id for one in added)}"
-            return run.decided(self.clock(), what, requirement, answers=False)
+            return run.decided(self.clock(), what, reason, answers=False)
 
         run, _ = self.runs.change(owner, id, changed)
         if run.status == "running":
             self.engine.start(owner, id)
-        return _replan_answer(id, run, added, {"confidence": draft.confidence, "why": {**draft.why}})
+        told: JsonObject = {"confidence": draft.confidence, "why": {**draft.why}} if draft else {}
+        return _replan_answer(id, run, added, told)
 
 
 def _replan_answer(id: str, run: Run, added: list[Task], more: JsonObject) -> JsonObject:

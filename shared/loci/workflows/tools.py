@@ -56,7 +56,7 @@ def workflow_tools(app: "App") -> list[LociTool]:
         report: ProgressReport,
         intent: Annotated[
             str | None,
-            Field(description="the goal, for Loci to plan it", max_length=4000),
+            Field(description="the goal; Loci plans it", max_length=4000),
         ] = None,
         workflow: Annotated[dict[str, Any] | None, Field(description='{"tasks": […]}')] = None,
         per_layer_validation: Annotated[StrictBool, Field(description="pause after each layer")] = False,
@@ -106,10 +106,12 @@ def workflow_tools(app: "App") -> list[LociTool]:
         new_requirement: Annotated[str, Field(max_length=4000)],
         caller: Caller,
         available_context: dict[str, Any] | None = None,
+        tasks: list[Any] | None = None,
     ) -> Annotated[CallToolResult, ReplanAnswer]:
-        """Add tasks to a workflow under way: what is done stays done."""
+        """Add tasks to a running workflow: yours, or planned by Loci."""
         _check_text("new_requirement", new_requirement, "Say what is to be added")
-        return _answer(app, caller, app.workflows.replan(caller, workflow_id, new_requirement, available_context or {}))
+        context = available_context or {}
+        return _answer(app, caller, app.workflows.replan(caller, workflow_id, new_requirement, context, tasks))
 
     def approval_response(
         workflow_id: WorkflowId,

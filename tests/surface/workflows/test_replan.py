@@ -169,3 +169,51 @@ async def test_requirements_at_the_same_time_are_all_met(flow: Flow, parsed: Pat
 async def test_an_unknown_workflow_is_not_replanned(flow: Flow) -> None:
     told = await flow.failed("pml_replan", workflow_id="wf_none", new_requirement=PARSE)
     assert told.startswith("WORKFLOW_NOT_FOUND")
+
+
+@on_both
+async def test_a_callers_own_tasks_take_what_was_done(flow: Flow) -> None:
+    id = (await paused(flow))["workflow_id"]
+    new = [task("t3", "echo", value="$t1.result.value"), task("t4", "note", value="$t3.result.value")]
+    answer = await replan_with(flow, id, new)
+    assert [(one["id"], one["tool"], one["needs_approval"]) for one in answer["added"]] == [
+        ("t3", "journal:echo", False),
+        ("t4", "journal:note", False),
+    ]
+    answer = await flow.answer("pml_continue", workflow_id=id)
+    while answer["status"] == "layer_complete":
+        answer = await flow.answer("pml_continue", workflow_id=id)
+    assert answer["status"] == "complete"
+    assert answer["results"]["t4"] == {"value": 1}
+    assert flow.begun()[0] == ("echo", {"value": 1})
+    assert [tool for tool, _ in flow.begun()].count("note") == 2
+
+
+async def replan_with(flow: Flow, id: str, tasks: list[dict[str, Any]]) -> dict[str, Any]:
+    return await flow.answer("pml_replan", workflow_id=id, new_requirement="Say it again", tasks=tasks)
+
+
+WRONG: list[tuple[list[dict[str, Any]], str]] = [
+    ([task("t1", "echo", value=2)], "the id 't1' is used 2 times"),
+    ([task("t3", "echo", value="$t9.result")], "task 't3' waits for 't9', which is no task of this workflow"),
+    ([task("t3", "no_such_tool")], "task 't3'"),
+    ([task("t3", "sleep", ms="long")], "do not fit"),
+    ([{"id": "t3"}], "it names no tool"),
+    ([], "at least one task"),
+]
+
+
+@each(("tasks", "told"), WRONG)
+async def test_a_callers_wrong_tasks_change_nothing(flow: Flow, tasks: list[dict[str, Any]], told: str) -> None:
+    id = (await paused(flow))["workflow_id"]
+    before = await flow.answer("pml_workflow_status", workflow_id=id)
+    assert told in await flow.failed("pml_replan", workflow_id=id, new_requirement="Say it again", tasks=tasks)
+    assert await flow.answer("pml_workflow_status", workflow_id=id) == before
+
+
+async def test_a_callers_task_that_the_plan_or_the_operator_gates_waits(flow: Flow) -> None:
+    id = (await paused(flow))["workflow_id"]
+    answer = await replan_with(flow, id, [task("t3", "note", value=3) | {"approve": True}])
+    assert answer["added"][0]["needs_approval"] is True
+    answer = await flow.answer("pml_continue", workflow_id=id)
+    assert (answer["status"], answer["checkpoint"]["arguments"]) == ("paused", {"value": 3})
