@@ -18,6 +18,7 @@ from tests.contract.file_readers import ADAPTERS, PARAMETERS, Readers
 from tests.contract.stores import ANN, BOB
 from tests.support.deno import STRONGEST
 from tests.support.each import each
+from tests.support.files import papers
 
 pytestmark = pytest.mark.skipif(
     not STRONGEST >= UNPRIVILEGED,
@@ -39,6 +40,13 @@ def test_a_table_is_read_with_its_header_and_rows(readers: Readers) -> None:
     assert isinstance(table, TableSection)
     assert reading.format == "csv"
     assert (table.header, table.rows) == (("fruit", "price"), (("apple", "3"), ("pear", "4")))
+
+
+def test_the_text_of_a_scan_is_recognised(readers: Readers) -> None:
+    readers.blobs.write(ANN, "files/scan", papers.drawn(papers.picture))
+    [section] = readers.read(ANN, "files/scan", "scan.pdf").sections
+    assert isinstance(section, TextSection)
+    assert (section.text, section.recognised) == ("Scanned lighthouse report", True)
 
 
 def test_a_name_cannot_become_code(readers: Readers) -> None:
