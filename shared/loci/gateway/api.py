@@ -11,7 +11,7 @@ from loci.core.telemetry import Called, Door, HowAsked
 from loci.gateway.call_history import MOST, LoggedCall
 from loci.gateway.capabilities.api import Capabilities
 from loci.gateway.configuration import ConfiguredServer, checked_entry
-from loci.gateway.gateway import extra_media, value_of
+from loci.gateway.gateway import extra_media, text_behind, value_of
 from loci.gateway.logins import LoginState, Secret
 from loci.gateway.parts import ToolParts
 from loci.gateway.policy import ToolPolicy
@@ -41,6 +41,17 @@ class Overview:
     """The logins, by the names of their servers."""
     warnings: Mapping[str, str]
     """The words of caution about tools that need them, by the id of the tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The result of a call."""
+
+    value: Json
+    text: str | None
+    """The text from which the value was read; None if it is the text itself, or came as a structure."""
+    media: tuple[JsonObject, ...]
+    """The images, sounds and files, as content blocks, that the value does not have."""
 
 
 class Tools:
@@ -223,7 +234,7 @@ class Tools:
         """Call a tool, and return the plain value of its result. Raises `Refused` if the result is an error."""
         return value_of(*self.gateway.call(caller, door, tool, arguments, cancelled=cancelled))
 
-    def value_and_media(
+    def result(
         self,
         caller: Caller,
         door: Door,
@@ -234,12 +245,13 @@ class Tools:
         asking: HowAsked = "wait",
         seconds: float | None = None,
         cancelled: Cancellation | None = None,
-    ) -> tuple[Json, list[JsonObject]]:
-        """The plain value, and the images, sounds and files, as content blocks, that it does not have."""
+    ) -> ToolResult:
+        """Call a tool, and return its result with all its parts. Raises `Refused` if the result is an error."""
         called = self.gateway.call(
             caller, door, tool, arguments, approved=approved, asking=asking, seconds=seconds, cancelled=cancelled
         )
-        return value_of(*called), extra_media(called[1])
+        value = value_of(*called)
+        return ToolResult(value, text_behind(value, called[1]), tuple(extra_media(called[1])))
 
     def overview(self, owner: Owner) -> Overview:
         """The servers and all tools with the policy for each. This waits for no server."""

@@ -155,6 +155,14 @@ class Gateway:
         """The tool, as its server described it. Raises `LociError` if no tool has this name."""
         return self._tool(owner, spelling)[0]
 
+    def known_tool(self, owner: Owner, spelling: str) -> AnyTool | None:
+        """The tool behind the name; None if no tool is known by it. No server is asked."""
+        own = self._own.find(_plain(spelling))
+        if own is not None:
+            return own
+        found = self.find(owner, spelling)
+        return found and found[1]
+
     def policies(self, servers: Sequence[ConfiguredServer], *, with_own: bool = True) -> dict[str, ToolPolicy]:
         """The policy for each of their tools and of Loci's own, by its id."""
         own = self._own.all() if with_own else ()
@@ -314,13 +322,18 @@ def _text_size(result: JsonObject | None) -> int:
     return sum(len(str(one.get("text"))) for one in blocks if one.get("type") == "text")
 
 
+def _blocks(result: JsonObject) -> tuple[list[dict[str, Any]], list[str]]:
+    """The blocks of the result, and the texts among them."""
+    blocks = cast("list[dict[str, Any]]", result.get("content") or [])
+    return blocks, [str(one.get("text")) for one in blocks if one.get("type") == "text"]
+
+
 def value_of(tool: AnyTool, result: JsonObject) -> Json:
     """The structure without the wrapper around a bare value, else the text as JSON, else the text, else the blocks.
 
     Raises `Refused`, with the tool's own words, if the result is an error.
     """
-    blocks = cast("list[dict[str, Any]]", result.get("content") or [])
-    texts = [str(one.get("text")) for one in blocks if one.get("type") == "text"]
+    blocks, texts = _blocks(result)
     if result.get("isError") is True:
         said = "\n".join(texts)[:LONGEST_ERROR] or "it gave no reason"
         raise Refused(f"{tool.id} failed: {said}", "Correct the call", code="TOOL_ERROR")
@@ -334,6 +347,13 @@ def value_of(tool: AnyTool, result: JsonObject) -> Json:
         return read_whole(text)
     except ValueError:
         return text
+
+
+def text_behind(value: Json, result: JsonObject) -> str | None:
+    """The text from which the plain value of the result was read; None if the value is a text, or came otherwise."""
+    blocks, texts = _blocks(result)
+    is_read = result.get("structuredContent") is None and len(texts) == len(blocks) and not isinstance(value, str)
+    return "\n".join(texts) if is_read else None
 
 
 def extra_media(result: JsonObject) -> list[JsonObject]:

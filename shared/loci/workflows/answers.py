@@ -12,7 +12,7 @@ from loci.core.json import Json, JsonObject, iso, without_media
 from loci.core.scopes import scope_of
 from loci.gateway.waiting_calls import ApprovalLinks
 from loci.scratchpad.api import Scratchpad
-from loci.workflows.references import preview
+from loci.workflows.references import TaskResults, preview
 from loci.workflows.run import ENDED, Decision, Run, TaskState
 from loci.workflows.runs import Runs
 
@@ -139,7 +139,9 @@ class RunAnswers:
             {
                 "id": task,
                 "tool": run.plan[task].tool or "code_execution",
-                "arguments": {name: preview(one, values) for name, one in run.plan[task].arguments.items()},
+                "arguments": {
+                    name: preview(one, TaskResults(values)) for name, one in run.plan[task].arguments.items()
+                },
                 "needs_approval": run.needs_approval(task),
             }
             for task in (layers[at] if at < len(layers) else [])

@@ -14,7 +14,7 @@ from loci.core.scopes import INSUFFICIENT
 from loci.gateway.gateway import CheckedCall
 from loci.gateway.waiting_calls import MARK, LinkedCheckpoint
 from loci.workflows.parts import WorkflowParts
-from loci.workflows.plan import Plan, Task
+from loci.workflows.plan import Plan, Task, invalid_plan
 from loci.workflows.planning import check_replan
 from loci.workflows.run import (
     BY_LOCI,
@@ -76,7 +76,7 @@ class Workflows:
     ) -> JsonObject:
         """Run a plan. No task runs unless all can. `why`: the reason for approvals that the plan itself asks for."""
         plan = Plan.parse(workflow)
-        checked = self._checked(caller.owner, plan.tasks)
+        checked = self._checked(caller.owner, plan.tasks, plan)
         plan = plan.with_tools({id: one.id for id, one in checked.items()})
         id = f"wf_{random_id(20)}"
         owner, now = caller.owner, self.parts.clock()
@@ -136,9 +136,9 @@ class Workflows:
         if context:
             resolution = "Give its values in the arguments of the tasks"
             raise Refused("available_context is for a requirement in words", resolution, code="INVALID_PARAMS")
-        before = run.plan.tasks
-        new = Plan.parse({"tasks": tasks}, before).tasks[len(before) :]
-        checked = self._checked(owner, new)
+        plan = Plan.parse({"tasks": tasks}, run.plan.tasks)
+        new = plan.tasks[len(run.plan.tasks) :]
+        checked = self._checked(owner, new, plan)
         new = Plan(tasks=new).with_tools({id: one.id for id, one in checked.items()}).tasks
         return self.parts.intents.add(owner, id, new, checked, requirement)
 
@@ -259,7 +259,8 @@ class Workflows:
         """Stop all runs here: the server stops. Another process may resume them."""
         self.parts.engine.close()
 
-    def _checked(self, owner: Owner, tasks: tuple[Task, ...]) -> dict[str, CheckedCall]:
+    def _checked(self, owner: Owner, tasks: tuple[Task, ...], plan: Plan) -> dict[str, CheckedCall]:
+        """Check these tasks of the plan. Raises `LociError` if one of them cannot run."""
         checked, faults = dict[str, CheckedCall](), list[tuple[Task, LociError]]()
         check = self.parts.steps.checker(owner)
         for one in tasks:
@@ -271,6 +272,8 @@ class Workflows:
             told = "; ".join(f"task {task.id!r}: {error.what}" for task, error in faults[:MOST_FAULTS])
             first = faults[0][1]
             raise Refused(f"Nothing has run. {told}", first.resolution, code=first.code)
+        if missing := self.parts.steps.missing_parts(owner, tasks, plan):
+            raise invalid_plan(missing)
         return checked
 
     def _decide_call(

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Final
 from loci.core.cancellation import Cancellation
 from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
 from loci.core.identity import Caller, Owner
-from loci.core.json import JsonObject
+from loci.core.json import Json, JsonObject
 from loci.core.scopes import check_scopes, scope_of
 from loci.gateway.gateway import CheckedCall
 from loci.gateway.policy import ApprovalNeeded
+from loci.gateway.shapes import Missing, Shape, result_shape, type_of
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
-from loci.workflows.plan import Task
-from loci.workflows.references import has_reference, resolve
+from loci.workflows.plan import Plan, Task
+from loci.workflows.references import Reference, WantsText, as_it_is, has_reference, references, resolve
 from loci.workflows.run import Run, TaskState
-from loci.workflows.runs import ResultWithMedia, Runs, TaskResult
+from loci.workflows.runs import Runs, TaskResult
 
 if TYPE_CHECKING:
     from loci.code.api import Code
@@ -49,6 +50,22 @@ class Steps:
 
         return checked
 
+    def missing_parts(self, owner: Owner, tasks: Iterable[Task], plan: Plan) -> list[str]:
+        """The references of these tasks to parts that no result has, by the output schemas of the plan's tools."""
+        shapes = cache(partial(self._result_shape, owner, plan))
+        found = list[str]()
+        for task in tasks:
+            for one in dict.fromkeys(references(task.arguments)):
+                shape = shapes(one.task) if one.path else None
+                if shape is not None and (missing := shape.missing(one.path)):
+                    found.append(f"task {task.id!r}: {_missing_part(one, missing, plan[one.task].tool)}")
+        return found
+
+    def _result_shape(self, owner: Owner, plan: Plan, task: str) -> Shape | None:
+        """The shape of the task's result, if its tool has an output schema."""
+        tool = self._tools().gateway.known_tool(owner, plan[task].tool) if plan[task].tool else None
+        return result_shape(tool) if tool else None
+
     def run(
         self,
         caller: Caller,
@@ -66,9 +83,9 @@ class Steps:
         if task.kind == "code_execution":
             check_scopes(caller, [scope_of("tools", writes=True)], "Code")
             answer = self._code().run_typescript(caller, _request(task, arguments, results), cancelled)
-            return answer["result"]
+            return TaskResult(answer["result"])
         try:
-            value, media = self._tools().value_and_media(
+            given = self._tools().result(
                 caller,
                 "workflow",
                 task.tool,
@@ -81,7 +98,26 @@ class Steps:
         except ApprovalNeeded as needed:
             what = f"Since the workflow began, a person must approve this call of {task.tool}: {needed.reason}"
             raise Refused(what, "Run it in another workflow, which asks them", code="APPROVAL_NEEDED") from None
-        return ResultWithMedia(value, tuple(media)) if media else value
+        return TaskResult(given.value, given.text, given.media)
+
+    def wants_text(self, owner: Owner, task: Task) -> WantsText:
+        """A function that says which of the task's arguments are texts, by the schema of its tool."""
+        if task.kind == "code_execution":
+            return as_it_is
+        tool = cache(lambda: self._tools().gateway.known_tool(owner, task.tool))
+
+        def wants_text(path: tuple[str, ...], value: Json) -> bool:
+            schema = known.input_schema if (known := tool()) else {}
+            types = Shape(schema, schema).types(path) or frozenset()
+            fits = type_of(value) in types or (type_of(value) == "integer" and "number" in types)
+            return "string" in types and not fits
+
+        return wants_text
+
+
+def _missing_part(reference: Reference, missing: Missing, tool: str) -> str:
+    meant = f", did you mean {missing.nearest!r}?" if missing.nearest else "."
+    return f"{reference.text} stands for nothing: {tool} gives no {missing.step!r}{meant} There is {missing.kind}"
 
 
 def _request(task: Task, arguments: JsonObject, results: JsonObject) -> "TypeScriptRequest":
@@ -189,13 +225,13 @@ class Attempts:
         ms = 0.0
         try:
             results = self._runs.results(self._owner, self._id, run, task)
-            arguments = resolve(task.arguments, results)
+            arguments = resolve(task.arguments, results, self._steps.wants_text(self._owner, task))
             caller = Caller.from_json(self._owner, run.caller)
             given = self._steps.run(
                 caller,
                 task,
                 arguments if isinstance(arguments, dict) else {},
-                results,
+                dict(results.values),
                 attempt.cancelled,
                 approved=run.tasks[task.id].is_approved,
             )

@@ -113,12 +113,12 @@ class Plan(_CachedModel):
         mistakes."""
         unknown = [name for name in workflow if name != "tasks"]
         if unknown:
-            raise _invalid(f"workflow.{name}: there is no such field" for name in unknown)
+            raise invalid_plan(f"workflow.{name}: there is no such field" for name in unknown)
         tasks = workflow.get("tasks")
         if not isinstance(tasks, list) or not tasks:
-            raise _invalid(["workflow.tasks: it must be a list of at least one task"])
+            raise invalid_plan(["workflow.tasks: it must be a list of at least one task"])
         if len(before) + len(tasks) > MOST_TASKS:
-            raise _invalid([f"workflow.tasks: {len(before) + len(tasks)} tasks; the most is {MOST_TASKS}"])
+            raise invalid_plan([f"workflow.tasks: {len(before) + len(tasks)} tasks; the most is {MOST_TASKS}"])
         return cls.from_tasks([*before, *(_task(one, at) for at, one in enumerate(tasks))])
 
     @classmethod
@@ -126,7 +126,7 @@ class Plan(_CachedModel):
         """A plan of these tasks. Raises `Refused` if they do not fit together."""
         faults = [*_faults(tasks)]
         if faults:
-            raise _invalid(faults)
+            raise invalid_plan(faults)
         return cls(tasks=tuple(tasks))
 
     def with_tools(self, tools: Mapping[str, str]) -> Self:
@@ -158,13 +158,13 @@ def _task(value: Json, at: int) -> Task:
     except ValidationError as error:
         name = value.get("id") if isinstance(value, dict) else None
         where = f"task {name!r}" if isinstance(name, str) else f"workflow.tasks[{at}]"
-        raise _invalid(f"{where}: {_fault_text(dict(fault))}" for fault in error.errors()[:5]) from None
+        raise invalid_plan(f"{where}: {_fault_text(dict(fault))}" for fault in error.errors()[:5]) from None
     if task.kind == "mcp_tool" and not task.tool:
-        raise _invalid([f"task {task.id!r}: it names no tool, such as filesystem:read_file"])
+        raise invalid_plan([f"task {task.id!r}: it names no tool, such as filesystem:read_file"])
     if task.kind == "code_execution" and not (task.code or "").strip():
-        raise _invalid([f"task {task.id!r}: it has no code"])
+        raise invalid_plan([f"task {task.id!r}: it has no code"])
     if task.kind == "mcp_tool" and task.code is not None:
-        raise _invalid(
+        raise invalid_plan(
             [f"task {task.id!r}: it has code, but calls a tool: write type code_execution for one that runs it"]
         )
     return task
@@ -247,7 +247,8 @@ def _layers(after: Mapping[str, Sequence[str]]) -> list[list[str]]:
     return found
 
 
-def _invalid(faults: Iterable[str]) -> Refused:
+def invalid_plan(faults: Iterable[str]) -> Refused:
+    """The refusal of a plan with these faults."""
     found = [one if len(one) <= LONGEST_FAULT else f"{one[:LONGEST_FAULT]}…" for one in faults]
     more = f"; and {len(found) - MOST_FAULTS} more" if len(found) > MOST_FAULTS else ""
     return Refused(

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, cast
 
 from loci.core.errors import Refused
@@ -41,6 +41,32 @@ class Reference:
     task: str
     path: tuple[str, ...]
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResults:
+    """The results of tasks, by their ids."""
+
+    values: Mapping[str, Json]
+    texts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The texts from which values were read."""
+
+    def text(self, task: str) -> str | None:
+        """The text that the result of the task is, where a text is wanted; None if it is no text."""
+        match self.values[task]:
+            case {"content": str(text), **more} if not more:
+                return text
+            case value:
+                return self.texts.get(task, value if isinstance(value, str) else None)
+
+
+WantsText = Callable[[tuple[str, ...], Json], bool]
+"""True if the argument at this path is a text, and cannot be the given value."""
+
+
+def as_it_is(path: tuple[str, ...], value: Json) -> bool:  # noqa: ARG001
+    """Want a text nowhere."""
+    return False
 
 
 def references(value: Json) -> Iterator[Reference]:
@@ -85,23 +111,24 @@ def references_in_names(value: Json) -> Iterator[Reference]:
         yield from (found for found in map(_reference, _TOKEN.finditer(text)) if found)
 
 
-def resolve(value: Json, results: Mapping[str, Json]) -> Json:
-    """The value with what its references stand for. A text that is nothing but a reference becomes the value itself.
+def resolve(value: Json, results: TaskResults, wants_text: WantsText = as_it_is) -> Json:
+    """The value with what its references stand for.
 
+    A text that is nothing but a reference becomes the value itself, or its text if that is wanted.
     Raises `Refused` if a result does not have the part that is asked for, or if all of it is too large.
     """
-    return _replace_in(value, _Parts(results))
+    return _replace_in(value, _Parts(results, wants_text))
 
 
-def preview(value: Json, results: Mapping[str, Json]) -> Json:
+def preview(value: Json, results: TaskResults, wants_text: WantsText = as_it_is) -> Json:
     """The value with its references resolved as far as the results are known. Other references stay as written."""
-    parts = _Parts(results)
+    parts = _Parts(results, wants_text)
 
-    def known(found: Reference) -> Json:
-        if found.task not in results:
+    def known(found: Reference, at: tuple[str, ...] | None) -> Json:
+        if found.task not in results.values:
             return found.text
         try:
-            return parts(found)
+            return parts(found, at)
         except Refused:
             return found.text
 
@@ -111,12 +138,17 @@ def preview(value: Json, results: Mapping[str, Json]) -> Json:
 class _Parts:
     """Looks up the references of one task, and counts how large their parts are together."""
 
-    def __init__(self, results: Mapping[str, Json]) -> None:
+    def __init__(self, results: TaskResults, wants_text: WantsText) -> None:
         self._results = results
+        self._wants_text = wants_text
         self._left = LARGEST
 
-    def __call__(self, found: Reference) -> Json:
-        part = _part(found, self._results[found.task])
+    def __call__(self, found: Reference, at: tuple[str, ...] | None) -> Json:
+        """The part that the reference stands for. `at`: the path of its argument; None in the middle of a text."""
+        part = _part(found, self._results.values[found.task])
+        text = None if found.path else self._results.text(found.task)
+        if text is not None and (at is None or self._wants_text(at, part)):
+            part = text
         self._left -= len(part) if isinstance(part, str) else len(json.dumps(part))
         if self._left < 0:
             raise Refused(
@@ -154,28 +186,31 @@ def _names(value: Json) -> Iterator[str]:
             return
 
 
-def _replace_in(value: Json, stands_for: Callable[[Reference], Json]) -> Json:
+StandsFor = Callable[[Reference, tuple[str, ...] | None], Json]
+
+
+def _replace_in(value: Json, stands_for: StandsFor, at: tuple[str, ...] = ()) -> Json:
     match value:
         case str():
-            return _text(value, stands_for)
+            return _text(value, stands_for, at)
         case list():
-            return [_replace_in(one, stands_for) for one in value]
+            return [_replace_in(one, stands_for, (*at, str(number))) for number, one in enumerate(value)]
         case dict():
-            return {name: _replace_in(one, stands_for) for name, one in value.items()}
+            return {name: _replace_in(one, stands_for, (*at, name)) for name, one in value.items()}
         case _:
             return value
 
 
-def _text(text: str, stands_for: Callable[[Reference], Json]) -> Json:
+def _text(text: str, stands_for: StandsFor, at: tuple[str, ...]) -> Json:
     whole = _TOKEN.fullmatch(text)
     if whole and (found := _reference(whole)):
-        return stands_for(found)
+        return stands_for(found, at)
 
     def replaced(token: re.Match[str]) -> str:
         found = _reference(token)
         if found is None:
             return "$"
-        part = stands_for(found)
+        part = stands_for(found, None)
         return part if isinstance(part, str) else json.dumps(part, ensure_ascii=False)
 
     return _TOKEN.sub(replaced, text)

@@ -61,6 +61,8 @@ class TaskState(BaseModel):
     value: Any = None
     """The task's result, if it is small; else it is in a record of its own."""
     is_stored: bool = False
+    is_json_text: bool = False
+    """True: the value is kept as the text from which it is read."""
 
     def again(self, why: str) -> Self:
         """The state of the task after this attempt failed, and before the next one."""

@@ -8,7 +8,7 @@ from loci.core.errors import NotFound
 from loci.core.identity import Owner, asked_by
 from loci.core.json import Json, JsonObject
 from loci.workflows.plan import Task
-from loci.workflows.references import preview
+from loci.workflows.references import TaskResults, preview
 from loci.workflows.run import FINISHED, Checkpoint, Run
 from loci.workflows.runs import stored
 
@@ -133,7 +133,7 @@ def whole_task(run: Run, id: str, results: Mapping[str, Json]) -> JsonObject:
         "code": task.code,
         "intent": task.intent,
         "written": task.arguments,
-        "arguments": preview(task.arguments, results),
+        "arguments": preview(task.arguments, TaskResults(results)),
     }
 
 

@@ -12,10 +12,11 @@ from typing import Final, TypeVar, cast
 from loci.core.errors import Conflict, LociError, NotFound, Refused
 from loci.core.events import EventKind, Tell, untold
 from loci.core.identity import SYSTEM, Owner, asked_by
-from loci.core.json import Json, JsonObject, media_in, string
+from loci.core.json import Json, JsonObject, media_in, read_whole, string
 from loci.core.secrets_in_text import argument_sizes
 from loci.core.stores import ABSENT, Record, RecordStore, Slots, every, read_or_none, readable
 from loci.workflows.plan import Task
+from loci.workflows.references import TaskResults
 from loci.workflows.run import ENDED, FINISHED, Checkpoint, Lease, Run, TaskState, must_be_durable
 
 T = TypeVar("T")
@@ -34,15 +35,14 @@ DEEPEST: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class ResultWithMedia:
-    """The result of a task: a value, and images, sounds and files that are not in it."""
+class TaskResult:
+    """The result of a task."""
 
     value: Json
-    media: tuple[JsonObject, ...]
-    """Content blocks of the protocol."""
-
-
-TaskResult = Json | ResultWithMedia
+    text: str | None = None
+    """The text from which the value was read."""
+    media: tuple[JsonObject, ...] = ()
+    """Content blocks of the protocol: images, sounds and files that are not in the value."""
 
 
 class Runs:
@@ -73,7 +73,7 @@ class Runs:
     def restore(self, owner: Owner, id: str, run: Run, values: Mapping[str, Json]) -> None:
         """Store a run that ended on another Loci, with the results of its tasks."""
         states = {
-            task: self.keep(owner, id, task, run.tasks[task].model_copy(update={"is_stored": False}), value)
+            task: self.keep(owner, id, task, run.tasks[task].model_copy(update={"is_stored": False}), TaskResult(value))
             for task, value in values.items()
         }
         self.add(owner, id, run.with_tasks(states))
@@ -153,25 +153,35 @@ class Runs:
             return new, record.version
 
     def keep(self, owner: Owner, id: str, task: str, state: TaskState, given: TaskResult) -> TaskState:
-        """Keep the result of a task; return its state with the value, or with the mark that it has its own record."""
-        media = [*given.media] if isinstance(given, ResultWithMedia) else []
-        value, size = storable(given.value if isinstance(given, ResultWithMedia) else given)
-        if size <= SMALL and not media:
+        """Keep the result of a task; return its state with the value, or with the mark that it has its own record.
+
+        Of a value that was read from a text, the text is kept.
+        """
+        value, size = storable(given.value)
+        state = state.model_copy(update={"is_json_text": given.text is not None and value is given.value})
+        if state.is_json_text:
+            value, size = given.text, len(given.text or "")
+        if size <= SMALL and not given.media:
             return state.model_copy(update={"value": value})
         until = self._clock() + ALIVE
-        kept: JsonObject = {"value": value, "media": [*media]} if media else {"value": value}
+        kept: JsonObject = {"value": value, "media": [*given.media]} if given.media else {"value": value}
         # The write of the run that follows makes it last.
         self._records.put(owner, VALUE, _key(id, task, state), kept, expires_at=until, durable=False)
         return state.model_copy(update={"is_stored": True})
 
     def value(self, owner: Owner, id: str, task: str, state: TaskState) -> Json:
         """The result of the task. Raises `NotFound` if it is lost."""
-        return self._stored(owner, id, task, state).get("value") if state.is_stored else state.value
+        return self._read(owner, id, task, state)[0]
+
+    def _read(self, owner: Owner, id: str, task: str, state: TaskState) -> tuple[Json, str | None]:
+        """The result of the task, and the text from which it was read."""
+        kept = self._stored(owner, id, task, state).get("value") if state.is_stored else state.value
+        return (read_whole(kept), kept) if state.is_json_text and isinstance(kept, str) else (kept, None)
 
     def media(self, owner: Owner, id: str, task: str, state: TaskState) -> list[JsonObject]:
         """The images, sounds and files in the result of the task. Raises `NotFound` if they are lost."""
-        stored = self._stored(owner, id, task, state) if state.is_stored else {"value": state.value}
-        return [*media_in(stored.get("value")), *media_in(stored.get("media"))]
+        stored = self._stored(owner, id, task, state) if state.is_stored else {}
+        return [*media_in(self.value(owner, id, task, state)), *media_in(stored.get("media"))]
 
     def _stored(self, owner: Owner, id: str, task: str, state: TaskState) -> JsonObject:
         record = self._records.get(owner, VALUE, _key(id, task, state))
@@ -183,9 +193,11 @@ class Runs:
             )
         return record.value
 
-    def results(self, owner: Owner, id: str, run: Run, task: Task) -> dict[str, Json]:
+    def results(self, owner: Owner, id: str, run: Run, task: Task) -> TaskResults:
         """The results of the tasks that this one waits for; null for a task that may fail and has failed."""
-        return {one: self.value(owner, id, one, run.tasks[one]) for one in task.after}
+        read = {one: self._read(owner, id, one, run.tasks[one]) for one in task.after}
+        texts = {one: text for one, (_, text) in read.items() if text is not None}
+        return TaskResults({one: value for one, (value, _) in read.items()}, texts)
 
     def seconds_kept(self, run: Run) -> float:
         """Seconds for which the run is kept if nothing happens to it."""

@@ -257,7 +257,8 @@ class _Slice:
     def _fault(self, run: Run, task: Task) -> LociError | None:
         """The reason why the task cannot run, now that its references are known; None if it can."""
         try:
-            arguments = resolve(task.arguments, self._runs.results(self._owner, self._id, run, task))
+            results = self._runs.results(self._owner, self._id, run, task)
+            arguments = resolve(task.arguments, results, self._steps.wants_text(self._owner, task))
             self._steps.checker(self._owner)(task.model_copy(update={"arguments": arguments}))
         except (Refused, NotFound) as fault:
             return fault
@@ -268,6 +269,7 @@ class _Slice:
     def _preview(self, run: Run, task: Task) -> Json:
         """The task's arguments, as far as what they stand for is known."""
         try:
-            return preview(task.arguments, self._runs.results(self._owner, self._id, run, task))
+            results = self._runs.results(self._owner, self._id, run, task)
+            return preview(task.arguments, results, self._steps.wants_text(self._owner, task))
         except NotFound:  # what another task gave is lost: this one will fail, and say so
             return task.arguments

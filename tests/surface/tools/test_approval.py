@@ -139,14 +139,12 @@ def test_a_setting_decides_by_what_tools_say_of_themselves(tmp_path: Path, setti
 
 
 def test_an_approved_call_is_made(careful: App) -> None:
-    result = careful.tools.value_and_media(
-        LOCAL_CALLER, "workflow", "shop:break_plate", {"plate": "china"}, approved=True
-    )
-    assert result == ("china broke", [])
+    result = careful.tools.result(LOCAL_CALLER, "workflow", "shop:break_plate", {"plate": "china"}, approved=True)
+    assert result.value == "china broke"
 
 
 def test_an_approval_allows_nothing_that_the_operator_denies(careful: App) -> None:
     careful.tools.add(LOCAL, "shop", upstream_over_http() | {"deny": ["break_*"]})
     careful.tools.ask(LOCAL, "shop")
     with pytest.raises(Refused, match="the operator denies it"):
-        careful.tools.value_and_media(LOCAL_CALLER, "workflow", "shop:break_plate", {"plate": "china"}, approved=True)
+        careful.tools.result(LOCAL_CALLER, "workflow", "shop:break_plate", {"plate": "china"}, approved=True)

@@ -14,6 +14,7 @@ from tests.support.deno import needs_deno
 from tests.support.each import each
 from tests.surface.results import texts
 from tests.surface.workflows.conftest import Flow, on_lasting_both, task
+from tests.surface.workflows.upstreams import add_files, add_giving, add_memory
 
 pytestmark = pytest.mark.anyio
 
@@ -55,6 +56,32 @@ async def test_the_references_example_runs_as_documented(flow: Flow, tmp_path: A
     assert answer["results"]["t3"] == {"success": True, "created": 1}
     assert answer["metrics"]["parallel_branches"] == 2
     assert flow.begun() == [("create_entities", {"entities": [{"name": "config", "content": answer["results"]["t1"]}]})]
+
+
+async def test_a_result_is_its_text_where_a_text_is_wanted(flow: Flow, tmp_path: Path) -> None:
+    """With the official servers: what they call a result is `{content: text}`, or one block of text."""
+    add_files(flow.app, tmp_path / "files")
+    add_memory(flow.app, tmp_path / "memory.jsonl")
+    add_giving(flow.app, tmp_path / "far")
+    config, written = tmp_path / "files" / "config.json", '{\n  "port": 8080\n}'
+    config.write_text(written)
+    (tmp_path / "far" / "port.json").write_text(json.dumps({"content": [{"type": "text", "text": written}]}))
+    found = {"path": str(tmp_path / "files"), "pattern": "config.json"}
+    told = ["$t1.result", "it is $t1.result", "$t1.result.content", "$t2.result", "it is $t2.result"]
+    entity = {"name": "config", "entityType": "file", "observations": told}
+    answer = await flow.run(
+        {"id": "find", "tool": "filesystem:search_files", "arguments": found},
+        {"id": "t1", "tool": "filesystem:read_file", "arguments": {"path": "$find.result"}},
+        {"id": "t2", "tool": "far:give", "arguments": {"name": "port"}},
+        {"id": "t3", "tool": "memory:create_entities", "arguments": {"entities": [entity]}},
+        task("t4", "note", value=["$t1.result", "$t2.result", "$t2.result.port"]),
+    )
+    assert answer["status"] == "complete"
+    assert answer["results"]["t1"] == {"content": written}
+    assert answer["results"]["t2"] == {"port": 8080}
+    [stored] = answer["results"]["t3"]["entities"]
+    assert stored["observations"] == [written, f"it is {written}", written, written, f"it is {written}"]
+    assert answer["results"]["t4"] == {"value": [{"content": written}, {"port": 8080}, 8080]}
 
 
 @each(
@@ -147,6 +174,28 @@ async def test_a_task_that_cannot_run_is_found_before_any_runs(
 ) -> None:
     failure = await flow.failed("pml_execute_dag", workflow={"tasks": [ONE, second]})
     assert failure.startswith(f"{code}: Nothing has run. task 't2': ")
+    assert said in failure
+    assert flow.begun() == []
+
+
+@each(
+    ("tool", "arguments", "written", "said"),
+    [
+        ("filesystem:read_file", {"path": "a"}, "$t2.result.contnet", "gives no 'contnet', did you mean 'content'?"),
+        ("filesystem:read_file", {"path": "a"}, "${t2.result.content.name}", "gives no 'name'. There is a string"),
+        ("memory:read_graph", {}, "$t2.result.entities.name", "a list, whose items are [0], [1] and so on"),
+        ("memory:read_graph", {}, "$t2.result.entities[0].nmae", "did you mean 'name'?"),
+        ("search_documents", {"query": "a"}, "$t2.result.result[0].id", "did you mean 'results'?"),
+    ],
+)
+async def test_a_part_that_no_result_has_is_found_before_any_task_runs(
+    flow: Flow, tmp_path: Path, tool: str, arguments: dict[str, Any], written: str, said: str
+) -> None:
+    add_files(flow.app, tmp_path)
+    add_memory(flow.app, tmp_path / "memory.jsonl")
+    tasks = [ONE, {"id": "t2", "tool": tool, "arguments": arguments}, task("t3", "note", value=["x", written])]
+    failure = await flow.failed("pml_execute_dag", workflow={"tasks": tasks})
+    assert failure.startswith(f"INVALID_PARAMS: The workflow is wrong: task 't3': {written} stands for nothing: ")
     assert said in failure
     assert flow.begun() == []
 
