@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from collections import Counter
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -125,6 +126,9 @@ def add(
     reads: Annotated[
         list[str] | None, value("Tools that change nothing, whatever their server says.", metavar="PATTERN")
     ] = None,
+    tools_only: Annotated[
+        bool, typer.Option("--tools-only", help="Do not pass on its prompts and resources to clients.")
+    ] = False,
     client_id: MachineOption = None,
     scope: ScopeOption = None,
     issuer: IssuerOption = None,
@@ -138,7 +142,7 @@ def add(
     for tokens, so that they are not in the history of your shell.
     """
     entry: dict[str, object] = {"allow": allow or [], "deny": deny or [], "approve": approve or []}
-    entry |= {"destructive": destructive or [], "reads": reads or []}
+    entry |= {"destructive": destructive or [], "reads": reads or [], "tools_only": tools_only}
     if seconds is not None:
         entry["seconds"] = seconds
     if len(server) == 1 and server[0].startswith(("http://", "https://", "${")):
@@ -325,6 +329,10 @@ def _lines(server: "ConfiguredServer", login: "LoginState | None", warnings: "Ma
     more = ", …" if len(server.tools) > SHOWN_TOOLS else ""
     known = "not asked yet" if server.is_new else f"{counted(len(server.tools), 'tool')}: {names}{more}"
     lines = [f"{server.name}  {shown_entry(server.entry)}", f"  {server.failure or known}"]
+    kinds = Counter(one.kind for one in server.offers)
+    if kinds and not server.entry.tools_only:
+        lines.append(f"  {', '.join(counted(count, kind) for kind, count in kinds.items())}")
+    lines += [f"  Nobody can call {one.name}: its server describes it wrongly ({one.fault})" for one in server.unfit]
     if login is not None and login.is_for(server.entry.url):
         lines.append(f"  {login.describe(server.name, time.time())}")
     told = [f"  Take care of {one.name}: {warnings[one.id]}" for one in server.tools if one.id in warnings]
@@ -355,6 +363,8 @@ def _view(opened: OwnersTools, server: "ConfiguredServer", login: "LoginState | 
             }
             for one in server.tools
         ],
+        "unfit": [{"name": one.id, "fault": one.fault} for one in server.unfit],
+        "offers": dict(Counter(one.kind for one in server.offers)),
         "listed": listed_time(server),
         "failure": server.failure,
         "login": login.facts(time.time()) if login is not None and login.is_for(server.entry.url) else None,

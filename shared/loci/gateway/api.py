@@ -1,4 +1,4 @@
-"""Tools: the one door. MCP tools, commands and pages call it, its `gateway` and its `capabilities` only."""
+"""Tools: the one door. MCP tools, commands and pages call it, its `gateway`, `offers` and `capabilities` only."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -60,6 +60,7 @@ class Tools:
     def __init__(self, parts: ToolParts) -> None:
         self.parts = parts
         self.gateway = parts.gateway
+        self.offers = parts.offers
         self.capabilities = Capabilities(parts.capability_store, parts.capability_search, parts.learning)
 
     def servers(self, owner: Owner) -> list[ConfiguredServer]:
@@ -198,7 +199,10 @@ class Tools:
         )
         names = gateway.names(servers, [one.tool.id for one in found.tools])
         to_approve = frozenset(id for id, one in policies.items() if one.approval)
-        return replace(found, to_approve=to_approve, names=names, warnings=gateway.warnings(servers))
+        offers = [] if for_code else self.offers.find(query, servers, limit)
+        return replace(
+            found, offers=tuple(offers), to_approve=to_approve, names=names, warnings=gateway.warnings(servers)
+        )
 
     def call(
         self,

@@ -34,6 +34,10 @@ def check_owner(tools: Tools, owner: Owner) -> list[Finding]:
             bad.append(Finding(NAME, "warning", f"The login to {one.name} has ended", login.describe(one.name, now)))
         elif one.failure is not None:
             bad.append(Finding(NAME, "warning", one.failure, f"Ask it again with: loci tools test {one.name}"))
+        elif one.unfit:
+            first = f"{one.unfit[0].name} ({one.unfit[0].fault})"
+            what = f"{one.name} describes {counted(len(one.unfit), 'tool')} wrongly: {first}"
+            bad.append(Finding(NAME, "warning", what, "Its other tools work. Tell the people who make the server"))
         elif changed := sum(tool.seen is not None for tool in one.tools):
             what = f"{one.name} has changed {counted(changed, 'tool')} since they were first seen"
             bad.append(Finding(NAME, "warning", what, f"See how, and accept it with: loci tools accept {one.name}"))

@@ -13,6 +13,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from loci.core.errors import Refused
 from loci.core.json import JsonObject
 from loci.core.redaction import BLANK
+from loci.gateway.offer import Offer
 from loci.gateway.tool_server import AT_ONCE, SECONDS, UpstreamTool
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
@@ -87,6 +88,8 @@ class ServerEntry(BaseModel):
     """Patterns of the tools that may destroy something, whatever the server says about them."""
     reads: list[str] = []
     """Patterns of other tools that change nothing, whatever the server says about them."""
+    tools_only: bool = False
+    """True: its prompts and resources are not passed on."""
     no_variables: bool = False
     """True: no variable of the environment is filled in, only secrets. It came with an import."""
     only_public: bool = False
@@ -110,6 +113,10 @@ class ConfiguredServer:
     entry: ServerEntry
     tools: tuple[UpstreamTool, ...] = ()
     """The tools that the server listed last."""
+    unfit: tuple[UpstreamTool, ...] = ()
+    """The tools that nobody can call, because the server describes them wrongly."""
+    offers: tuple[Offer, ...] = ()
+    """Its prompts, resources and templates, as it listed them then."""
     listed_at: float | None = None
     failure: str | None = None
     """Why it could not list them the last time."""

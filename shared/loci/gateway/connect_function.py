@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, cast
 from urllib.parse import urlsplit
 
 from loci.core.deadline import within
@@ -12,12 +12,15 @@ from loci.core.errors import Conflict, Damaged, LociError, Misconfigured, NotFou
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.core.stores import SecretUnreadable
+from loci.gateway.offer import Method
 from loci.gateway.ports import ToolServerError
 from loci.sandbox.lambda_host.function_answer import packed_answer
 
 if TYPE_CHECKING:
     from loci.gateway.tool_list import ToolList
 
+OFFERS: Final = "offers"
+"""The request for all prompts, resources and templates of a server."""
 SPARE_SECONDS = 1.0
 """Seconds of the process' time that are reserved for the answer."""
 STOOD_STILL_SECONDS = 5.0
@@ -41,12 +44,15 @@ class ServerRequest:
     owner: Owner
     server: str
     tool: str | None = None
-    """The tool to call; None: list all tools of the server."""
+    """The tool to call; None: list all tools of the server, or do what `method` says."""
     arguments: JsonObject = field(default_factory=dict[str, Json])
     seconds: float = 0.0
+    method: Method | Literal["offers"] | None = None
+    """Another request than for tools: `arguments` has its parameters."""
 
     def to_json(self) -> JsonObject:
-        sent = ("owner", "server") if self.tool is None else ("owner", "server", "tool", "arguments", "seconds")
+        what = () if self.tool is None else ("tool", "arguments", "seconds")
+        sent = ("owner", "server", *(("method", "arguments") if self.method else what))
         return cast("JsonObject", {name: value for name, value in asdict(self).items() if name in sent})
 
 
@@ -127,10 +133,18 @@ class ServerConnector:
     def _call_server(self, ask: ServerRequest | ReadPublic) -> JsonObject:
         if isinstance(ask, ReadPublic):
             return {"text": self._read_public(ask.url).decode("utf-8", "replace")}
+        if ask.method is not None:
+            return self._fetch(ask, ask.method)
         if ask.tool is None:
             return {"tools": [one.said for one in self._list.ask(ask.owner, ask.server).tools]}
         server = self._list.get(ask.owner, ask.server)
         return {"result": self._list.servers.call(ask.owner, server, ask.tool, ask.arguments, seconds=ask.seconds)}
+
+    def _fetch(self, ask: ServerRequest, method: Method | Literal["offers"]) -> JsonObject:
+        server = self._list.get(ask.owner, ask.server)
+        if method == OFFERS:
+            return {"offers": [one.said for one in self._list.servers.offers(ask.owner, server)]}
+        return {"result": self._list.servers.fetch(ask.owner, server, method, ask.arguments)}
 
 
 def _clocks_apart() -> float:

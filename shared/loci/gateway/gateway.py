@@ -99,7 +99,7 @@ class Gateway:
 
         Raises `LociError` if nothing was called, or if the tool gave no result.
         """
-        with self._reporting(caller, door, arguments) as under_way:
+        with reporting(self._calls, caller, door, arguments) as under_way:
             own = self._own.find(_plain(spelling))
             if own is not None:
                 under_way.tool = own.wire_name
@@ -279,36 +279,37 @@ class Gateway:
             )
         self._policy.check(tool)
 
-    @contextmanager
-    def _reporting(self, caller: Caller, door: Door, arguments: JsonObject) -> Generator[CallProgress]:
-        """Report how the call ended, also if it failed."""
-        started, under_way = time.perf_counter(), CallProgress()
-        outcome: Outcome = "bug"
-        code = ""
-        try:
-            yield under_way
-            failed = under_way.result is not None and under_way.result.get("isError") is True
-            outcome, code = ("error", "TOOL_ERROR") if failed else ("ok", "")
-        except LociError as error:
-            outcome, code = "error", error.code
-            raise
-        finally:
-            ms, answered = (time.perf_counter() - started) * 1000, _text_size(under_way.result)
-            self._calls.ended(
-                Called(
-                    tool=under_way.tool,
-                    caller=caller,
-                    door=door,
-                    ms=ms,
-                    outcome=outcome,
-                    code=code,
-                    asked=len(json.dumps(arguments)),
-                    answered=answered,
-                    counted_as=under_way.counted_as,
-                    is_upstream=under_way.is_upstream,
-                    arguments=arguments,
-                )
+
+@contextmanager
+def reporting(calls: Calls, caller: Caller, door: Door, arguments: JsonObject) -> Generator[CallProgress]:
+    """Report how the call ended, also if it failed."""
+    started, under_way = time.perf_counter(), CallProgress()
+    outcome: Outcome = "bug"
+    code = ""
+    try:
+        yield under_way
+        failed = under_way.result is not None and under_way.result.get("isError") is True
+        outcome, code = ("error", "TOOL_ERROR") if failed else ("ok", "")
+    except LociError as error:
+        outcome, code = "error", error.code
+        raise
+    finally:
+        ms, answered = (time.perf_counter() - started) * 1000, _text_size(under_way.result)
+        calls.ended(
+            Called(
+                tool=under_way.tool,
+                caller=caller,
+                door=door,
+                ms=ms,
+                outcome=outcome,
+                code=code,
+                asked=len(json.dumps(arguments)),
+                answered=answered,
+                counted_as=under_way.counted_as,
+                is_upstream=under_way.is_upstream,
+                arguments=arguments,
             )
+        )
 
 
 def _plain(spelling: str) -> str:

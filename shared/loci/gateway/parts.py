@@ -14,6 +14,7 @@ from loci.gateway.capabilities.capability_store import CapabilityStore
 from loci.gateway.capabilities.matching import CapabilitySearch
 from loci.gateway.gateway import Gateway
 from loci.gateway.logins import Logins
+from loci.gateway.offers import Offers
 from loci.gateway.policy import Policy
 from loci.gateway.ports import AskLater, AuthorizationServers, BuiltInTools, Changed, ToolServers
 from loci.gateway.server_config import Secrets, ServerResolver
@@ -62,6 +63,7 @@ class ToolParts:
         )
         policy = Policy(read_only=settings.tools_read_only, approval=settings.tools_approval)
         self.gateway = Gateway(self.tool_list, own, policy, app.calls, self.waiting)
+        self.offers = Offers(self.tool_list, policy, app.calls)
 
         def embedder() -> "Embedder":
             return app.search_adapters.embedder

@@ -10,6 +10,7 @@ from loci.core.errors import Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
 from loci.gateway.configuration import ConfiguredServer, OAuthEntry
+from loci.gateway.offer import Method, Offer
 from loci.gateway.tool_server import Endpoint, ToolServer, UpstreamTool
 
 S_contra = TypeVar("S_contra", ToolServer, ConfiguredServer, contravariant=True)
@@ -114,6 +115,14 @@ class Servers(Protocol[S_contra]):
 
     def tools(self, owner: Owner, server: S_contra) -> Sequence[UpstreamTool]:
         """All tools of the server, page by page. Raises `ToolServerError` if it cannot be reached or fails."""
+        ...
+
+    def offers(self, owner: Owner, server: S_contra) -> Sequence[Offer]:
+        """Its prompts, resources and templates, page by page, as far as there is room. Raises `ToolServerError`."""
+        ...
+
+    def fetch(self, owner: Owner, server: S_contra, method: Method, params: JsonObject) -> JsonObject:
+        """Get a prompt or read a resource, and return the result as the protocol has it. Raises `ToolServerError`."""
         ...
 
     def call(

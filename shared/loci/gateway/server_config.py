@@ -28,6 +28,7 @@ from loci.gateway.configuration import (
     not_configured,
 )
 from loci.gateway.logins import Logins
+from loci.gateway.offer import Method, Offer
 from loci.gateway.ports import LoginRequest, Progress, ServerConnections, ToolServerError
 from loci.gateway.tool_server import Endpoint, Program, ToolServer, UpstreamTool
 
@@ -355,14 +356,34 @@ class RedactedServers:
         with _redacted(reached):
             found = self._connections.tools(owner, reached)
         words = reached.redaction().value([[one.title, one.description] for one in found])
+        faults = [reached.redaction().value(one.fault) for one in found]
         # Calls repeat the rest, so a password such as "postgres" or "password" must not change it.
         exact: list[list[Any]] = reached.redaction(plain_words=False).value(
             [[one.name, one.input_schema, one.output_schema, one.annotations] for one in found]
         )
         return [
-            UpstreamTool(server.name, name, title, description or "", given, returned, hints)
-            for (title, description), (name, given, returned, hints) in zip(words, exact, strict=True)
+            UpstreamTool(server.name, name, title, description or "", given, returned, hints, fault=fault)
+            for (title, description), (name, given, returned, hints), fault in zip(words, exact, faults, strict=True)
         ]
+
+    def offers(self, owner: Owner, server: ConfiguredServer) -> Sequence[Offer]:
+        reached = self._resolver.server(owner, server)
+        with _redacted(reached):
+            found = self._connections.offers(owner, reached)
+        words = reached.redaction().value([[one.title, one.description] for one in found])
+        exact: list[list[Any]] = reached.redaction(plain_words=False).value(
+            [[one.name, one.uri, one.more] for one in found]
+        )
+        return [
+            Offer(server.name, one.kind, name, uri, title, description or "", more)
+            for one, (title, description), (name, uri, more) in zip(found, words, exact, strict=True)
+        ]
+
+    def fetch(self, owner: Owner, server: ConfiguredServer, method: Method, params: JsonObject) -> JsonObject:
+        reached = self._resolver.server(owner, server)
+        with _redacted(reached):
+            result = self._connections.fetch(owner, reached, method, params)
+        return reached.redaction().value(result)
 
     def call(
         self,

@@ -14,6 +14,7 @@ from loci.core.ids import content_id
 from loci.core.json import JsonObject, iso
 from loci.core.stores import Record, RecordStore, every, read_or_none, update
 from loci.gateway.configuration import NAME, ConfiguredServer, ServerEntry, checked_entry, checked_name
+from loci.gateway.offer import Offer, restored_offers
 from loci.gateway.policy import word_of
 from loci.gateway.ports import AskLater, Changed, ToolServers
 from loci.gateway.server_config import ServerResolver
@@ -78,7 +79,8 @@ class ToolList:
         self._records.put(owner, SERVER, name, entry.as_json())
 
         def forgotten(held: Record | None) -> JsonObject | None:
-            known = remembered((), *_listed(held))
+            tools, kept = _listed(held)
+            known = remembered((), _fit(tools), kept)
             return {"tools": [], "seen": stored(known)} if known or held else None
 
         update(self._records, owner, LISTED, name, forgotten, durable=False)
@@ -155,13 +157,22 @@ class ToolList:
             if is_kept and server.failure is None:
                 self._tell(owner, "server", {"server": name, "state": "down", "code": error.code})
             raise
-        is_kept = self._keep(owner, server, began, tools)
+        is_kept = self._keep(owner, server, began, tools, offers=self._offers(owner, server))
         asked = self.get(owner, name)
         if is_kept and (server.failure is not None or server.listed_at is None):
             self._tell(owner, "server", {"server": name, "state": "up", "tools": len(tools)})
         if count := len(_changed(asked) - _changed(server)):
             self._tell(owner, "server", {"server": name, "state": "changed", "tools": count})
         return asked
+
+    def _offers(self, owner: Owner, server: ConfiguredServer) -> Sequence[Offer]:
+        """The other things that the server has. Its tools count more: it may fail here."""
+        if server.entry.tools_only:
+            return ()
+        try:
+            return self.servers.offers(owner, server)
+        except LociError:
+            return server.offers
 
     def close(self) -> None:
         """End all connections: the server stops."""
@@ -217,6 +228,7 @@ class ToolList:
         began: float,
         tools: Sequence[UpstreamTool] | None,
         failure: str | None = None,
+        offers: Sequence[Offer] | None = None,
     ) -> bool:
         """Keep the outcome of asking that began then. False: asking that began later has left its own already."""
         asked_at, of = self._clock(), _state(server.entry)
@@ -226,15 +238,18 @@ class ToolList:
             if isinstance(other, float) and began < other <= self._clock():  # or else a clock was wrong
                 return None
             listed, kept = _listed(held)
-            now = tools if tools is not None else listed if held and held.value.get("of") == of else ()
+            is_same = held is not None and held.value.get("of") == of
+            now = tools if tools is not None else listed if is_same else ()
+            before = restored_offers(held.value.get("offers")) if held and is_same else ()
             return {
                 "of": of,
                 "tools": [one.said for one in now],
+                "offers": [one.said for one in (before if offers is None else offers)],
                 "at": server.listed_at if failure else asked_at,
                 "failure": failure,
                 "failed_at": asked_at if failure else None,
                 "began": began,
-                "seen": stored(remembered(now, listed, kept)),
+                "seen": stored(remembered(_fit(now), _fit(listed), kept)),
             }
 
         return update(self._records, owner, LISTED, server.name, outcome, durable=False) is not None
@@ -262,8 +277,14 @@ class ToolList:
             at, failure = cast("float | None", record.value["at"]), cast("str | None", record.value["failure"])
             failed_at = cast("float | None", record.value.get("failed_at"))
             listed, kept = _listed(record)
-            tools = tuple(replace(one, seen=kept.get(one.name), word=word_of(one, server.entry)) for one in listed)
-            return replace(server, tools=tools, listed_at=at, failure=failure, failed_at=failed_at)
+            tools = tuple(
+                replace(one, seen=kept.get(one.name), word=word_of(one, server.entry)) for one in _fit(listed)
+            )
+            unfit = tuple(one for one in listed if one.fault)
+            offers = restored_offers(record.value.get("offers"))
+            return replace(
+                server, tools=tools, unfit=unfit, offers=offers, listed_at=at, failure=failure, failed_at=failed_at
+            )
 
         if record is not None and record.value.get("of") == _state(server.entry):
             return read_or_none(record, read) or server
@@ -280,13 +301,18 @@ def _listed(record: Record | None) -> tuple[Sequence[UpstreamTool], dict[str, Se
     return read_or_none(record, read) or ((), {} if record is None else {"": SeenTool("")})
 
 
+def _fit(tools: Sequence[UpstreamTool]) -> list[UpstreamTool]:
+    """The tools that can be called."""
+    return [one for one in tools if one.fault is None]
+
+
 def _changed(server: ConfiguredServer) -> set[str]:
     return {one.name for one in server.tools if one.seen is not None}
 
 
 def _state(entry: ServerEntry) -> str:
     """Changes with each change of how the server is reached: its tools may be others then."""
-    return content_id(entry.model_dump_json(exclude={"destructive", "reads"}))
+    return content_id(entry.model_dump_json(exclude={"destructive", "reads", "tools_only"}))
 
 
 def listed_time(server: ConfiguredServer) -> str:

@@ -11,7 +11,7 @@ from loci.gateway.call_history import Usage
 from loci.gateway.configuration import ConfiguredServer
 from loci.gateway.tool_embeddings import ToolEmbeddings
 from loci.gateway.tool_list import tools_of
-from loci.gateway.tool_words import KnownTool, fields_of, plain_name, query_terms, spellings
+from loci.gateway.tool_words import KnownOffer, KnownTool, fields_of, plain_name, query_terms, spellings
 
 __all__ = ["FoundTool", "KnownTool", "ToolIndex"]
 
@@ -192,6 +192,8 @@ class FoundTools:
     """The words of caution about tools that need them, by the id of the tool."""
     names: Mapping[str, str] = field(default_factory=dict[str, str])
     """The names to call the tools by, by id: spellings that every client accepts, unless several tools share one."""
+    offers: tuple[tuple[FoundTool, KnownOffer], ...] = ()
+    """The prompts and resources that fit, the best first."""
 
 
 class ToolSearch:

@@ -84,7 +84,7 @@ class SeenTool:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamTool:
-    """A tool of a tool server. All fields but the last three were written by others."""
+    """A tool of a tool server. All fields but the last four were written by others."""
 
     server: str
     name: str
@@ -98,6 +98,8 @@ class UpstreamTool:
     """The tool as it was before its server changed it; None if it is unchanged."""
     word: Literal["reads", "destructive"] | None = None
     """The operator's word about it."""
+    fault: str | None = None
+    """How its description breaks the protocol, so that nobody can call it; None if it does not."""
     id: str = field(init=False, repr=False, compare=False)
     """The id of the tool, such as `github:create_issue`."""
 
@@ -107,9 +109,8 @@ class UpstreamTool:
     @property
     def said(self) -> JsonObject:
         """The server's own part, as it is stored and sent."""
-        return cast(
-            "JsonObject", {name: one for name, one in asdict(self).items() if name not in ("seen", "word", "id")}
-        )
+        left_out = ("seen", "word", "id", *(() if self.fault else ("fault",)))
+        return cast("JsonObject", {name: one for name, one in asdict(self).items() if name not in left_out})
 
     @property
     def safe(self) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from loci.core.json import JsonObject
+from loci.gateway.offer import Offer
 from loci.search.words import SEAM, index_words, query_words
 
 LONGEST: Final = 1000
@@ -68,6 +69,15 @@ class KnownTool:
     def name(self) -> str:
         """The part after the colon."""
         return self.id.rpartition(":")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownOffer(KnownTool):
+    """A prompt or a resource, as a search sees it."""
+
+    offer: Offer
+    called: str
+    """The name of the prompt, or the address of the resource."""
 
 
 def fields_of(tool: KnownTool) -> dict[str, list[str]]:

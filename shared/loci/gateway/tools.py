@@ -5,11 +5,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from mcp_types import CallToolResult, Tool, ToolAnnotations
+from mcp_types import (
+    BlobResourceContents,
+    CallToolResult,
+    EmbeddedResource,
+    GetPromptResult,
+    Prompt,
+    PromptArgument,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    TextContent,
+    TextResourceContents,
+    Tool,
+    ToolAnnotations,
+)
 from pydantic import BaseModel, Field
 
 from loci.core.cancellation import Cancellation
-from loci.core.errors import LociError
+from loci.core.errors import LociError, NotFound
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
 from loci.core.scopes import scope_of
@@ -17,6 +31,7 @@ from loci.core.settings import Settings
 from loci.core.telemetry import Door, HowAsked
 from loci.gateway.api import Tools
 from loci.gateway.gateway import wire_spelling
+from loci.gateway.offer import ADDRESS, Kind, Offer
 from loci.gateway.policy import reads
 from loci.gateway.tool_search import FoundTools, nothing_fits
 from loci.gateway.tool_server import UpstreamTool
@@ -49,6 +64,9 @@ class FoundToolView(BaseModel):
     why: str
     needs_approval: bool = Field(default=False, exclude_if=is_unset)
     warning: str | None = Field(default=None, exclude_if=is_unset)
+    kind: Kind | None = Field(
+        default=None, description="no tool: pml_call_tool or your client reads it by `tool_id`", exclude_if=is_unset
+    )
     input_schema: dict[str, Any] | None = Field(default=None, exclude_if=is_unset)
 
 
@@ -88,7 +106,7 @@ def tool_tools(app: "App") -> list[LociTool]:
             context=context_tools or (),
             only_own=not caller.may(scope_of("tools", writes=False)),
         )
-        return _answer(found, with_schemas=include_schemas)
+        return _answer(found, limit, with_schemas=include_schemas)
 
     def call_tool(
         tool: Annotated[str, Field(description="`tool_id`, or server:tool")],  # noqa: ARG001 (the server reads it)
@@ -115,28 +133,40 @@ def tool_tools(app: "App") -> list[LociTool]:
     ]
 
 
-def _answer(found: FoundTools, *, with_schemas: bool) -> FoundAnswer:
-    return FoundAnswer(
-        tools=[
-            FoundToolView(
-                name=one.tool.id,
-                tool_id=found.names[one.tool.id],
-                score=round(one.score, 3),
-                description=remark(one.tool.description) or "",
-                related=one.tool.id in found.related,
-                why=one.why,
-                needs_approval=one.tool.id in found.to_approve,
-                warning=found.warnings.get(one.tool.id),
-                input_schema=one.tool.input_schema if with_schemas else None,
-            )
-            for one in found.tools
-        ],
-        message=_message(found),
-    )
+def _answer(found: FoundTools, limit: int, *, with_schemas: bool) -> FoundAnswer:
+    tools = [
+        FoundToolView(
+            name=one.tool.id,
+            tool_id=found.names[one.tool.id],
+            score=round(one.score, 3),
+            description=remark(one.tool.description) or "",
+            related=one.tool.id in found.related,
+            why=one.why,
+            needs_approval=one.tool.id in found.to_approve,
+            warning=found.warnings.get(one.tool.id),
+            input_schema=one.tool.input_schema if with_schemas else None,
+        )
+        for one in found.tools
+    ]
+    offers = [
+        FoundToolView(
+            name=one.tool.id,
+            tool_id=known.called,
+            score=round(one.score, 3),
+            description=remark(known.offer.description) or "",
+            related=False,
+            why=one.why,
+            kind=known.offer.kind,
+            input_schema=one.tool.input_schema if with_schemas and known.offer.kind == "prompt" else None,
+        )
+        for one, known in found.offers
+    ]
+    best = sorted([*(one for one in tools if not one.related), *offers], key=lambda one: -one.score)[:limit]
+    return FoundAnswer(tools=[*best, *(one for one in tools if one.related)], message=_message(found))
 
 
 def _message(found: FoundTools) -> str | None:
-    here = [one for one in found.tools if one.tool.id not in found.related]
+    here = [one for one in found.tools if one.tool.id not in found.related] + [one for one, _ in found.offers]
     doubt = "Probably none of these fits" if here else "None fits"
     parts = [f"{doubt}, of {found.searched} tools. Ask in other words"] if nothing_fits(here) else []
     parts += [f"Not asked yet: {', '.join(found.unknown)}"] if found.unknown else []
@@ -172,19 +202,27 @@ class ServedTools:
         approved: bool,
         asking: HowAsked = "wait",
     ) -> CallToolResult:
+        if name.startswith(ADDRESS):
+            return _read_result(self.read(caller, door, name))
+
         def progress(done: float, total: float | None, text: str | None) -> None:
             report(done, total, text or "")
 
-        result = self._tools.call(
-            caller,
-            door,
-            name,
-            arguments,
-            approved=approved,
-            asking=asking,
-            progress=progress,
-            cancelled=cancelled,
-        )
+        try:
+            result = self._tools.call(
+                caller,
+                door,
+                name,
+                arguments,
+                approved=approved,
+                asking=asking,
+                progress=progress,
+                cancelled=cancelled,
+            )
+        except NotFound as error:
+            if error.code != "TOOL_NOT_FOUND" or not self._tools.offers.has_prompt(caller.owner, name):
+                raise
+            return _prompt_result(self.prompt(caller, door, name, arguments))
         return CallToolResult.model_validate(result)
 
     def known(self, owner: Owner, name: str) -> ToolOfServer:
@@ -201,6 +239,73 @@ class ServedTools:
             if LISTABLE.fullmatch(wire_spelling(tool.id)) and (self._colon or LISTABLE.fullmatch(name)):
                 found[listed] = _listed_tool(tool, listed)
         return [found[name] for name in sorted(found)]
+
+    def prompts(self, owner: Owner) -> Sequence[Prompt]:
+        def argument(one: dict[str, Any]) -> PromptArgument:
+            return PromptArgument(
+                name=str(one.get("name")),
+                description=remark(str(one.get("description") or "")),
+                required=one.get("required") is True,
+            )
+
+        return [
+            Prompt(
+                name=name,
+                arguments=[argument(each) for each in cast("list[dict[str, Any]]", one.more.get("arguments") or [])],
+                **_said(one),
+            )
+            for name, one in self._tools.offers.listed(owner, "prompt")
+        ]
+
+    def resources(self, owner: Owner) -> Sequence[Resource]:
+        return [
+            Resource(
+                uri=address,
+                name=one.name,
+                mime_type=cast("str | None", one.more.get("mimeType")),
+                size=cast("int | None", one.more.get("size")),
+                **_said(one),
+            )
+            for address, one in self._tools.offers.listed(owner, "resource")
+        ]
+
+    def templates(self, owner: Owner) -> Sequence[ResourceTemplate]:
+        return [
+            ResourceTemplate(
+                uri_template=address,
+                name=one.name,
+                mime_type=cast("str | None", one.more.get("mimeType")),
+                **_said(one),
+            )
+            for address, one in self._tools.offers.listed(owner, "template")
+        ]
+
+    def prompt(self, caller: Caller, door: Door, name: str, arguments: JsonObject) -> GetPromptResult:
+        return GetPromptResult.model_validate(self._tools.offers.prompt(caller, door, name, arguments))
+
+    def read(self, caller: Caller, door: Door, address: str) -> ReadResourceResult:
+        return ReadResourceResult.model_validate(self._tools.offers.resource(caller, door, address))
+
+
+def _said(offer: Offer) -> dict[str, Any]:
+    """The words of its server, and where it comes from."""
+    meta = {"loci/server": offer.server, **({"loci/uri": offer.uri} if offer.uri else {"loci/name": offer.name})}
+    return {"title": remark(offer.title or ""), "description": remark(offer.description), "_meta": meta}
+
+
+def _read_result(read: ReadResourceResult) -> CallToolResult:
+    """A resource as the result of a call: its texts as such, so that a budget holds for them."""
+
+    def block(one: TextResourceContents | BlobResourceContents) -> TextContent | EmbeddedResource:
+        if isinstance(one, TextResourceContents):
+            return TextContent(type="text", text=one.text)
+        return EmbeddedResource(type="resource", resource=one)
+
+    return CallToolResult(content=[block(one) for one in read.contents])
+
+
+def _prompt_result(prompt: GetPromptResult) -> CallToolResult:
+    return CallToolResult(content=[one.content for one in prompt.messages])
 
 
 def _listed_tool(tool: UpstreamTool, name: str) -> Tool:

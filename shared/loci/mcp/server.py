@@ -44,7 +44,7 @@ from loci.mcp.tasks import EXTENSION, Tasks
 from loci.mcp.threads import on_thread
 from loci.mcp.tool import CALL_TOOL_NAME, ListedTool, LociTool, Surface
 from loci.mcp.tool_catalog import ToolCatalog, ToolFamily
-from loci.mcp.upstream import UpstreamTools, call_upstream
+from loci.mcp.upstream import OfferRequests, UpstreamTools, call_upstream
 
 if TYPE_CHECKING:
     from loci.app import App
@@ -123,6 +123,8 @@ class LociServer(SdkServer):
         self.low_level.middleware.append(ProtocolErrors(lambda name: catalog.find(name) is not None))
         if self._resources:
             serve_resources(self.low_level, self._resources)
+        if self._upstream:
+            OfferRequests(self.low_level, self._upstream, door, self._prompts.keys())
         self.low_level.add_request_handler("tools/list", PaginatedRequestParams, self._list_for)
         self.low_level.add_request_handler("tools/call", CallToolRequestParams, self._call)
 

@@ -2,24 +2,49 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar, cast
 
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import Context
-from mcp_types import CallToolResult, Tool
+from mcp_types import (
+    CallToolResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    PaginatedRequestParams,
+    Prompt,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    RequestParams,
+    Resource,
+    ResourceTemplate,
+    Tool,
+)
 
 from loci.core.cancellation import Cancellation
-from loci.core.errors import Refused
+from loci.core.errors import NotFound, Refused
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
+from loci.core.lazy import Lazy
+from loci.core.scopes import scope_of
 from loci.core.seen import visible
 from loci.core.telemetry import Door, HowAsked
 from loci.mcp.answers import ToolAnswer, ToolOfServer
 from loci.mcp.approval import APPROVAL_NEEDED, APPROVAL_PENDING, ask_person, show_page, was_approved, way_to_ask
 from loci.mcp.caller import ProgressReport, caller_of, report_to
+from loci.mcp.errors import answer_request
 from loci.mcp.threads import UPSTREAM, while_wanted
 
+P = TypeVar("P", bound=RequestParams)
+RequestContext = ServerRequestContext[Any, Any]
+Rest = Callable[[], Awaitable[Any]]
+"""Answers the request without other servers."""
+ADDRESS: Final = "loci://tools/"
+"""The beginning of the addresses of their resources."""
+READS: Final = scope_of("tools", writes=False)
+UNKNOWN_PROMPT: Final = "PROMPT_NOT_FOUND"
 LONGEST_SHOWN: Final = 4000
 """Characters of arguments in a client's dialogue. The page shows longer ones."""
 
@@ -52,6 +77,85 @@ class UpstreamTools(Protocol):
     def listed(self, owner: Owner) -> Sequence[Tool]:
         """The tools that are listed beside Loci's own. Waits for no server."""
         ...
+
+    def prompts(self, owner: Owner) -> Sequence[Prompt]:
+        """The prompts of the servers, under the names that Loci gives them. Waits for no server."""
+        ...
+
+    def resources(self, owner: Owner) -> Sequence[Resource]: ...
+    def templates(self, owner: Owner) -> Sequence[ResourceTemplate]: ...
+
+    def prompt(self, caller: Caller, door: Door, name: str, arguments: JsonObject) -> GetPromptResult:
+        """Get a prompt. Raises `NotFound` as `PROMPT_NOT_FOUND` if no server has it."""
+        ...
+
+    def read(self, caller: Caller, door: Door, address: str) -> ReadResourceResult:
+        """Read the resource at this address."""
+        ...
+
+
+class OfferRequests:
+    """Requests for prompts and resources: those of other servers are answered beside Loci's own."""
+
+    def __init__(
+        self, server: Server[Any], upstream: Lazy[UpstreamTools], door: Door, own_prompts: Collection[str]
+    ) -> None:
+        """Let the server answer them, in front of the handlers that it has."""
+        self._server = server
+        self._upstream = upstream
+        self._door: Door = door
+        self._own_prompts = own_prompts
+        self._add_list("prompts/list", "prompts", lambda tools, owner: tools.prompts(owner))
+        self._add_list("resources/list", "resources", lambda tools, owner: tools.resources(owner))
+        self._add_list("resources/templates/list", "resource_templates", lambda tools, owner: tools.templates(owner))
+        self._add("prompts/get", GetPromptRequestParams, self._get_prompt)
+        self._add("resources/read", ReadResourceRequestParams, self._read_resource)
+
+    def _add(self, method: str, params: type[P], answer: Callable[[RequestContext, P, Rest], Awaitable[Any]]) -> None:
+        before = self._server.get_request_handler(method)
+        assert before is not None  # noqa: S101 (for the type checker: the SDK's own handler)
+
+        async def handle(ctx: RequestContext, given: P) -> Any:
+            return await answer(ctx, given, partial(before.handler, ctx, given))
+
+        self._server.add_request_handler(method, params, handle)
+
+    def _add_list(self, method: str, field: str, of: Callable[[UpstreamTools, Owner], Sequence[Any]]) -> None:
+        async def answer(ctx: RequestContext, _: PaginatedRequestParams, rest: Rest) -> Any:
+            listed, caller = await rest(), caller_of(ctx)
+            if not caller.may(READS):
+                return listed
+            found = await answer_request(lambda: of(self._upstream.get(), caller.owner))
+            # An own prompt is never hidden by one of a server.
+            new = [one for one in found if not (isinstance(one, Prompt) and one.name in self._own_prompts)]
+            return listed.model_copy(update={field: [*getattr(listed, field), *new]})
+
+        self._add(method, PaginatedRequestParams, answer)
+
+    async def _get_prompt(self, ctx: RequestContext, params: GetPromptRequestParams, rest: Rest) -> Any:
+        if params.name in self._own_prompts:
+            return await rest()
+        given = cast("JsonObject", dict(params.arguments or {}))
+
+        def prompt() -> GetPromptResult | None:
+            tools, caller = self._upstream.get(), caller_of(ctx)
+            try:
+                return tools.prompt(caller, self._door, params.name, given)
+            except NotFound as error:
+                if error.code != UNKNOWN_PROMPT:
+                    raise
+                return None
+
+        return await answer_request(prompt) or await rest()  # which says what prompts there are
+
+    async def _read_resource(self, ctx: RequestContext, params: ReadResourceRequestParams, rest: Rest) -> Any:
+        if not params.uri.startswith(ADDRESS):
+            return await rest()
+
+        def read() -> ReadResourceResult:
+            return self._upstream.get().read(caller_of(ctx), self._door, params.uri)
+
+        return await answer_request(read, {"uri": params.uri})
 
 
 async def call_upstream(

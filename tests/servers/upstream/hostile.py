@@ -58,7 +58,7 @@ def list_tools(request: Any, cursor: str | None) -> None:
         }
         answer(request, {"tools": [*map(tool, names), strange]})
     elif MODE == "wrong_list":
-        answer(request, {"tools": [tool("echo"), {"name": 5, "inputSchema": {"type": "object"}}]})
+        answer(request, {"tools": {"echo": tool("echo")}})
     elif MODE == "silent_list":
         waiting.append(request)
     elif MODE == "large_list":

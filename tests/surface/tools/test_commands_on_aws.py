@@ -46,7 +46,7 @@ def test_a_server_of_an_owner_is_added_tested_listed_and_removed(app: App, funct
     entry = upstream()
     added = run("add", *OF_ANN, "shop", "--", "env", "-C", entry["cwd"], entry["command"], *entry["args"])
     assert (added.exit_code, " tools: add_numbers" in added.stdout) == (0, True), added
-    assert function.api.events[-1] == {"owner": {"tenant": "acme", "subject": "ann"}, "server": "shop"}
+    assert function.api.events[0] == {"owner": {"tenant": "acme", "subject": "ann"}, "server": "shop"}
     assert app.tools.value(Caller(ANN, "key"), "cli", "shop:add_numbers", {"a": 1, "b": 2}) == {"sum": 3}
     assert [one["name"] for one in json.loads(run("list", *OF_ANN, "--json").stdout)["servers"]] == ["shop"]
     assert "no tool servers" in run("list").stdout

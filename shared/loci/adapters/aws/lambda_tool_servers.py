@@ -15,7 +15,8 @@ from loci.core.errors import Misconfigured, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.gateway.configuration import ConfiguredServer
-from loci.gateway.connect_function import ReadPublic, ServerRequest, raise_from_json
+from loci.gateway.connect_function import OFFERS, ReadPublic, ServerRequest, raise_from_json
+from loci.gateway.offer import Method, Offer, restored_offers
 from loci.gateway.ports import Progress, ToolServerError
 from loci.gateway.tool_server import UpstreamTool
 from loci.sandbox.lambda_host.function_answer import MOST_PARTS_OF_TOOLS, unpacked_answer
@@ -46,6 +47,13 @@ class LambdaToolServers:
     def tools(self, owner: Owner, server: ConfiguredServer) -> Sequence[UpstreamTool]:
         answer = self._answer(ServerRequest(owner, server.name))
         return [UpstreamTool(**one) for one in answer["tools"]]
+
+    def offers(self, owner: Owner, server: ConfiguredServer) -> Sequence[Offer]:
+        answer = self._answer(ServerRequest(owner, server.name, method=OFFERS))
+        return restored_offers(answer["offers"])
+
+    def fetch(self, owner: Owner, server: ConfiguredServer, method: Method, params: JsonObject) -> JsonObject:
+        return self._answer(ServerRequest(owner, server.name, arguments=params, method=method))["result"]
 
     def call(
         self,

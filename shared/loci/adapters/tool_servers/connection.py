@@ -14,7 +14,7 @@ from mcp.client.client import Client
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
-from mcp_types import ToolListChangedNotification
+from mcp_types import JSONRPCResponse, ToolListChangedNotification
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
@@ -28,6 +28,7 @@ from loci.adapters.tool_servers.diagnostics import (
     start_advice,
 )
 from loci.adapters.tool_servers.http_client import http_transport
+from loci.adapters.tool_servers.listing import repaired
 from loci.gateway.ports import ToolServerError
 from loci.gateway.tool_server import Program, ToolServer
 
@@ -208,6 +209,8 @@ class Incoming(ObjectReceiveStream["SessionMessage | Exception"]):
         if not self._activity.message():
             self._ended()
             raise anyio.EndOfStream
+        if isinstance(message, SessionMessage) and isinstance(message.message, JSONRPCResponse):
+            message.message.result = repaired(message.message.result)
         return message
 
     async def aclose(self) -> None:

@@ -16,6 +16,7 @@ from loci.core.cancellation import Cancellation
 from loci.core.deadline import time_for, time_to_end
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
+from loci.gateway.offer import Method, Offer
 from loci.gateway.ports import Changed
 from loci.gateway.tool_server import Endpoint, ToolServer, UpstreamTool
 
@@ -133,6 +134,15 @@ class Connections:
     def tools(self, owner: Owner, server: ToolServer) -> Sequence[UpstreamTool]:
         seconds = min(server.seconds, LIST_SECONDS)
         return self._run(server, seconds, lambda pending: self._upstream(owner, server).tools(pending))
+
+    def offers(self, owner: Owner, server: ToolServer) -> Sequence[Offer]:
+        seconds = min(server.seconds, LIST_SECONDS)
+        return self._run(server, seconds, lambda pending: self._upstream(owner, server).offers(pending))
+
+    def fetch(self, owner: Owner, server: ToolServer, method: Method, params: JsonObject) -> JsonObject:
+        return self._run(
+            server, server.seconds, lambda pending: self._upstream(owner, server).fetch(pending, method, params)
+        )
 
     def call(
         self,

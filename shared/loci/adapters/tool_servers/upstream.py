@@ -13,11 +13,10 @@ from mcp_types import (
     METHOD_NOT_FOUND,
     CallToolRequest,
     CallToolRequestParams,
-    ListToolsResult,
-    PaginatedRequestParams,
-    Tool,
+    GetPromptRequest,
+    ReadResourceRequest,
 )
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from loci.adapters.tool_servers.connection import UpstreamConnection
 from loci.adapters.tool_servers.diagnostics import (
@@ -30,7 +29,9 @@ from loci.adapters.tool_servers.diagnostics import (
     server_failed,
     timed_out,
 )
+from loci.adapters.tool_servers.listing import all_offers, all_tools
 from loci.core.json import JsonObject
+from loci.gateway.offer import Method, Offer
 from loci.gateway.ports import ToolServerError
 from loci.gateway.tool_server import ToolServer, UpstreamTool
 
@@ -42,11 +43,7 @@ PAUSES = (0.0, 0.0, 1.0, 2.0, 15.0, 60.0, 300.0)
 """The seconds to wait after 0, 1, 2 … failures in a row."""
 LONGEST_PAUSE = 2.0
 """Seconds that a call waits for the next attempt to connect. If that is later, the call fails at once."""
-MOST_TOOLS = 5000
-LARGEST_LIST = 10_000_000
-"""The characters of all its tools, as JSON: they are kept, and read at each search."""
-LONGEST_NAME = 128
-"""The longest name of a tool, in characters, as the protocol advises."""
+FETCHES: "TypeAdapter[GetPromptRequest | ReadResourceRequest]" = TypeAdapter(GetPromptRequest | ReadResourceRequest)
 MOST_SILENCES = 3
 """Calls in a row that got no answer in time while nothing else came: then the server hangs, and is started again."""
 
@@ -100,8 +97,21 @@ class Upstream:
 
     async def tools(self, pending: PendingRequest) -> list[UpstreamTool]:
         with self._quoting():
-            found = await all_tools(lambda question: self._ask(question, pending))
-        return [upstream_tool(self.server.name, tool) for tool in found]
+            return await all_tools(self.server.name, lambda question: self._ask(question, pending))
+
+    async def offers(self, pending: PendingRequest) -> list[Offer]:
+        with self._quoting():
+            return await all_offers(self.server.name, lambda question: self._ask(question, pending))
+
+    async def fetch(self, pending: PendingRequest, method: Method, params: JsonObject) -> JsonObject:
+        """Get a prompt or read a resource."""
+        request = FETCHES.validate_python({"method": method, "params": params})
+        with self._quoting("Check the name or the address, and the arguments"):
+            result = await self._ask(lambda client: client.session.send_request(request, RawResult), pending)
+        answer: JsonObject = dict(result.model_extra or {})
+        if answer.get("resultType") == "input_required":
+            raise input_required(self.server, answer)
+        return answer
 
     async def call(
         self, pending: PendingRequest, tool: str, arguments: JsonObject, progress: "ProgressFnT | None"
@@ -128,13 +138,13 @@ class Upstream:
         await asyncio.gather(*(connection.close() for connection in self._connections))
 
     @contextmanager
-    def _quoting(self) -> Generator[None]:
+    def _quoting(self, advice: str = "Check the name of the tool and its arguments") -> Generator[None]:
         try:
             yield
         except MCPError as error:
             said = quoted(error.error.message, self.server.redaction()) or f"error {error.error.code}"
             is_ours = error.error.code in (INVALID_PARAMS, METHOD_NOT_FOUND)
-            resolution = "Check the name of the tool and its arguments" if is_ours else None
+            resolution = advice if is_ours else None
             raise server_failed(self.server, said, resolution) from None
 
     async def _ask(self, question: Callable[[Client], Awaitable[T]], pending: PendingRequest) -> T:
@@ -198,57 +208,3 @@ class Upstream:
             self._silences = 0
             self._failed(timed_out(self.server, pending))
             connection.end()
-
-
-async def all_tools(
-    ask: Callable[[Callable[[Client], Awaitable[ListToolsResult]]], Awaitable[ListToolsResult]],
-) -> list[Tool]:
-    """Ask for all pages. A list without an end ends at the first repeated cursor, or when it gets too long.
-
-    Tools for which there is no room are left out, with all that come after them; so is one whose name nobody can call
-    it by, or has before it.
-    """
-    found: dict[str, Tool] = {}
-    room = LARGEST_LIST
-    cursors: set[str] = set()
-    cursor: str | None = None
-    while True:
-        params = None if cursor is None else PaginatedRequestParams(cursor=cursor)
-        try:
-            page = await ask(lambda client, params=params: client.session.list_tools(params=params))
-        except MCPError as error:
-            if error.error.code == METHOD_NOT_FOUND and not found:
-                return []
-            raise
-        for one in page.tools:
-            text = one.model_dump_json(by_alias=True)
-            room -= len(text)
-            if room < 0 or len(found) >= MOST_TOOLS:
-                return list(found.values())
-            if _is_name(one.name) and one.name not in found:
-                found[one.name] = Tool.model_validate_json(text)  # without numbers that JSON does not have
-        cursor = page.next_cursor
-        if cursor is None or cursor in cursors or max(len(found), len(cursors)) >= MOST_TOOLS:
-            return list(found.values())
-        cursors.add(cursor)
-
-
-def _is_name(name: str) -> bool:
-    """True if it is one plain word or line, as the names that people read and models repeat."""
-    return 0 < len(name) <= LONGEST_NAME and name.isprintable()
-
-
-def upstream_tool(server: str, tool: Tool) -> UpstreamTool:
-    """The tool as Loci knows it."""
-    annotations: JsonObject = {}
-    if tool.annotations is not None:
-        annotations = tool.annotations.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return UpstreamTool(
-        server=server,
-        name=tool.name,
-        title=tool.title,
-        description=tool.description or "",
-        input_schema=tool.input_schema,
-        output_schema=tool.output_schema,
-        annotations=annotations,
-    )
