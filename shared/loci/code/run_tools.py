@@ -123,13 +123,12 @@ def python_tools(app: "App") -> list[LociTool]:
         caller: Caller,
         executor_id: Annotated[str | None, Field(description="of an earlier run; none: a new one")] = None,
     ) -> Annotated[CallToolResult, RunResult]:
-        """Run Python 3 in a sandbox, to compute on files (Excel, PDF, …) and notes. The answer is what the code prints.
+        """Run Python 3 in a sandbox, to compute on files (Excel, PDF, …) and notes. The answer is what it prints.
 
-        It has pandas, numpy, openpyxl, xlrd, scipy, scikit-learn, xgboost and matplotlib; open figures come back as
-        images. get_memory_path(memory_id, memory_name, version) needs no import and returns the pathlib.Path of a file,
-        of a note (by id or path), or of a folder's notes ("notes/") as JSON lines: path, date, text. Write to the
-        current folder. No network, no subprocess. Variables stay with the `executor_id`. Code that goes on gives a
-        `scratchpad_id`.
+        It has pandas, numpy, openpyxl, xlrd, scipy, scikit-learn, xgboost and matplotlib; figures come back as images.
+        get_memory_path(memory_id, memory_name, version), without import, is the pathlib.Path of a file, of a note (by
+        id or path), or of a folder's notes ("notes/") as JSON lines: path, date, text. Write to the current folder. No
+        network, no subprocess. Variables stay with the `executor_id`.
         """
         id = executor_id or await on_thread(app.code.create_python, caller.owner)
         answer = await answer_of(app, lambda cancelled: app.code.start_python(caller, id, code, cancelled))
@@ -222,20 +221,27 @@ def typescript_tools(app: "App") -> list[LociTool]:
     async def execute_code(
         code: Annotated[str, Field(description="100 KB at most")],
         caller: Caller,
-        intent: Annotated[str | None, Field(description="what for: it gets the tools that fit")] = None,
-        context: Annotated[dict[str, Any] | None, Field(description="data: `context.x` in the code")] = None,
+        intent: Annotated[str | None, Field(description="what for")] = None,
+        context: Annotated[dict[str, Any] | None, Field(description="`context.x` in the code")] = None,
         sandbox_config: SandboxConfig | None = None,
+        tools: Annotated[list[str] | None, Field(max_length=50, description="server:*")] = None,
     ) -> Annotated[CallToolResult, CodeAnswer]:
-        """Run TypeScript in an isolated Deno sandbox and get its value: compute, filter, join, call tools in bulk.
+        """Run TypeScript in a sandbox and get its value: compute, filter, join, call tools in bulk.
 
-        The value of the last expression is the result; `return` and top-level `await` work too. Notes are read with
-        `(await loci.search_documents({query: "x", limit: 100})).results`, `loci.read_node_content({id})`. With
-        `intent`, other tools are objects named after their server: `await github.listCommits({limit: 100})` or
-        `await mcp["github:list_commits"]({…})`. No network, and no package but Node's own: `await import("node:…")`.
+        The result is the last expression or what it returns; top-level `await` works. Notes are read with
+        `(await loci.search_documents({query: "x", limit: 100})).results`, `loci.read_node_content({id})`. Servers are
+        objects: `await github.listCommits({limit: 9})`. `loci.search_tools("…")` finds tools, `loci.tools` has all with
+        types, `loci.call("github:list_commits", {…})` calls any. No network, no packages but Node's.
         """
         limits = sandbox_config or DEFAULTS
         request = TypeScriptRequest(
-            code, intent, context or {}, int(limits.timeout), int(limits.memoryLimit), limits.allowedReadPaths
+            code,
+            intent,
+            context or {},
+            int(limits.timeout),
+            int(limits.memoryLimit),
+            limits.allowedReadPaths,
+            tools or (),
         )
         answer = await answer_of(
             app,

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from loci.code.bridge import Bridge, PastRuns, clients
+from loci.code.bridge import UNDEFINED, Bridge, PastRuns, clients
 from loci.code.packages import NOT_STARTED, WHEN_NOT_STARTED
 from loci.code.ports import Cancelled, Completed, Failed, Fault, Measured, Sandbox, never
 from loci.code.runs import LocalRun, RunQueue, late_failure, read_later
@@ -46,6 +46,7 @@ LARGEST = 256 * 1024
 TOOL = "pml_execute_code"
 LARGEST_CODE = 100 * 1024
 """Bytes of UTF-8."""
+FENCE = "```"
 GRACE = 900.0
 """Seconds beyond a run's own time, in which it may wait for its turn. After that nobody expects its result any more."""
 
@@ -130,10 +131,11 @@ class ResultsCache:
                 self._kept.popitem(last=False)
 
 
-def key_of(job: TypeScriptJob, tools: Iterable[str]) -> str:
+def key_of(job: TypeScriptJob) -> str:
     """A key that is the same for the same code, context, limits and tools. Code sees the order of keys: it counts."""
-    limits = json.dumps([job.limits.timeout_ms, job.limits.memory_mb, *job.limits.read_paths])
-    return content_id(job.code, json.dumps(job.context), limits, *tools, length=32)
+    limits = [job.limits.timeout_ms, job.limits.memory_mb, *job.limits.read_paths]
+    seen = (job.context, limits, [asdict(one) for one in job.clients], job.listing)
+    return content_id(job.code, *map(json.dumps, seen), length=32)
 
 
 def _size(completed: Completed) -> int:
@@ -150,6 +152,8 @@ class TypeScriptRequest:
     timeout_ms: int = 30_000
     memory_mb: int = 512
     read_paths: Sequence[str] = ()
+    tools: Sequence[str] = ()
+    """The tools that the caller names: ids, or patterns such as `server:*`."""
 
     def as_json(self) -> JsonObject:
         """The request as a run's record keeps it."""
@@ -278,10 +282,13 @@ class TypeScript:
         """The answer or the error of a run, from memory if the same code has run before."""
         try:
             paths = readable(request.read_paths, self._read_roots, self._private)
-            bridge = Bridge(self._tools(), caller, request.intent)
+            bridge = Bridge(self._tools(), caller, request.intent, request.code, request.tools)
             limits = RunLimits(request.timeout_ms, request.memory_mb, paths.allowed)
-            job = TypeScriptJob(whole_characters(request.code), request.context, limits, clients(bridge.tools))
-            key = key_of(job, bridge.tools) if self._cache else ""
+            offered = clients(bridge.tools, bridge.down)
+            job = TypeScriptJob(
+                whole_characters(unfenced(request.code)), request.context, limits, offered, bridge.listing
+            )
+            key = key_of(job) if self._cache else ""
             known = self._cache.find(caller.owner, key) if self._cache else None
             offers = self._past_runs.offers(caller, request.intent, bridge)
             if known is not None:
@@ -302,7 +309,7 @@ class TypeScript:
                     self._cache.keep(caller.owner, key, ended)
                 return _with_refused(typescript_answer(ended) | offers, paths)
             case Failed():
-                return typescript_failure(_with_advice(ended, paths))
+                return typescript_failure(_with_advice(ended, paths, bridge))
 
     def _report(self, caller: Caller, ended: Completed | Failed, bridge: Bridge) -> None:
         self._telemetry.ran(
@@ -321,7 +328,9 @@ def _with_refused(answer: JsonObject, paths: Readable) -> JsonObject:
     return {**answer, "refused_read_paths": refused} if refused else answer
 
 
-def _with_advice(failed: Failed, paths: Readable) -> Failed:
+def _with_advice(failed: Failed, paths: Readable, bridge: Bridge) -> Failed:
+    if failed.advice is None and (unknown := UNDEFINED.match(failed.message)) and (near := bridge.nearest(unknown[1])):
+        return replace(failed, advice=f"Declare it. If it is meant to be a tool, the nearest are {near}")
     if failed.code != "CODE_ERROR" or not paths.refused or "NotCapable" not in failed.message:
         return failed
     return replace(failed, advice=f"The operator does not allow reading {', '.join(paths.refused)[:300]}")
@@ -363,6 +372,17 @@ def typescript_under_way(ms: float, scratchpad_id: str) -> JsonObject:
 def whole_characters(text: str) -> str:
     """The text without half characters (lone surrogates), which callers' code can write and UTF-8 cannot."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def unfenced(code: str) -> str:
+    """The code without the fence of Markdown around it. Each line keeps its number."""
+    inner = code.strip()
+    opening, _, rest = inner.partition("\n")
+    language = opening.removeprefix(FENCE).strip()
+    if not (opening.startswith(FENCE) and rest.endswith(FENCE) and (not language or language.isalnum())):
+        return code
+    above = code[: len(code) - len(code.lstrip())].count("\n")
+    return "\n" * (above + 1) + rest[: -len(FENCE)]
 
 
 def _measured(measured: Measured) -> JsonObject:

@@ -129,6 +129,7 @@ def _request(task: Task, arguments: JsonObject, results: JsonObject) -> "TypeScr
         {**arguments, "deps": results},
         task.timeout or task.limits.timeout,
         task.limits.memory_mb,
+        tools=task.tools,
     )
 
 

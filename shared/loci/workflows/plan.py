@@ -80,6 +80,7 @@ class Task(_CachedModel):
     depends_on: tuple[str, ...] = Field((), validation_alias=AliasChoices("dependsOn", "depends_on"))
     code: str | None = None
     intent: str | None = Field(None, max_length=2000)
+    tools: tuple[str, ...] = Field((), max_length=50)
     limits: CodeLimits = Field(
         CodeLimits.model_validate({}), validation_alias=AliasChoices("sandbox_config", "sandboxConfig", "limits")
     )

@@ -34,6 +34,32 @@ async def test_the_answer_has_exactly_the_fields_of_the_reference(desk: Desk) ->
     assert told["metrics"]["memory_used_mb"] > 10
 
 
+@each(
+    "code",
+    [
+        "```ts\nconst n: number = 4;\nn\n```",
+        "\n\n```typescript\n2 + 2\n```\n",
+        "```\n2 + 2```",
+        "import { sep } from 'node:path';\nimport * as path from 'path';\nsep === path.sep ? 4 : 0",
+        "import path, { sep as other } from 'node:path'; import type { X } from 'y';\npath.sep === other ? 4 : 0",
+    ],
+)
+async def test_fences_and_imports_of_modules_of_node_are_taken(desk: Desk, code: str) -> None:
+    assert await desk.value(code) == 4
+
+
+async def test_code_in_a_fence_keeps_the_numbers_of_its_lines(desk: Desk) -> None:
+    assert "(line 4, column 6)" in (await desk.failure("\n```ts\n1;\nnull.x\n```"))["message"]
+    told = await desk.failure("import {\n sep,\n join\n} from 'node:path'; \nnull.x")
+    assert "(line 5, column 6)" in told["message"]
+
+
+async def test_an_import_of_what_is_not_there_says_how_to_do_without(desk: Desk) -> None:
+    told = await desk.failure("import axios from 'axios'; await axios.get('https://x')")
+    assert "There is no module 'axios' here (line 1, column 1)" in told["message"]
+    assert "Tools need no import" in told["resolution"]
+
+
 async def test_the_example_of_the_reference_filters_the_context(desk: Desk) -> None:
     code = """
 const items = context.data;

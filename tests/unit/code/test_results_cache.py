@@ -1,5 +1,6 @@
 """The results that are remembered, for whom, and which make room."""
 
+from loci.code.bridge import clients
 from loci.code.ports import Completed, LogLine, Measured
 from loci.code.typescript import ResultsCache, key_of
 from loci.core.identity import Owner
@@ -49,19 +50,20 @@ def test_what_may_differ_or_is_large_is_not_kept(other: Completed) -> None:
 
 
 def test_code_may_tell_the_order_of_the_contexts_keys() -> None:
-    assert key_of(TypeScriptJob("1", {"a": 1, "b": 2}), ()) != key_of(TypeScriptJob("1", {"b": 2, "a": 1}), ())
+    assert key_of(TypeScriptJob("1", {"a": 1, "b": 2})) != key_of(TypeScriptJob("1", {"b": 2, "a": 1}))
 
 
 @each(
-    ("job", "tools"),
+    "job",
     [
-        (TypeScriptJob("2"), ()),
-        (TypeScriptJob("1", {"a": 1}), ()),
-        (TypeScriptJob("1", limits=RunLimits(timeout_ms=1)), ()),
-        (TypeScriptJob("1", limits=RunLimits(memory_mb=64)), ()),
-        (TypeScriptJob("1", limits=RunLimits(read_paths=("/a",))), ()),
-        (TypeScriptJob("1"), ("github:star",)),
+        TypeScriptJob("2"),
+        TypeScriptJob("1", {"a": 1}),
+        TypeScriptJob("1", limits=RunLimits(timeout_ms=1)),
+        TypeScriptJob("1", limits=RunLimits(memory_mb=64)),
+        TypeScriptJob("1", limits=RunLimits(read_paths=("/a",))),
+        TypeScriptJob("1", clients=clients(["github:star"])),
+        TypeScriptJob("1", listing=({"name": "github:star"},)),
     ],
 )
-def test_whatever_is_another_has_another_key(job: TypeScriptJob, tools: tuple[str, ...]) -> None:
-    assert key_of(job, tools) != key_of(TypeScriptJob("1"), ())
+def test_whatever_is_another_has_another_key(job: TypeScriptJob) -> None:
+    assert key_of(job) != key_of(TypeScriptJob("1"))

@@ -56,11 +56,12 @@ class TypeScriptRuns:
 
 def _job(order: Mapping[str, Any]) -> TypeScriptJob:
     clients = tuple(
-        ToolClient(tuple(one["names"]), tuple((id, tuple(names)) for id, names in one["tools"]))
+        ToolClient(tuple(one["names"]), tuple((id, tuple(names)) for id, names in one["tools"]), one["failure"])
         for one in order["clients"]
     )
     limits = order["limits"]
-    return TypeScriptJob(order["code"], order["context"], RunLimits(limits["timeout_ms"], limits["memory_mb"]), clients)
+    bounds = RunLimits(limits["timeout_ms"], limits["memory_mb"])
+    return TypeScriptJob(order["code"], order["context"], bounds, clients, tuple(order["listing"]))
 
 
 def _called(line: QuestionLine | None, tool: str, arguments: Json) -> dict[str, Json]:

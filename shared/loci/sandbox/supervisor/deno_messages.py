@@ -35,6 +35,8 @@ class ToolClient:
 
     names: tuple[str, ...]
     tools: tuple[tuple[str, tuple[str, ...]], ...]
+    failure: str = ""
+    """Why it has no tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class TypeScriptJob:
     context: Mapping[str, Json] = field(default_factory=dict[str, Json])
     limits: RunLimits = RunLimits()
     clients: tuple[ToolClient, ...] = ()
+    listing: tuple[Mapping[str, Json], ...] = ()
+    """The value of `loci.tools`."""
 
     @property
     def tools(self) -> frozenset[str]:
@@ -54,10 +58,14 @@ class TypeScriptJob:
     def message(self) -> dict[str, object]:
         """The job as the runner reads it."""
         servers = [
-            {"names": client.names, "tools": [{"id": id, "spellings": names} for id, names in client.tools]}
+            {
+                "names": client.names,
+                "tools": [{"id": id, "spellings": names} for id, names in client.tools],
+                "failure": client.failure,
+            }
             for client in self.clients
         ]
-        return {"code": self.code, "context": self.context, "servers": servers}
+        return {"code": self.code, "context": self.context, "servers": servers, "listing": self.listing}
 
 
 @dataclass(frozen=True, slots=True)

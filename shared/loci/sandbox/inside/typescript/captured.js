@@ -26,6 +26,7 @@ export { getOwnPropertyDescriptor, getPrototypeOf };
 
 export const wellFormed = free(String.prototype.toWellFormed);
 export const slice = free(String.prototype.slice);
+export const lowered = free(String.prototype.toLowerCase);
 export const trim = free(String.prototype.trim);
 export const indexOf = free(String.prototype.indexOf);
 export const startsWith = free(String.prototype.startsWith);

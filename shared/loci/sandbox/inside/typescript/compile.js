@@ -1,5 +1,5 @@
 // Compiles TypeScript into a function that returns the value of the last expression, or says where the code is wrong.
-import { stripTypeScriptTypes } from "node:module";
+import { builtinModules, stripTypeScriptTypes } from "node:module";
 import { indexOf, OwnError } from "./captured.js";
 import { NAME } from "./stack.js";
 import { isIdentifierChar, isIdentifierStart, parse } from "../../vendored/acorn.mjs";
@@ -14,7 +14,9 @@ const OPTIONS = {
   ecmaVersion: "latest", sourceType: "module", locations: true, allowHashBang: true,
   allowReturnOutsideFunction: true, allowAwaitOutsideFunction: true,
 };
-const IMPORT = 'Use await import("node:…"); only modules of Node are here, and nothing is loaded from elsewhere';
+const IMPORT = "Only modules of Node can be imported, such as node:path. Tools need no import: filesystem.readTextFile({…}); loci.search_tools(\"…\") " +
+  "finds one. Do without other packages, in plain TypeScript";
+const BUILT_IN = new Set(builtinModules);
 // They cannot be parameters of strict code.
 const RESERVED = new Set((
   "arguments await break case catch class const continue debugger default delete do else enum eval export extends false " +
@@ -114,9 +116,10 @@ function javascript(given) {
   return { js: made.slice(0, cut), map: map.mappings };
 }
 
-function returning(js, source, isWritten) {
-  const whole = /^\s*\{/.test(js) && objectLiteral(js);
+function returning(given, source, isWritten) {
+  const whole = /^\s*\{/.test(given) && objectLiteral(given);
   if (whole) return whole;
+  const js = dynamic(given, source);
   const { body, imports } = parsed(js, source);
   // Rewritten code declares its namespaces behind everything else.
   const last = body.findLast((one) => one.type !== "EmptyStatement" && !(isWritten && isBare(one)));
@@ -152,11 +155,30 @@ function parsed(js, source) {
     throw new Unplaced(error.message.replace(/ \(\d+:\d+\)$/, ""), line, column + 1, source);
   }
   for (const { type, loc } of program.body) {
-    const place = [loc.start.line, loc.start.column + 1];
-    if (type === "ImportDeclaration") throw new WrongCode("Static imports are not available", ...place, IMPORT);
-    if (type.startsWith("Export")) throw new WrongCode("Nothing can be exported", ...place, "Return the value instead");
+    if (type.startsWith("Export")) throw new WrongCode("Nothing can be exported", loc.start.line, loc.start.column + 1, "Return the value instead");
   }
   return { body: program.body, imports };
+}
+
+/** The code with `await import` for each static import of a module of Node. Each line keeps its number. */
+function dynamic(js, source) {
+  if (!/\bimport\b/.test(js)) return js;
+  let made = js;
+  for (const one of parsed(js, source).body.filter(({ type }) => type === "ImportDeclaration").reverse()) {
+    const { start, end, loc, specifiers } = one;
+    const wanted = String(one.source.value), name = BUILT_IN.has(wanted) ? `node:${wanted}` : wanted;
+    if (!name.startsWith("node:")) throw new WrongCode(`There is no module '${wanted}' here`, loc.start.line, loc.start.column + 1, IMPORT);
+    const loaded = `await import(${JSON.stringify(name)})`;
+    const whole = specifiers.find(({ type }) => type === "ImportNamespaceSpecifier");
+    const names = specifiers.filter((other) => other !== whole).map(({ imported, local }) => {
+      const from = imported?.name ?? imported?.value ?? "default";
+      return `${JSON.stringify(from)}: ${local.name}`;
+    });
+    const parts = [...(whole ? [`${whole.local.name} = ${loaded}`] : []), ...(names.length ? [`{ ${names.join(", ")} } = ${loaded}`] : [])];
+    const lines = "\n".repeat(js.slice(start, end).split("\n").length - 1);
+    made = `${made.slice(0, start)}${parts.length ? `const ${parts.join(", ")}` : loaded};${lines}${made.slice(end)}`;
+  }
+  return made;
 }
 
 class Unplaced extends WrongCode {

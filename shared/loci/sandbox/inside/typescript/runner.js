@@ -1,8 +1,8 @@
 // Runs behind the wall: one job's code, then it ends. Everything it writes is judged again outside.
 // JSON lines: the job and answers of tools on standard input; ready, log, call, result, error on standard output.
 import {
-  apply, bytesOf, decode, encode, firm, freeze, indexOf, isError, keys, OwnError, parse, promise, quoted, replace, setPrototypeOf, slice, stringify, text, viewBuffer,
-  viewLength, wellFormed,
+  append, apply, bytesOf, decode, encode, firm, freeze, indexOf, isError, keys, lowered, OwnError, parse, promise, quoted, replace, setPrototypeOf, slice, stringify,
+  text, viewBuffer, viewLength, wellFormed,
 } from "./captured.js";
 import { compile, isName, placed, settle } from "./compile.js";
 import { encoded, shown } from "./json_value.js";
@@ -142,46 +142,83 @@ function fail(error) {
 class ToolError extends Error {
   constructor({ code, message }) { super(message); this.name = "ToolError"; this.code = code; }
 }
+/** No tool has this name. */
+class UnknownTool extends ReferenceError {
+  constructor(message) { super(message); this.name = "ReferenceError"; this.code = UNKNOWN; }
+}
+const UNKNOWN = "TOOL_NOT_FOUND", MOST_NEAR = 5;
+/** The arguments of tools that code calls with a text: loci.call("github:list_commits", {…}), loci.search_tools("list commits"). */
+const SAID = {
+  __proto__: null,
+  "loci:call": (name, args = {}) => ({ name, arguments: args }),
+  "pml:search_tools": (query, more) => typeof query === "string" ? { query, ...more } : query,
+};
 
 /** The clients by the names that code has for them, and what takes their answers. `ask` sends a call and returns its number. */
-function clients(servers, ask) {
+function clients({ servers, listing = [] }, ask) {
   const waiting = { __proto__: null };
   let open = 0;
-  const call = (tool) => (args = {}) => new promise((done, failed) => { waiting[ask(tool, args)] = { __proto__: null, done, failed }; open += 1; });
+  const sent = (tool, args) => new promise((done, failed) => { waiting[ask(tool, args)] = { __proto__: null, done, failed }; open += 1; });
+  const call = (tool) => {
+    const said = SAID[tool];
+    return said ? (first, second) => sent(tool, said(first, second)) : (args = {}) => sent(tool, args);
+  };
   const named = Object.create(null);
   const all = Object.create(null);
-  for (const { names, tools } of servers) {
+  for (const { names, tools, failure } of servers) {
     const methods = Object.create(null);
     for (const { id, spellings } of tools) {
       const method = call(id);
       all[id] = method;
       for (const name of spellings) methods[name] = method;
     }
-    const client = explaining(freeze(methods), names[0], tools.map(({ spellings }) => spellings.at(-1)));
+    if (names[0] === "loci" && listing.length) methods.tools = freeze(listing);
+    const client = explaining(freeze(methods), names[0], tools.map(({ spellings }) => spellings.at(-1)), failure);
     for (const name of names) {
       named[name] = client;
       Object.defineProperty(all, name, { value: client }); // `mcp.github`, also if something else is called `github`
     }
   }
-  const mcp = explaining(freeze(all), "mcp", Object.keys(all));
+  const mcp = explaining(freeze(all), "mcp", [...Object.keys(named), ...Object.keys(all)]);
   const answered = (answer) => {
     const one = waiting[answer.n];
     if (!one) return;
     delete waiting[answer.n];
     open -= 1;
-    if (answer.ok) one.done(answer.value); else one.failed(new ToolError(answer.error));
+    if (answer.ok) one.done(answer.value);
+    else one.failed(answer.error.code === UNKNOWN ? new UnknownTool(answer.error.message) : new ToolError(answer.error));
   };
   return { named, mcp, answered, open: () => open };
 }
 
-function explaining(methods, name, known) {
+function explaining(methods, name, known, failure) {
   return new Proxy(methods, {
     get(target, key) {
       if (typeof key === "symbol" || key === "then" || key === "toJSON") return undefined;
       if (key in target) return target[key];
-      throw new ToolError({ code: "TOOL_DENIED", message: `${name} has no tool '${key}' here; it has: ${known.join(", ") || "none"}` });
+      if (failure) throw new ToolError({ code: "TOOL_DENIED", message: `${name} has no tools here: ${failure}` });
+      throw new UnknownTool(`${name} has no tool '${key}' here; the nearest are ${nearest(key, known)}. loci.search_tools("…") finds more`);
     },
   });
+}
+
+/** The known names that share the most pairs of letters with this one. */
+function nearest(name, known) {
+  const plain = lowered(name), shares = [];
+  for (let at = 0; at < known.length; at += 1) {
+    const other = lowered(text(known[at]));
+    let shared = 0;
+    for (let from = 0; from + 2 <= plain.length; from += 1) if (indexOf(other, slice(plain, from, from + 2)) >= 0) shared += 1;
+    append(shares, shared / (plain.length + other.length));
+  }
+  let found = "";
+  for (let count = 0; count < MOST_NEAR && count < known.length; count += 1) {
+    let best = 0;
+    for (let at = 1; at < known.length; at += 1) if (shares[at] > shares[best]) best = at;
+    found += `${found && ", "}${text(known[best])}`;
+    shares[best] = -1;
+  }
+  return found || "none";
 }
 
 let asked = 0;
@@ -208,7 +245,7 @@ async function listen() {
 function named(job, bridge) {
   const known = { __proto__: null };
   for (const [name, client] of Object.entries(bridge.named)) {
-    if (isName(name) && !(/^[A-Z]/.test(name) && name in globalThis)) known[name] = client;
+    if (isName(name) && name !== "console" && !(/^[A-Z]/.test(name) && name in globalThis)) known[name] = client;
   }
   // Code that names a global means it, whatever the data has.
   for (const [name, value] of Object.entries(job.context)) if (isName(name) && !(GLOBALS.has(name) || name in globalThis)) known[name] = value;
@@ -233,13 +270,13 @@ const TRIAL = { context: { a: 1 }, servers: [{ names: ["b"], tools: [{ id: "b:c"
 for (let round = 0; round < ROUNDS; round += 1) for (const tried of round < SOME ? [...OFTEN, MUCH] : OFTEN) {
   const code = tried + " ".repeat(round); // the engine caches what it has compiled
   const job = parse(stringify({ ...TRIAL, code }));
-  const known = named(job, clients(job.servers, () => 0));
+  const known = named(job, clients(job, () => 0));
   encoded(await ran(compile(job.code, Object.keys(known)).run, Object.values(known)));
 }
 send('{"t":"ready"}');
 
 const job = parse(firstLine());
-const bridge = clients(job.servers, ask);
+const bridge = clients(job, ask);
 const known = named(job, bridge);
 
 const names = keys(known), values = Object.values(known);
