@@ -18,6 +18,7 @@ from loci.gateway.policy import ToolPolicy
 from loci.gateway.ports import BuiltInTool, Consent, Progress
 from loci.gateway.server_config import PortableEntry, portable
 from loci.gateway.tool_changes import ToolChange, change_of
+from loci.gateway.tool_list import tools_of
 from loci.gateway.tool_search import FoundTools, KnownTool
 
 EXAMPLE = "\n\nExample: "
@@ -200,8 +201,15 @@ class Tools:
         names = gateway.names(servers, [one.tool.id for one in found.tools])
         to_approve = frozenset(id for id, one in policies.items() if one.approval)
         offers = [] if for_code else self.offers.find(query, servers, limit)
+        of_servers = {tool.id: tool for _, tool in tools_of(servers)}
+        tools = {**{one.id: one for one in gateway.own() if not one.only_for_clients}, **of_servers}
         return replace(
-            found, offers=tuple(offers), to_approve=to_approve, names=names, warnings=gateway.warnings(servers)
+            found,
+            offers=tuple(offers),
+            to_approve=to_approve,
+            names=names,
+            warnings=gateway.warnings(servers),
+            shapes=gateway.result_shapes(owner, [tools[id] for id in names if id in tools]),
         )
 
     def call(

@@ -21,6 +21,8 @@ from loci.gateway.arguments import IsOpen, check_arguments
 from loci.gateway.configuration import ConfiguredServer, ServerEntry
 from loci.gateway.policy import NO_PATTERNS, AnyTool, ApprovalNeeded, Policy, ToolPolicy, is_safe, matches, reads
 from loci.gateway.ports import BuiltInTool, BuiltInTools, Progress
+from loci.gateway.seen_shapes import SeenShapes
+from loci.gateway.shapes import Shape, result_shape
 from loci.gateway.tool_changes import version_of, warnings
 from loci.gateway.tool_list import ToolList, tools_of
 from loci.gateway.tool_server import UpstreamTool
@@ -73,8 +75,10 @@ class Gateway:
         policy: Policy,
         calls: Calls,
         waiting: WaitingCalls,
+        seen_shapes: SeenShapes,
     ) -> None:
         self._waiting = waiting
+        self._seen_shapes = seen_shapes
         self._list = tool_list
         self._own = own
         self._policy = policy
@@ -130,6 +134,8 @@ class Gateway:
                 progress=progress,
                 cancelled=cancelled,
             )
+            if tool.output_schema is None and under_way.result.get("isError") is not True:
+                self._seen_shapes.note(caller.owner, tool.id, partial(value_of, tool, under_way.result))
             return tool, under_way.result
 
     def checker(self, owner: Owner, is_open: IsOpen) -> Callable[[str, JsonObject], CheckedCall]:
@@ -162,6 +168,12 @@ class Gateway:
             return own
         found = self.find(owner, spelling)
         return found and found[1]
+
+    def result_shapes(self, owner: Owner, tools: Iterable[AnyTool]) -> dict[str, Shape]:
+        """The shapes of results, by the ids of tools: from their output schemas, else from the results that came."""
+        told = {one.id: result_shape(one) for one in tools}
+        seen = self._seen_shapes.of(owner, [id for id, shape in told.items() if shape is None])
+        return {id: shape for id, shape in told.items() if shape is not None} | seen
 
     def policies(self, servers: Sequence[ConfiguredServer], *, with_own: bool = True) -> dict[str, ToolPolicy]:
         """The policy for each of their tools and of Loci's own, by its id."""

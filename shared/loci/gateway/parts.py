@@ -17,6 +17,7 @@ from loci.gateway.logins import Logins
 from loci.gateway.offers import Offers
 from loci.gateway.policy import Policy
 from loci.gateway.ports import AskLater, AuthorizationServers, BuiltInTools, Changed, ToolServers
+from loci.gateway.seen_shapes import SeenShapes
 from loci.gateway.server_config import Secrets, ServerResolver
 from loci.gateway.tool_embeddings import ToolEmbeddings
 from loci.gateway.tool_list import ToolList
@@ -62,7 +63,8 @@ class ToolParts:
             records, self.call_log, app.approval_links, time.time, settings.approval_seconds, app.tell
         )
         policy = Policy(read_only=settings.tools_read_only, approval=settings.tools_approval)
-        self.gateway = Gateway(self.tool_list, own, policy, app.calls, self.waiting)
+        seen_shapes = SeenShapes(records, self.later, time.time)
+        self.gateway = Gateway(self.tool_list, own, policy, app.calls, self.waiting, seen_shapes)
         self.offers = Offers(self.tool_list, policy, app.calls)
 
         def embedder() -> "Embedder":

@@ -14,7 +14,7 @@ from loci.gateway.policy import AnyTool
 
 MOST_NAMES: Final = 20
 LONGEST_NAME: Final = 60
-BRIEF: Final = 110
+BRIEF: Final = 90
 """Characters of a shape in one line."""
 BRIEF_LEVELS, BRIEF_FIELDS = 3, 12
 OPEN: Final = "open"

@@ -9,6 +9,7 @@ from typing import Final
 from loci.core.identity import Owner
 from loci.gateway.call_history import Usage
 from loci.gateway.configuration import ConfiguredServer
+from loci.gateway.shapes import Shape
 from loci.gateway.tool_embeddings import ToolEmbeddings
 from loci.gateway.tool_list import tools_of
 from loci.gateway.tool_words import KnownOffer, KnownTool, fields_of, plain_name, query_terms, spellings
@@ -190,6 +191,8 @@ class FoundTools:
     """The ids of the tools whose calls a person must approve."""
     warnings: Mapping[str, str] = field(default_factory=dict[str, str])
     """The words of caution about tools that need them, by the id of the tool."""
+    shapes: Mapping[str, Shape] = field(default_factory=dict[str, Shape])
+    """The shapes of results, by the ids of tools, as far as they are known."""
     names: Mapping[str, str] = field(default_factory=dict[str, str])
     """The names to call the tools by, by id: spellings that every client accepts, unless several tools share one."""
     offers: tuple[tuple[FoundTool, KnownOffer], ...] = ()

@@ -33,6 +33,7 @@ from loci.gateway.api import Tools
 from loci.gateway.gateway import wire_spelling
 from loci.gateway.offer import ADDRESS, Kind, Offer
 from loci.gateway.policy import reads
+from loci.gateway.shapes import Shape
 from loci.gateway.tool_search import FoundTools, nothing_fits
 from loci.gateway.tool_server import UpstreamTool
 from loci.mcp.answers import ToolOfServer
@@ -67,7 +68,9 @@ class FoundToolView(BaseModel):
     kind: Kind | None = Field(
         default=None, description="no tool: pml_call_tool or your client reads it by `tool_id`", exclude_if=is_unset
     )
+    returns: str | None = Field(default=None, description="what its result has", exclude_if=is_unset)
     input_schema: dict[str, Any] | None = Field(default=None, exclude_if=is_unset)
+    output_schema: dict[str, Any] | None = Field(default=None, exclude_if=is_unset)
 
 
 class FoundAnswer(BaseModel):
@@ -144,7 +147,9 @@ def _answer(found: FoundTools, limit: int, *, with_schemas: bool) -> FoundAnswer
             why=one.why,
             needs_approval=one.tool.id in found.to_approve,
             warning=found.warnings.get(one.tool.id),
+            returns=_brief(found.shapes.get(one.tool.id)),
             input_schema=one.tool.input_schema if with_schemas else None,
+            output_schema=_whole(found.shapes.get(one.tool.id)) if with_schemas else None,
         )
         for one in found.tools
     ]
@@ -163,6 +168,17 @@ def _answer(found: FoundTools, limit: int, *, with_schemas: bool) -> FoundAnswer
     ]
     best = sorted([*(one for one in tools if not one.related), *offers], key=lambda one: -one.score)[:limit]
     return FoundAnswer(tools=[*best, *(one for one in tools if one.related)], message=_message(found))
+
+
+def _brief(shape: Shape | None) -> str | None:
+    return shape and (f"{shape.brief()} (as seen)" if shape.is_seen else shape.brief())
+
+
+def _whole(shape: Shape | None) -> JsonObject | None:
+    """The schema of what `$task.result` stands for."""
+    if shape is None or not isinstance(shape.schema, dict) or shape.schema is shape.root:
+        return shape and {**shape.root, **({"$comment": "as seen so far"} if shape.is_seen else {})}
+    return {**shape.schema, **{name: shape.root[name] for name in ("$defs", "definitions") if name in shape.root}}
 
 
 def _message(found: FoundTools) -> str | None:

@@ -62,7 +62,17 @@ STAYS: Final = {
     ),
     "what is made again from the rest, or counted": (
         *("capability_vectors", "embedded", "events", "events_count", "events_wanted", "file_state", "language_tokens"),
-        *("listed_tools", "notice_sent", "read", "said", "text", "tool_calls", "tool_followers", "tool_trail"),
+        *(
+            "listed_tools",
+            "notice_sent",
+            "read",
+            "said",
+            "seen_shape",
+            "text",
+            "tool_calls",
+            "tool_followers",
+            "tool_trail",
+        ),
         *("tool_vectors",),
     ),
 }

@@ -1,7 +1,7 @@
 """Workflows: the one door. MCP tools, commands and pages call these methods and nothing behind them."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
@@ -43,6 +43,7 @@ LONGEST: Final = ALIVE
 BEGINNING_SECONDS: Final = 30.0
 """Seconds after which a process should have begun to advance a run."""
 MOST_FAULTS: Final = 5
+MOST_WARNINGS, LONGEST_WARNING = 3, 400
 LONGEST_TITLE: Final = 200
 
 OnProgress = Callable[[int, int, str], None]
@@ -76,7 +77,8 @@ class Workflows:
     ) -> JsonObject:
         """Run a plan. No task runs unless all can. `why`: the reason for approvals that the plan itself asks for."""
         plan = Plan.parse(workflow)
-        checked = self._checked(caller.owner, plan.tasks, plan)
+        checked = self._checked(caller.owner, plan.tasks)
+        warnings = self._warnings(caller.owner, plan.tasks, plan)
         plan = plan.with_tools({id: one.id for id, one in checked.items()})
         id = f"wf_{random_id(20)}"
         owner, now = caller.owner, self.parts.clock()
@@ -102,7 +104,7 @@ class Workflows:
             self.parts.runs.change(owner, id, lambda run: aborted(run, now))
             self.parts.active.end(owner, run)
             raise
-        return self._wait_for_end(owner, id, run, on_progress)
+        return {**warnings, **self._wait_for_end(owner, id, run, on_progress)}
 
     def run_intent(
         self,
@@ -138,9 +140,10 @@ class Workflows:
             raise Refused("available_context is for a requirement in words", resolution, code="INVALID_PARAMS")
         plan = Plan.parse({"tasks": tasks}, run.plan.tasks)
         new = plan.tasks[len(run.plan.tasks) :]
-        checked = self._checked(owner, new, plan)
+        checked = self._checked(owner, new)
         new = Plan(tasks=new).with_tools({id: one.id for id, one in checked.items()}).tasks
-        return self.parts.intents.add(owner, id, new, checked, requirement)
+        warnings = self._warnings(owner, new, plan)
+        return {**warnings, **self.parts.intents.add(owner, id, new, checked, requirement)}
 
     def proceed(
         self, caller: Caller, id: str, reason: str | None = None, on_progress: OnProgress = no_progress
@@ -259,8 +262,8 @@ class Workflows:
         """Stop all runs here: the server stops. Another process may resume them."""
         self.parts.engine.close()
 
-    def _checked(self, owner: Owner, tasks: tuple[Task, ...], plan: Plan) -> dict[str, CheckedCall]:
-        """Check these tasks of the plan. Raises `LociError` if one of them cannot run."""
+    def _checked(self, owner: Owner, tasks: Sequence[Task]) -> dict[str, CheckedCall]:
+        """Check these tasks. Raises `LociError` if one of them cannot run."""
         checked, faults = dict[str, CheckedCall](), list[tuple[Task, LociError]]()
         check = self.parts.steps.checker(owner)
         for one in tasks:
@@ -272,9 +275,17 @@ class Workflows:
             told = "; ".join(f"task {task.id!r}: {error.what}" for task, error in faults[:MOST_FAULTS])
             first = faults[0][1]
             raise Refused(f"Nothing has run. {told}", first.resolution, code=first.code)
-        if missing := self.parts.steps.missing_parts(owner, tasks, plan):
-            raise invalid_plan(missing)
         return checked
+
+    def _warnings(self, owner: Owner, tasks: Sequence[Task], plan: Plan) -> JsonObject:
+        """The field with the references of these tasks that may stand for nothing.
+
+        Raises `Refused` if one of them stands for a part that its tool's output schema excludes.
+        """
+        excluded, unseen = self.parts.steps.missing_parts(owner, tasks, plan)
+        if excluded:
+            raise invalid_plan(excluded)
+        return {"warnings": [one[:LONGEST_WARNING] for one in unseen[:MOST_WARNINGS]]} if unseen else {}
 
     def _decide_call(
         self, owner: Owner, id: str, question: str, *, approved: bool, by: Answerer, feedback: str | None

@@ -14,10 +14,10 @@ from loci.core.json import Json, JsonObject
 from loci.core.scopes import check_scopes, scope_of
 from loci.gateway.gateway import CheckedCall
 from loci.gateway.policy import ApprovalNeeded
-from loci.gateway.shapes import Missing, Shape, result_shape, type_of
+from loci.gateway.shapes import Shape, type_of
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.workflows.plan import Plan, Task
-from loci.workflows.references import Reference, WantsText, as_it_is, has_reference, references, resolve
+from loci.workflows.references import WantsText, as_it_is, has_reference, references, resolve
 from loci.workflows.run import Run, TaskState
 from loci.workflows.runs import Runs, TaskResult
 
@@ -50,21 +50,26 @@ class Steps:
 
         return checked
 
-    def missing_parts(self, owner: Owner, tasks: Iterable[Task], plan: Plan) -> list[str]:
-        """The references of these tasks to parts that no result has, by the output schemas of the plan's tools."""
-        shapes = cache(partial(self._result_shape, owner, plan))
-        found = list[str]()
-        for task in tasks:
-            for one in dict.fromkeys(references(task.arguments)):
-                shape = shapes(one.task) if one.path else None
-                if shape is not None and (missing := shape.missing(one.path)):
-                    found.append(f"task {task.id!r}: {_missing_part(one, missing, plan[one.task].tool)}")
-        return found
-
-    def _result_shape(self, owner: Owner, plan: Plan, task: str) -> Shape | None:
-        """The shape of the task's result, if its tool has an output schema."""
-        tool = self._tools().gateway.known_tool(owner, plan[task].tool) if plan[task].tool else None
-        return result_shape(tool) if tool else None
+    def missing_parts(self, owner: Owner, tasks: Iterable[Task], plan: Plan) -> tuple[list[str], list[str]]:
+        """The references of these tasks to parts that no result has: those that a schema excludes, then those that
+        have not been seen so far."""
+        excluded, unseen = list[str](), list[str]()
+        asked = [(task.id, one) for task in tasks for one in dict.fromkeys(references(task.arguments)) if one.path]
+        gateway, names = self._tools().gateway, {plan[one.task].tool for _, one in asked}
+        tools = {name: tool for name in names if name and (tool := gateway.known_tool(owner, name))}
+        shapes = gateway.result_shapes(owner, tools.values()) if tools else {}
+        for task, one in asked:
+            tool = tools.get(plan[one.task].tool)
+            shape = shapes.get(tool.id) if tool else None
+            if tool and shape and (missing := shape.missing(one.path)):
+                meant = f", did you mean {missing.nearest!r}?" if missing.nearest else "."
+                if shape.is_seen:
+                    told = f"may stand for nothing: {tool.id} has given no {missing.step!r} yet{meant} It gave"
+                else:
+                    told = f"stands for nothing: {tool.id} gives no {missing.step!r}{meant} There is"
+                faults = unseen if shape.is_seen else excluded
+                faults.append(f"task {task!r}: {one.text} {told} {missing.kind}")
+        return excluded, unseen
 
     def run(
         self,
@@ -113,11 +118,6 @@ class Steps:
             return "string" in types and not fits
 
         return wants_text
-
-
-def _missing_part(reference: Reference, missing: Missing, tool: str) -> str:
-    meant = f", did you mean {missing.nearest!r}?" if missing.nearest else "."
-    return f"{reference.text} stands for nothing: {tool} gives no {missing.step!r}{meant} There is {missing.kind}"
 
 
 def _request(task: Task, arguments: JsonObject, results: JsonObject) -> "TypeScriptRequest":

@@ -40,7 +40,9 @@ async def test_a_tool_is_found_by_what_it_does(served: App, connect: Connect) ->
     assert first["description"] == "Add two numbers."
     assert 0 < first["score"] <= 1
     assert first["why"]
+    assert first["returns"] == "sum: integer"
     assert "input_schema" not in first
+    assert "output_schema" not in first
 
 
 WISHES = {

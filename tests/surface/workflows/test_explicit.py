@@ -1,9 +1,11 @@
 """Workflows that are given whole."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp import Client
 
@@ -200,6 +202,29 @@ async def test_a_part_that_no_result_has_is_found_before_any_task_runs(
     assert flow.begun() == []
 
 
+@on_lasting_both
+async def test_a_part_that_was_never_seen_is_a_warning(flow: Flow) -> None:
+    """The server says nothing about results: what they were like so far stands in, and may change."""
+    await flow.run(task("t1", "items", names=["x"]))
+
+    async def found() -> dict[str, Any]:
+        answer = await flow.answer("pml_search_tools", query="journal items", include_schemas=True)
+        return next(one for one in answer["tools"] if one["name"] == "journal:items")
+
+    until = time.monotonic() + 60
+    while "returns" not in await found() and time.monotonic() < until:
+        await anyio.sleep(0.05)
+    assert (await found())["returns"] == "items: [{name: string, size: integer}], count: integer (as seen)"
+    assert (await found())["output_schema"]["properties"]["count"] == {"type": "integer"}
+    answer = await flow.run(task("t1", "items"), task("t2", "note", value=["$t1.result.itmes", "$t1.result.count"]))
+    [warning] = answer["warnings"]
+    assert warning.startswith(
+        "task 't2': $t1.result.itmes may stand for nothing: journal:items has given no 'itmes' yet"
+    )
+    assert "did you mean 'items'?" in warning
+    assert states(answer) == {"t1": "success", "t2": "error"}
+
+
 @needs_deno
 @pytest.mark.parametrize("lasting_app", ["embedded", "sandbox"], indirect=True)
 async def test_code_that_is_too_long_is_found_before_any_task_runs(flow: Flow) -> None:
@@ -387,7 +412,7 @@ async def test_the_type_of_a_task_may_be_said(flow: Flow) -> None:
         ("continue", "Go on with a workflow that paused", {"workflow_id"}),
         ("abort", "Stop a workflow", {"workflow_id", "reason"}),
         ("approval_response", "Answer the checkpoint", {"workflow_id", "checkpoint_id", "approved"}),
-        ("replan", "Add tasks to a workflow under way", {"workflow_id", "new_requirement"}),
+        ("replan", "Add tasks to a running workflow", {"workflow_id", "new_requirement"}),
         ("workflow_status", "How far a workflow is", {"workflow_id"}),
     ],
 )

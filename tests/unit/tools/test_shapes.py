@@ -1,7 +1,9 @@
 """The shapes of results: what a schema excludes, and nothing that it leaves open."""
 
+import json
 from typing import Any
 
+from loci.gateway.seen_shapes import joined, shape_of
 from loci.gateway.shapes import Missing, Shape
 from tests.support.each import each
 
@@ -80,7 +82,7 @@ def test_what_a_schema_excludes_is_missing(schema: dict[str, Any], path: str, mi
 )
 def test_a_shape_fits_one_line(schema: dict[str, Any], line: str) -> None:
     assert shape(schema).brief().startswith(line)
-    assert len(shape(schema).brief()) <= 110
+    assert len(shape(schema).brief()) <= 90
 
 
 def test_a_schema_of_many_branches_is_read_in_time() -> None:
@@ -88,3 +90,32 @@ def test_a_schema_of_many_branches_is_read_in_time() -> None:
     wide = {"anyOf": [{"properties": {"deep": again}, "allOf": [again, again]} for _ in range(50)]}
     assert shape({**again, "$defs": {"Wide": wide}}).missing(["deep", "deep", "deeper"]) is not None
     assert shape({**again, "$defs": {"Wide": wide}}).types(["deep"]) is None
+
+
+SEEN: list[tuple[list[Any], str]] = [
+    ([{"name": "a", "tags": ["x"]}], "name: string, tags: [string]"),
+    ([{"name": "a"}, {"name": None, "size": 1}], "name: string, size: integer"),
+    ([{"items": [{"id": 1}]}, {"items": []}], "items: [{id: integer}]"),
+    ([{"size": 1}, {"size": 1.5}, {"size": "big"}], "size: integer|number|string"),
+    ([{"ann@example.com": 1, "bob@example.com": 2}], "{…}"),
+    ([{"name": 1}, {"c0ffee11-dead": 2}], "{…}"),
+    ([{f"a{at}": at for at in range(40)}], "{…}"),
+    (["Found 3 files"], "string"),
+    ([[{"id": 1}, {"id": 2, "url": "u"}]], "[{id: integer, url: string}]"),
+    ([{}, {"error": "none"}], "error: string"),
+]
+
+
+@each(("values", "line"), SEEN)
+def test_a_shape_is_made_of_values_and_has_none_of_them(values: list[Any], line: str) -> None:
+    seen: dict[str, Any] = {}
+    for one in values:
+        seen = joined(seen, shape_of(one))
+    assert shape(seen).brief() == line
+
+
+def test_a_shape_stays_small() -> None:
+    value: Any = 1
+    for _ in range(6):
+        value = {f"field_{letter}": value for letter in "abcdefghij"}
+    assert len(json.dumps(shape_of(value))) <= 4000
