@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -16,6 +16,7 @@ from loci.core.errors import NotFound
 from loci.core.identity import LOCAL
 from loci.core.json import Json, JsonObject
 from loci.core.seen import visible
+from loci.core.server_questions import choices_of
 from loci.workflows.run import WITH_PIN, Answerer, status_text
 
 if TYPE_CHECKING:
@@ -64,7 +65,9 @@ def _answer(app: "App", id: str, *, reject: bool, feedback: str | None, yes: boo
     if not reject and not yes:
         for line in _question_lines(asked):
             typer.echo(printable(visible(line)))
-        typer.confirm("Approve?", abort=True)
+        if asked.get("form") is None:
+            typer.confirm("Approve?", abort=True)
+    given = None if reject else _fill_in(cast("dict[str, Any] | None", asked.get("form")))
     needs_proof = asked["only_human"] is True and not reject
     if needs_proof:
         check_person()
@@ -74,7 +77,21 @@ def _answer(app: "App", id: str, *, reject: bool, feedback: str | None, yes: boo
         pins.check(asked_pin())
     by = Answerer(WITH_PIN if needs_proof else "somebody at the terminal", "terminal", is_person=needs_proof)
     question = str(asked["checkpoint_id"])
-    return workflows.decide(LOCAL, id, question, approved=not reject, by=by, feedback=feedback)
+    return workflows.decide(LOCAL, id, question, approved=not reject, by=by, feedback=feedback, given=given)
+
+
+def _fill_in(form: "dict[str, Any] | None") -> dict[str, list[str]] | None:
+    """Have the person answer the question of a server; None if there is none."""
+    if form is None:
+        return None
+    given: dict[str, list[str]] = {}
+    for name, schema in form["properties"].items():
+        choices = ", ".join(one for one, _ in choices_of(schema))
+        told = [str(schema[word]) for word in ("title", "description") if schema.get(word)]
+        question = f"{name}{f' ({choices})' if choices else ''}{': ' if told else ''}{'. '.join(told)}"
+        typed = str(typer.prompt(printable(visible(question)), default="", show_default=False))
+        given[name] = [one.strip() for one in typed.split(",")] if schema["type"] == "array" else [typed]
+    return given
 
 
 def _list(waiting: Sequence[JsonObject], *, as_json: bool) -> None:
@@ -122,5 +139,6 @@ def _question_lines(asked: JsonObject) -> list[str]:
     who = asked["task"] or asked["asked_by"]
     title = [f"  It is for: {asked['title']}"] if asked["title"] else []
     code = [f"  {line}" for line in str(asked["code"] or "").splitlines()]
+    who = f"{who} asks you something, to" if asked.get("form") else f"{who} wants to"
     arguments = json.dumps(asked["arguments"], ensure_ascii=False)
-    return [f"{id}  {who} wants to {what}: {asked['reason']}", *title, f"  {arguments}", *code]
+    return [f"{id}  {who} {what}: {asked['reason']}", *title, f"  {arguments}", *code]

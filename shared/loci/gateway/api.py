@@ -7,6 +7,7 @@ from loci.core.cancellation import Cancellation
 from loci.core.errors import Refused
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
+from loci.core.server_questions import ServerAnswers
 from loci.core.telemetry import Called, Door, HowAsked
 from loci.gateway.call_history import MOST, LoggedCall
 from loci.gateway.capabilities.api import Capabilities
@@ -223,10 +224,11 @@ class Tools:
         asking: HowAsked = "wait",
         progress: Progress | None = None,
         cancelled: Cancellation | None = None,
+        answers: ServerAnswers | None = None,
     ) -> JsonObject:
         """Call a tool, and return its result as the protocol has it. `approved`: a person has approved this call.
 
-        `asking`: how a person is asked who must approve it.
+        `asking`: how a person is asked who must approve it. `answers`: to what its server asked before.
         """
         _, result = self.gateway.call(
             caller,
@@ -237,6 +239,7 @@ class Tools:
             asking=asking,
             progress=progress,
             cancelled=cancelled,
+            answers=answers,
         )
         return result
 

@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, cast
 from urllib.parse import urlsplit
 
@@ -11,6 +12,7 @@ from loci.core.deadline import within
 from loci.core.errors import Conflict, Damaged, LociError, Misconfigured, NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
+from loci.core.server_questions import ServerAnswers, ServerAsks
 from loci.core.stores import SecretUnreadable
 from loci.gateway.offer import Method
 from loci.gateway.ports import ToolServerError
@@ -49,9 +51,12 @@ class ServerRequest:
     seconds: float = 0.0
     method: Method | Literal["offers"] | None = None
     """Another request than for tools: `arguments` has its parameters."""
+    answers: ServerAnswers | None = None
+    """The answers to what the server asked when the call was made before."""
 
     def to_json(self) -> JsonObject:
-        what = () if self.tool is None else ("tool", "arguments", "seconds")
+        asked = ("answers",) if self.answers else ()
+        what = () if self.tool is None else ("tool", "arguments", "seconds", *asked)
         sent = ("owner", "server", *(("method", "arguments") if self.method else what))
         return cast("JsonObject", {name: value for name, value in asdict(self).items() if name in sent})
 
@@ -75,7 +80,9 @@ def ask_from_json(value: Mapping[str, Any]) -> ServerRequest | ReadPublic:
     if "url" in value:
         return ReadPublic(value["url"])
     fields = dict(value)
-    return ServerRequest(Owner(**fields.pop("owner")), **fields)
+    answers = fields.pop("answers", None)
+    owner = Owner(**fields.pop("owner"))
+    return ServerRequest(owner, **fields, answers=ServerAnswers(**answers) if answers else None)
 
 
 def error_to_json(error: LociError) -> JsonObject:
@@ -138,7 +145,17 @@ class ServerConnector:
         if ask.tool is None:
             return {"tools": [one.said for one in self._list.ask(ask.owner, ask.server).tools]}
         server = self._list.get(ask.owner, ask.server)
-        return {"result": self._list.servers.call(ask.owner, server, ask.tool, ask.arguments, seconds=ask.seconds)}
+        call = partial(self._list.servers.call, ask.owner, server, ask.tool, ask.arguments, seconds=ask.seconds)
+        try:
+            return {"result": call(answers=ask.answers)}
+        except ServerAsks as asks:
+            if asks.waiting is None:
+                return {"asks": asks.as_json()}
+            # The next request may reach another process, which knows nothing of the call that waits here.
+            with suppress(LociError):
+                call(answers=asks.answered({one.key: {"action": "cancel"} for one in asks.questions}))
+            advice = "On AWS a server can ask only by the revision 2026-07-28. Give what it asks for in the arguments"
+            raise ToolServerError(asks.what, advice) from None
 
     def _fetch(self, ask: ServerRequest, method: Method | Literal["offers"]) -> JsonObject:
         server = self._list.get(ask.owner, ask.server)

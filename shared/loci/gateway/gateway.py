@@ -6,16 +6,18 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache, lru_cache, partial
 from typing import Any, cast
 
 from loci.core.cancellation import Cancellation
-from loci.core.errors import LociError, NotFound, Refused
+from loci.core.errors import LociError, NotFound, Refused, Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject, content_of, media_in, read_whole
 from loci.core.scopes import check_scopes, scope_of
+from loci.core.server_questions import ServerAnswers, ServerAsks
+from loci.core.stores import Record
 from loci.core.telemetry import UNKNOWN, Called, Calls, Door, HowAsked, Outcome
 from loci.gateway.arguments import IsOpen, check_arguments
 from loci.gateway.configuration import ConfiguredServer, ServerEntry
@@ -29,6 +31,8 @@ from loci.gateway.tool_server import UpstreamTool
 from loci.gateway.waiting_calls import AskedCall, WaitingCalls
 
 NEAREST = 3
+MOST_QUESTIONS = 10
+"""Questions that a server may ask during one call, one after the other."""
 LONGEST_ERROR = 2000
 LONGEST_SPELLING = 400
 """No tool has a longer name; without a limit, callers would fill the cache of `wire_spelling` with theirs."""
@@ -96,12 +100,15 @@ class Gateway:
         seconds: float | None = None,
         progress: Progress | None = None,
         cancelled: Cancellation | None = None,
+        answers: ServerAnswers | None = None,
     ) -> tuple[AnyTool, JsonObject]:
         """Call the tool; return it, and its result as the protocol has it. `approved`: a person approved this call.
         `asking`: the way in which a person is asked for an approval.
         `cancelled`: the caller has gone. A server is told; one of Loci's own tools goes on.
+        `answers`: to what the server asked when this call was made before.
 
-        Raises `LociError` if nothing was called, or if the tool gave no result.
+        Raises `LociError` if nothing was called, or if the tool gave no result; `ServerAsks` if its server asks a
+        question and the person is `here`. Elsewhere the question goes to the queue of approvals.
         """
         with reporting(self._calls, caller, door, arguments) as under_way:
             own = self._own.find(_plain(spelling))
@@ -120,12 +127,12 @@ class Gateway:
             check_scopes(caller, [scope_of("tools", writes=not reads(tool))], tool.id)
             self._policy.check(tool, server.entry)
             check_arguments(tool.id, tool.input_schema, arguments)
+            asked, used = AskedCall(caller, door, tool.id, arguments, "", version_of(tool)), list[Record]()
             if not approved and (reason := self._policy.approval_needed(tool, server.entry)):
-                self._require_approval(
-                    AskedCall(caller, door, tool.id, arguments, reason, version_of(tool)), asking, cancelled
-                )
+                used.append(self._require_approval(replace(asked, reason=reason), asking, cancelled))
             under_way.counted_as = tool.id
-            under_way.result = self._list.servers.call(
+            call = partial(
+                self._list.servers.call,
                 caller.owner,
                 server,
                 tool.name,
@@ -134,6 +141,7 @@ class Gateway:
                 progress=progress,
                 cancelled=cancelled,
             )
+            under_way.result = self._with_answers(call, asked, asking, cancelled, answers, used)
             if tool.output_schema is None and under_way.result.get("isError") is not True:
                 self._seen_shapes.note(caller.owner, tool.id, partial(value_of, tool, under_way.result))
             return tool, under_way.result
@@ -275,11 +283,44 @@ class Gateway:
         server, tool = self.known(owner, spelling)
         return tool, server.entry
 
-    def _require_approval(self, call: AskedCall, asking: HowAsked, cancelled: Cancellation | None) -> None:
-        """Have a person approve the call."""
+    def _require_approval(self, call: AskedCall, asking: HowAsked, cancelled: Cancellation | None) -> Record:
+        """Have a person approve the call; return their answer."""
         if asking == "here":
             raise ApprovalNeeded(call.tool, call.reason)
-        self._waiting.pass_approved(call, cancelled, waits=asking == "wait")
+        return self._waiting.pass_approved(call, cancelled, waits=asking == "wait")
+
+    def _with_answers(
+        self,
+        call: Callable[..., JsonObject],
+        asked: AskedCall,
+        asking: HowAsked,
+        cancelled: Cancellation | None,
+        answers: ServerAnswers | None,
+        used: list[Record],
+    ) -> JsonObject:
+        """The result of the call. What its server asks meanwhile, a person answers in the queue of approvals.
+
+        `used`: the answers that the call has used. They are kept for its repetition if it has to wait for another.
+        """
+        waits = asking == "wait"
+        for _ in range(MOST_QUESTIONS):
+            try:
+                return call(answers=answers)
+            except ServerAsks as asks:
+                if asking == "here":
+                    raise
+                given: dict[str, JsonObject] = {}
+                for one in asks.questions:
+                    try:
+                        given[one.key], record = self._waiting.answer_to(
+                            asked, asks.server, one, cancelled, waits=waits
+                        )
+                    except Refused:
+                        self._waiting.keep(asked.caller.owner, used)
+                        raise
+                    used.append(record)
+                answers = asks.answered(given)
+        raise Unavailable(f"{asked.tool} asks one question after another", "Use another tool", code="MCP_SERVER_ERROR")
 
     def _check_own(self, tool: BuiltInTool) -> None:
         """Raise `Refused` if code and workflows may not call this tool of Loci."""

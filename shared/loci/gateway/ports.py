@@ -9,6 +9,7 @@ from loci.core.cancellation import Cancellation
 from loci.core.errors import Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
+from loci.core.server_questions import ServerAnswers
 from loci.gateway.configuration import ConfiguredServer, OAuthEntry
 from loci.gateway.offer import Method, Offer
 from loci.gateway.tool_server import Endpoint, ToolServer, UpstreamTool
@@ -135,11 +136,13 @@ class Servers(Protocol[S_contra]):
         seconds: float | None = None,
         progress: Progress | None = None,
         cancelled: Cancellation | None = None,
+        answers: ServerAnswers | None = None,
     ) -> JsonObject:
         """Call the tool, and return the result as the protocol has it, untouched: `content`, `structuredContent`, …
 
         A result with `isError` is a result. Raises `ToolServerError` if the server gives none in time: it is told that
         nobody waits any more, as it is when the call is given up. A call is never repeated: it may have done something.
+        Raises `ServerAsks` if the server has a question first; the same call with the `answers` goes on.
         """
         ...
 

@@ -17,6 +17,7 @@ from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.secrets_in_text import ALWAYS, OFTEN, known_secrets, secret_kind, secrets_in, words_of
+from loci.core.server_questions import ServerAnswers, ServerAsks, ServerQuestion
 from loci.core.stores import RecordStore, SecretBox, every
 from loci.gateway.configuration import (
     SEALED,
@@ -395,6 +396,7 @@ class RedactedServers:
         seconds: float | None = None,
         progress: Progress | None = None,
         cancelled: Cancellation | None = None,
+        answers: ServerAnswers | None = None,
     ) -> JsonObject:
         limit = time_for(server.entry.seconds if seconds is None else seconds)
         until = time.monotonic() + limit
@@ -417,6 +419,7 @@ class RedactedServers:
                 seconds=left,
                 progress=told if progress else None,
                 cancelled=cancelled,
+                answers=answers,
             )
         return reached.redaction().value(result)
 
@@ -441,6 +444,10 @@ def _redacted(server: ToolServer) -> Generator[None]:
     """Blank the secrets in errors: the server may have repeated them."""
     try:
         yield
+    except ServerAsks as asks:
+        asked = server.redaction().value(asks.as_json())["questions"]
+        asks.questions = tuple(ServerQuestion(**one) for one in cast("list[dict[str, Any]]", asked))
+        raise server.redaction().error(asks) from None
     except LociError as error:
         raise server.redaction().error(error) from None
 

@@ -27,6 +27,7 @@ from loci.core.errors import LociError, NotFound
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
 from loci.core.scopes import scope_of
+from loci.core.server_questions import ServerAnswers
 from loci.core.settings import Settings
 from loci.core.telemetry import Door, HowAsked
 from loci.gateway.api import Tools
@@ -217,6 +218,7 @@ class ServedTools:
         *,
         approved: bool,
         asking: HowAsked = "wait",
+        answers: ServerAnswers | None = None,
     ) -> CallToolResult:
         if name.startswith(ADDRESS):
             return _read_result(self.read(caller, door, name))
@@ -234,6 +236,7 @@ class ServedTools:
                 asking=asking,
                 progress=progress,
                 cancelled=cancelled,
+                answers=answers,
             )
         except NotFound as error:
             if error.code != "TOOL_NOT_FOUND" or not self._tools.offers.has_prompt(caller.owner, name):

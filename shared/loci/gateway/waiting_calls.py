@@ -1,10 +1,12 @@
 """Calls that wait for a person: each has a question, whose answer is valid once, for this call and its arguments."""
 
 import json
+import re
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from loci.core.cancellation import Cancellation
@@ -15,12 +17,14 @@ from loci.core.identity import LOCAL, Caller, Owner, asked_by
 from loci.core.ids import content_id, random_id
 from loci.core.json import Json, JsonObject, string
 from loci.core.secrets_in_text import argument_sizes
+from loci.core.server_questions import ServerQuestion, fit_answer
 from loci.core.signing import Seal
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
 from loci.core.telemetry import Door
 from loci.gateway.call_history import CallLog
 
 KIND: Final = "approval"
+NUMBER: Final = re.compile(r"\d+")
 MARK: Final = "ap_"
 """The beginning of the id of a call that waits. The ids of workflows begin otherwise."""
 PATIENCE: Final = 25.0
@@ -96,6 +100,8 @@ class AskedCall:
     """Why a person must approve it."""
     version: str = ""
     """The version of a server's tool: a person approves a call of the tool as it is now."""
+    question: ServerQuestion | None = None
+    """The question of the tool's server that a person answers; None: they approve the call."""
 
     @property
     def id(self) -> str:
@@ -105,7 +111,9 @@ class AskedCall:
         caller = self.caller
         way = "http" if caller.over_http else "stdio"
         who = (caller.owner.key, caller.proof, caller.credential, caller.name, way)
-        return f"{MARK}{content_id(*who, self.tool, arguments, length=32)}"
+        # A server may name the time in its question: the answer is to the same question all the same.
+        asked = self.question and [NUMBER.sub("0", self.question.message), json.dumps(self.question.form)]
+        return f"{MARK}{content_id(*who, self.tool, arguments, *(asked or ()), length=32)}"
 
 
 class WaitingCalls:
@@ -129,26 +137,59 @@ class WaitingCalls:
         self._tell = tell
         self._places = threading.BoundedSemaphore(MOST_WAITING)
 
-    def pass_approved(self, call: AskedCall, cancelled: Cancellation | None = None, *, waits: bool = True) -> None:
-        """Return once if a person approves the call, as soon as they do. Ask them, unless they are asked already.
+    def pass_approved(self, call: AskedCall, cancelled: Cancellation | None = None, *, waits: bool = True) -> Record:
+        """Use up a person's approval of the call, as soon as they give it. Ask them, unless they are asked already.
 
         Raises `Refused` if they reject it, or have not answered in time: the same call goes through after the answer.
         """
+        record = self._answer(call, cancelled, waits=waits)
+        answer = _answer_in(record)
+        if not answer["approved"]:
+            note = f": {answer['note']}" if answer["note"] else ""
+            who = "An agent" if answer["way"] == "agent" else "A person"
+            what = f"{who} rejected this call{note}"
+            raise Refused(what, "Do not repeat it; ask them", code="NOT_APPROVED")
+        return record
+
+    def keep(self, owner: Owner, answers: Iterable[Record]) -> None:
+        """Keep answers for the repetition of a call that did not come to its end: it waits for another answer."""
+        for one in answers:
+            with suppress(Conflict):  # the person was asked again meanwhile
+                expires = self._clock() + self._wait_seconds
+                self._records.put(owner, KIND, one.key, one.value, expect_version=ABSENT, expires_at=expires)
+
+    def answer_to(
+        self,
+        call: AskedCall,
+        server: str,
+        question: ServerQuestion,
+        cancelled: Cancellation | None = None,
+        *,
+        waits: bool = True,
+    ) -> tuple[JsonObject, Record]:
+        """A person's answer to a question of the call's server, and its record, which is used up.
+
+        They are asked, unless they are already. Raises `Refused` if they have not answered in time: the same call goes
+        through after the answer.
+        """
+        reason = f"its server {server} asks: {question.message}"
+        record = self._answer(replace(call, reason=reason, question=question), cancelled, waits=waits)
+        answer = _answer_in(record)
+        if not answer["approved"]:
+            return {"action": "decline"}, record
+        return {"action": "accept", "content": answer["content"]}, record
+
+    def _answer(self, call: AskedCall, cancelled: Cancellation | None, *, waits: bool) -> Record:
         owner = call.caller.owner
         record = self._question_for(call)
         may_wait = waits and self._places.acquire(blocking=False)
         try:
             until = time.monotonic() + (_patience() if may_wait else 0.0)
             while record is not None:
-                answer = cast("dict[str, Any] | None", record.value.get("answer"))
-                if answer is not None and self._use_up(owner, record):
-                    if answer["approved"]:
-                        return
-                    note = f": {answer['note']}" if answer["note"] else ""
-                    who = "An agent" if answer["way"] == "agent" else "A person"
-                    what = f"{who} rejected this call{note}"
-                    raise Refused(what, "Do not repeat it; ask them", code="NOT_APPROVED")
-                if answer is None and (time.monotonic() >= until or (cancelled is not None and cancelled())):
+                is_open = record.value.get("answer") is None
+                if not is_open and self._use_up(owner, record):
+                    return record
+                if is_open and (time.monotonic() >= until or (cancelled is not None and cancelled())):
                     break
                 if cancelled is not None:
                     cancelled.wait(LOOK_SECONDS)
@@ -172,15 +213,32 @@ class WaitingCalls:
         is_open = record is not None and record.value.get("answer") is None
         return read_or_none(record, _question) if is_open else None
 
-    def decide(self, owner: Owner, id: str, question_id: str, *, approved: bool, who: str, way: str, note: str) -> None:
-        """Answer the question. The second answer is refused."""
+    def decide(
+        self,
+        owner: Owner,
+        id: str,
+        question_id: str,
+        *,
+        approved: bool,
+        who: str,
+        way: str,
+        note: str,
+        given: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        """Answer the question. The second answer is refused. `given`: what a person wrote into its form."""
         record = self._records.get(owner, KIND, id)
         if record is None or record.value.get("question") != question_id or record.value.get("answer") is not None:
             raise Refused(
                 "This question is answered already, or has expired", "Call the tool again", code="CHECKPOINT_CLOSED"
             )
         now = self._clock()
-        answer: Json = {"approved": approved, "who": who, "way": way, "note": note, "at": now}
+        answer: JsonObject = {"approved": approved, "who": who, "way": way, "note": note, "at": now}
+        form = cast("dict[str, Any] | None", record.value.get("form"))
+        if approved and form is not None:
+            if given is None:
+                what = f"A server asks the person something about this call of {record.value['tool']}"
+                raise Refused(what, "Have them fill in its form on the page of the question", code="APPROVAL_NEEDED")
+            answer["content"] = fit_answer(form, given)
         try:
             self._records.put(
                 owner,
@@ -228,6 +286,7 @@ class WaitingCalls:
             "caller": call.caller.as_json(),
             "door": call.door,
             "before": before,
+            "form": call.question and call.question.form,
             "since": now,
             "answer": None,
         }
@@ -249,7 +308,8 @@ class WaitingCalls:
         return True
 
     def _pending(self, call: AskedCall, record: Record | None) -> Refused:
-        what = f"A person must approve this call of {call.tool}: {call.reason}. It waits for their answer"
+        must = "approve this call" if call.question is None else "answer a question about this call"
+        what = f"A person must {must} of {call.tool}: {call.reason}. It waits for their answer"
         details: JsonObject = {"approval_id": call.id}
         url: str | None = None
         if record is not None and call.caller.over_http:
@@ -263,6 +323,10 @@ class WaitingCalls:
 def _patience() -> float:
     left = time_left()
     return PATIENCE if left is None else max(0.0, min(PATIENCE, left - ANSWERING))
+
+
+def _answer_in(record: Record) -> dict[str, Any]:
+    return cast("dict[str, Any]", record.value["answer"])
 
 
 def _question(record: Record) -> JsonObject:
@@ -283,6 +347,7 @@ def _question(record: Record) -> JsonObject:
         "asked_by": asked_by(cast("dict[str, object]", value["caller"]))
         + (" in code" if value["door"] == "code" else ""),
         "before": value["before"],
+        "form": value.get("form"),
         "since": value["since"],
         "next": [],
     }

@@ -1,7 +1,8 @@
 """Asks a person, through their client, if a tool may be called."""
 
+import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from mcp.server.elicitation import AcceptedElicitation
 from mcp.server.mcpserver import Context
@@ -18,6 +19,8 @@ from pydantic import BaseModel, Field
 
 from loci.core.errors import Refused
 from loci.core.ids import content_id
+from loci.core.json import Json, JsonObject
+from loci.core.server_questions import ServerAnswers, ServerAsks, ServerQuestion
 from loci.core.telemetry import HowAsked
 from loci.mcp.caller import is_persons_client, shows_pages
 
@@ -28,6 +31,8 @@ APPROVAL_PENDING = "APPROVAL_PENDING"
 QUESTION = "approval"
 """Names the question, and is the state of a call that waits for its answer. The SDK seals that state together with the
 tool's name, its arguments and the caller: an approval is valid for this call only."""
+SERVER_ASKS = "server asks "
+"""The beginning of the state of a call whose server asks the person something, and of the names of its questions."""
 ON_PAGE = "approval page"
 """The state of a call whose question was shown on a page."""
 PAGE_URL = "approval_url"
@@ -130,6 +135,54 @@ def _page_needed(refusal: Refused, url: str) -> Exception:
     return UrlElicitationRequiredError(
         [ElicitRequestURLParams(message=refusal.what, url=url, elicitation_id=content_id(url))], str(refusal)
     )
+
+
+def given_answers(context: Context[Any, Any]) -> tuple[ServerAnswers, bool] | None:
+    """The person's answers to a server, if this is the repetition of a call whose question they were shown.
+
+    The second is true if they had approved the call before. The SDK sealed the state with the call.
+    """
+    state = context.request_state or ""
+    if not (state.startswith(SERVER_ASKS) and is_persons_client(context.request_context)):
+        return None
+    kept: dict[str, Any] = json.loads(state.removeprefix(SERVER_ASKS))
+    given = context.input_responses or {}
+
+    def answer(key: str) -> JsonObject:
+        result = given.get(f"{SERVER_ASKS}{key}")
+        return _answer_of(result) if isinstance(result, ElicitResult) else {"action": "cancel"}
+
+    answers = {key: answer(key) for key in kept["keys"]}
+    return ServerAnswers(answers, kept["state"], kept["waiting"]), kept["approved"]
+
+
+async def ask_for_server(
+    context: Context[Any, Any], asks: ServerAsks, *, approved: bool
+) -> InputRequiredResult | ServerAnswers:
+    """Show the person what a server asks: the questions as a result, or their answers if the client was asked here."""
+
+    def form(one: ServerQuestion) -> ElicitRequestFormParams:
+        message = f"The tool server {asks.server} asks: {one.message}"
+        return ElicitRequestFormParams(message=message, requested_schema=cast("Any", one.form))
+
+    if (context.protocol_version or "") >= ASKS_BY_RESULT:
+        keys: list[Json] = [one.key for one in asks.questions]
+        kept: JsonObject = {"keys": keys, "state": asks.state, "waiting": asks.waiting, "approved": approved}
+        requests = {f"{SERVER_ASKS}{one.key}": ElicitRequest(params=form(one)) for one in asks.questions}
+        return InputRequiredResult(input_requests={**requests}, request_state=SERVER_ASKS + json.dumps(kept))
+    if not context.session.can_send_request:
+        raise asks
+    answers: dict[str, JsonObject] = {}
+    for one in asks.questions:
+        asked = form(one)
+        result = await context.session.elicit_form(asked.message, asked.requested_schema, context.request_id)
+        answers[one.key] = _answer_of(result)
+    return asks.answered(answers)
+
+
+def _answer_of(result: ElicitResult) -> JsonObject:
+    content = cast("JsonObject", result.content or {})
+    return {"action": "accept", "content": content} if result.action == "accept" else {"action": result.action}
 
 
 def not_approved() -> Refused:

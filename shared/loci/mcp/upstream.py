@@ -13,6 +13,7 @@ from mcp_types import (
     CallToolResult,
     GetPromptRequestParams,
     GetPromptResult,
+    InputRequiredResult,
     PaginatedRequestParams,
     Prompt,
     ReadResourceRequestParams,
@@ -24,15 +25,25 @@ from mcp_types import (
 )
 
 from loci.core.cancellation import Cancellation
-from loci.core.errors import NotFound, Refused
+from loci.core.errors import NotFound, Refused, Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
 from loci.core.lazy import Lazy
 from loci.core.scopes import scope_of
 from loci.core.seen import visible
+from loci.core.server_questions import ServerAnswers, ServerAsks
 from loci.core.telemetry import Door, HowAsked
 from loci.mcp.answers import ToolAnswer, ToolOfServer
-from loci.mcp.approval import APPROVAL_NEEDED, APPROVAL_PENDING, ask_person, show_page, was_approved, way_to_ask
+from loci.mcp.approval import (
+    APPROVAL_NEEDED,
+    APPROVAL_PENDING,
+    ask_for_server,
+    ask_person,
+    given_answers,
+    show_page,
+    was_approved,
+    way_to_ask,
+)
 from loci.mcp.caller import ProgressReport, caller_of, report_to
 from loci.mcp.errors import answer_request
 from loci.mcp.threads import UPSTREAM, while_wanted
@@ -45,6 +56,8 @@ ADDRESS: Final = "loci://tools/"
 """The beginning of the addresses of their resources."""
 READS: Final = scope_of("tools", writes=False)
 UNKNOWN_PROMPT: Final = "PROMPT_NOT_FOUND"
+MOST_ROUNDS: Final = 12
+"""Questions during one call: its approval, and what its server asks."""
 LONGEST_SHOWN: Final = 4000
 """Characters of arguments in a client's dialogue. The page shows longer ones."""
 
@@ -63,10 +76,12 @@ class UpstreamTools(Protocol):
         *,
         approved: bool,
         asking: HowAsked = "wait",
+        answers: ServerAnswers | None = None,
     ) -> CallToolResult:
         """Call the tool, and return its result untouched. Raises `LociError` if nothing was called.
 
-        `approved`: a person has approved this call; without it, some calls are refused as `APPROVAL_NEEDED`.
+        `approved`: a person has approved this call; without it, some calls are refused as `APPROVAL_NEEDED`. Raises
+        `ServerAsks` if its server asks something and the person is `here`; the same call with the `answers` goes on.
         """
         ...
 
@@ -161,25 +176,29 @@ class OfferRequests:
 async def call_upstream(
     tools: UpstreamTools, context: Context[Any, Any], door: Door, name: str, arguments: JsonObject
 ) -> ToolAnswer:
-    """Call the tool for the client of this request. If a person must approve it, ask them."""
+    """Call the tool for the client of this request. Its person is asked to approve it, and what its server asks."""
     report = report_to(context, asyncio.get_running_loop())
     call = partial(tools.call, caller_of(context.request_context), door, name, arguments, report)
-
-    async def called(way: HowAsked) -> ToolAnswer:
+    answers, approved = given_answers(context) or (None, was_approved(context))
+    way = way_to_ask(context)
+    for _ in range(MOST_ROUNDS):
         try:
-            return await while_wanted(partial(call, approved=was_approved(context), asking=way), UPSTREAM)
+            return await while_wanted(partial(call, approved=approved, asking=way, answers=answers), UPSTREAM)
+        except ServerAsks as asks:
+            asked = await ask_for_server(context, asks, approved=approved)
+            if isinstance(asked, InputRequiredResult):
+                return asked
+            answers = asked
         except Refused as refusal:
-            if refusal.code != APPROVAL_PENDING:
+            if refusal.code == APPROVAL_PENDING:
+                return await show_page(context, refusal)
+            if refusal.code != APPROVAL_NEEDED or approved:
                 raise
-            return await show_page(context, refusal)
-
-    try:
-        return await called(way_to_ask(context))
-    except Refused as refusal:
-        if refusal.code != APPROVAL_NEEDED:
-            raise
-        shown = visible(json.dumps(arguments, ensure_ascii=False))
-        if len(shown) > LONGEST_SHOWN:
-            return await called("wait")
-        question = await ask_person(context, refusal, f". Its arguments are {shown}")
-    return question or await while_wanted(partial(call, approved=True), UPSTREAM)
+            shown = visible(json.dumps(arguments, ensure_ascii=False))
+            if len(shown) > LONGEST_SHOWN:
+                way = "wait"
+                continue
+            if question := await ask_person(context, refusal, f". Its arguments are {shown}"):
+                return question
+            approved = True
+    raise Unavailable(f"{name} asks one question after another", "Use another tool", code="MCP_SERVER_ERROR")

@@ -17,6 +17,7 @@ from loci.core.errors import LociError, Refused
 from loci.core.identity import Caller, Owner, asked_by
 from loci.core.json import Json, JsonObject, encodable, iso
 from loci.core.seen import visible
+from loci.core.server_questions import LONGEST_ANSWER, choices_of
 from loci.gateway.waiting_calls import LARGEST, MARK
 from loci.mcp.approval import APPROVAL_NEEDED
 from loci.mcp.http.refusal import Refusal
@@ -46,6 +47,9 @@ HINTS: Final = {
 LONGEST_FEEDBACK: Final = 2000
 STYLES: Final = (*SIGN_IN, "approve.css")
 WARNING: Final = "These are the tool&rsquo;s own words: nobody has checked them."
+FORM_WARNING: Final = "The server gets what you write here. Write no password and no key."
+ANSWER: Final = "answer-"
+"""The beginning of the names of the fields of a server's question."""
 PIN: Final = """<label for="pin">Your PIN, to approve</label>
     <input id="pin" name="pin" type="password" maxlength="200" autocomplete="off">"""
 ALL: Final = '<a href="runs">All that waits</a>'
@@ -138,8 +142,12 @@ def question_page(
     if asked["before"]:
         before = ", ".join(f"{one['tool']} ({one['outcome']})" for one in asked["before"])
         parts.append(f'<p class="note" dir="auto">Before it: {_text(before)}</p>')
-    form = _form(token, form_token, lacks, problem, is_layer=is_layer)
-    return _filled("Approve a step", "".join(parts) + form + f"<p>{ALL}</p>", 400 if problem else 200)
+    form = _form(token, form_token, lacks, problem, asked.get("form"), is_layer=is_layer)
+    return _filled(
+        "Answer a question" if asked.get("form") else "Approve a step",
+        "".join(parts) + form + f"<p>{ALL}</p>",
+        400 if problem else 200,
+    )
 
 
 def over_page(id: str, status: Json, done: str = "", status_code: int = 200) -> HtmlPage:
@@ -186,8 +194,17 @@ def _own_words(says: Mapping[str, Any]) -> str:
     return f'<h3>What the tool says about itself</h3><p class="note">{WARNING}</p>{quote}'
 
 
-def _form(token: str, form_token: str, lacks: LociError | None, problem: str, *, is_layer: bool) -> str:
-    yes, no = ("Go on", "Stop") if is_layer else ("Approve", "Reject")
+def _form(
+    token: str,
+    form_token: str,
+    lacks: LociError | None,
+    problem: str,
+    form: Mapping[str, Any] | None,
+    *,
+    is_layer: bool,
+) -> str:
+    yes, no = ("Go on", "Stop") if is_layer else ("Answer", "Decline") if form else ("Approve", "Reject")
+    fields = f'<p class="note">{FORM_WARNING}</p>{_fields(form)}' if form else ""
     approve, pin = f'<button name="answer" value="approve">{yes}</button>', ""
     if lacks is not None and lacks.code == PIN_NEEDED:
         pin = PIN
@@ -197,12 +214,50 @@ def _form(token: str, form_token: str, lacks: LociError | None, problem: str, *,
     return f"""<form method="post" action="approve?link={html.escape(token)}">
     {said}
     <input type="hidden" name="{FIELD}" value="{html.escape(form_token)}">
+    {fields}
     <label for="feedback">Note, kept with the answer</label>
     <input id="feedback" name="feedback" maxlength="{LONGEST_FEEDBACK}" autocomplete="off">
     {pin}
     {approve}
-    <button name="answer" value="reject" class="plain">{no}</button>
+    <button name="answer" value="reject" class="plain" formnovalidate>{no}</button>
   </form>"""
+
+
+def _fields(form: Mapping[str, Any]) -> str:
+    """The fields of a server's question."""
+    return "".join(
+        _field(number, name, schema, is_needed=name in form["required"])
+        for number, (name, schema) in enumerate(form["properties"].items())
+    )
+
+
+def _field(number: int, name: str, schema: Mapping[str, Any], *, is_needed: bool) -> str:
+    id, kind, default = f"{ANSWER}{number}", schema["type"], schema.get("default")
+    title = _text(str(schema.get("title") or name))
+    label = f'<label for="{id}" dir="auto">{title}{"" if is_needed or kind == "boolean" else " (optional)"}</label>'
+    about = f'<p class="note" dir="auto">{_text(str(schema["description"]))}</p>' if schema.get("description") else ""
+    needed = " required" if is_needed else ""
+    if choices := choices_of(schema):
+        several = " multiple" if kind == "array" else ""
+        options = "".join(
+            f'<option value="{html.escape(one)}"{" selected" if one == default else ""}>{_text(text)}</option>'
+            for one, text in choices
+        )
+        none = "" if several or is_needed else "<option></option>"
+        return f'{label}{about}<select id="{id}" name="{id}"{several}{needed}>{none}{options}</select>'
+    if kind == "boolean":
+        checked = " checked" if default is True else ""
+        return f'<label dir="auto"><input type="checkbox" name="{id}" value="true"{checked}> {title}</label>{about}'
+    value = "" if default is None else html.escape(visible(str(default)))
+    numeric = ' type="number" step="any"' if kind in ("number", "integer") else f' maxlength="{LONGEST_ANSWER}"'
+    return f'{label}{about}<input id="{id}" name="{id}" value="{value}"{numeric}{needed} autocomplete="off">'
+
+
+def _given(form: Mapping[str, Any] | None, posted: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]] | None:
+    """The posted answers by the names of the fields; None without a form."""
+    if form is None:
+        return None
+    return {name: posted.get(f"{ANSWER}{number}", ()) for number, name in enumerate(form["properties"])}
 
 
 def _text(text: str) -> str:
@@ -264,17 +319,21 @@ class QuestionRoutes:
         visit = await self._visitors.visit(request)
         token = request.query_params.get("link", "")
         await on_thread(self._app.workflows.linked_checkpoint, visit.caller.owner, token)
-        given = {name: values[0] for name, values in (await visit.posted(token)).items()}
+        posted = await visit.posted(token)
+        given = {name: values[0] for name, values in posted.items()}
         if given.get("answer") not in ("approve", "reject"):
             raise Refusal(400, "This form says neither approve nor reject")
         began = time.perf_counter()
-        page = await on_thread_of(WRITES, self._answered, visit, token, given)
+        page = await on_thread_of(WRITES, self._answered, visit, token, given, posted)
         self._visitors.tell("ui_approve", visit.caller, began, len(page.html))
         return answers.html(page)
 
-    def _answered(self, visit: Visit, token: str, given: dict[str, str]) -> HtmlPage:
+    def _answered(
+        self, visit: Visit, token: str, given: dict[str, str], posted: Mapping[str, Sequence[str]]
+    ) -> HtmlPage:
         owner, caller, approved = visit.caller.owner, visit.caller, given["answer"] == "approve"
-        linked, _ = self._app.workflows.linked_checkpoint(owner, token)
+        linked, run = self._app.workflows.linked_checkpoint(owner, token)
+        form = cast("dict[str, Any]", run["checkpoint"] or {}).get("form")
         try:
             decided = self._app.workflows.decide(
                 owner,
@@ -284,6 +343,7 @@ class QuestionRoutes:
                 by=self._persons.answerer(caller, given.get("pin", "") if approved else ""),
                 feedback=given.get("feedback", "").strip()[:LONGEST_FEEDBACK] or None,
                 wait=False,
+                given=_given(form, posted),
             )
         except Refused as refused:
             if refused.code == "CHECKPOINT_CLOSED":
@@ -294,9 +354,11 @@ class QuestionRoutes:
                 )
             if refused.code == APPROVAL_NEEDED:
                 return self._page(visit, str(self._persons.lacking(caller) or refused))
-            if refused.code in ("PIN_WRONG", "PIN_WAIT", "NOT_A_PERSON", "NO_PIN"):
+            if refused.code in ("PIN_WRONG", "PIN_WAIT", "NOT_A_PERSON", "NO_PIN", "BAD_ANSWER"):
                 return self._page(visit, str(refused))
             raise
         goes_on = "this call goes through once" if linked.workflow_id.startswith(MARK) else "the workflow goes on"
         done = f"Approved: {goes_on}." if approved else "Rejected: it does not run."
+        if form is not None:
+            done = "Answered: the same call goes on." if approved else "Declined: the server is told so."
         return over_page(linked.workflow_id, decided["status"], done)

@@ -1,7 +1,7 @@
 """Workflows: the one door. MCP tools, commands and pages call these methods and nothing behind them."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -175,14 +175,15 @@ class Workflows:
         feedback: str | None = None,
         wait: bool = True,
         on_progress: OnProgress = no_progress,
+        given: Mapping[str, Sequence[str]] | None = None,
     ) -> JsonObject:
         """Answer the question of a run, or of a call that waits. The second answer is refused. `wait`: until
-        the run ends or waits again.
+        the run ends or waits again. `given`: what the person wrote into the form of a server's question.
 
         Anybody may reject; what only a person may approve needs a person's proof.
         """
         if id.startswith(MARK):
-            return self._decide_call(owner, id, checkpoint_id, approved=approved, by=by, feedback=feedback)
+            return self._decide_call(owner, id, checkpoint_id, approved=approved, by=by, feedback=feedback, given=given)
 
         def decided(run: Run) -> Run:
             checkpoint = open_checkpoint(run, checkpoint_id)
@@ -288,7 +289,15 @@ class Workflows:
         return {"warnings": [one[:LONGEST_WARNING] for one in unseen[:MOST_WARNINGS]]} if unseen else {}
 
     def _decide_call(
-        self, owner: Owner, id: str, question: str, *, approved: bool, by: Answerer, feedback: str | None
+        self,
+        owner: Owner,
+        id: str,
+        question: str,
+        *,
+        approved: bool,
+        by: Answerer,
+        feedback: str | None,
+        given: Mapping[str, Sequence[str]] | None,
     ) -> JsonObject:
         """Answer the question of a call that waits."""
         calls = self.parts.calls()
@@ -301,7 +310,8 @@ class Workflows:
                 code="APPROVAL_NEEDED",
                 details={"approval_url": link},
             )
-        calls.decide(owner, id, question, approved=approved, who=by.who, way=by.way, note=feedback or "")
+        note = feedback or ""
+        calls.decide(owner, id, question, approved=approved, who=by.who, way=by.way, note=note, given=given)
         return {"status": "approved" if approved else "rejected", "workflow_id": id}
 
     def _only_a_person(self, owner: Owner, id: str, run: Run) -> LociError:

@@ -18,6 +18,7 @@ from loci.adapters.tool_servers.upstream import MOST_SILENCES
 from loci.core.deadline import within
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import Json, JsonObject
+from loci.core.server_questions import ServerAsks
 from loci.gateway.ports import ToolServerError
 from loci.gateway.tool_server import ToolServer
 from tests.servers.upstream.start import hostile, modern
@@ -219,11 +220,7 @@ def test_noise_around_the_protocol_is_passed_over(connections: Connections, tool
     ("method", "params", "reply"),
     [
         ("sampling/createMessage", {"messages": [], "maxTokens": 1}, "not supported"),
-        (
-            "elicitation/create",
-            {"message": "Password?", "requestedSchema": {"type": "object", "properties": {}}},
-            "not",
-        ),
+        ("elicitation/create", {"message": "?", "requestedSchema": {"type": "object", "properties": {"a": {}}}}, "not"),
         ("roots/list", {}, "not supported"),
         ("unheard/of", {}, "Method not found"),
         ("ping", {}, "{}"),
@@ -233,6 +230,20 @@ def test_questions_of_a_server_get_a_reply_in_the_middle_of_a_call(
     connections: Connections, method: str, params: Json, reply: str
 ) -> None:
     assert reply in said(connections.call(LOCAL, hostile(), "ask", {"method": method, "params": params}))
+
+
+def test_a_call_whose_server_asks_goes_on_with_the_answer_once(connections: Connections) -> None:
+    form: dict[str, Json] = {"type": "object", "properties": {"name": {"type": "string", "title": "\x1b[31mName"}}}
+    arguments: JsonObject = {"method": "elicitation/create", "params": {"message": "Who?\n", "requestedSchema": form}}
+    with pytest.raises(ServerAsks) as asked:
+        connections.call(LOCAL, hostile(), "ask", arguments)
+    [question] = asked.value.questions
+    assert "\x1b" not in str(question.form)
+    answers = asked.value.answered({question.key: {"action": "accept", "content": {"name": "Tom"}}})
+    answered = connections.call(LOCAL, hostile(), "ask", arguments, answers=answers)
+    assert said(answered) == '{"action": "accept", "content": {"name": "Tom"}}'
+    with pytest.raises(ToolServerError, match="has ended that waited"):
+        connections.call(LOCAL, hostile(), "ask", arguments, answers=answers)
 
 
 @each(("server", "tool"), [(hostile(), "change"), (modern(), "grow")])

@@ -142,6 +142,7 @@ TOOLS: dict[str, Callable[[Any, Any], None]] = {
     "hang": lambda _request, _arguments: None,
     "wait": wait,
     "cancelled": lambda request, _: structured(request, {"count": len(cancelled)}),
+    "waiting": lambda request, _: structured(request, {"count": len(waiting)}),
     "huge": lambda request, _: text(request, "x" * 11_000_000),
     "chatter": chatter,
     "complain": complain,

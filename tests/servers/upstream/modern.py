@@ -1,7 +1,16 @@
 """A tool server of the revision 2026-07-28: its tools change, which it tells only who subscribes, and some ask back."""
 
+import json
+from typing import Any
+
 from mcp.server.mcpserver import Context, MCPServer
-from mcp_types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult, ListRootsRequest
+from mcp_types import (
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitResult,
+    InputRequiredResult,
+    ListRootsRequest,
+)
 from pydantic import BaseModel
 
 server = MCPServer("modern", log_level="CRITICAL")
@@ -33,6 +42,26 @@ async def inquire() -> InputRequiredResult:
     return InputRequiredResult(
         input_requests={"cat": ElicitRequest(params=form), "roots": ListRootsRequest()}, request_state="x"
     )
+
+
+@server.tool()
+async def adopt(context: Context) -> str | InputRequiredResult:
+    """Ask which cat, then how many lives it has, and tell what it was told."""
+    known = json.loads(context.request_state or "{}")
+    for key in ("cat", "lives"):
+        given = (context.input_responses or {}).get(key)
+        if isinstance(given, ElicitResult):
+            known[key] = given.content if given.action == "accept" else given.action
+    if "decline" in known.values() or "cancel" in known.values():
+        return f"nobody: {known}"
+    for key, schema in (("cat", {"type": "string"}), ("lives", {"type": "integer", "minimum": 1})):
+        if key not in known:
+            form: Any = {"type": "object", "properties": {key: schema}, "required": [key]}
+            params = ElicitRequestFormParams(message=f"Which {key}?", requested_schema=form)
+            return InputRequiredResult(
+                input_requests={key: ElicitRequest(params=params)}, request_state=json.dumps(known)
+            )
+    return f"adopted {known['cat']['cat']} with {known['lives']['lives']} lives"
 
 
 @server.tool()

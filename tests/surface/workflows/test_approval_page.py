@@ -1,8 +1,12 @@
 """The page on which a person answers a checkpoint."""
 
+import sys
 from typing import Any
 
+import pytest
+
 from tests.attack.wire import Ask
+from tests.servers.upstream import modern
 from tests.support.each import each
 from tests.surface.workflows.conftest import ANN, task
 from tests.surface.workflows.visitors import Visitor, target
@@ -132,3 +136,33 @@ def test_nothing_hides_in_what_a_person_approves(both: tuple[Visitor, Visitor]) 
         text = ann.get(link).body.decode()
         assert not {"\u202e", "\u200b"} & set(text), link
         assert "u202etset" in text, link
+
+
+def test_the_questions_of_a_server_are_answered_on_it(
+    both: tuple[Visitor, Visitor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("loci.gateway.waiting_calls.PATIENCE", 0.0)
+    ann, _ = both
+    ann.flow.app.tools.add(
+        ANN, "far", {"command": sys.executable, "args": [modern.__file__], "approve": ["adopt"], "reads": ["adopt"]}
+    )
+    ann.flow.app.tools.ask(ANN, "far")
+
+    def call() -> dict[str, Any]:
+        return ann.ask("tools/call", {"name": "far_adopt", "arguments": {}})["result"]
+
+    def link() -> str:
+        return call()["_meta"]["loci/error"]["approval_url"]
+
+    assert b"Approved" in ann.post(link(), answer="approve").body
+    cat = link()
+    page = ann.get(cat).body.decode()
+    assert "its server far asks: Which cat?" in page
+    assert '<input id="answer-0" name="answer-0" value=""' in page
+    assert b"does not fit: it is needed" in ann.post(cat, answer="approve").body
+    assert b"Answered" in ann.post(cat, answer="approve", **{"answer-0": "Tom"}).body
+    lives = link()
+    assert b"it must be from 1" in ann.post(lives, answer="approve", **{"answer-0": "0"}).body
+    ann.post(lives, answer="approve", **{"answer-0": "9"})
+    assert call()["content"][0]["text"] == "adopted Tom with 9 lives"
+    assert "approval_url" in call()["_meta"]["loci/error"]  # each answer was good once

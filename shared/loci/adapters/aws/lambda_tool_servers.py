@@ -14,6 +14,7 @@ from loci.core.deadline import time_for, time_left
 from loci.core.errors import Misconfigured, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
+from loci.core.server_questions import ServerAnswers, asks_from_json
 from loci.gateway.configuration import ConfiguredServer
 from loci.gateway.connect_function import OFFERS, ReadPublic, ServerRequest, raise_from_json
 from loci.gateway.offer import Method, Offer, restored_offers
@@ -65,9 +66,14 @@ class LambdaToolServers:
         seconds: float | None = None,
         progress: Progress | None = None,  # noqa: ARG002 (a function answers once)
         cancelled: Cancellation | None = None,
+        answers: ServerAnswers | None = None,
     ) -> JsonObject:
         limit = time_for(server.entry.seconds if seconds is None else seconds, of_rest=SHARE)
-        return self._answer(ServerRequest(owner, server.name, tool, arguments, limit), cancelled)["result"]
+        request = ServerRequest(owner, server.name, tool, arguments, limit, answers=answers)
+        answer = self._answer(request, cancelled)
+        if "asks" in answer:
+            raise asks_from_json(answer["asks"])
+        return answer["result"]
 
     def read_public(self, url: str) -> bytes:
         """The content at a public https address."""

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import anyio
 from anyio.abc import ObjectReceiveStream
 from mcp.client.client import Client
+from mcp.client.context import ClientRequestContext
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCResponse, ToolListChangedNotification
+from mcp_types import ElicitRequestParams, ElicitResult, ErrorData, JSONRPCResponse, ToolListChangedNotification
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
@@ -54,13 +55,18 @@ class UpstreamConnection:
         idle_seconds: float,
         changed: Callable[[], None],
         broke: Callable[[ToolServerError], None],
+        asked: Callable[[ElicitRequestParams], Awaitable[ElicitResult | ErrorData]],
     ) -> None:
-        """`changed` is called when tools change, and `broke` when the connection fails or the server ends it."""
+        """`changed` is called when tools change, and `broke` when the connection fails or the server ends it.
+
+        `asked` answers the questions of the server.
+        """
         self._server = server
         self._only_public = only_public
         self._idle_seconds = idle_seconds
         self._changed = changed
         self._broke = broke
+        self._asked = asked
         self._activity = ServerActivity()
         self._users = 0
         self._used = time.monotonic()
@@ -126,7 +132,9 @@ class UpstreamConnection:
         said, late, trouble = "", "", None
         try:
             with self._opening:
-                async with Client(self._transport(), message_handler=self._listen) as client:
+                async with Client(
+                    self._transport(), message_handler=self._listen, elicitation_callback=self._answer
+                ) as client:
                     PENDING_REQUEST.set(None)
                     async with subscribed(client, self._changed):
                         self._opening.deadline = math.inf
@@ -168,6 +176,13 @@ class UpstreamConnection:
                 outgoing,
             ):
                 yield Incoming(incoming, self._activity, self._end.set), outgoing
+
+    async def _answer(
+        self,
+        context: ClientRequestContext,  # noqa: ARG002 (the client passes it by name)
+        params: ElicitRequestParams,
+    ) -> ElicitResult | ErrorData:
+        return await self._asked(params)
 
     async def _listen(self, message: object) -> None:
         if isinstance(message, ToolListChangedNotification):

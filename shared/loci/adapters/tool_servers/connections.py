@@ -16,6 +16,7 @@ from loci.core.cancellation import Cancellation
 from loci.core.deadline import time_for, time_to_end
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
+from loci.core.server_questions import ServerAnswers
 from loci.gateway.offer import Method, Offer
 from loci.gateway.ports import Changed
 from loci.gateway.tool_server import Endpoint, ToolServer, UpstreamTool
@@ -154,13 +155,14 @@ class Connections:
         seconds: float | None = None,
         progress: Progress | None = None,
         cancelled: Cancellation | None = None,
+        answers: ServerAnswers | None = None,
     ) -> JsonObject:
         notes: Notes | None = None if progress is None else SimpleQueue()
         told = None if progress is None or notes is None else _queued_progress(progress, notes)
         return self._run(
             server,
             server.seconds if seconds is None else seconds,
-            lambda pending: self._upstream(owner, server).call(pending, tool, arguments, told),
+            lambda pending: self._upstream(owner, server).call(pending, tool, arguments, told, answers),
             notes,
             cancelled,
         )

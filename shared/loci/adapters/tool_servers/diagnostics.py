@@ -1,12 +1,16 @@
 """Diagnostics of tool servers: how far a request has come, what a server said last, and the errors in words."""
 
+import asyncio
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from loci.core.errors import LociError
 from loci.core.json import JsonObject
 from loci.core.redaction import Redaction
+from loci.core.server_questions import ASKS, ServerAsks, ServerQuestion, question_of
 from loci.gateway.ports import ToolServerError
 from loci.gateway.tool_server import Program, ToolServer
 
@@ -17,6 +21,8 @@ AGAIN = "Try again. If it fails again, check the connection to the server and it
 CHECK = f"Look first if the call has done something. {AGAIN}"
 QUESTIONS = ("elicitation/create", "sampling/createMessage", "roots/list")
 MOST_QUOTED = 5
+ANSWER_SECONDS = 300.0
+"""Seconds for which a call waits at a server that asks in the middle of it."""
 
 
 @dataclass(slots=True)
@@ -31,6 +37,8 @@ class PendingRequest:
     """A failure on the way, which the official client does not pass on."""
     asked_at: float = 0.0
     until: float = field(init=False)
+    _timer: asyncio.TimerHandle | None = None
+    _expire: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         self.until = time.monotonic() + self.seconds
@@ -38,9 +46,31 @@ class PendingRequest:
     def mark_sent(self) -> None:
         self.stage, self.asked_at = "asked", time.monotonic()
 
+    def limit(self, expire: Callable[[], None]) -> None:
+        """Call this function when the time is over."""
+        self._expire = expire
+        self._timer = asyncio.get_running_loop().call_later(self.seconds_left, expire)
+
+    def stop(self) -> None:
+        """Let the time go by: the request has ended, or waits for a person."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def again(self, other: "PendingRequest") -> None:
+        """Go on in the time of another request."""
+        self.until = other.until
+        other.stage, other.is_call, other.asked_at = self.stage, self.is_call, self.asked_at
+        self.limit(self._expire)
+
     @property
     def seconds_left(self) -> float:
         return max(0.0, self.until - time.monotonic())
+
+    @property
+    def seconds_to_hear(self) -> float:
+        """The seconds until the connection is broken if it is silent: a person may be asked during a call."""
+        return self.seconds_left + (ANSWER_SECONDS if self.is_call else 0.0)
 
 
 PENDING_REQUEST: ContextVar[PendingRequest | None] = ContextVar("pending", default=None)
@@ -66,6 +96,23 @@ def input_required(server: ToolServer, answer: JsonObject) -> ToolServerError:
     said = ", ".join(_question(one, server.redaction()) for one in requests[:MOST_QUOTED]) or "it does not say what"
     what = f"it asks for what nobody can give here: {said}"
     return server_failed(server, what, "Call it again with all that it needs in the arguments, or use another tool")
+
+
+def asks_by_result(server: ToolServer, answer: JsonObject) -> LociError:
+    """The questions in a result that asks for more input, or the error if a person cannot answer all of them."""
+    wanted = answer.get("inputRequests")
+    requests = cast("dict[str, Any]", wanted) if isinstance(wanted, dict) else {}
+    questions: list[ServerQuestion] = []
+    for key, one in requests.items():
+        match one:
+            case {"method": method, "params": params} if method == ASKS and (asked := question_of(key, params)):
+                questions.append(asked)
+            case _:
+                return input_required(server, answer)
+    state = answer.get("requestState")
+    if not questions or not isinstance(state, str | None):
+        return input_required(server, answer)
+    return ServerAsks(server.name, questions, state=state)
 
 
 def _question(request: object, redaction: Redaction) -> str:

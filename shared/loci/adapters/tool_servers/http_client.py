@@ -189,7 +189,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
         while True:
             try:
                 async with asyncio.timeout(
-                    None if self._pending is None else self._pending.seconds_left + GRACE_SECONDS
+                    None if self._pending is None else self._pending.seconds_to_hear + GRACE_SECONDS
                 ):
                     part = await anext(parts)
             except StopAsyncIteration:
