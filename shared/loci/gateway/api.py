@@ -284,10 +284,6 @@ class Tools:
         """Accept changes for a person who was shown them: the tools, each in its version."""
         self.parts.tool_list.accept(owner, name, versions)
 
-    def used_after(self, owner: Owner, tools: Sequence[str]) -> dict[str, float]:
-        """The tools that are used after these, each with how surely, from 0 to 1."""
-        return self.parts.usage.related(owner, tools)
-
     def count(self, called: Called) -> None:
         """Note that a call has ended, later and on another thread."""
         if called.counted_as is not None:

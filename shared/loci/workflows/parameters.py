@@ -32,8 +32,6 @@ class Parameter:
     """Empty: any."""
     words: frozenset[str]
     """The stems of its name."""
-    about: frozenset[str]
-    """The stems of its description."""
     schema: JsonObject
     root: JsonObject
 
@@ -47,15 +45,6 @@ class Parameter:
         return [*self.types] == ["array"]
 
     @property
-    def is_switch(self) -> bool:
-        return [*self.types] == ["boolean"]
-
-    @property
-    def is_free(self) -> bool:
-        """True if it takes any text."""
-        return self.takes("string") and not self.choices and (not self.types or bool(self.words & FREE))
-
-    @property
     def takes_content(self) -> bool:
         return not self.types or (bool(self.words & CONTENT) and not self.is_id)
 
@@ -65,6 +54,13 @@ class Parameter:
 
     def takes(self, kind: str) -> bool:
         return not self.types or kind in self.types or (kind == "integer" and "number" in self.types)
+
+    def told(self, longest: int) -> str:
+        """Tell in a line what it takes."""
+        kind = " | ".join(str(one) for one in self.choices[:12]) or " or ".join(sorted(self.types)) or "any value"
+        about = self.schema.get("description")
+        text = f": {' '.join(about.split())[:longest]}" if isinstance(about, str) and about else ""
+        return f"{kind}{', required' if self.required else ''}{text}"
 
     @property
     def items(self) -> JsonObject:
@@ -102,10 +98,8 @@ def types_of(schema: JsonObject) -> frozenset[str]:
 
 def _parameter(name: str, value: Json, required: bool, root: JsonObject) -> Parameter:
     schema = _followed(value, root) if isinstance(value, dict) else {}
-    about = schema.get("description")
     words = frozenset(index_words(SEAM.sub(" ", name)))
-    told = frozenset(index_words(about[:300])) if isinstance(about, str) else frozenset[str]()
-    return Parameter(name, required, types_of(schema), words, told, schema, root)
+    return Parameter(name, required, types_of(schema), words, schema, root)
 
 
 def _followed(schema: JsonObject, root: JsonObject) -> JsonObject:

@@ -64,7 +64,7 @@ class WorkflowParts:
         self.active = ActiveRuns(slots, aside, ActiveOwners(records, time.time), self.runs, time.time)
         self.answers = RunAnswers(self.runs, app.scratchpad, time.time, self.links)
         proposals = Proposals(lambda: app.language_model, settings.language_model_seconds)
-        planning = PlanMaker(partial(OwnersToolbox, tools), proposals)
+        planning = PlanMaker(partial(OwnersToolbox, tools), self.steps, proposals)
         self.intents = IntentRunner(planning, self.runs, self.steps, self.engine, time.time, self.who_approves)
         self.calls = lambda: tools().parts.waiting
         """Returns the calls that wait for a person."""

@@ -1,60 +1,52 @@
 """Makes a plan of an intent, by rules: the same plan for the same tools, every time."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
-from loci.search.words import index_words
-from loci.workflows.choosing import Choice, choose
-from loci.workflows.code_steps import LINES, code_task, counting
-from loci.workflows.entities import from_context, givens, masked
-from loci.workflows.file_sets import FileSet, file_set, file_tools
-from loci.workflows.fitting import shaped
-from loci.workflows.intent import Clause, clauses
-from loci.workflows.prior_steps import Earlier, Step
-from loci.workflows.producers import produced
+from loci.workflows.binding import Earlier, Step
+from loci.workflows.choosing import Choice, begins_tool, choose
+from loci.workflows.file_steps import LINES, code_task, counting, file_set, file_tools
+from loci.workflows.intent import LONGEST_VALUE, cut, values_in, values_of, without
+from loci.workflows.parameters import parameters
 from loci.workflows.references import references
 from loci.workflows.toolbox import Toolbox, ToolFacts
 
-ENOUGH: Final = 0.6
-"""The least confidence of a plan that starts without a question."""
-LEAST: Final = 0.3
-"""The least confidence of a tool for a step."""
-LEARNED: Final = 0.5
-"""The least certainty that a tool is used after another, for its task to wait for the other."""
 MOST_STEPS: Final = 30
-READING: Final = frozenset(index_words("read get load open show count parse print")) | {""}
+MOST_FIELDS: Final = 20
+LONGEST_TOLD: Final = 100
+"""Characters of the descriptions of a tool and of its parameters in a plan."""
 
 
 @dataclass(slots=True)
 class Draft:
-    """A plan for an intent, and what is missing in it."""
+    """A plan for an intent, and what is open in it."""
 
     tasks: list[JsonObject] = field(default_factory=list[JsonObject])
     missing: list[JsonObject] = field(default_factory=list[JsonObject])
+    """The required arguments that have no value."""
     why: dict[str, str] = field(default_factory=dict[str, str])
+    candidates: list[JsonObject] = field(default_factory=list[JsonObject])
+    """The tools for each step whose tool or arguments are open."""
     unknown: list[str] = field(default_factory=list[str])
-    """Steps for which there is no tool."""
-    confidence: float = 0.0
+    """Steps that probably no tool does."""
     changing: set[str] = field(default_factory=set[str])
     """The ids of the tasks whose tools do not say that they change nothing."""
-    by_model: bool = False
-    earlier: list[Earlier] = field(default_factory=list[Earlier])
+    is_certain: bool = True
+    """True if each step means one tool, and each value one argument."""
+    reason: str = ""
+    """The language model's reason why no tool suffices."""
 
     @property
     def is_ready(self) -> bool:
         """True if it may start as it is."""
-        return bool(self.tasks) and not self.missing and not self.unknown and self.confidence >= ENOUGH
+        return bool(self.tasks) and self.is_certain and not (self.missing or self.unknown)
 
     def gated_tasks(self) -> list[JsonObject]:
         """The tasks. Tasks that may change something wait for an approval, because no person wrote them."""
         return [{**one, "approve": True} if one["id"] in self.changing else one for one in self.tasks]
-
-    def gated(self) -> JsonObject:
-        """The plan with these tasks."""
-        return {"tasks": [*self.gated_tasks()]}
 
 
 class Planner:
@@ -65,125 +57,93 @@ class Planner:
         self._toolbox = toolbox
         self._context = context
         self._taken = set(taken)
-        self._made = Draft(earlier=[*before])
-        self._sure: list[float] = []
-        self._waiting: list[tuple[str, ...]] = []
+        self._earlier = [*before]
+        self._made = Draft()
 
     def plan(self, intent: str) -> Draft:
         """The plan, as far as it could be made."""
-        asked = clauses(intent)
-        if len(asked) > MOST_STEPS:
+        steps = cut(intent, lambda text: begins_tool(text, self._toolbox))
+        if len(steps) > MOST_STEPS:
             raise Refused(
-                f"The intent asks for {len(asked)} steps, more than {MOST_STEPS}",
+                f"The intent asks for {len(steps)} steps, more than {MOST_STEPS}",
                 "Ask for less at once, or give a workflow",
                 code="INVALID_PARAMS",
             )
-        for clause in asked:
-            self._add(clause)
-        made = self._made
-        made.confidence = round(min(self._sure, default=0.0), 2)
-        if made.unknown:
-            made.confidence = min(made.confidence, LEAST)
-        return made
+        for text, is_after in steps:
+            self._add(text, is_after)
+        return self._made
 
-    def _add(self, clause: Clause) -> None:
-        made = self._made
-        found = givens(clause.text)
-        stems = set(index_words(clause.text))
-        found += from_context(self._context, stems, len(clause.text))
-        step = Step(
-            clause.text, masked(clause.text, found), clause.verb, tuple(found), tuple(made.earlier), self._context
-        )
-        files = file_set(clause.text, step.givens) if clause.verb in READING else None
-        if files is not None and self._add_files(files):
-            if clause.verb == "count":
-                self._add_count(f"count lines {clause.text}" if "line" in stems else clause.text)
+    def _add(self, text: str, is_after: bool) -> None:
+        values = [*values_in(text), *values_of(self._context, text)]
+        plain, worded = without(text, values), without(text, values, worded=True)
+        step = Step(text, plain, worded, tuple(values), tuple(self._earlier))
+        if self._add_files(step) or self._add_count(text):
             return
-        if made.earlier and self._add_count(clause.text):
-            return
-        choice = choose(step, self._toolbox, [one.tool for one in made.earlier if ":" in one.tool])
-        if choice is None or choice.confidence < LEAST:
-            made.unknown.append(clause.text)
-            return
-        choice = self._completed(step, choice)
-        self._add_choice(clause, step, choice)
+        context = [one.tool for one in self._earlier if ":" in one.tool]
+        chosen = choose(step, self._toolbox, context)
+        best, made = next(iter(chosen.choices), None), self._made
+        made.is_certain &= chosen.is_certain
+        id = self._add_choice(best, is_after) if best and chosen.is_likely else None
+        if id is None:
+            made.unknown.append(text)
+        if not chosen.is_certain or (best and best.bound.missing):
+            tools: list[Json] = [_told(one) for one in chosen.choices]
+            made.candidates.append({"task": id, "step": text, "tools": tools})
 
-    def _completed(self, step: Step, choice: Choice) -> Choice:
-        """The choice, with tasks before it that produce what it needs and the intent does not say."""
-        for name, _ in [*choice.bound.missing]:
-            found = produced(name, choice.tool, step, self._toolbox)
-            if found is None:
-                continue
-            id = self._id()
-            self._put(id, found.tool, found.bound.arguments, (), f"{choice.tool.id} needs its {name}")
-            choice.bound.arguments[name] = f"${id}.result.{found.field}"
-            choice.bound.after.add(id)
-            choice.bound.missing = [one for one in choice.bound.missing if one[0] != name]
-            choice.bound.sure = min(choice.bound.sure, 0.9)
-        return choice
+    def _add_choice(self, choice: Choice, is_after: bool) -> str:
+        bound, waits = choice.bound, list[str]()
+        if self._earlier and (is_after or not choice.tool.reads):
+            waits = [self._earlier[-1].id]
+        for one in bound.before:
+            before = self._put(one.tool, one.arguments, (), f"{choice.tool.id} needs its {one.field}")
+            bound.arguments[one.parameter] = f"${before}.result.{one.field}"
+        why = "; ".join([*(choice.faults or ("the step means it",)), *bound.why])
+        id = self._put(choice.tool, bound.arguments, waits, why)
+        for more in bound.spread:
+            self._put(choice.tool, {**bound.arguments, **more}, waits, why)
+        for name, why in bound.missing.items():
+            self._made.missing.append({"task": id, "argument": name, "why": why})
+        return id
 
-    def _add_choice(self, clause: Clause, step: Step, choice: Choice) -> None:
-        bound = choice.bound
-        spread = [None, *(one for one in step.givens if one not in bound.used)] if bound.spread else [None]
-        waits = _waits_for(clause, choice, self._made.earlier, self._toolbox, bound.after)
-        source = next((str(one.value) for one in bound.used if one.kind in ("path", "url") and not one.is_folder), "")
-        self._sure.append(choice.confidence)
-        for one in spread:
-            id = self._id()
-            arguments = bound.arguments if one is None else {**bound.arguments, bound.spread: shaped(one, {})}
-            why = "; ".join([choice.why, *bound.why])
-            self._put(id, choice.tool, arguments, waits, why, source if one is None else str(one.value))
-            for name, told in bound.missing:
-                if not name.endswith("["):
-                    self._made.missing.append({"task": id, "argument": name, "why": told})
-
-    def _add_files(self, files: FileSet) -> bool:
-        tools = file_tools(self._toolbox)
-        if tools is None:
+    def _add_files(self, step: Step) -> bool:
+        files = file_set(step)
+        tools = file_tools(self._toolbox) if files else None
+        if files is None or tools is None:
             return False
-        found, lines, read = self._id(), self._id(), self._id()
         arguments: JsonObject = {tools.folder: files.folder, tools.pattern: files.pattern}
-        self._put(found, tools.finds, arguments, (), f"it finds the files that are meant: {files.pattern}")
-        self._code(lines, LINES, [found], "the paths that were found", "a list of what the search gave")
-        paths: JsonObject = {tools.paths: f"${lines}.result"}
-        self._put(read, tools.reads, paths, (), "it reads several files", files.folder)
-        self._sure.append(0.85)
-        return True
+        found = self._put(tools.finds, arguments, (), f"it finds the files that are meant: {files.pattern}")
+        lines = self._code(LINES, [found], "the paths that were found", "a list of what the search gave")
+        self._put(tools.reads, {tools.paths: f"${lines}.result"}, (), "it reads several files")
+        return not files.counts or self._add_count(f"count {files.counts}")
 
     def _add_count(self, text: str) -> bool:
-        code = counting(text)
+        code = counting(text) if self._earlier else None
         if code is None:
             return False
-        last = self._made.earlier[-1]
+        last = self._earlier[-1]
         read = {one.task for one in references(last.arguments)}
-        lists = [one.id for one in self._made.earlier if not one.tool and one.id in read]
-        self._code(self._id(), code, [*lists, last.id], text, "no tool is needed to count")
-        self._sure.append(0.9)
+        lists = [one.id for one in self._earlier if not one.tool and one.id in read]
+        self._code(code, [*lists, last.id], text, "no tool is needed to count")
         return True
 
-    def _code(self, id: str, code: str, after: Sequence[str], intent: str, why: str) -> None:
+    def _code(self, code: str, after: Sequence[str], intent: str, why: str) -> str:
+        id = self._id()
         self._made.tasks.append(code_task(id, code, after, intent))
         self._made.why[id] = why
-        self._made.earlier.append(Earlier(id, "", {}, None))
+        self._earlier.append(Earlier(id, "", {}, None))
+        return id
 
-    def _put(
-        self,
-        id: str,
-        tool: ToolFacts,
-        arguments: JsonObject,
-        waits: Sequence[str],
-        why: str,
-        source: str = "",
-    ) -> None:
+    def _put(self, tool: ToolFacts, arguments: JsonObject, waits: Sequence[str], why: str) -> str:
+        id = self._id()
+        named = {one.task for one in references(arguments)}
+        after: list[Json] = [one for one in waits if one not in named]
         task: JsonObject = {"id": id, "tool": tool.id, "arguments": arguments}
-        after: list[Json] = [*waits]
-        if after:
-            task["dependsOn"] = after
-        self._made.tasks.append(task)
+        self._made.tasks.append({**task, "dependsOn": after} if after else task)
         self._made.why[id] = why
-        self._made.earlier.append(Earlier(id, tool.id, arguments, tool.output_schema, source))
+        self._earlier.append(Earlier(id, tool.id, arguments, tool.output_schema, source_of(arguments)))
         if not tool.reads:
             self._made.changing.add(id)
+        return id
 
     def _id(self) -> str:
         id = next(id for number in range(1, 10_000) if (id := f"t{number}") not in self._taken)
@@ -191,19 +151,17 @@ class Planner:
         return id
 
 
-def _waits_for(
-    clause: Clause, choice: Choice, earlier: Sequence[Earlier], toolbox: Toolbox, taken: Collection[str]
-) -> list[str]:
-    """The ids of earlier tasks that the new one waits for, and that its arguments do not name.
+def source_of(arguments: JsonObject) -> str:
+    """The file or the page that a task with these arguments reads; empty if there is none."""
+    texts = [one for one in arguments.values() if isinstance(one, str)]
+    found = (one for text in texts for one in values_in(text[:LONGEST_VALUE]) if one.kind in ("path", "url"))
+    return next((str(one.value) for one in found if not one.is_folder), "")
 
-    What only reads runs beside the others, unless the intent says `then` or such calls were made in this order before.
-    What may change something waits for the step before it.
-    """
-    if not earlier:
-        return []
-    last = earlier[-1]
-    waits = [last.id] if clause.is_after or not choice.tool.reads else []
-    tools = [one.tool for one in earlier if ":" in one.tool]
-    if not waits and toolbox.followers(tools).get(choice.tool.id, 0.0) >= LEARNED:
-        waits = [last.id]
-    return [one for one in waits if one not in taken]
+
+def _told(choice: Choice) -> JsonObject:
+    """A tool in a short form, and why it may be the wrong one."""
+    tool = choice.tool
+    described = " ".join(tool.description.split())[:LONGEST_TOLD]
+    fields: JsonObject = {one.name: one.told(LONGEST_TOLD) for one in parameters(tool.input_schema)[:MOST_FIELDS]}
+    told: JsonObject = {"tool": tool.id, "description": described, "arguments": fields}
+    return {**told, "but": "; ".join(choice.faults)} if choice.faults else told

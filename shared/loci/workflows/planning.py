@@ -10,10 +10,9 @@ from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
 from loci.gateway.gateway import CheckedCall
 from loci.workflows.attempts import Steps
-from loci.workflows.entities import givens
-from loci.workflows.plan import MOST_TASKS, Plan, Task
-from loci.workflows.planner import ENOUGH, Draft, Planner
-from loci.workflows.prior_steps import Earlier
+from loci.workflows.binding import Earlier
+from loci.workflows.plan import MOST_TASKS, Plan, Task, invalid_plan
+from loci.workflows.planner import Draft, Planner, source_of
 from loci.workflows.proposal import Proposals
 from loci.workflows.run import BY_LOCI, BY_PLAN, ENDED, FINISHED, Run, TaskState, WhoApproves, gates, status_text
 from loci.workflows.runs import Runs
@@ -21,24 +20,33 @@ from loci.workflows.slice import WorkflowEngine
 from loci.workflows.toolbox import Toolbox
 
 RUN_IT = "pml_execute_dag(workflow=…)"
+ADD_IT = "pml_replan(tasks=…)"
 
 
 class PlanMaker:
     """Makes plans, and runs none of them."""
 
-    def __init__(self, toolbox: Callable[[Owner], Toolbox], proposals: Proposals) -> None:
+    def __init__(self, toolbox: Callable[[Owner], Toolbox], steps: Steps, proposals: Proposals) -> None:
         self._toolbox = toolbox
+        self._steps = steps
         self._proposals = proposals
 
     def draft(self, owner: Owner, intent: str, context: JsonObject, run: Run | None = None) -> Draft:
         """A plan for the intent; for more tasks of a run, if one is given."""
-        toolbox = self._toolbox(owner)
+        toolbox, tasks = self._toolbox(owner), run.plan.tasks if run else ()
         before = _before(run, toolbox) if run else []
-        taken = [one.id for one in run.plan.tasks] if run else []
-        proposed = self._proposals.draft(toolbox, intent, context, taken, before)
-        if proposed is not None and proposed.tasks:
-            return proposed
-        return Planner(toolbox, context, taken, before).plan(intent)
+
+        def check(new: list[JsonObject]) -> None:
+            """Raise `LociError` if a caller could not run these tasks."""
+            plan, check_task = Plan.parse({"tasks": [*new]}, tasks), self._steps.checker(owner)
+            for one in plan.tasks[len(tasks) :]:
+                check_task(one)
+            excluded, _ = self._steps.missing_parts(owner, plan.tasks[len(tasks) :], plan)
+            if excluded:
+                raise invalid_plan(excluded)
+
+        proposed = self._proposals.draft(toolbox, intent, context, before, check)
+        return proposed or Planner(toolbox, context, [one.id for one in tasks], before).plan(intent)
 
 
 def plan_answer(draft: Draft, fault: LociError | None = None) -> JsonObject:
@@ -47,6 +55,7 @@ def plan_answer(draft: Draft, fault: LociError | None = None) -> JsonObject:
         "status": "plan",
         **plan_facts(draft),
         "missing_arguments": [*draft.missing],
+        "candidates": [*draft.candidates],
         "next_action": _advice(draft, fault),
     }
 
@@ -55,26 +64,33 @@ def plan_facts(draft: Draft) -> JsonObject:
     """The part of an answer that describes a plan, started or not."""
     tasks: list[Json] = [*draft.tasks]
     why: JsonObject = {**draft.why}
-    return {"workflow": {"tasks": tasks}, "confidence": draft.confidence, "why": why}
+    return {"workflow": {"tasks": tasks}, "why": why}
 
 
 def _advice(draft: Draft, fault: LociError | None) -> str:
-    nothing = "; ".join(repr(one) for one in draft.unknown)
-    if not draft.tasks:
-        return f"No tool was found for {nothing or 'it'}. Find tools with pml_search_tools, or connect a tool server"
-    if draft.unknown:
-        return f"No tool was found for {nothing}. Complete the workflow, then run it with {RUN_IT}"
+    """Say what keeps the plan from running, and what to do."""
+    told = list[str]()
+    if draft.reason:
+        told.append(f"A language model found that no tool suffices: {draft.reason}")
+    elif draft.unknown:
+        steps = "; ".join(repr(one) for one in draft.unknown)
+        near = " (candidates has the nearest)" if any(one["tools"] for one in draft.candidates) else ""
+        told.append(f"Probably no tool does {steps}{near}. Find others with pml_search_tools, or connect a tool server")
+    if draft.tasks and any(one["task"] for one in draft.candidates):
+        told.append("Check the tools of the workflow: candidates has those that may be meant, and what they take")
     if draft.missing:
-        return f"Add the missing arguments to the workflow, then run it with {RUN_IT}"
+        told.append("Add the arguments that missing_arguments names")
     if fault is not None:
-        return f"{fault} Then run it with {RUN_IT}"
-    return f"It is not sure enough to start ({draft.confidence} of {ENOUGH}). Check it, then run it with {RUN_IT}"
+        told.append(f"Correct the workflow: {fault}")
+    if draft.tasks:
+        told.append(f"Then run it with {RUN_IT}" if told else f"Check the workflow, then run it with {RUN_IT}")
+    return f"Nothing has run. {'. '.join(told)}"
 
 
 def _before(run: Run, toolbox: Toolbox) -> list[Earlier]:
     """The tasks of a run whose results are available, or will be."""
     return [
-        Earlier(one.id, one.tool, one.arguments, _output(toolbox, one.tool), _source(one.arguments))
+        Earlier(one.id, one.tool, one.arguments, _output(toolbox, one.tool), source_of(one.arguments))
         for one in run.plan.tasks
         if run.tasks[one.id].status in ("waiting", "running", "success")
     ]
@@ -85,12 +101,6 @@ def _output(toolbox: Toolbox, tool: str) -> JsonObject | None:
         return toolbox.facts(tool).output_schema if tool else None
     except LociError:
         return None
-
-
-def _source(arguments: JsonObject) -> str:
-    texts: Sequence[str] = [one for one in arguments.values() if isinstance(one, str)]
-    found = (one for text in texts for one in givens(text) if one.kind in ("path", "url"))
-    return next((str(one.value) for one in found if not one.is_folder), "")
 
 
 MOST_REPLANS: Final = 10
@@ -210,12 +220,12 @@ class IntentRunner:
     who_approves: WhoApproves
 
     def run(self, caller: Caller, intent: str, context: JsonObject, start: Start) -> JsonObject:
-        """Plan for the intent, and start the plan if it is complete and likely right; else only return it."""
+        """Plan for the intent, and start the plan if it is complete and certain; else only return it."""
         draft = self.planning.draft(caller.owner, intent, context)
         if not draft.is_ready:
             return plan_answer(draft)
         try:
-            answer = start(draft.gated())
+            answer = start({"tasks": [*draft.gated_tasks()]})
         except Refused as fault:  # its arguments do not fit, or a tool of it is denied: nothing has run
             return plan_answer(draft, fault)
         return {**answer, **plan_facts(draft)}
@@ -255,7 +265,7 @@ class IntentRunner:
         run, _ = self.runs.change(owner, id, changed)
         if run.status == "running":
             self.engine.start(owner, id)
-        told: JsonObject = {"confidence": draft.confidence, "why": {**draft.why}} if draft else {}
+        told: JsonObject = {"why": {**draft.why}} if draft else {}
         return _replan_answer(id, run, added, told)
 
 
@@ -272,9 +282,7 @@ def _replan_answer(id: str, run: Run, added: list[Task], more: JsonObject) -> Js
         for one in added
     ]
     if not added:
-        following = f"The workflow was not changed. {more['next_action']}".replace(
-            "then run it with pml_execute_dag(workflow=…)", "or say them in new_requirement or available_context"
-        )
+        following = f"The workflow was not changed. {more['next_action']}".replace(RUN_IT, ADD_IT)
     elif run.checkpoint is not None and run.checkpoint.kind == "approval":
         following = "Use pml:approval_response to answer its checkpoint, then it goes on"
     elif run.status == "paused":

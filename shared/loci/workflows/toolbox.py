@@ -1,6 +1,6 @@
 """The tools that a plan may be made of."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -33,8 +33,8 @@ class Toolbox(Protocol):
 
     def facts(self, id: str) -> ToolFacts: ...
 
-    def followers(self, tools: Sequence[str]) -> Mapping[str, float]:
-        """The tools that are used after these, each with its certainty from 0 to 1."""
+    def ids(self) -> Sequence[str]:
+        """The ids of all tools that a workflow may call."""
         ...
 
 
@@ -54,5 +54,6 @@ class OwnersToolbox:
         tool = self._tools().gateway.described(self._owner, id)
         return ToolFacts(id, tool.description, tool.input_schema, tool.output_schema, reads(tool))
 
-    def followers(self, tools: Sequence[str]) -> Mapping[str, float]:
-        return self._tools().used_after(self._owner, tools)
+    def ids(self) -> Sequence[str]:
+        tools = self._tools()
+        return [id for id, one in tools.gateway.policies(tools.servers(self._owner)).items() if not one.denied]

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from loci.core.identity import LOCAL, LOCAL_CALLER
+from loci.core.identity import LOCAL
+from tests.support.each import each
 from tests.surface.conftest import on_both
 from tests.surface.workflows.conftest import Flow, journal_server, task
 from tests.surface.workflows.upstreams import add_memory, add_release
@@ -90,8 +91,45 @@ async def test_a_plan_that_was_told_runs_when_it_is_complete(flow: Flow, folder:
 async def test_an_intent_that_no_tool_fits_says_so(flow: Flow) -> None:
     answer = await flow.answer("pml_execute_dag", intent="Bake a cake")
     assert (answer["status"], answer["workflow"]) == ("plan", {"tasks": []})
-    assert "No tool was found for 'Bake a cake'" in answer["next_action"]
-    assert answer["confidence"] == 0
+    assert "Probably no tool does 'Bake a cake'" in answer["next_action"]
+
+
+async def test_tools_that_may_be_meant_are_told_with_what_they_take(flow: Flow, folder: Path) -> None:
+    answer = await flow.answer("pml_execute_dag", intent="Show me the contents of config.json")
+    assert answer["status"] == "plan"
+    found = {one["tool"]: one for one in answer["candidates"][0]["tools"]}
+    assert answer["workflow"]["tasks"][0]["tool"] == "filesystem:read_text_file"
+    assert found["filesystem:read_text_file"]["arguments"]["path"].startswith("string, required")
+    answer = await flow.answer("pml_execute_dag", workflow=answer["workflow"])
+    assert answer["results"] == {"t1": {"content": '{"port": 8080}'}}
+
+
+async def test_two_tools_that_do_the_same_are_a_question(flow: Flow, folder: Path, tmp_path: Path) -> None:
+    flow.app.tools.add(LOCAL, "diary", journal_server(tmp_path / "diary.jsonl"))
+    flow.app.tools.ask(LOCAL, "diary")
+    answer = await flow.answer("pml_execute_dag", intent="List some items")
+    assert answer["status"] == "plan"
+    assert {one["tool"] for one in answer["candidates"][0]["tools"]} == {"diary:items", "journal:items"}
+    answer = await flow.answer("pml_execute_dag", intent="List some items of the diary")
+    assert (answer["status"], answer["workflow"]["tasks"][0]["tool"]) == ("complete", "diary:items")
+
+
+@each(
+    "intent",
+    [
+        pytest.param("Deploy the value 'x' and 'y'", id="two values for one place"),
+        pytest.param("Note down the value 'x' in red", id="a word that no tool knows"),
+        pytest.param("Undo the note 'x'", id="another verb"),
+        pytest.param("Do not note down the value 'x'", id="a negation"),
+        pytest.param("Note down the value 'x' unless it is there", id="a condition"),
+        pytest.param("Create entities in memory for config.json", id="no value for what it needs"),
+        pytest.param("Translate config.json into French", id="no tool at all"),
+    ],
+)
+async def test_nothing_runs_that_is_not_certain(flow: Flow, folder: Path, intent: str) -> None:
+    answer = await flow.answer("pml_execute_dag", intent=intent)
+    assert answer["status"] == "plan"
+    assert flow.begun() == []
 
 
 async def test_a_step_that_no_tool_fits_keeps_the_rest_from_running(flow: Flow, folder: Path) -> None:
@@ -143,19 +181,6 @@ async def test_what_a_caller_writes_is_not_asked_about(flow: Flow) -> None:
 async def test_context_must_be_an_object(flow: Flow) -> None:
     told = await flow.failed("pml_execute_dag", intent="Read config.json", config={"context": [1]})
     assert "INVALID_PARAMS" in told
-
-
-async def test_what_was_used_in_this_order_before_is_planned_in_this_order(flow: Flow) -> None:
-    def after(answer: dict[str, Any]) -> list[list[str]]:
-        return [one.get("dependsOn", []) for one in answer["workflow"]["tasks"]]
-
-    intent = "Wait for milliseconds with ms=1 and list some items"
-    assert after(await flow.answer("pml_execute_dag", intent=intent)) == [[], []]
-    for _ in range(4):
-        for tool in ("sleep", "items", "echo"):
-            flow.app.tools.value(LOCAL_CALLER, "mcp", f"journal:{tool}", {"ms": 1} if tool == "sleep" else {})
-            flow.app.tools.parts.later.finish()
-    assert after(await flow.answer("pml_execute_dag", intent=intent)) == [[], ["t1"]]
 
 
 async def test_an_intent_of_too_many_steps_is_refused(flow: Flow) -> None:

@@ -27,16 +27,10 @@ BOUNDED = {
         for module in (
             "binding",
             "choosing",
-            "code_steps",
-            "prior_steps",
-            "entities",
-            "file_sets",
-            "fitting",
+            "file_steps",
             "intent",
-            "ordering",
             "parameters",
             "planner",
-            "producers",
             "proposal",
         )
     },
