@@ -13,7 +13,7 @@ from loci.core.scopes import scope_of
 from loci.gateway.waiting_calls import ApprovalLinks
 from loci.scratchpad.api import Scratchpad
 from loci.workflows.references import TaskResults, preview
-from loci.workflows.run import ENDED, Decision, Run, TaskState
+from loci.workflows.run import ENDED, MOST_NAMED, UNSURE, Decision, Run, TaskState, failed_tasks
 from loci.workflows.runs import Runs
 
 ROOM: Final = 15_000
@@ -78,12 +78,8 @@ class RunAnswers:
             if code := run.plan[asked.task].code:
                 told["code"] = code
             question = {"checkpoint": told}
-        elif run.status == "running":
-            answer["next_action"] = "It goes on. Use pml:workflow_status to see how far it is"
-        elif run.status == "aborted":
-            ended = [one.reason for one in run.decisions if one.what.startswith(("abort", "reject"))]
-            if ended:
-                answer["reason"] = ended[-1]
+        else:
+            answer |= _following(run)
         answer["metrics"] = {
             "total_time_ms": round(((run.ended if run.status in ENDED else self._clock()) - run.began) * 1000, 1),
             "parallel_branches": max((len(layer) for layer in run.layers()), default=0),
@@ -219,6 +215,25 @@ class RunAnswers:
         if state.error:
             told["error"] = f"{state.code}: {state.error}" if state.code else state.error
         return told
+
+
+def _following(run: Run) -> JsonObject:
+    """The fields that say how a run goes on that waits for nobody, or why it was aborted."""
+    if run.status == "running":
+        return {"next_action": "It goes on. Use pml:workflow_status to see how far it is"}
+    if run.status == "aborted":
+        ended = [one.reason for one in run.decisions if one.what.startswith(("abort", "reject"))]
+        return {"reason": ended[-1]} if ended else {}
+    failed = failed_tasks(run) if run.status == "error" else []
+    return {"next_action": _retry(run, failed)} if failed else {}
+
+
+def _retry(run: Run, failed: Sequence[str]) -> str:
+    """A sentence that says how a failed run goes on."""
+    names = json.dumps(failed[:MOST_NAMED])
+    unsure = [one for one in failed if run.tasks[one].code in UNSURE and one not in run.safe]
+    look = f". {', '.join(unsure[:MOST_NAMED])} may have run: look first" if unsure else ""
+    return f"pml_continue with retry: {names} runs what failed again, and keeps what is done{look}"
 
 
 def size_of(value: Json) -> int:

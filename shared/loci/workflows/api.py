@@ -30,6 +30,7 @@ from loci.workflows.run import (
     gates,
     only_a_person,
     open_checkpoint,
+    retried,
     stopped,
 )
 from loci.workflows.run_views import RunViews
@@ -128,10 +129,7 @@ class Workflows:
         They may refer to the tasks that the run has. Tasks that have ended stay as they are.
         """
         owner, run = caller.owner, self.parts.runs.get(caller.owner, id)
-        # The new tasks run in the name of the caller that began the run.
-        if not caller.covers(Caller.from_json(owner, run.caller) if run.caller else LOCAL_CALLER):
-            what = f"The workflow {id} may do more than this connection, so it cannot add to it"
-            raise Refused(what, "Begin another workflow, with pml_execute_dag", code=INSUFFICIENT)
+        self._check_covers(caller, id, run)
         if tasks is None:
             return self.parts.intents.replan(owner, id, requirement, context)
         check_replan(run)
@@ -146,9 +144,19 @@ class Workflows:
         return {**warnings, **self.parts.intents.add(owner, id, new, checked, requirement)}
 
     def proceed(
-        self, caller: Caller, id: str, reason: str | None = None, on_progress: OnProgress = no_progress
+        self,
+        caller: Caller,
+        id: str,
+        reason: str | None = None,
+        on_progress: OnProgress = no_progress,
+        retry: Sequence[str] | None = None,
     ) -> JsonObject:
-        """Continue a run that waits after a layer. If the run does not wait, wait for its end."""
+        """Continue a run that waits after a layer. If the run does not wait, wait for its end.
+
+        `retry`: tasks of a run that has ended, which failed and run again.
+        """
+        if retry is not None:
+            return self._retry(caller, id, retry, reason, on_progress)
         owner, by = caller.owner, Answerer(asked_by(caller.as_json()), "agent", is_person=False)
         seen: list[Checkpoint | None] = []
 
@@ -262,6 +270,48 @@ class Workflows:
     def close(self) -> None:
         """Stop all runs here: the server stops. Another process may resume them."""
         self.parts.engine.close()
+
+    def _retry(
+        self, caller: Caller, id: str, tasks: Sequence[str], reason: str | None, on_progress: OnProgress
+    ) -> JsonObject:
+        """Run tasks of an ended run again that failed, and what was skipped because of them. What is done is kept.
+
+        They need their approvals again. Raises `Refused` if one of them may not run, or if somebody was faster.
+        """
+        owner, run = caller.owner, self.parts.runs.get(caller.owner, id)
+        self._check_covers(caller, id, run)
+        waiting = retried(run, tasks).unfinished()
+        again = [one for one in run.plan.tasks if one.id in waiting]
+        checked = self._checked(owner, again)
+        gated, by_person = gates(again, checked, self.parts.who_approves)
+        by = Answerer(asked_by(caller.as_json()), "agent", is_person=False)
+        slot = self.parts.active.begin(owner, id, is_retry=True)
+
+        def again_running(run: Run) -> Run:
+            update = {
+                "safe": tuple(dict.fromkeys((*(one for one, tool in checked.items() if tool.is_safe), *run.safe))),
+                "gated": {**gated, **run.gated},
+                "by_person": tuple(dict.fromkeys((*by_person, *run.by_person))),
+                "caller": run.caller or caller.as_json(),
+                "slot": slot,
+            }
+            decided = run.decided(self.parts.clock(), f"retry: {', '.join(tasks)}", reason, by, answers=False)
+            return retried(decided, tasks).model_copy(update=update)
+
+        try:
+            run, _ = self.parts.runs.change(owner, id, again_running)
+        except LociError:
+            self.parts.active.end(owner, run.model_copy(update={"slot": slot}))
+            raise
+        self.parts.engine.start(owner, id)
+        return self._wait_for_end(owner, id, run, on_progress)
+
+    @staticmethod
+    def _check_covers(caller: Caller, id: str, run: Run) -> None:
+        """Raise `Refused` if the run may do more than the caller: its tasks run in the name of who began it."""
+        if not caller.covers(Caller.from_json(caller.owner, run.caller) if run.caller else LOCAL_CALLER):
+            what = f"The workflow {id} may do more than this connection, so it cannot add to it"
+            raise Refused(what, "Begin another workflow, with pml_execute_dag", code=INSUFFICIENT)
 
     def _checked(self, owner: Owner, tasks: Sequence[Task]) -> dict[str, CheckedCall]:
         """Check these tasks. Raises `LociError` if one of them cannot run."""

@@ -13,7 +13,7 @@ from loci.workflows.attempts import Steps
 from loci.workflows.planning import IntentRunner, PlanMaker
 from loci.workflows.proposal import Proposals
 from loci.workflows.run import WhoApproves
-from loci.workflows.runs import ASIDE, SLOT, ActiveOwners, ActiveRuns, Runs
+from loci.workflows.runs import ASIDE, SLOT, TOO_MANY, ActiveOwners, ActiveRuns, Runs
 from loci.workflows.slice import Slices, WorkflowEngine
 from loci.workflows.toolbox import OwnersToolbox
 
@@ -74,5 +74,5 @@ def _too_many(most: int) -> Unavailable:
     return Unavailable(
         f"{most} workflows of yours are active, which is the most",
         "Wait for one to end, or end a paused one with pml_abort",
-        code="TOO_MANY_WORKFLOWS",
+        code=TOO_MANY,
     )

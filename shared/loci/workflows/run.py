@@ -32,7 +32,10 @@ FINISHED: Final = frozenset[TaskStatus]({"success", "error", "skipped"})
 MOST_TRIES: Final = 12
 """The most attempts of a task that is interrupted again and again."""
 INTERRUPTED: Final = "INTERRUPTED"
+UNSURE: Final = frozenset({INTERRUPTED, "TASK_TIMEOUT", "INTERNAL_ERROR", "MCP_SERVER_ERROR"})
+"""The codes of errors after which a task may have run."""
 LONGEST_BEFORE: Final = 200
+MOST_NAMED: Final = 10
 Moment = Annotated[float, Field(ge=0, le=LAST_SECOND)]
 Duration = Annotated[float, Field(ge=-LAST_SECOND, le=1000 * LAST_SECOND)]
 """Milliseconds. They may be negative, since a clock may be set back."""
@@ -157,6 +160,7 @@ class Run(BaseModel):
     began: Moment = 0
     ended: Moment = 0
     replans: int = 0
+    retries: int = 0
     decisions: tuple[Decision, ...] = ()
     token: str = ""
     """The token that tells Step Functions that the run goes on."""
@@ -406,6 +410,47 @@ def stopped(run: Run, now: float, reason: str) -> Run:
             code="WORKFLOW_ENDED",
         )
     return aborted(run.decided(now, "abort", reason), now)
+
+
+def failed_tasks(run: Run) -> list[str]:
+    """The tasks of an ended run that a retry may name: those that failed, or that an error of Loci's own skipped."""
+    failed = [id for id, state in run.tasks.items() if state.status == "error"]
+    return failed or [id for id, state in run.tasks.items() if state.status == "skipped" and _may_run(state)]
+
+
+def _may_run(state: TaskState) -> bool:
+    return state.status in ("error", "skipped") and state.code != "REJECTED"
+
+
+def retried(run: Run, ids: Sequence[str]) -> Run:
+    """The run in which these tasks, and those that were skipped because of them, have to run again.
+
+    Raises `Refused` if one of them may not.
+    """
+    failed = ", ".join(failed_tasks(run)[:MOST_NAMED])
+    if run.status not in ENDED:
+        what, then = f"The workflow has not ended: it {status_text(run.status)}", "See it with pml_workflow_status"
+        raise Refused(what, then, code="WORKFLOW_ACTIVE")
+    if run.status == "aborted":
+        raise Refused("The workflow was aborted", "Start another one with pml_execute_dag", code="WORKFLOW_ENDED")
+    unknown = next((f"The workflow has no task {one[:80]!r}" for one in ids if one not in run.tasks), None)
+    if unknown or not ids:
+        resolution = f"Name tasks that failed: {failed or 'none has'}"
+        raise Refused(unknown or "retry names no task", resolution, code="INVALID_PARAMS")
+    for id in ids:
+        if not _may_run(state := run.tasks[id]):
+            how = "was rejected" if state.code == "REJECTED" else "is done, and its result is kept"
+            raise Refused(f"Task {id!r} {how}", f"Retry tasks that failed: {failed or 'none has'}", code="TASK_DONE")
+    again = {id: run.tasks[id].again(run.tasks[id].error or "skipped") for id in ids}
+    cleared = {"code": "", "error": "", "ms": 0.0, "is_approved": False}
+    named = {id: state.model_copy(update=cleared) for id, state in again.items()}
+    skipped = {id: TaskState() for id, state in run.tasks.items() if state.status == "skipped" and _may_run(state)}
+    new = run.with_tasks({**skipped, **named}).with_skipped()
+    if blocked := next((id for id in ids if new.tasks[id].status == "skipped"), None):
+        what = f"Task {blocked!r} cannot run: {new.tasks[blocked].error}"
+        raise Refused(what, f"Name what failed: {failed}", code="INVALID_PARAMS")
+    over = {"status": "running", "checkpoint": None, "lease": None, "ended": 0.0, "token": ""}
+    return new.model_copy(update={**over, "retries": run.retries + 1})
 
 
 def released(run: Run) -> Run:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from loci.core.errors import NotFound
 from loci.core.identity import Owner, asked_by
-from loci.core.json import Json, JsonObject
+from loci.core.json import Json, JsonObject, iso
 from loci.workflows.plan import Task
 from loci.workflows.references import TaskResults, preview
 from loci.workflows.run import FINISHED, Checkpoint, Run
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 CODE: Final = "code_execution"
 """The mark for code, instead of the name of a tool."""
 MOST_TOOLS: Final = 4
+LONGEST_GOAL: Final = 80
 
 
 class RunViews:
@@ -33,6 +34,13 @@ class RunViews:
     def all(self, owner: Owner) -> list[JsonObject]:
         """All runs that are kept, the newest first."""
         return sorted(self._runs.rows(owner, row), key=lambda one: -cast("float", one["began"]))
+
+    def listed(self, owner: Owner, limit: int, offset: int) -> JsonObject:
+        """A page of the runs that are kept, the newest first, as an answer."""
+        runs = self.all(owner)
+        end = offset + limit
+        more: JsonObject = {"next_offset": end} if end < len(runs) else {}
+        return {"status": "list", "workflows": [listed(one) for one in runs[offset:end]], "total": len(runs), **more}
 
     def run(self, owner: Owner, id: str) -> JsonObject:
         """A run with its tasks, and what was decided. Raises `NotFound`."""
@@ -65,6 +73,7 @@ def row(id: str, stored: JsonObject) -> JsonObject:
     run = cast("dict[str, Any]", stored)
     states = [one.get("status", "waiting") for one in run["tasks"].values()]
     tools = [one.get("tool") or CODE for one in run["plan"]["tasks"]]
+    asked = cast("dict[str, Any]", run.get("checkpoint") or {})
     return {
         "id": id,
         "title": run.get("title", ""),
@@ -75,8 +84,28 @@ def row(id: str, stored: JsonObject) -> JsonObject:
         "done": sum(one in FINISHED for one in states),
         "failed": states.count("error"),
         "tools": [*list(dict.fromkeys(tools))[:MOST_TOOLS]],
-        "waits_for": run["checkpoint"]["kind"] if run.get("checkpoint") else None,
+        "waits_for": asked.get("kind"),
+        "waits_task": asked.get("task") or None,
+        "waits_since": asked.get("since"),
     }
+
+
+def listed(row: JsonObject) -> JsonObject:
+    """A run in an answer to a model, from its row."""
+    some = cast("dict[str, Any]", row)
+    told: JsonObject = {"workflow_id": some["id"], "status": some["status"], "goal": some["title"][:LONGEST_GOAL]}
+    told |= {} if some["title"] else {"goal": ", ".join(some["tools"])}
+    told |= {"done": f"{some['done']} of {some['tasks']} tasks", "began": iso(some["began"])}
+    if some["failed"]:
+        told["failed"] = some["failed"]
+    match some["waits_for"]:
+        case None:
+            return told
+        case "layer":
+            waits = "pml_continue"
+        case _:
+            waits = f"an approval of {some['waits_task']}"
+    return told | {"waits_for": waits, "since": iso(some["waits_since"] or some["began"])}
 
 
 def watched(id: str, run: Run) -> JsonObject:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar, cast
 
-from loci.core.errors import Conflict, LociError, NotFound, Refused
+from loci.core.errors import Conflict, LociError, NotFound, Refused, Unavailable
 from loci.core.events import EventKind, Tell, untold
 from loci.core.identity import SYSTEM, Owner, asked_by
 from loci.core.json import Json, JsonObject, media_in, read_whole, string
@@ -17,7 +17,7 @@ from loci.core.secrets_in_text import argument_sizes
 from loci.core.stores import ABSENT, Record, RecordStore, Slots, every, read_or_none, readable
 from loci.workflows.plan import Task
 from loci.workflows.references import TaskResults
-from loci.workflows.run import ENDED, FINISHED, Checkpoint, Lease, Run, TaskState, must_be_durable
+from loci.workflows.run import ENDED, FINISHED, MOST_NAMED, Checkpoint, Lease, Run, TaskState, must_be_durable
 
 T = TypeVar("T")
 
@@ -331,6 +331,7 @@ SLOT: Final = "workflow_slot"
 ASIDE: Final = "workflow_waiting"
 """The kind of record for some runs that wait for a decision, instead of a slot."""
 OWNER: Final = "workflow_owner"
+TOO_MANY: Final = "TOO_MANY_WORKFLOWS"
 DAY: Final = 24 * 3600.0
 ACTIVE_SECONDS: Final = 31 * DAY
 """Seconds after its start in which a run may be active."""
@@ -375,17 +376,37 @@ class ActiveRuns:
         self._runs = runs
         self._clock = clock
 
-    def begin(self, owner: Owner, id: str) -> tuple[str, str]:
-        """Take a slot for one more run. The slots of runs that have ended are freed first."""
+    def begin(self, owner: Owner, id: str, *, is_retry: bool = False) -> tuple[str, str]:
+        """Take a slot for one more run. The slots of runs that have ended are freed first.
+
+        `is_retry`: the run has ended, and is about to go on.
+        """
         now = self._clock()
-        value: JsonObject = {"run": id, "at": now}
+        value: JsonObject = {"run": id, "at": now, **({"is_retry": True} if is_retry else {})}
         self._owners.note(owner)
         try:
             slot = self._slots.take(owner, now + ALIVE, value)
         except LociError:
-            self._set_aside(owner)
-            slot = self._slots.take(owner, now + ALIVE, value)
+            try:
+                self._set_aside(owner)
+                slot = self._slots.take(owner, now + ALIVE, value)
+            except LociError as error:
+                raise self._with_names(owner, error) from None
         return slot.key, slot.version
+
+    def _with_names(self, owner: Owner, error: LociError) -> LociError:
+        """The error with the names of the runs that take the places: those that wait, else all, the oldest first."""
+        if error.code != TOO_MANY:
+            return error
+        held = _by_run(self._slots.held(owner))
+        oldest = sorted(held, key=lambda one: cast("float", held[one].value.get("at", 0.0)))
+        states = self._runs.states(owner, oldest)
+        waiting = [id for id in oldest if id in states and states[id][0] == "paused"]
+        how = "wait for a decision" if waiting else "run"
+        some = (waiting or oldest)[:MOST_NAMED]
+        what = f"{error.what}. {len(waiting or oldest)} of them {how}, the oldest are {', '.join(some)}"
+        then = "End one with pml_abort(workflow_id, reason); pml_workflow_status without an id lists all"
+        return Unavailable(what, then, code=TOO_MANY)
 
     def end(self, owner: Owner, run: Run) -> None:
         """Give the run's slot back."""
@@ -414,7 +435,8 @@ class ActiveRuns:
         """Free the slots of runs that have ended, expired or are damaged. A run is stored soon after its slot."""
         for id, slot in held.items():
             is_new = self._clock() - float(cast("float", slot.value.get("at", 0))) < STORED_SECONDS
-            if states[id][0] in ENDED if id in states else not is_new:
+            is_moving = is_new and slot.value.get("is_retry") is True
+            if (states[id][0] in ENDED and not is_moving) if id in states else not is_new:
                 slots.give_back(owner, slot.key, slot.version)
 
 

@@ -18,6 +18,7 @@ from loci.mcp.tasks import LongTask, TaskStatus
 from loci.mcp.tool import LociTool, loci_tool
 from loci.workflows.answers import TOOL
 from loci.workflows.api import Workflows
+from loci.workflows.plan import MOST_TASKS
 from loci.workflows.run import ENDED, Answerer, Run, question
 
 if TYPE_CHECKING:
@@ -42,6 +43,13 @@ class WorkflowAnswer(BaseModel):
     next_action: str | None = None
 
 
+class StatusAnswer(WorkflowAnswer):
+    status: str = Field(description="as of pml_execute_dag; list: your workflows")
+    workflows: list[dict[str, Any]] | None = Field(default=None, description="the newest first")
+    total: int | None = None
+    next_offset: int | None = None
+
+
 class ReplanAnswer(BaseModel):
     status: str
     added: list[dict[str, Any]]
@@ -63,7 +71,7 @@ def workflow_tools(app: "App") -> list[LociTool]:
         config: Annotated[dict[str, Any] | None, Field(description='{"context": values}')] = None,
         title: str = "",
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
-        """Run several tools as a graph: tasks that do not wait for each other run at once. Give `workflow` or `intent`.
+        """Run several tools as a graph, in parallel where possible. Give `workflow` or `intent`.
 
         A task has `id`, `tool` (server:tool), `arguments`, and may have `dependsOn`, `timeout` (ms), `retry`,
         `on_error: "continue"`, `approve: true`. `$t1.result.items[0].name` in arguments is a part of what t1 gave, and
@@ -88,16 +96,19 @@ def workflow_tools(app: "App") -> list[LociTool]:
         caller: Caller,
         report: ProgressReport,
         reason: Annotated[str | None, Field(max_length=2000)] = None,
+        retry: Annotated[
+            list[WorkflowId] | None, Field(description="failed tasks to run again", max_length=MOST_TASKS)
+        ] = None,
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
-        """Go on with a workflow that paused after a layer."""
-        return _answer(app, caller, app.workflows.proceed(caller, workflow_id, reason, report))
+        """Go on with a workflow that paused after a layer, or failed."""
+        return _answer(app, caller, app.workflows.proceed(caller, workflow_id, reason, report, retry))
 
     def abort(
         workflow_id: WorkflowId,
         reason: Annotated[str, Field(max_length=2000)],
         caller: Caller,
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
-        """Stop a workflow. Its answer has what was done so far."""
+        """Stop a workflow."""
         _check_text("reason", reason, "Say why the workflow is stopped")
         return _answer(app, caller, app.workflows.abort(caller.owner, workflow_id, reason))
 
@@ -139,11 +150,14 @@ def workflow_tools(app: "App") -> list[LociTool]:
             ),
         )
 
-    def workflow_status(workflow_id: WorkflowId, caller: Caller) -> Annotated[CallToolResult, WorkflowAnswer]:
-        """How far a workflow is, and what it waits for."""
-        answer = app.workflows.status(caller.owner, workflow_id)
-        paused = {"status": "paused"} if answer["status"] == LAYER_COMPLETE else {}
-        return _answer(app, caller, answer | paused)
+    def workflow_status(
+        caller: Caller,
+        workflow_id: WorkflowId | None = None,
+        limit: Annotated[int, Field(ge=1, le=50)] = 20,
+        offset: Annotated[int, Field(ge=0)] = 0,
+    ) -> Annotated[CallToolResult, StatusAnswer]:
+        """How far a workflow is, and what it waits for. Without an id: your workflows, the newest first."""
+        return _answer(app, caller, _status(app.workflows, caller.owner, workflow_id, limit, offset))
 
     def tool(fn: Callable[..., Any], title: str, id: str, threads: ThreadPoolExecutor | None = WAITING) -> LociTool:
         return loci_tool(
@@ -166,6 +180,13 @@ def workflow_tools(app: "App") -> list[LociTool]:
         tool(approval_response, "Answer a checkpoint", "pml:approval_response"),
         loci_tool(workflow_status, title="Look at a workflow", id="pml:workflow_status", only_for_clients=True),
     ]
+
+
+def _status(workflows: Workflows, owner: Owner, id: str | None, limit: int, offset: int) -> JsonObject:
+    if id is None:
+        return workflows.views.listed(owner, limit, offset)
+    answer = workflows.status(owner, id)
+    return answer | ({"status": "paused"} if answer["status"] == LAYER_COMPLETE else {})
 
 
 def _check_one(intent: str | None, workflow: dict[str, Any] | None) -> None:

@@ -140,3 +140,82 @@ async def test_no_answer_has_the_token_of_a_pause(flow: Flow) -> None:
     token = flow.app.workflows.parts.runs.get(LOCAL, asked["workflow_id"]).token
     assert "token" not in {*asked, *status}
     assert not token or (token not in str(asked) and token not in str(status))
+
+
+async def test_a_failed_run_goes_on_and_what_is_done_stays(flow: Flow) -> None:
+    failed = await flow.run(
+        task("a", "note", value=1),
+        task("b", "note_flaky", "a", key="b"),
+        task("c", "note", value="$b.result.tries"),
+        task("d", "fail") | {"on_error": "continue"},
+    )
+    id = failed["workflow_id"]
+    assert (failed["status"], failed["results"]) == ("error", {"a": {"value": 1}})
+    assert failed["next_action"].startswith('pml_continue with retry: ["b", "d"] runs what failed again')
+    assert "'a' is done" in await flow.failed("pml_continue", workflow_id=id, retry=["b", "a"])
+    assert "c' cannot run: b failed. Name what failed: b, d" in await flow.failed(
+        "pml_continue", workflow_id=id, retry=["c"]
+    )
+    assert "no task 'x'" in await flow.failed("pml_continue", workflow_id=id, retry=["x"])
+    answer = await flow.answer("pml_continue", workflow_id=id, retry=["b"], reason="once more")
+    assert (answer["status"], answer["results"]["b"], answer["results"]["c"]) == (
+        "complete",
+        {"tries": 2},
+        {"value": 2},
+    )
+    assert sorted(name for name, _ in flow.begun()) == ["fail", "note", "note", "note_flaky", "note_flaky"]
+    assert [one["what"] for one in answer["decisions"]] == ["retry: b"]
+    assert "'b' is done" in await flow.failed("pml_continue", workflow_id=id, retry=["b"])
+
+
+async def test_a_task_that_may_have_run_is_run_again_if_that_is_wanted(flow: Flow, door: Path) -> None:
+    with opened(door):
+        slow = task("a", "note_and_wait", file=str(door)) | {"timeout": 300}
+        failed = await flow.run(slow, task("b", "note", "a", value=1))
+        assert failed["status"] == "error"
+        assert failed["next_action"].endswith(". a may have run: look first")
+    answer = await flow.answer("pml_continue", workflow_id=failed["workflow_id"], retry=["a"])
+    assert (answer["status"], answer["results"]["b"]) == ("complete", {"value": 1})
+
+
+async def test_a_retried_task_is_approved_again(flow: Flow) -> None:
+    flaky = task("a", "note_flaky", key="a") | {"approve": True}
+    asked, checkpoints = await flow.run(flaky), list[str]()
+    id = asked["workflow_id"]
+    for status in ("error", "complete"):
+        assert (asked["status"], asked["checkpoint_id"] in checkpoints) == ("paused", False)
+        checkpoints.append(asked["checkpoint_id"])
+        answer = await flow.answer(
+            "pml_approval_response", workflow_id=id, checkpoint_id=checkpoints[-1], approved=True
+        )
+        assert answer["status"] == status
+        if status == "error":
+            asked = await flow.answer("pml_continue", workflow_id=id, retry=["a"])
+    assert len(flow.begun()) == 2
+
+
+async def test_one_of_two_retries_wins(flow: Flow, door: Path) -> None:
+    with opened(door):
+        slow = task("a", "note_and_wait", file=str(door)) | {"timeout": 20_000}
+        failed = await flow.run(task("f", "flaky"), slow | {"dependsOn": ["f"]})
+        told: list[str] = []
+
+        async def retry() -> None:
+            result = await flow.call("pml_continue", workflow_id=failed["workflow_id"], retry=["f"])
+            told.append(str(result.content) if result.is_error else result.structured_content["status"])  # type: ignore[index]
+            door.touch()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(retry)
+            group.start_soon(retry)
+    assert "WORKFLOW_ACTIVE" in told[0]
+    assert told[1] == "complete"
+    assert [name for name, _ in flow.begun()] == ["flaky", "flaky", "note_and_wait"]
+
+
+async def test_an_aborted_run_does_not_go_on(flow: Flow) -> None:
+    asked = await flow.run(gated("a", value=1))
+    await flow.answer("pml_abort", workflow_id=asked["workflow_id"], reason="no")
+    told = await flow.failed("pml_continue", workflow_id=asked["workflow_id"], retry=["a"])
+    assert told.startswith("WORKFLOW_ENDED: The workflow was aborted")
+    assert flow.begun() == []

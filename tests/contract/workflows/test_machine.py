@@ -58,6 +58,13 @@ async def test_twenty_tasks_in_five_layers_take_six_transitions_at_most(flow: Fl
     assert len(on_machine.entered(answer["workflow_id"])) <= 6
 
 
+async def test_a_retry_is_another_execution(flow: Flow, on_machine: Machine) -> None:
+    failed = await flow.run(task("a", "flaky"))
+    id = failed["workflow_id"]
+    assert (await flow.answer("pml_continue", workflow_id=id, retry=["a"]))["status"] == "complete"
+    assert sorted(on_machine.ended()) == [(id, "SUCCEEDED"), (f"{id}-r1", "SUCCEEDED")]
+
+
 async def test_an_execution_gets_ids_only(flow: Flow, on_machine: Machine) -> None:
     answer = await flow.run(task("a", "echo", value="a secret"))
     on_machine.ended()

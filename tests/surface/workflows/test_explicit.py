@@ -296,6 +296,39 @@ async def test_a_task_is_tried_again_only_if_a_repetition_is_safe(flow: Flow) ->
 
 
 @on_lasting_both
+async def test_runs_are_listed_with_what_each_waits_for(flow: Flow) -> None:
+    asked = await flow.run(task("t1", "note", value=1) | {"approve": True}, title="Ask first")
+    by_layer = await flow.run(task("t1", "items"), task("t2", "note", "t1", value=1), per_layer_validation=True)
+    failed = await flow.run(task("t1", "fail"), task("t2", "note", value=1))
+    answer = await flow.answer("pml_workflow_status", limit=3)
+    assert answer["status"] == "list"
+    assert answer.get("next_offset") == (3 if answer["total"] > 3 else None)
+    told = [{name: one.get(name) for name in ("goal", "status", "done", "waits_for")} for one in answer["workflows"]]
+    assert [one["workflow_id"] for one in answer["workflows"]] == [
+        one["workflow_id"] for one in (failed, by_layer, asked)
+    ]
+    assert told == [
+        {"goal": "journal:fail, journal:note", "status": "error", "done": "2 of 2 tasks", "waits_for": None},
+        {
+            "goal": "journal:items, journal:note",
+            "status": "paused",
+            "done": "1 of 2 tasks",
+            "waits_for": "pml_continue",
+        },
+        {"goal": "Ask first", "status": "paused", "done": "0 of 1 tasks", "waits_for": "an approval of t1"},
+    ]
+    assert [("since" in one, one.get("failed")) for one in answer["workflows"]] == [
+        (False, 1),
+        (True, None),
+        (True, None),
+    ]
+    second = await flow.answer("pml_workflow_status", limit=1, offset=1)
+    assert [one["workflow_id"] for one in second["workflows"]] == [by_layer["workflow_id"]]
+    for one in (asked, by_layer):
+        await flow.answer("pml_abort", workflow_id=one["workflow_id"], reason="over")
+
+
+@on_lasting_both
 async def test_a_task_has_its_time(flow: Flow) -> None:
     gate = flow.journal.with_name("never in its time")
     slow = task("t1", "wait_for", file=str(gate)) | {"timeout": 200}
@@ -413,7 +446,7 @@ async def test_the_type_of_a_task_may_be_said(flow: Flow) -> None:
         ("abort", "Stop a workflow", {"workflow_id", "reason"}),
         ("approval_response", "Answer the checkpoint", {"workflow_id", "checkpoint_id", "approved"}),
         ("replan", "Add tasks to a running workflow", {"workflow_id", "new_requirement"}),
-        ("workflow_status", "How far a workflow is", {"workflow_id"}),
+        ("workflow_status", "How far a workflow is", set[str]()),
     ],
 )
 async def test_the_tools_are_listed_and_say_what_they_do(flow: Flow, name: str, says: str, needed: set[str]) -> None:
@@ -422,4 +455,4 @@ async def test_the_tools_are_listed_and_say_what_they_do(flow: Flow, name: str, 
         called = await client.call_tool(f"pml:{name}", {})
     assert says in (listed.description or "")
     assert {*listed.input_schema.get("required", [])} == needed
-    assert texts(called)[0].startswith("INVALID_PARAMS: ")
+    assert texts(called)[0].startswith("INVALID_PARAMS: ") == (name != "workflow_status")

@@ -29,6 +29,7 @@ async def test_the_101st_workflow_under_way_is_refused_and_runs_nothing(flow: Fl
     flow.app.workflows.parts.active.begin(LOCAL, "wf_0")  # one that waits for a person takes no place
     told = await flow.failed("pml_execute_dag", workflow={"tasks": [task("t1", "note", value=2)]})
     assert told.startswith("TOO_MANY_WORKFLOWS: 100 workflows of yours are active, which is the most.")
+    assert "100 of them run, the oldest are wf_1, wf_2, " in told
     assert "pml_abort" in told
     assert flow.begun() == []
     [asked] = flow.app.workflows.views.questions(LOCAL)

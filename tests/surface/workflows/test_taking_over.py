@@ -129,6 +129,22 @@ def test_a_task_that_is_interrupted_again_and_again_is_given_up(flow: Flow) -> N
     assert len(flow.begun()) == 1
 
 
+def test_the_slot_of_a_retry_is_kept_before_its_run_goes_on(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
+    workflows = flow.app.workflows
+    id = str(workflows.start(LOCAL_CALLER, {"tasks": [task("t1", "flaky")]})["workflow_id"])
+    change, freed = workflows.parts.runs.change, list[bool]()
+
+    def looked_at(*given: Any, **named: Any) -> Any:
+        if not freed:
+            freed.append(id not in workflows.parts.active.states(LOCAL))
+        return change(*given, **named)
+
+    monkeypatch.setattr(workflows.parts.runs, "change", looked_at)
+    assert workflows.proceed(LOCAL_CALLER, id, retry=["t1"])["status"] == "complete"
+    assert freed == [False]
+    assert id not in workflows.parts.active.states(LOCAL)
+
+
 def test_runs_that_wait_take_no_place_and_slots_come_free(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
     active = flow.app.workflows.parts.active
     ids = [paused(flow) for _ in range(3)]

@@ -34,7 +34,7 @@ class WorkflowMachine:
         run = self._runs.get(owner, id)
         if run.status != "running" or (run.token and self.resume(run.token)):
             return
-        self._execute(owner, id)
+        self._execute(owner, id, run.retries)
 
     def cancel(self, owner: Owner, id: str) -> None:
         """Resume an execution that waits, so that it ends. A slice that runs reads the cancellation from the record."""
@@ -64,14 +64,18 @@ class WorkflowMachine:
                 raise
             return True
 
-    def _execute(self, owner: Owner, id: str) -> None:
-        """Start an execution, unless the last one runs. A name that was used before gets a number."""
+    def _execute(self, owner: Owner, id: str, retries: int) -> None:
+        """Start an execution, unless the last one runs. A name that was used before gets a number.
+
+        A retry has names of its own: the execution before it may not have ended yet, and does not go on.
+        """
         from botocore.exceptions import ClientError
 
         given = json.dumps({"tenant": owner.tenant, "subject": owner.subject, "id": id})
+        first = f"{id}-r{retries}" if retries else id
         with self._translate_errors():
             for nth in range(1, MOST_EXECUTIONS + 1):
-                name = id if nth == 1 else f"{id}-{nth}"
+                name = first if nth == 1 else f"{first}-{nth}"
                 try:
                     self._clients.stepfunctions.start_execution(stateMachineArn=self._machine, name=name, input=given)
                 except ClientError as error:
