@@ -33,7 +33,9 @@ cli = typer.Typer(
 NameArgument = Annotated[str, typer.Argument(help="The server's name: the first part of its tools' names.")]
 EXAMPLES = """Examples: loci tools add memory -- npx -y @modelcontextprotocol/server-memory
 
-loci tools add notes https://mcp.example.com/mcp --header 'Authorization: Bearer ${NOTES_TOKEN}'"""
+loci tools add notes https://mcp.example.com/mcp --header 'Authorization: Bearer ${NOTES_TOKEN}'
+
+loci tools add orders --openapi https://api.example.com/openapi.json --header 'X-Key: ${ORDERS_KEY}' --method get"""
 ScopeOption = Annotated[
     list[str] | None,
     typer.Option("--scope", metavar="SCOPE", help="A scope to ask for. Default: the scopes that the server wants."),
@@ -110,8 +112,21 @@ def _prompt_secret(question: str) -> str | None:
 def add(
     name: NameArgument,
     server: Annotated[
-        list[str], typer.Argument(metavar="URL | -- COMMAND ARG...", help="Its URL, or the command that starts it.")
-    ],
+        list[str] | None,
+        typer.Argument(
+            metavar="URL | -- COMMAND ARG...", help="Its URL, or the command that starts it.", show_default=False
+        ),
+    ] = None,
+    openapi: Annotated[
+        str | None,
+        value("Instead: the URL of an OpenAPI document. Each operation of the API is a tool.", metavar="URL"),
+    ] = None,
+    base_url: Annotated[
+        str | None, value("With --openapi: the API's URL. Default: the one in its document.", metavar="URL")
+    ] = None,
+    method: Annotated[
+        list[str] | None, value("With --openapi: a method whose operations are tools. Default: all.", metavar="METHOD")
+    ] = None,
     header: Annotated[list[str] | None, value("A header for the URL.", metavar="NAME:VALUE")] = None,
     env: Annotated[list[str] | None, value("A variable for the command.", metavar="NAME=VALUE")] = None,
     seconds: Annotated[float | None, typer.Option(help="The time that a call may take. Default: 30.")] = None,
@@ -145,8 +160,19 @@ def add(
     entry |= {"destructive": destructive or [], "reads": reads or [], "tools_only": tools_only}
     if seconds is not None:
         entry["seconds"] = seconds
-    if len(server) == 1 and server[0].startswith(("http://", "https://", "${")):
-        entry |= {"url": server[0], "headers": dict(_pair(one, ":", "--header") for one in header or [])}
+    if bool(server) == (openapi is not None):
+        raise Refused("A tool server needs a URL, a command or --openapi", "Give one of them")
+    headers = dict(_pair(one, ":", "--header") for one in header or [])
+    if openapi is not None:
+        entry |= {
+            "type": "openapi",
+            "url": openapi,
+            "headers": headers,
+            "methods": [one.lower() for one in method or []],
+        }
+        entry |= {"base_url": base_url} if base_url else {}
+    elif not server or (len(server) == 1 and server[0].startswith(("http://", "https://", "${"))):
+        entry |= {"url": (server or [""])[0], "headers": headers}
     else:
         entry |= {"command": server[0], "args": server[1:]}
     if env or "command" in entry:

@@ -67,13 +67,18 @@ class ServerEntry(BaseModel):
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True)
 
-    type: Literal["stdio", "http", "streamable-http", "streamableHttp"] | None = None
+    type: Literal["stdio", "http", "streamable-http", "streamableHttp", "openapi"] | None = None
+    """`openapi`: the url is that of an OpenAPI document, and each operation of its API is a tool."""
     command: str | None = Field(None, min_length=1)
     args: list[str] = []
     env: dict[str, str] = {}
     cwd: str | None = None
     url: str | None = Field(None, min_length=1)
     headers: dict[str, str] = {}
+    base_url: str | None = Field(None, pattern=r"^https?://[^/\s?#]+[^\s?#]*$")
+    """The address of the API, instead of the address that its document names."""
+    methods: list[Literal["get", "put", "post", "delete", "patch"]] = []
+    """The methods whose operations are tools; none: all."""
     oauth: Annotated[OAuthEntry | None, BeforeValidator(_oauth_or_none)] = Field(
         None, validation_alias=AliasChoices("oauth", "auth")
     )
@@ -153,6 +158,10 @@ def checked_entry(name: str, value: object) -> ServerEntry:
         raise not_configured(name, "it needs either a command or a url", "Give one of them")
     if entry.url is not None and not re.match(r"https?://[^/\s]+|\$\{", entry.url):
         raise not_configured(name, f"{entry.url[:80]!r} is no URL", "Give one that begins with https:// or http://")
+    if entry.type == "openapi" and entry.url is None:
+        raise not_configured(name, "an API needs the url of its OpenAPI document", "Give it")
+    if entry.type != "openapi" and (entry.base_url or entry.methods):
+        raise not_configured(name, "base_url and methods are for an API", 'Add "type": "openapi", or leave them out')
     if entry.oauth is not None:
         _check_oauth(name, entry, entry.oauth)
     return entry
@@ -241,11 +250,12 @@ def check_public(name: str, entry: ServerEntry) -> None:
     """Raise `Refused` if the entry itself shows that it leads to no public server. Names are checked at connecting."""
     if entry.url is None:
         raise not_configured(name, "Loci starts no programs on AWS, where one function serves all owners", ELSEWHERE)
-    if entry.url.lower().startswith("http://"):
-        raise not_configured(name, "on AWS its address must begin with https://", ELSEWHERE)
-    try:
-        is_inside = not is_public(urlsplit(entry.url).hostname or "")
-    except ValueError:  # it is a name, or has a variable
-        return
-    if is_inside:
-        raise not_configured(name, "its address is not public, and AWS does not reach it", ELSEWHERE)
+    for url in (entry.url, entry.base_url or ""):
+        if url.lower().startswith("http://"):
+            raise not_configured(name, "on AWS its address must begin with https://", ELSEWHERE)
+        try:
+            is_inside = bool(url) and not is_public(urlsplit(url).hostname or "")
+        except ValueError:  # it is a name, or has a variable
+            continue
+        if is_inside:
+            raise not_configured(name, "its address is not public, and AWS does not reach it", ELSEWHERE)

@@ -311,7 +311,15 @@ class ServerResolver:
             oauth = entry.oauth.model_copy(update={one: filled(text) for one, text in _texts(entry.oauth).items()})
         certain = [*given.secrets, oauth.client_secret or ""]
         secrets = server_secrets({**given.variables, **headers}, url=url, certain=certain)
-        endpoint = Endpoint(url, headers, only_public=entry.only_public, secrets=secrets)
+        endpoint = Endpoint(
+            url,
+            headers,
+            only_public=entry.only_public,
+            secrets=secrets,
+            is_api=entry.type == "openapi",
+            base_url=entry.base_url,
+            methods=tuple(entry.methods),
+        )
         return LoginRequest(name, entry.url, endpoint, oauth)
 
     def _filling(self, owner: Owner, server: ConfiguredServer, given: _FilledIn) -> Callable[[str], str]:

@@ -40,7 +40,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A server that is reached by Streamable HTTP."""
+    """A server that is reached by Streamable HTTP, or an HTTP API."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -49,6 +49,12 @@ class Endpoint:
     """True: by https at public addresses only."""
     secrets: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     """The secrets in its address and its headers."""
+    is_api: bool = False
+    """True: the address is that of an OpenAPI document, and the tools are the operations of its API."""
+    base_url: str | None = None
+    """The address of the API, if the operator named it; else the document does."""
+    methods: tuple[str, ...] = ()
+    """The methods of the API whose operations are tools, in small letters; none: all."""
 
 
 @dataclass(frozen=True, slots=True)

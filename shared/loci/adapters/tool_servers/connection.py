@@ -170,6 +170,11 @@ class UpstreamConnection:
         if isinstance(reach, Program):
             async with stdio_transport(reach, self._activity) as (output, input):
                 yield Incoming(output, self._activity, self._end.set), input
+        elif reach.is_api:
+            from loci.adapters.tool_servers.api_server import ApiServer  # few have one
+
+            async with ApiServer(self._server, reach, only_public=self._only_public).transport() as (output, input):
+                yield Incoming(output, self._activity, self._end.set), input
         else:
             async with http_transport(self._server, reach, self._doubt, only_public=self._only_public) as (
                 incoming,
