@@ -43,6 +43,27 @@ def test_a_server_that_loci_has_already_stays_as_it_is(tmp_path: Path) -> None:
     assert (listed["name"], len(listed["tools"]), listed["failure"]) == ("shop", 7, None)
 
 
+def test_the_servers_of_claude_code_s_projects_are_imported_and_places_without_any_are_named(tmp_path: Path) -> None:
+    home, one, other = (tmp_path / name for name in ("home", "one", "other"))
+    for folder in (home, one, other):
+        folder.mkdir()
+    shared = {"enabled": {"command": "true"}, "foreign": {"command": "true"}}
+    (one / ".mcp.json").write_text(json.dumps({"mcpServers": shared}))
+    projects: dict[str, object] = {
+        str(one): {"mcpServers": {"shop": ENTRY}, "enabledMcpjsonServers": ["enabled"]},
+        str(other): {"mcpServers": {"notes": {"command": "true"}}, "history": []},
+        str(tmp_path / "gone"): {"enabledMcpjsonServers": ["enabled"]},
+    }
+    (home / ".claude.json").write_text(json.dumps({"numStartups": 3, "projects": projects}))
+    variables = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "none"), "CLAUDE_CONFIG_DIR": str(home)}
+    imported = loci(tmp_path / "data", "tools", "import", "--json", **variables)
+    servers = json.loads(imported.stdout)["servers"]
+    assert [one["name"] for one in servers] == ["shop", "enabled", "notes"]
+    assert len(servers[0]["tools"]) == 7
+    assert f"No servers in {home / '.cursor' / 'mcp.json'} (there is no such file)" in imported.stderr
+    assert ".claude.json" not in imported.stderr
+
+
 def test_a_server_with_the_name_of_loci_s_own_tools_is_not_imported(tmp_path: Path) -> None:
     imported = loci(tmp_path / "data", "tools", "import", clients_file(tmp_path, loci=ENTRY, shop=ENTRY))
     assert (imported.returncode, "'loci' is the name of Loci's own tools" in imported.stderr) == (0, True)

@@ -141,6 +141,13 @@ def add(
     reads: Annotated[
         list[str] | None, value("Tools that change nothing, whatever their server says.", metavar="PATTERN")
     ] = None,
+    session_per_client: Annotated[
+        bool, typer.Option("--session-per-client", help="Give each client session a connection of its own.")
+    ] = False,
+    own_environment: Annotated[
+        bool,
+        typer.Option("--own-environment", help="Give the command no PATH, proxies and certificates of this machine."),
+    ] = False,
     tools_only: Annotated[
         bool, typer.Option("--tools-only", help="Do not pass on its prompts and resources to clients.")
     ] = False,
@@ -158,6 +165,7 @@ def add(
     """
     entry: dict[str, object] = {"allow": allow or [], "deny": deny or [], "approve": approve or []}
     entry |= {"destructive": destructive or [], "reads": reads or [], "tools_only": tools_only}
+    entry |= {"session_per_client": session_per_client, "own_environment": own_environment}
     if seconds is not None:
         entry["seconds"] = seconds
     if bool(server) == (openapi is not None):
@@ -199,11 +207,12 @@ def import_servers(
 
     With --stack, only servers with an https address can be imported.
     """
-    from loci.cli.client_files import servers_in  # slow to load, and `--help` does not need it
+    from loci.cli.client_files import found_servers  # slow to load, and `--help` does not need it
 
     known = {one.name for one in opened.tools.servers(opened.owner)}
     added: list[str] = []
-    for name, entry, source in servers_in(files):
+    found, nowhere = found_servers(files)
+    for name, entry, source in found:
         if name in known:
             typer.echo(printable(f"{name}: kept as it is ({source} has it too)"), err=True)
             continue
@@ -214,6 +223,8 @@ def import_servers(
             continue
         known.add(name)
         added.append(name)
+    for place in nowhere:
+        typer.echo(printable(f"No servers in {place}"), err=True)
     if not added:
         typer.echo(json.dumps({"servers": []}) if as_json else "There is nothing new to import.")
         return

@@ -75,6 +75,9 @@ class Caller:
     credential: str = field(default="", compare=False)
     """The id of their key, or of a person's consent: others may have one of the same name."""
 
+    session: str = field(default="", compare=False)
+    """A hash that stands for the session of their client; empty in revisions without sessions."""
+
     def may(self, scope: str) -> bool:
         """True if the caller may do what the scope stands for: only a client that a person allowed is limited."""
         return self.proof != "grant" or scope in self.scopes

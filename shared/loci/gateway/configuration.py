@@ -93,6 +93,10 @@ class ServerEntry(BaseModel):
     """Patterns of the tools that may destroy something, whatever the server says about them."""
     reads: list[str] = []
     """Patterns of other tools that change nothing, whatever the server says about them."""
+    own_environment: bool = False
+    """True: its program gets no PATH, proxies and certificates of this machine."""
+    session_per_client: bool = False
+    """True: each client session has a connection of its own, for a server that keeps state."""
     tools_only: bool = False
     """True: its prompts and resources are not passed on."""
     no_variables: bool = False
@@ -126,6 +130,8 @@ class ConfiguredServer:
     failure: str | None = None
     """Why it could not list them the last time."""
     failed_at: float | None = None
+    session: str = ""
+    """The client session that is served, if each has a connection of its own."""
 
     @property
     def is_new(self) -> bool:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, cast
 from urllib.parse import urlsplit
@@ -51,13 +51,17 @@ class ServerRequest:
     seconds: float = 0.0
     method: Method | Literal["offers"] | None = None
     """Another request than for tools: `arguments` has its parameters."""
+    session: str = ""
+    """The client session, if each has connections of its own."""
     answers: ServerAnswers | None = None
     """The answers to what the server asked when the call was made before."""
 
     def to_json(self) -> JsonObject:
-        asked = ("answers",) if self.answers else ()
+        asked = (*(("answers",) if self.answers else ()), *(("session",) if self.session else ()))
         what = () if self.tool is None else ("tool", "arguments", "seconds", *asked)
-        sent = ("owner", "server", *(("method", "arguments") if self.method else what))
+        if self.method:
+            what = ("method", "arguments", *(("session",) if self.session else ()))
+        sent = ("owner", "server", *what)
         return cast("JsonObject", {name: value for name, value in asdict(self).items() if name in sent})
 
 
@@ -144,7 +148,7 @@ class ServerConnector:
             return self._fetch(ask, ask.method)
         if ask.tool is None:
             return {"tools": [one.said for one in self._list.ask(ask.owner, ask.server).tools]}
-        server = self._list.get(ask.owner, ask.server)
+        server = replace(self._list.get(ask.owner, ask.server), session=ask.session)
         call = partial(self._list.servers.call, ask.owner, server, ask.tool, ask.arguments, seconds=ask.seconds)
         try:
             return {"result": call(answers=ask.answers)}
@@ -158,7 +162,7 @@ class ServerConnector:
             raise ToolServerError(asks.what, advice) from None
 
     def _fetch(self, ask: ServerRequest, method: Method | Literal["offers"]) -> JsonObject:
-        server = self._list.get(ask.owner, ask.server)
+        server = replace(self._list.get(ask.owner, ask.server), session=ask.session)
         if method == OFFERS:
             return {"offers": [one.said for one in self._list.servers.offers(ask.owner, server)]}
         return {"result": self._list.servers.fetch(ask.owner, server, method, ask.arguments)}

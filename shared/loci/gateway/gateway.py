@@ -131,6 +131,8 @@ class Gateway:
             if not approved and (reason := self._policy.approval_needed(tool, server.entry)):
                 used.append(self._require_approval(replace(asked, reason=reason), asking, cancelled))
             under_way.counted_as = tool.id
+            if server.entry.session_per_client:
+                server = replace(server, session=caller.session or caller.credential)
             call = partial(
                 self._list.servers.call,
                 caller.owner,

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Final, cast
 from urllib.parse import unquote
@@ -103,6 +104,8 @@ class Offers:
 
     def _fetched(self, caller: Caller, server: ConfiguredServer, method: Method, params: JsonObject) -> JsonObject:
         check_scopes(caller, [READS], f"{server.name}:{method}")
+        if server.entry.session_per_client:
+            server = replace(server, session=caller.session or caller.credential)
         result = self._list.servers.fetch(caller.owner, server, method, params)
         if len(str(result)) > LARGEST:
             what = f"The tool server {server.name} answers with more than {LARGEST // 1_000_000} MB"

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import re
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -45,6 +46,11 @@ NOT_SECRET: Final = frozenset({"enabled", "file", "header", "host", "length", "m
 """The last words of names such as `KEY_FILE`."""
 OF_THIS_PLACE: Final = {"no_variables": False, "only_public": False}
 """The settings that are not exported: each installation decides for itself which servers it trusts."""
+NETWORK: Final = (
+    *("PATH", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
+)
+"""The variables of this machine that a program gets, unless its entry has `own_environment`."""
 NOT_IN_A_NAME: Final = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -295,9 +301,12 @@ class ServerResolver:
             filled = self._filling(owner, configured, given)
             folder, arguments = filled(entry.cwd) if entry.cwd else None, tuple(map(filled, entry.args))
             values = {one: filled(text) for one, text in entry.env.items()}
-            secrets = server_secrets({**given.variables, **values}, arguments, certain=given.secrets)
-            reach = Program(filled(entry.command or ""), arguments, values, folder, secrets)
-        return ToolServer(name, reach, entry.seconds, entry.at_once)
+            network = {} if entry.own_environment else network_variables()
+            # The password of a proxy is in its address.
+            certain = [*given.secrets, *(one[0] for text in network.values() for one in LOGIN.finditer(text))]
+            secrets = server_secrets({**given.variables, **values}, arguments, certain=certain)
+            reach = Program(filled(entry.command or ""), arguments, values, network, folder, secrets)
+        return ToolServer(name, reach, entry.seconds, entry.at_once, configured.session)
 
     def login_request(self, owner: Owner, configured: ConfiguredServer) -> LoginRequest:
         """The login that the entry asks for, with everything filled in. Raises `LociError` if something is missing."""
@@ -433,6 +442,11 @@ class RedactedServers:
 
     def close(self, owner: Owner | None = None, name: str | None = None, *, for_good: bool = False) -> None:
         self._connections.close(owner, name, for_good=for_good)
+
+
+def network_variables() -> dict[str, str]:
+    """The variables of this machine that its programs need to find others and to reach the network."""
+    return {name: os.environ[name] for one in NETWORK for name in (one, one.lower()) if name in os.environ}
 
 
 def closed_entry(entry: ServerEntry, close: Callable[[str], str]) -> ServerEntry:

@@ -31,6 +31,8 @@ AGAIN = 60.0
 CALM = 5.0
 """The least seconds between two lists after announced changes: a server may announce them all the time."""
 MOST_PARSED = 200
+NOT_OF_REACH = {"destructive", "reads", "tools_only", "own_environment", "session_per_client"}
+"""The fields of an entry that change nothing in the list of a server."""
 
 
 class ToolList:
@@ -312,7 +314,7 @@ def _changed(server: ConfiguredServer) -> set[str]:
 
 def _state(entry: ServerEntry) -> str:
     """Changes with each change of how the server is reached: its tools may be others then."""
-    return content_id(entry.model_dump_json(exclude={"destructive", "reads", "tools_only"}))
+    return content_id(entry.model_dump_json(exclude=NOT_OF_REACH))
 
 
 def listed_time(server: ConfiguredServer) -> str:

@@ -1,5 +1,6 @@
 """A tool server, how it is reached, and the tools that it has."""
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -32,6 +33,8 @@ class Program:
     command: str
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
+    network: Mapping[str, str] = field(default_factory=lambda: {"PATH": os.environ.get("PATH", os.defpath)})
+    """The variables of this machine by which programs are found and the network is reached."""
     folder: str | None = None
     """The working folder of the program."""
     secrets: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
@@ -65,6 +68,8 @@ class ToolServer:
     reach: Program | Endpoint
     seconds: float = SECONDS
     at_once: int = AT_ONCE
+    session: str = ""
+    """The client session that has connections of its own; empty: all clients of the owner share one."""
 
     def redaction(self, *, plain_words: bool = True) -> Redaction:
         """The redaction of the secrets that the server was given until now; with or without plain words."""

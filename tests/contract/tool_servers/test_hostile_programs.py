@@ -188,7 +188,7 @@ def test_a_server_gets_no_more_calls_at_once_than_allowed(
     server = hostile(at_once=1)
     echo(connections, server)
     threads.submit(connections.call, LOCAL, server, "hang", {}, seconds=300)
-    until(connections._upstreams[LOCAL, server.name]._turns.locked)  # pyright: ignore[reportPrivateUsage]
+    until(connections._upstreams[LOCAL, server.name, ""]._turns.locked)  # pyright: ignore[reportPrivateUsage]
     with pytest.raises(ToolServerError, match="is busy with other calls") as caught:
         connections.call(LOCAL, server, "echo", {}, seconds=0.5)
     assert caught.value.resolution == "The call was not made. Try again in a moment"

@@ -153,6 +153,7 @@ TOOLS: dict[str, Callable[[Any, Any], None]] = {
         request, {"content": [], "structuredContent": {"n": "no number"}, "_meta": {"trace": 7}}
     ),
     "environment": lambda request, _: structured(request, dict(os.environ)),
+    "process": lambda request, _: structured(request, {"id": os.getpid()}),
     "strange": lambda request, _: answer(request, {"content": "no list"}),
 }
 

@@ -1,6 +1,8 @@
 """Calls of upstream tools, through `tools/call`."""
 
 import json
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,8 @@ import pytest
 from mcp_types import CallToolResult, ImageContent
 
 from loci.app import App
-from loci.core.identity import LOCAL
+from loci.core.identity import LOCAL, LOCAL_CALLER
+from loci.core.json import Json
 from loci.gateway.gateway import wire_spelling
 from tests.support.each import each
 from tests.support.upstream_server import PIXEL
@@ -177,3 +180,40 @@ async def test_a_variable_that_is_not_set_is_named(app: App, connect: Connect, m
     said = await refused(connect, "shop:add_numbers", {"a": 1, "b": 1})
     assert said.startswith("BAD_CONFIGURATION")
     assert "SHOP_TOKEN" in said
+
+
+async def test_a_program_gets_the_way_to_the_network_of_this_machine_unless_told_not_to(
+    app: App, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = {
+        "HTTPS_PROXY": "http://ann:pr0xy-s3cret@proxy.example:3128",
+        "no_proxy": "localhost",
+        "NODE_EXTRA_CA_CERTS": "/etc/ours.pem",
+        "SSL_CERT_FILE": "/etc/ours.pem",
+    }
+    for name, value in {**network, "OURS_TOKEN": "none of theirs"}.items():
+        monkeypatch.setenv(name, value)
+    app.tools.add(LOCAL, "far", hostile_entry())
+    app.tools.add(LOCAL, "bare", {**hostile_entry(), "own_environment": True})
+    async with connect("tools") as client:
+        told = structured(await client.call_tool("far:environment", {}))
+        bare = structured(await client.call_tool("bare:environment", {}))
+    assert told["PATH"] == os.environ["PATH"]
+    assert {name: told[name] for name in network} == {**network, "HTTPS_PROXY": "http://***@proxy.example:3128"}
+    assert not (network.keys() | {"OURS_TOKEN"}) & bare.keys()
+    assert "OURS_TOKEN" not in told
+
+
+@on_both
+async def test_each_client_session_has_its_own_connection_to_a_server_that_keeps_state(app: App) -> None:
+    entry = {**hostile_entry(), "session_per_client": True}
+    app.tools.add(LOCAL, "far", entry)
+
+    def process(session: str) -> Json:
+        return app.tools.value(replace(LOCAL_CALLER, session=session), "mcp", "far:process", {})
+
+    first, other, again = process("a"), process("b"), process("a")
+    assert first == again
+    assert first != other
+    app.tools.add(LOCAL, "far", hostile_entry())
+    assert process("a") == process("b")

@@ -54,7 +54,9 @@ class LambdaToolServers:
         return restored_offers(answer["offers"])
 
     def fetch(self, owner: Owner, server: ConfiguredServer, method: Method, params: JsonObject) -> JsonObject:
-        return self._answer(ServerRequest(owner, server.name, arguments=params, method=method))["result"]
+        return self._answer(ServerRequest(owner, server.name, arguments=params, method=method, session=server.session))[
+            "result"
+        ]
 
     def call(
         self,
@@ -69,7 +71,8 @@ class LambdaToolServers:
         answers: ServerAnswers | None = None,
     ) -> JsonObject:
         limit = time_for(server.entry.seconds if seconds is None else seconds, of_rest=SHARE)
-        request = ServerRequest(owner, server.name, tool, arguments, limit, answers=answers)
+        session = server.session
+        request = ServerRequest(owner, server.name, tool, arguments, limit, answers=answers, session=session)
         answer = self._answer(request, cancelled)
         if "asks" in answer:
             raise asks_from_json(answer["asks"])

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
 import anyio
@@ -19,7 +19,7 @@ from loci.gateway.tool_server import Program
 
 END_SECONDS = 0.5
 """Seconds in which a program should end after its output has ended."""
-INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
+INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 """The variables of this process' environment that a server may need. None of Loci's or of AWS: they are secrets."""
 STDERR_TAIL = 256 * 1024
 """The bytes of standard error that are kept: a secret in them must be whole, however it is written."""
@@ -76,7 +76,7 @@ class ChildProcess:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env=environment(program.env),
+            env=environment(program),
             cwd=program.folder,
             start_new_session=True,
         )
@@ -135,9 +135,10 @@ class ChildProcess:
             await asyncio.sleep(len(chunk) / ERRORS_A_SECOND)
 
 
-def environment(own: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a server: a few harmless variables, and its own."""
-    return {name: os.environ[name] for name in INHERITED if name in os.environ} | dict(own) | {INSIDE: "1"}
+def environment(program: Program) -> dict[str, str]:
+    """The environment of a server: a few harmless variables, the way to the network of this machine, and its own."""
+    inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    return inherited | dict(program.network) | dict(program.env) | {INSIDE: "1"}
 
 
 @asynccontextmanager

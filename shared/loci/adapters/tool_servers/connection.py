@@ -184,7 +184,7 @@ class UpstreamConnection:
 
     async def _answer(
         self,
-        context: ClientRequestContext,  # noqa: ARG002 (the client passes it by name)
+        context: ClientRequestContext,  # noqa: ARG002 (the official client's name)
         params: ElicitRequestParams,
     ) -> ElicitResult | ErrorData:
         return await self._asked(params)

@@ -110,6 +110,8 @@ IDLE_SECONDS = 300.0
 """Seconds for which a connection without calls is kept."""
 LIST_SECONDS = 60.0
 """The time for all pages of a server's tools, however long a call may take."""
+MOST_SESSIONS = 15
+"""Other client sessions with connections of their own to one server of an owner. The longest unused ones end."""
 MOST_UPSTREAMS = 1000
 """The number of known servers above which servers without a connection are forgotten."""
 MARGIN_SECONDS = 0.02
@@ -129,7 +131,8 @@ class Connections:
         self._only_public = only_public
         self._idle_seconds = idle_seconds
         self._loop = LoopThread()
-        self._upstreams: dict[tuple[Owner, str], Upstream] = {}
+        self._upstreams: dict[tuple[Owner, str, str], Upstream] = {}
+        """By the owner, the name of the server, and the client session if each has connections of its own."""
         self._ending: set[asyncio.Task[None]] = set()
 
     def tools(self, owner: Owner, server: ToolServer) -> Sequence[UpstreamTool]:
@@ -181,15 +184,18 @@ class Connections:
         await asyncio.gather(*ending, *self._ending)
 
     def _upstream(self, owner: Owner, server: ToolServer) -> "Upstream":
-        key = owner, server.name
+        key = owner, server.name, server.session
         known = self._upstreams.get(key)
         if known is not None and known.server == server:
+            self._upstreams[key] = self._upstreams.pop(key)  # the last used is the last
             return known
         from loci.adapters.tool_servers.connection import UpstreamConnection
         from loci.adapters.tool_servers.upstream import Upstream
 
-        if known is not None:
-            ending = asyncio.create_task(known.close())
+        of_sessions = [one for one in self._upstreams if one[:2] == key[:2] and one[2] and one != key]
+        oldest = [self._upstreams.pop(one) for one in of_sessions[: -MOST_SESSIONS or None]] if server.session else []
+        for one in [*([known] if known is not None else []), *oldest]:
+            ending = asyncio.create_task(one.close())
             self._ending.add(ending)
             ending.add_done_callback(self._ending.discard)
 

@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import anyio
@@ -22,7 +22,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from loci.core.errors import LociError
 from loci.core.identity import SYSTEM, Caller
-from loci.core.ids import random_id
+from loci.core.ids import content_id, random_id
 from loci.core.json import JsonObject
 from loci.core.signing import Keyring
 from loci.core.stores import RecordStore
@@ -401,6 +401,8 @@ def _declares_pages(initialize: Mapping[str, Any]) -> bool:
 
 def _passed_on(scope: Scope, caller: Caller, session: str | None, *, shows_pages: bool) -> Scope:
     headers = [(name, value) for name, value in scope["headers"] if name not in (b"accept", b"content-type")]
+    if session is not None:
+        caller = replace(caller, session=content_id(session))
     told = {SCOPE_KEY: caller, SESSION_KEY: session, PAGES_KEY: shows_pages}
     return {**scope, "headers": [*headers, ACCEPT, (b"content-type", b"application/json")], **told}
 
