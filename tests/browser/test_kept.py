@@ -9,7 +9,7 @@ import pytest
 
 from loci.app import App
 from loci.compose import build_app
-from loci.core.identity import LOCAL
+from loci.core.identity import LOCAL, LOCAL_CALLER
 from loci.core.settings import load_settings
 from loci.gateway.capabilities.api import EndedRun
 from loci.mcp.http.application import asgi
@@ -94,7 +94,7 @@ def test_what_was_learned_is_text(browser: Browser, at: Home) -> None:
 @pytest.mark.skipif(not STRONGEST >= UNPRIVILEGED, reason="this machine has no wall to put around code")
 def test_an_executor_is_shown_and_ended_once_that_is_meant(browser: Browser, at: Home) -> None:
     id = at.app.code.create_python(LOCAL)
-    at.app.code.parts.python.get().run(LOCAL, id, "prices = [1, 2]")
+    at.app.code.parts.python.get().run(LOCAL_CALLER, id, "prices = [1, 2]")
     browser.go(f"{at.url}/settings")
     assert "waits for code" in text_of(browser, "#executors h3")
     assert "prices" in text_of(browser, "#executors .chips")

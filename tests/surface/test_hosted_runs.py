@@ -102,6 +102,14 @@ async def test_typescript_answers_who_asked(desk: Desk) -> None:
     assert "status" not in told
 
 
+async def test_python_calls_tools_by_their_names(desk: Desk) -> None:
+    code = "commits = await tool('github:list_commits', {'limit': 2})\nlen(commits)"
+    told = await desk.told("run_memory_code", code=code)
+    assert told["result"]["value"] == "2"
+    refused = await desk.ask("run_memory_code", code="tool('pml:approval_response', {'approved': True})")
+    assert "TOOL_DENIED" in texts(refused)[0]
+
+
 async def test_code_that_worked_is_learned_before_its_process_may_stop(desk: Desk) -> None:
     ran = await desk.told("pml_execute_code", code="return [30, 12].length", intent="count the two piers")
     assert ran["result"] == 2

@@ -83,6 +83,37 @@ async def test_what_is_printed_and_the_last_value_are_the_answer(python: App) ->
     assert answer["elapsed_ms"] >= 0
 
 
+@each(
+    ("code", "said"),
+    [
+        ("(await tool('loci:scratchpad_list'))['entries']", "[]"),
+        ("tool('loci:scratchpad_list').result()['entries']", "[]"),
+        ("async def ask():\n    return await tool('scratchpad_list')\n[*await ask()]", "['entries', 'stats']"),
+        ("import asyncio\nawait asyncio.sleep(0)\n6 * 7", "42"),
+    ],
+)
+async def test_code_calls_tools_by_their_names(python: App, code: str, said: str) -> None:
+    async with client(python) as one:
+        assert (await run(one, await created(one), code))["value"] == said
+
+
+@each(
+    ("call", "said"),
+    [
+        ("tool('pml:approval_response', {'workflow_id': 'a', 'checkpoint_id': 'b', 'approved': True})", "TOOL_DENIED"),
+        ("tool('pml:call_tool', {'tool': 'loci:scratchpad_list'})", "TOOL_DENIED"),
+        ("tool('loci:run_memory_code', {'code': '1'})", "TOOL_DENIED"),
+        ("tool('loci:scratchpad_lits')", "TOOL_NOT_FOUND: There is no tool 'loci:scratchpad_lits'. The nearest are"),
+        ("tool('loci:scratchpad_read', {'id': float('nan')})", "INVALID_PARAMS"),
+        ("tool('loci:scratchpad_read', {'id': 'x' * 300_000})", "TOOL_DENIED"),
+        ("tool('loci:scratchpad_read', [1])", "INVALID_PARAMS"),
+    ],
+)
+async def test_a_call_that_may_not_be_made_says_why(python: App, call: str, said: str) -> None:
+    async with client(python) as one:
+        assert f"ToolError: {said}" in texts(await refused(one, await created(one), call))[0]
+
+
 async def test_state_stays_and_belongs_to_its_executor(python: App) -> None:
     async with client(python) as one:
         first, second = await created(one), await created(one)

@@ -3,6 +3,7 @@
 Nothing an executor says is believed further than it concerns its own caller.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -29,12 +30,14 @@ from loci.core.errors import LociError, NotFound, Refused
 from loci.core.json import Json, JsonObject
 from loci.sandbox.inside.messages import MOST_LOST, MOST_NAMES
 from loci.sandbox.inside.notebook import LARGEST_FIGURE, MOST_FIGURES
-from loci.sandbox.supervisor.deno_messages import Broken, FinishedRun, Returned, Thrown, WhyBroken
+from loci.sandbox.supervisor.bounded_json import parsed_json
+from loci.sandbox.supervisor.deno_messages import MOST_PARTS, Broken, FinishedRun, Returned, Thrown, WhyBroken, checked
 from loci.sandbox.supervisor.executor_process import ExecutorEnded, ExecutorOutput, ExecutorReply
 from loci.sandbox.supervisor.limits import Bounds, WhyEnded
 from loci.sandbox.supervisor.variables import Kept, Lost, New, Restored, Start
 
 MB = 1 << 20
+LARGEST_ANSWER = 6 * MB
 LONGEST = 24_000
 LONGEST_NAME = 120
 MORE = "(more variables than can be named)"
@@ -348,6 +351,18 @@ def tool_answer(call: ToolCall, tool: str, arguments: Json) -> dict[str, Json]:
         return {"ok": True, "value": call(tool, arguments)}
     except LociError as error:
         return _refusal(error.code, str(error))
+
+
+def text_answer(call: ToolCall, tool: str, arguments: str) -> dict[str, Json]:
+    """Call the tool with arguments that are JSON, which the code wrote. Return its answer as the code gets it."""
+    try:
+        given = checked(parsed_json(arguments.encode(), MOST_PARTS))
+    except ValueError as error:
+        return _refusal("INVALID_PARAMS", f"The arguments are not taken: {error}"[:LONGEST_REASON])
+    answer = tool_answer(call, tool, given)
+    if len(json.dumps(answer)) > LARGEST_ANSWER:
+        return _refusal("TOOL_FAILED", f"The answer has more than {LARGEST_ANSWER >> 20} MB")
+    return answer
 
 
 def _refusal(code: str, message: str) -> dict[str, Json]:

@@ -62,7 +62,7 @@ class Code:
         """
         runner, detached_runs = self.parts.python.get(), self.parts.detached_runs
         if detached_runs is None:
-            return runner.start(caller.owner, executor_id, code, cancelled)
+            return runner.start(caller, executor_id, code, cancelled)
         runner.check(caller.owner, executor_id, code)
         request: JsonObject = {"id": executor_id, "code": code}
         return detached_runs.begin(caller, python.TOOL, request, runner.longest, python_under_way, cancelled)
@@ -122,7 +122,7 @@ class Code:
             ending.result()
 
     def _python_job(self, caller: Caller, request: JsonObject) -> JsonObject:
-        return python_answer(self.parts.python.get().run(caller.owner, str(request["id"]), str(request["code"])))
+        return python_answer(self.parts.python.get().run(caller, str(request["id"]), str(request["code"])))
 
     def _typescript_job(self, caller: Caller, request: JsonObject) -> JsonObject:
         return self.parts.typescript.get().run(caller, TypeScriptRequest.from_json(request))

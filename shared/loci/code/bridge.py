@@ -11,11 +11,12 @@ from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from loci.code.ports import Completed, Failed, Fault
+from loci.code.ports import Completed, Failed, Fault, ToolCall
 from loci.core.cancellation import Cancellation
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
+from loci.core.lazy import Lazy
 from loci.gateway.ports import ToolServerError
 from loci.sandbox.supervisor.deno_messages import ToolClient
 
@@ -179,6 +180,12 @@ class Bridge:
             for one in every
             if not policies[one.id].denied
         )
+
+
+def calls_by_name(tools: "Callable[[], Tools]", caller: Caller) -> ToolCall:
+    """Calls each tool that code may call by its name. The bridge is made at the first call."""
+    made = Lazy(lambda: Bridge(tools(), caller, None))
+    return lambda name, arguments: made.get().call(CALL, {"name": name, "arguments": arguments})
 
 
 def _server(id: str) -> str:

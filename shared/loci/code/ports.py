@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.sandbox.supervisor.deno_messages import TypeScriptJob
@@ -127,6 +128,13 @@ Fault = Literal[
 ]
 ToolCall = Callable[[str, JsonObject], Json]
 """Calls the tool with this id and returns its answer. Raises `LociError` if the tool fails."""
+
+
+def no_tools(tool: str, arguments: JsonObject) -> Json:  # noqa: ARG001
+    """Call nothing: this run has no tools."""
+    raise NotFound(f"This run was not given the tool {tool[:80]!r}", "Do without", code="TOOL_DENIED")
+
+
 Cancelled = Callable[[], bool]
 """True if nobody waits for the answer any more: what still runs for it may be ended."""
 
@@ -231,9 +239,12 @@ class Executors(Protocol):
         keep_until: float,
         cancelled: Cancelled = never,
         *,
+        call: ToolCall = no_tools,
         seconds: float | None = None,
     ) -> PythonResult:
         """Run the code, and return as soon as it ends or has to be ended, after `seconds` or the operator's limit.
+
+        Calls `call`, from other threads, for each tool that the code calls, whichever it names.
 
         The run begins with the variables of the last one, wherever that ran; the answer names the lost ones.
         They are kept until `keep_until`. An executor runs one thing at a time: a second run is `Refused`.

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
+from loci.code.bridge import calls_by_name
 from loci.code.lineage import flow_of, inputs_of
 from loci.code.packages import NOT_STARTED
 from loci.code.ports import (
@@ -20,15 +22,19 @@ from loci.code.ports import (
     StoredFiles,
     Value,
     never,
+    no_tools,
 )
 from loci.code.runs import LocalRun, RunQueue, read_later
 from loci.core.errors import LociError, NoSpace, NotFound, Refused
 from loci.core.full_disk import freeing
-from loci.core.identity import Owner
+from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject, iso
 from loci.core.stores import Record, RecordStore, every, read_or_none
 from loci.core.telemetry import Telemetry
 from loci.files.file import id_and_version
+
+if TYPE_CHECKING:
+    from loci.gateway.api import Tools
 
 LONGEST_WITH_ERROR = 4000
 """Characters of each text beside an error: tool results never shorten errors, so what was printed has to fit."""
@@ -102,13 +108,16 @@ class Runner:
         clock: Callable[[], float],
         telemetry: Telemetry,
         *,
+        tools: "Callable[[], Tools] | None" = None,
         seconds: float = 60.0,
     ) -> None:
+        """`tools`: those that code may call; None: it calls no tools."""
         self._records = records
         self._executors = executors
         self._files = files
         self._clock = clock
         self._telemetry = telemetry
+        self._tools = tools
         self._queue = RunQueue(AT_ONCE)
         self.longest = seconds + BESIDE
         """Seconds that a run in another process takes at most."""
@@ -127,15 +136,15 @@ class Runner:
         self._make_room(owner, id)
         return id
 
-    def run(self, owner: Owner, id: str, code: str, cancelled: Cancelled = never) -> PythonResult:
+    def run(self, caller: Caller, id: str, code: str, cancelled: Cancelled = never) -> PythonResult:
         """Run the code in the executor. Raises `NotFound` if the owner has none with this id."""
-        return self._run(owner, self.check(owner, id, code), code, cancelled)
+        return self._run(caller, self.check(caller.owner, id, code), code, cancelled)
 
-    def start(self, owner: Owner, id: str, code: str, cancelled: Cancelled = never) -> PythonRun:
+    def start(self, caller: Caller, id: str, code: str, cancelled: Cancelled = never) -> PythonRun:
         """Run the code on a thread of its own, as soon as its turn comes. Raises `LociError` if it may not begin."""
-        record = self.check(owner, id, code)
+        record = self.check(caller.owner, id, code)
         run = PythonRun(cancelled)
-        self._queue.enter(owner.key, partial(self._drive, run, owner, record, code))
+        self._queue.enter(caller.owner.key, partial(self._drive, run, caller, record, code))
         return run
 
     def all(self, owner: Owner) -> list[LivingExecutor]:
@@ -181,14 +190,15 @@ class Runner:
             )
         return record
 
-    def _run(self, owner: Owner, record: Record, code: str, cancelled: Cancelled) -> PythonResult:
-        id, now = record.key, self._clock()
+    def _run(self, caller: Caller, record: Record, code: str, cancelled: Cancelled) -> PythonResult:
+        owner, id, now = caller.owner, record.key, self._clock()
         if now - _used_at(record) >= MARKED_SECONDS:
             value = record.value | {"used_at": now}
             with suppress(NoSpace):  # the code may run all the same
                 self._records.put(owner, KIND, id, value, expires_at=now + KEPT_SECONDS, durable=False)
         files = NotedFiles(self._files)
-        ran = self._executors.run(owner, id, code, files, now + KEPT_SECONDS, cancelled)
+        call = no_tools if self._tools is None else calls_by_name(self._tools, caller)
+        ran = self._executors.run(owner, id, code, files, now + KEPT_SECONDS, cancelled, call=call)
         with suppress(NoSpace):  # the answer is not to be lost
             self._note(owner, id, code, [*files.read_ones.values()], ran, now)
         if isinstance(ran.outcome, RunFailure) and ran.outcome.code == NOT_STARTED:
@@ -211,10 +221,10 @@ class Runner:
             until = now + KEPT_SECONDS
             self._records.put(owner, RUN_KIND, f"{id}/{now:017.4f}", value, expires_at=until, durable=False)
 
-    def _drive(self, run: PythonRun, owner: Owner, record: Record, code: str) -> None:
+    def _drive(self, run: PythonRun, caller: Caller, record: Record, code: str) -> None:
         """Bring a run to its end. Its call, if it still waits, raises whatever is raised here."""
         try:
-            answer = python_answer(self._run(owner, record, code, run.was_cancelled))
+            answer = python_answer(self._run(caller, record, code, run.was_cancelled))
         except BaseException as error:  # noqa: BLE001
             if not (run.was_cancelled() and isinstance(error, LociError)):
                 run.future.set_exception(error)

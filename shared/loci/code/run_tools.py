@@ -125,10 +125,10 @@ def python_tools(app: "App") -> list[LociTool]:
     ) -> Annotated[CallToolResult, RunResult]:
         """Run Python 3 in a sandbox, to compute on files (Excel, PDF, …) and notes. The answer is what it prints.
 
-        It has pandas, numpy, openpyxl, xlrd, scipy, scikit-learn, xgboost and matplotlib; figures come back as images.
-        get_memory_path(memory_id, memory_name, version), without import, is the pathlib.Path of a file, of a note (by
-        id or path), or of a folder's notes ("notes/") as JSON lines: path, date, text. Write to the current folder. No
-        network, no subprocess. Variables stay with the `executor_id`.
+        It has pandas, numpy, openpyxl, xlrd, scipy, scikit-learn, xgboost and matplotlib; figures come as images.
+        get_memory_path(memory_id, memory_name, version), without import, is the pathlib.Path of a file, of a note (id
+        or path), or of a folder's notes ("notes/") as JSON lines: path, date, text. Write to the current folder. No
+        network. `await tool("server:name", {…})` calls a tool. Variables stay with the `executor_id`.
         """
         id = executor_id or await on_thread(app.code.create_python, caller.owner)
         answer = await answer_of(app, lambda cancelled: app.code.start_python(caller, id, code, cancelled))
@@ -226,11 +226,11 @@ def typescript_tools(app: "App") -> list[LociTool]:
         sandbox_config: SandboxConfig | None = None,
         tools: Annotated[list[str] | None, Field(max_length=50, description="server:*")] = None,
     ) -> Annotated[CallToolResult, CodeAnswer]:
-        """Run TypeScript in a sandbox and get its value: compute, filter, join, call tools in bulk.
+        """Run TypeScript in a sandbox, get its value: compute, join, call tools.
 
         The result is the last expression or what it returns; top-level `await` works. Notes are read with
         `(await loci.search_documents({query: "x", limit: 100})).results`, `loci.read_node_content({id})`. Servers are
-        objects: `await github.listCommits({limit: 9})`. `loci.search_tools("…")` finds tools, `loci.tools` has all with
+        objects: `await github.listCommits({})`. `loci.search_tools("…")` finds tools, `loci.tools` has all with
         types, `loci.call("github:list_commits", {…})` calls any. No network, no packages but Node's.
         """
         limits = sandbox_config or DEFAULTS

@@ -19,7 +19,7 @@ from loci.adapters.run_results import VariablesSnapshot
 from loci.code.ports import LostVariable, PythonResult, RunFailure, StoredContent, Value
 from loci.code.python import KEPT_SECONDS, MOST, Runner
 from loci.core.errors import LociError, NotFound, Unavailable
-from loci.core.identity import Owner
+from loci.core.identity import Caller, Owner
 from loci.core.telemetry import Telemetry
 from loci.sandbox.supervisor.limits import Bounds
 from tests.support.damage import damage
@@ -87,7 +87,7 @@ class Server:
         self.runner = Runner(self.records, self.executors, files, clock, Telemetry("ERROR"))
 
     def shown(self, id: str, code: str, owner: Owner = ANN) -> str:
-        ran = self.runner.run(owner, id, code)
+        ran = self.runner.run(Caller(owner, "local"), id, code)
         assert isinstance(ran.outcome, Value), ran
         return ran.outcome.text
 
@@ -145,19 +145,19 @@ def failure(ran: PythonResult) -> RunFailure:
 
 def test_another_owners_executor_does_not_exist(server: Server) -> None:
     id = server.runner.create(ANN)
-    server.runner.run(ANN, id, "secret = 1")
+    server.runner.run(Caller(ANN, "local"), id, "secret = 1")
     with pytest.raises(NotFound) as refused:
-        server.runner.run(BOB, id, "secret")
+        server.runner.run(Caller(BOB, "local"), id, "secret")
     assert refused.value.code == "EXECUTOR_NOT_FOUND"
 
 
 def test_an_idle_executor_is_ended_and_comes_back_with_its_variables(server: Server, clock: Clock) -> None:
     id = server.runner.create(ANN)
-    server.runner.run(ANN, id, "x = 41\ngen = (i for i in [])\nopen('f.txt', 'w').write('file')")
+    server.runner.run(Caller(ANN, "local"), id, "x = 41\ngen = (i for i in [])\nopen('f.txt', 'w').write('file')")
     clock.now += IDLE
     server.executors.tidy()
     assert not any(one.is_here for one in server.executors.sessions())
-    ran = server.runner.run(ANN, id, "(x + 1, open('f.txt').read())")
+    ran = server.runner.run(Caller(ANN, "local"), id, "(x + 1, open('f.txt').read())")
     assert isinstance(ran.outcome, Value)
     assert ran.outcome.text == "(42, 'file')"
     assert (ran.condition.state, ran.condition.kept) == ("restored", ("x",))
@@ -167,7 +167,7 @@ def test_an_idle_executor_is_ended_and_comes_back_with_its_variables(server: Ser
 def test_an_error_of_the_code_that_reads_as_ours_keeps_nothing_from_being_saved(server: Server, clock: Clock) -> None:
     id = server.runner.create(ANN)
     raises = "def __reduce__(self): raise ValueError('it would make the saved state larger than 64 MB')"
-    server.runner.run(ANN, id, f"class Odd:\n    {raises}\nodd = Odd()\nx = 1")
+    server.runner.run(Caller(ANN, "local"), id, f"class Odd:\n    {raises}\nodd = Odd()\nx = 1")
     clock.now += IDLE
     server.executors.tidy()
     snapshot = server.saved(id)
@@ -177,34 +177,34 @@ def test_an_error_of_the_code_that_reads_as_ours_keeps_nothing_from_being_saved(
 
 def test_variables_are_persisted_when_they_are_on_disk_and_not_before(server: Server) -> None:
     id = server.runner.create(ANN)
-    assert server.runner.run(ANN, id, "print(1)").condition.unsaved is None  # there is nothing to save
-    unsaved = server.runner.run(ANN, id, "x = 1").condition.unsaved
+    assert server.runner.run(Caller(ANN, "local"), id, "print(1)").condition.unsaved is None  # there is nothing to save
+    unsaved = server.runner.run(Caller(ANN, "local"), id, "x = 1").condition.unsaved
     assert unsaved == "they are saved when the executor is put away, or when the server stops"
     assert server.saved(id) is None
 
 
 def test_names_of_an_executor_that_was_ended_outlive_a_crash(server: Server, restarted: Server) -> None:
     id = server.runner.create(ANN)
-    server.runner.run(ANN, id, "x = 1")
-    server.runner.run(ANN, id, "import os; os._exit(0)")
+    server.runner.run(Caller(ANN, "local"), id, "x = 1")
+    server.runner.run(Caller(ANN, "local"), id, "import os; os._exit(0)")
     server.executors.close()
-    ran = restarted.runner.run(ANN, id, "2")
+    ran = restarted.runner.run(Caller(ANN, "local"), id, "2")
     assert (ran.condition.state, [one.name for one in ran.condition.lost]) == ("lost", ["x"])
-    assert restarted.runner.run(ANN, id, "2").condition.lost == ()
+    assert restarted.runner.run(Caller(ANN, "local"), id, "2").condition.lost == ()
 
 
 def test_after_a_restart_it_comes_back(server: Server, restarted: Server) -> None:
     id = server.runner.create(ANN)
-    server.runner.run(ANN, id, "def f(): return y\ny = 7")
+    server.runner.run(Caller(ANN, "local"), id, "def f(): return y\ny = 7")
     server.executors.close()
     assert restarted.shown(id, "y = 8\nf()") == "8"
 
 
 def test_a_second_server_does_not_run_what_another_has(server: Server, restarted: Server) -> None:
     id = server.runner.create(ANN)
-    server.runner.run(ANN, id, "x = 1")
+    server.runner.run(Caller(ANN, "local"), id, "x = 1")
     with pytest.raises(LociError) as busy:
-        restarted.runner.run(ANN, id, "x")
+        restarted.runner.run(Caller(ANN, "local"), id, "x")
     assert busy.value.code == "EXECUTOR_BUSY"
     server.executors.close()
     assert restarted.shown(id, "x") == "1"
@@ -223,11 +223,13 @@ def test_a_second_run_at_once_is_busy(server: Server) -> None:
 
     waiting = Waits({("ann", "ds-1"): StoredContent("a.txt", "1", b"a")})
     waits = Runner(server.records, server.executors, waiting, Clock(), Telemetry("ERROR"))
-    thread = threading.Thread(target=lambda: results.append(waits.run(ANN, id, "get_memory_path('ds-1').read_text()")))
+    thread = threading.Thread(
+        target=lambda: results.append(waits.run(Caller(ANN, "local"), id, "get_memory_path('ds-1').read_text()"))
+    )
     thread.start()
     assert began.wait(60)
     with pytest.raises(LociError) as busy:
-        server.runner.run(ANN, id, "1")
+        server.runner.run(Caller(ANN, "local"), id, "1")
     ended.set()
     thread.join()
     assert busy.value.code == "EXECUTOR_BUSY"
@@ -237,25 +239,25 @@ def test_a_second_run_at_once_is_busy(server: Server) -> None:
 
 def test_what_a_timeout_took_is_told_and_what_was_saved_comes_back(server: Server, clock: Clock) -> None:
     id = server.runner.create(ANN)
-    server.runner.run(ANN, id, "x = 1")
+    server.runner.run(Caller(ANN, "local"), id, "x = 1")
     clock.now += IDLE
     server.executors.tidy()
-    server.runner.run(ANN, id, "y = 2")
-    ran = server.runner.run(ANN, id, "import os; os._exit(0)")
+    server.runner.run(Caller(ANN, "local"), id, "y = 2")
+    ran = server.runner.run(Caller(ANN, "local"), id, "import os; os._exit(0)")
     assert (failure(ran).code, ran.condition.state) == ("SANDBOX_EXITED", "lost")
     assert {one.name for one in ran.condition.lost} == {"x", "y"}
-    after = server.runner.run(ANN, id, "x")
+    after = server.runner.run(Caller(ANN, "local"), id, "x")
     assert (after.outcome, after.condition.state) == (Value("int", "1"), "restored")
     assert after.condition.lost == (LostVariable("y", "it was set after the variables were last saved"),)
 
 
 def test_a_damaged_snapshot_is_told_and_the_executor_goes_on(server: Server, restarted: Server) -> None:
     id = server.runner.create(ANN)
-    server.runner.run(ANN, id, "x = 1")
+    server.runner.run(Caller(ANN, "local"), id, "x = 1")
     server.executors.close()
     [file] = server.files_of(id)
     file.write_bytes(b"P" + b"\0" * 40)
-    ran = restarted.runner.run(ANN, id, "2")
+    ran = restarted.runner.run(Caller(ANN, "local"), id, "2")
     assert (ran.outcome, ran.condition.state) == (Value("int", "2"), "lost")
     assert ran.condition.lost == (
         LostVariable("x", "the saved variables could not be read (A saved state is damaged)"),
@@ -285,7 +287,7 @@ def test_an_executor_that_cannot_be_saved_keeps_no_other_from_it(
     full, other = server.runner.create(ANN), server.runner.create(ANN)
     fails_for(full, monkeypatch)
     for id in (full, other):
-        server.runner.run(ANN, id, "x = 1")
+        server.runner.run(Caller(ANN, "local"), id, "x = 1")
     clock.now += IDLE
     server.executors.tidy()
     until(lambda: {one.id: one.is_here for one in server.executors.sessions()} == {full: True, other: False})
@@ -298,7 +300,7 @@ def test_at_the_end_one_that_cannot_be_saved_loses_no_other(
 ) -> None:
     full, other = server.runner.create(ANN), server.runner.create(ANN)
     for id in (full, other):
-        server.runner.run(ANN, id, "x = 1")
+        server.runner.run(Caller(ANN, "local"), id, "x = 1")
     with monkeypatch.context() as patched:
         fails_for(full, patched)
         server.executors.close()
@@ -322,7 +324,7 @@ def test_making_room_does_not_replace_an_answer_by_anothers_error(
 def test_only_the_last_snapshot_is_kept(server: Server, clock: Clock) -> None:
     id = server.runner.create(ANN)
     for number in range(3):
-        server.runner.run(ANN, id, f"x = {number}")
+        server.runner.run(Caller(ANN, "local"), id, f"x = {number}")
         clock.now += IDLE
         server.executors.tidy()
     assert len(server.files_of(id)) == 1
@@ -330,18 +332,18 @@ def test_only_the_last_snapshot_is_kept(server: Server, clock: Clock) -> None:
 
 def test_an_executor_is_not_kept_for_ever(server: Server, restarted: Server, clock: Clock) -> None:
     id = server.runner.create(ANN)
-    server.runner.run(ANN, id, "x = 1")
+    server.runner.run(Caller(ANN, "local"), id, "x = 1")
     server.executors.close()
     clock.now += KEPT_SECONDS + 1
     with pytest.raises(NotFound):
-        restarted.runner.run(ANN, id, "x")
+        restarted.runner.run(Caller(ANN, "local"), id, "x")
     restarted.executors.sweep()
     assert not (restarted.executors.folder / id).exists()
 
 
 def test_an_expired_executor_leaves_nothing_behind_while_the_server_runs(server: Server, clock: Clock) -> None:
     id = server.runner.create(ANN)
-    server.runner.run(ANN, id, "x = 1")
+    server.runner.run(Caller(ANN, "local"), id, "x = 1")
     clock.now += IDLE
     assert until(lambda: not any(one.is_here for one in server.executors.sessions()))
     clock.now += KEPT_SECONDS
@@ -356,7 +358,7 @@ def test_the_oldest_of_too_many_makes_room(server: Server, clock: Clock) -> None
         clock.now += 1
         others.append(server.runner.create(ANN))
     with pytest.raises(NotFound):
-        server.runner.run(ANN, first, "1")
+        server.runner.run(Caller(ANN, "local"), first, "1")
     assert server.shown(others[0], "1") == "1"
 
 
@@ -372,7 +374,7 @@ def test_a_damaged_record_of_an_executor_makes_room_first(server: Server) -> Non
 def test_few_processes_stay_however_many_executors_there_are(server: Server) -> None:
     ids = [server.runner.create(ANN) for _ in range(12)]
     for number, id in enumerate(ids):
-        server.runner.run(ANN, id, f"x = {number}")
+        server.runner.run(Caller(ANN, "local"), id, f"x = {number}")
     assert until(lambda: sum(one.is_here for one in server.executors.sessions()) <= MOST_HERE)
     assert server.shown(ids[0], "x") == "0"
 
@@ -381,11 +383,11 @@ def test_a_run_that_finds_no_place_is_busy(server: Server, monkeypatch: pytest.M
     monkeypatch.setattr(server.executors, "_places", threading.BoundedSemaphore(1))
     first, second = (server.runner.create(ANN) for _ in range(2))
     code = "open('begun', 'w').close()\nwhile True: pass"
-    loop = threading.Thread(target=server.runner.run, args=(ANN, first, code))
+    loop = threading.Thread(target=server.runner.run, args=(Caller(ANN, "local"), first, code))
     loop.start()
     until(lambda: len(list(server.executors.folder.rglob("begun"))) == 1)
     with pytest.raises(LociError) as busy:
-        server.runner.run(ANN, second, "1")
+        server.runner.run(Caller(ANN, "local"), second, "1")
     assert busy.value.code == "EXECUTOR_BUSY"
     server.executors.forget(ANN, first)
     loop.join()
@@ -396,7 +398,7 @@ def test_an_executor_that_is_forgotten_while_it_runs_is_interrupted(server: Serv
     id = server.runner.create(ANN)
     results: list[PythonResult] = []
     code = "open('begun', 'w').close()\nwhile True: pass"
-    thread = threading.Thread(target=lambda: results.append(server.runner.run(ANN, id, code)))
+    thread = threading.Thread(target=lambda: results.append(server.runner.run(Caller(ANN, "local"), id, code)))
     thread.start()
     until(lambda: list(server.executors.folder.rglob("begun")))
     server.executors.forget(ANN, id)
@@ -410,10 +412,10 @@ def test_what_could_not_be_saved_in_time_is_lost_by_name_and_reason(
 ) -> None:
     monkeypatch.setattr(executor_session, "SAVE_SECONDS", 0.2)
     id = server.runner.create(ANN)
-    server.runner.run(ANN, id, SWALLOWS + "x = 1\ns = Slow()")
+    server.runner.run(Caller(ANN, "local"), id, SWALLOWS + "x = 1\ns = Slow()")
     clock.now += IDLE
     server.executors.tidy()
-    ran = server.runner.run(ANN, id, "2")
+    ran = server.runner.run(Caller(ANN, "local"), id, "2")
     assert ran.condition.state == "lost"
     assert {one.name for one in ran.condition.lost} == {"time", "x", "Slow", "s"}
     assert {one.reason for one in ran.condition.lost} == {
@@ -426,8 +428,8 @@ def test_a_stored_file_is_a_copy_that_code_cannot_change(server: Server, files: 
     id = server.runner.create(ANN)
     code = "import pandas as pd\np = get_memory_path('ds-1', 'wrong.csv')\n(p.name, pd.read_csv(p).a.sum())"
     assert server.shown(id, code) == "('sales.csv', np.int64(1))"
-    assert failure(server.runner.run(ANN, id, "p.write_text('b')")).code == "CODE_ERROR"
-    assert failure(server.runner.run(ANN, id, "p.unlink()")).code == "CODE_ERROR"
+    assert failure(server.runner.run(Caller(ANN, "local"), id, "p.write_text('b')")).code == "CODE_ERROR"
+    assert failure(server.runner.run(Caller(ANN, "local"), id, "p.unlink()")).code == "CODE_ERROR"
     files.stored["ann", "ds-1"] = StoredContent("sales.csv", "v2", b"a\n2\n")
     assert server.shown(id, "pd.read_csv(get_memory_path('ds-1')).a.sum()") == "np.int64(2)"
 
@@ -443,4 +445,4 @@ def test_a_files_name_is_a_name_and_no_path(server: Server, files: Files, name: 
 def test_another_owners_file_does_not_exist(server: Server, files: Files) -> None:
     files.stored["bob", "ds-1"] = StoredContent("a.txt", "v1", b"b")
     id = server.runner.create(ANN)
-    assert "MEMORY_NOT_FOUND" in failure(server.runner.run(ANN, id, "get_memory_path('ds-1')")).what
+    assert "MEMORY_NOT_FOUND" in failure(server.runner.run(Caller(ANN, "local"), id, "get_memory_path('ds-1')")).what

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass, field
 from typing import Any, NoReturn
 
@@ -28,11 +28,40 @@ NOT_LISTED = frozenset({"_", "__annotations__", "__warningregistry__"})
 """Names that Python sets, not the code. They are saved, but named only if they are lost."""
 NOT_TOLD = {"type": "Error", "message": "(what the code did cannot be told)", "traceback": ""}
 LARGEST_STATE = 2 << 30
+LARGEST_CALL = 256 << 10
+"""Bytes of the arguments of a tool."""
 GIVE_BACK: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
 """Gives the system what the C library keeps for later. Takes less than 0.1 ms; not every C library has it."""
 Answer = dict[str, Any]
 # The caller's code may replace each of these while it runs.
 _exit, _AnyError = os._exit, BaseException
+
+
+class ToolError(Exception):
+    """A tool failed, or may not be called: `code` says which."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+
+
+class ToolAnswer:
+    """The answer of a tool, which is there: `await` and `result()` return it."""
+
+    def __init__(self, name: str, value: object) -> None:
+        self._name = name
+        self._value = value
+
+    def result(self) -> Any:
+        """Return the answer."""
+        return self._value
+
+    def __await__(self) -> Generator[None, None, Any]:
+        yield from ()
+        return self._value
+
+    def __repr__(self) -> str:
+        return f"<answer of {self._name}: await it>"
 
 
 class RestingSignals:
@@ -95,13 +124,14 @@ class Executor:
         self._is_running = False
         self._was_interrupted = False
         self._asking = threading.Lock()
+        self._calls = 0
         self._request = _RequestProgress()
         self._signals = RestingSignals(self._interrupt)
         # The caller's code is `__main__`, so that its functions and classes are saved by value, as in a notebook.
         main = types.ModuleType("__main__")
         sys.modules["__main__"] = main
         self._namespace: dict[str, Any] = main.__dict__
-        self._namespace.update(__builtins__=builtins, get_memory_path=self.get_memory_path)
+        self._namespace.update(__builtins__=builtins, get_memory_path=self.get_memory_path, tool=self.tool)
         self._own = dict(self._namespace)
         self._notebook = Notebook(self._namespace)
         self._operations: dict[str, Callable[[Any], Answer]] = {
@@ -168,6 +198,25 @@ class Executor:
                     return pathlib.Path(answer["path"])
                 if "missing" in answer:
                     raise FileNotFoundError(answer["missing"])
+
+    def tool(self, name: str, arguments: dict[str, Any] | None = None) -> ToolAnswer:
+        """Call a tool of Loci or of another server: `await tool("github:list_commits", {"limit": 9})`.
+
+        Without await: `tool(…).result()`. It raises an error with a `code` if the tool fails.
+        """
+        given = messages.encoded({} if arguments is None else arguments)
+        if len(given) > LARGEST_CALL:
+            raise ToolError("TOOL_DENIED", f"The arguments of a call have at most {LARGEST_CALL // 1024} KB")
+        with self._asking:
+            self._calls += 1
+            self._say({"t": "tool", "n": self._calls, "tool": str(name), "arguments": given.decode()})
+            answer: Answer = {}
+            while answer.get("n") != self._calls:  # that of a call that was interrupted may still come
+                answer = _message(*frames.read(self._requests))
+        if answer.get("ok") is not True:
+            error: Answer = answer.get("error") or {}
+            raise ToolError(error.get("code", "TOOL_FAILED"), error.get("message", "Nobody answered this call"))
+        return ToolAnswer(str(name), answer["value"])
 
     def _done(self, operation: Callable[[Any], Answer], asked: Any) -> Answer:
         try:

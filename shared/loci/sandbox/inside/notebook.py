@@ -8,10 +8,10 @@ import os
 import re
 import sys
 import traceback
-from ast import Expr, Expression, parse
+from ast import Expr, Expression, PyCF_ALLOW_TOP_LEVEL_AWAIT, parse
 from dataclasses import dataclass
-from types import CodeType
-from typing import Any
+from types import CodeType, CoroutineType
+from typing import Any, cast
 
 from loci.sandbox.inside.messages import Overrides, text_of, type_name
 
@@ -19,7 +19,9 @@ FRAMES = 20
 MOST_CHAINED = 20
 """Errors of a chain that are shown. Of a longer chain only the last error is shown."""
 LONGEST_TRACEBACK = 8_000
-FILE_NAME = "<run {}>"
+FILE_START, TOP = "<run ", "<module>"
+FILE_NAME = FILE_START + "{}>"
+AWAITS = PyCF_ALLOW_TOP_LEVEL_AWAIT
 LONGEST_VALUE = 20_000
 MOST_FIGURES = 10
 LARGEST_FIGURE = 3 << 20
@@ -69,8 +71,8 @@ class Notebook:
         body, last = _compiled(code, name)
         try:
             self._overrides.apply()
-            _exec(body, self._namespace)
-            return None if last is None else _eval(last, self._namespace)
+            _settled(_eval(body, self._namespace))
+            return None if last is None else _settled(_eval(last, self._namespace))
         finally:
             try:
                 _set_trace(None)  # else it is told of each line here, too, and may raise
@@ -81,8 +83,18 @@ class Notebook:
 
 
 # The caller's code may replace each of these while it runs.
-_exec, _eval, _AnyError = exec, eval, BaseException
+_eval, _AnyError = eval, BaseException
 _set_trace, _set_profile = sys.settrace, sys.setprofile
+
+
+def _settled(value: Any) -> Any:
+    """The value; of code that awaits at its top level, what it comes to."""
+    code: Any = value.cr_code if type(value) is CoroutineType else None
+    if code is None or code.co_name != TOP or not code.co_filename.startswith(FILE_START):
+        return cast("Any", value)
+    import asyncio  # it takes a while, and few need it
+
+    return asyncio.run(cast("Any", value))
 
 
 def _compiled(code: str, name: str) -> tuple[CodeType, CodeType | None]:
@@ -92,8 +104,8 @@ def _compiled(code: str, name: str) -> tuple[CodeType, CodeType | None]:
         if tree.body and isinstance(tree.body[-1], Expr):
             expression = tree.body.pop()
             assert isinstance(expression, Expr)  # noqa: S101
-            last = compile(Expression(expression.value), name, "eval", dont_inherit=True)
-        return compile(tree, name, "exec", dont_inherit=True), last
+            last = compile(Expression(expression.value), name, "eval", AWAITS, dont_inherit=True)
+        return compile(tree, name, "exec", AWAITS, dont_inherit=True), last
     except PARSER_LIMITS as error:
         if isinstance(error, MemoryError) and _is_memory_short(len(code)):
             raise MemoryError from None

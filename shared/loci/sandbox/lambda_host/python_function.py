@@ -18,7 +18,13 @@ from loci.sandbox.lambda_host.saved_state import (
 )
 from loci.sandbox.supervisor import variables
 from loci.sandbox.supervisor.executor_files import file_stamps, remove, written_files
-from loci.sandbox.supervisor.executor_process import ExecutorEnded, ExecutorProcess, FileLookup, failed_to_start
+from loci.sandbox.supervisor.executor_process import (
+    ExecutorEnded,
+    ExecutorProcess,
+    FileLookup,
+    NamedCall,
+    failed_to_start,
+)
 from loci.sandbox.supervisor.fork_server_client import Forks, WorkFolders
 from loci.sandbox.supervisor.limits import Bounds
 from loci.sandbox.supervisor.variables import Start, Unsaved, start_to_json
@@ -81,7 +87,7 @@ class PythonRuns:
         work = self._folders().work
         before = file_stamps(work)
         try:
-            reply = executor.run(event["code"], self._lookup(line), seconds=bounds.seconds)
+            reply = executor.run(event["code"], self._lookup(line), call=_caller(line), seconds=bounds.seconds)
         except ExecutorEnded as ended:
             self._end()
             if ended.why == "disk":
@@ -195,6 +201,15 @@ class PythonRuns:
         if self._executor is not None:
             self._executor.end()
             self._executor = None
+
+
+def _caller(line: QuestionLine | None) -> NamedCall:
+    """Passes the executor's calls of tools on."""
+
+    def call(tool: str, arguments: str) -> dict[str, Any]:
+        return (line.ask({"tool": tool, "arguments": arguments}) if line else None) or {"ok": False}
+
+    return call
 
 
 def _saved_variables(state: Any) -> Callable[[], Iterable[bytes]] | None:

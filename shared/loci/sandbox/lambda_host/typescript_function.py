@@ -56,12 +56,12 @@ class TypeScriptRuns:
 
 def _job(order: Mapping[str, Any]) -> TypeScriptJob:
     clients = tuple(
-        ToolClient(tuple(one["names"]), tuple((id, tuple(names)) for id, names in one["tools"]), one["failure"])
+        ToolClient(tuple(one["names"]), tuple((id, tuple(names)) for id, names in one["tools"]), one.get("failure", ""))
         for one in order["clients"]
     )
     limits = order["limits"]
     bounds = RunLimits(limits["timeout_ms"], limits["memory_mb"])
-    return TypeScriptJob(order["code"], order["context"], bounds, clients, tuple(order["listing"]))
+    return TypeScriptJob(order["code"], order["context"], bounds, clients, tuple(order.get("listing", ())))
 
 
 def _called(line: QuestionLine | None, tool: str, arguments: Json) -> dict[str, Json]:

@@ -42,6 +42,9 @@ Message = dict[str, Any]
 FileLookup = Callable[[str, str], "dict[str, str]"]
 """Answers the code's request for a stored file, by its id and name: {"path": …} or {"missing": why}."""
 
+NamedCall = Callable[[str, str], "dict[str, Any]"]
+"""Calls a tool, with its arguments as JSON: {"ok": true, "value": …} or {"ok": false, "error": {"code", "message"}}."""
+
 
 @dataclass
 class ExecutorOutput:
@@ -108,6 +111,7 @@ class Exchange:
     room: int = 1 << 20
     """Bytes that may still come."""
     lookup: FileLookup | None = None
+    call: NamedCall | None = None
     take: Callable[[bytes], None] | None = None
     """Takes the bytes that come; None: they are kept in `pieces`."""
     cancelled: Callable[[], bool] = lambda: False
@@ -165,8 +169,21 @@ class Exchange:
             self.take(payload)
         return True
 
-    def file_request(self, said: Message, bounds: Bounds) -> Callable[[], dict[str, str]] | None:
-        """The work that answers a request for a stored file, which may take long; None if it is no such request."""
+    def work(self, said: Message, bounds: Bounds) -> Callable[[], Message] | None:
+        """The work that answers a request of the code, which may take long; None if it is no such request."""
+        return self._file_request(said, bounds) or self._tool_request(said, bounds)
+
+    def _tool_request(self, said: Message, bounds: Bounds) -> Callable[[], Message] | None:
+        number, tool, given, call = said.get("n"), said.get("tool"), said.get("arguments"), self.call
+        if said.get("t") != "tool" or call is None or not isinstance(tool, str) or not isinstance(given, str):
+            return None
+        self.requests += 1
+        if self.requests > bounds.memory_requests:
+            refusal = {"code": "TOOL_DENIED", "message": f"One run may ask {bounds.memory_requests} times"}
+            return lambda: {"n": number, "ok": False, "error": refusal}
+        return lambda: {**call(_whole(tool), given), "n": number}
+
+    def _file_request(self, said: Message, bounds: Bounds) -> Callable[[], Message] | None:
         id, name, lookup = said.get("memory_id"), said.get("memory_name"), self.lookup
         if said.get("t") != "memory" or lookup is None or not isinstance(id, str):
             return None
@@ -239,12 +256,13 @@ class ExecutorProcess:
         lookup: FileLookup,
         cancelled: Callable[[], bool] = lambda: False,
         *,
+        call: NamedCall | None = None,
         seconds: float | None = None,
     ) -> ExecutorReply:
         """Run the code. Past its time, or if given up, it is interrupted; if that does not help, it is ended."""
         self.has_run = True
         seconds, room = seconds or self._bounds.seconds, self._bounds.reply_bytes
-        exchange = Exchange(seconds, soft=True, room=room, lookup=lookup, cancelled=cancelled)
+        exchange = Exchange(seconds, soft=True, room=room, lookup=lookup, call=call, cancelled=cancelled)
         return self._request({"op": "run", "code": code}, exchange)
 
     def save(self, take: Callable[[bytes], None], most: int, seconds: float) -> ExecutorReply:
@@ -310,26 +328,26 @@ class ExecutorProcess:
                 if exchange.is_answer(said):
                     self._drain(exchange.output)
                     return exchange.reply(said)
-                find = exchange.file_request(said, self._bounds)
-                if find is not None:
-                    answer = self._found(find, exchange)
+                work = exchange.work(said, self._bounds)
+                if work is not None:
+                    answer = self._worked(work, exchange)
                     if exchange.requests > 2 * self._bounds.memory_requests:  # it does not listen to the answers
                         self._stop("protocol", exchange)
                     self._waiting.append(framed(answer))
                     poll.register(self._requests, select.POLLOUT)
                     is_sending = True
 
-    def _found(self, find: Callable[[], Message], exchange: Exchange) -> Message:
-        """The answer to a request for a stored file. To find that takes long, while the code goes on."""
-        finding = in_thread(copy_context().run, find)
+    def _worked(self, work: Callable[[], Message], exchange: Exchange) -> Message:
+        """The answer to a request. To make it takes long, while the code goes on."""
+        making = in_thread(copy_context().run, work)
         try:
-            while not wait([finding], LOOK_SECONDS).done:
+            while not wait([making], LOOK_SECONDS).done:
                 self._drain(exchange.output)
                 self._hold_limits(exchange)
         except ExecutorEnded:
-            wait([finding])  # or there would be more of them than runs
+            wait([making])  # or there would be more of them than runs
             raise
-        return finding.result()
+        return making.result()
 
     def _hold_limits(self, exchange: Exchange) -> None:
         now = time.monotonic()

@@ -48,14 +48,14 @@ class Bounds:
     reply_bytes: int = 32 * MB
     message_bytes: int = MB
     """The most bytes of a message. Figures and variables come as bytes, which are not parsed."""
-    all_message_bytes: int = 3 * MB
-    """The most bytes of all messages in answer to a request: the answer itself, and requests for stored files."""
+    all_message_bytes: int = 16 * MB
+    """The most bytes of all messages in answer to a request: the answer itself, and requests for files and tools."""
     messages: int = 1000
     """The most messages in answer to a request: each costs time, however small it is."""
     pieces: int = 10_000
     """The most pieces of bytes in answer to a request."""
     memory_requests: int = 200
-    """Requests for stored files in one run."""
+    """Requests for stored files, and calls of tools, in one run."""
 
 
 class ProcessHandle:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any, cast
 
 from loci.adapters import run_results
@@ -30,8 +31,10 @@ from loci.code.ports import (
     PythonResult,
     RunFailure,
     StoredFiles,
+    ToolCall,
     WrittenFile,
     never,
+    no_tools,
 )
 from loci.core.errors import LociError, Unavailable
 from loci.core.identity import Owner
@@ -95,13 +98,14 @@ class LambdaExecutors:
         keep_until: float,
         cancelled: Cancelled = never,  # noqa: ARG002 (an invoked function cannot be ended)
         *,
+        call: ToolCall = no_tools,
         seconds: float | None = None,
     ) -> PythonResult:
         bounds = replace(self._bounds, seconds=seconds or self._bounds.seconds)
         turn = self._held.take(owner, id, self._bounds.seconds + GRACE, keep_until)
         began, known, generation, unsaved = self._clock(), turn.known, random_id(), None
         try:
-            ran, known = self._ran(turn, code, files, generation, bounds)
+            ran, known = self._ran(turn, code, files, call, generation, bounds)
             known = replace(known, memory_mb=ran.memory_mb)
         except MachineError as error:
             ran = self._machine_ended(error, turn, self._clock() - began)
@@ -145,14 +149,14 @@ class LambdaExecutors:
                 self.forget(owner, id)
 
     def _ran(
-        self, turn: RunTurn, code: str, files: StoredFiles, generation: str, bounds: Bounds
+        self, turn: RunTurn, code: str, files: StoredFiles, call: ToolCall, generation: str, bounds: Bounds
     ) -> tuple[PythonResult, KnownExecutor]:
         seconds = int(self._bounds.seconds + GRACE)
         loan = self._lender.lend(seconds)
         event = {**self._event(turn, code, generation, seconds), "bounds": asdict(bounds), "line": loan.where}
         links = _StoredFileLinks(turn, files, self._blobs, self._lake, seconds, generation)
         try:
-            with answering(loan.rows, links, self._bounds.memory_requests, NOT_READ):
+            with answering(loan.rows, partial(_answer, links, call), self._bounds.memory_requests, NOT_READ):
                 answer = self._machine.ask(turn.owner, turn.id, event)
         finally:
             loan.rows.remove()
@@ -251,6 +255,14 @@ class LambdaExecutors:
         return None if is_ours else "the run took so long that another one went on without it"
 
 
+def _answer(links: "_StoredFileLinks", call: ToolCall, asked: Any) -> dict[str, Json]:
+    """The answer to a request of the code: for a stored file, or a call of a tool."""
+    question = cast("dict[str, Any]", asked) if isinstance(asked, dict) else {}
+    if "tool" not in question:
+        return links(question)
+    return run_results.text_answer(call, str(question["tool"]), str(question.get("arguments")))
+
+
 class _StoredFileLinks:
     """Answers requests for stored files with links to copies in the bucket."""
 
@@ -264,9 +276,8 @@ class _StoredFileLinks:
         self._lake = lake
         self._seconds = seconds
 
-    def __call__(self, asked: Any) -> dict[str, Json]:
+    def __call__(self, question: dict[str, Any]) -> dict[str, Json]:
         owner = self._turn.owner
-        question = cast("dict[str, Any]", asked) if isinstance(asked, dict) else {}
         id = str(question.get("file"))[:LONGEST_NAME]
         try:
             stored = self._files.read(owner, id)

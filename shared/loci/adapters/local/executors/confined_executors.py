@@ -13,7 +13,7 @@ from loci.adapters import run_results
 from loci.adapters.local.executors.executor_folder import ExecutorFolder, SavedBytes
 from loci.adapters.local.executors.executor_session import BUSY_SECONDS, ExecutorSession
 from loci.adapters.local.executors.executor_starter import PREFIX, ExecutorStarter
-from loci.code.ports import Cancelled, ExecutorStatus, PythonResult, StoredFiles, never
+from loci.code.ports import Cancelled, ExecutorStatus, PythonResult, StoredFiles, ToolCall, never, no_tools
 from loci.core.deadline import time_to_end
 from loci.core.errors import LociError, NotFound
 from loci.core.full_disk import disk_error
@@ -97,10 +97,11 @@ class ConfinedExecutors:
         keep_until: float,  # noqa: ARG002 (a sweep removes what was not used for long)
         cancelled: Cancelled = never,
         *,
+        call: ToolCall = no_tools,
         seconds: float | None = None,
     ) -> PythonResult:
         session = self._session(owner, id, is_kept=True)
-        return session.run(code, files, lambda: self._place(session), cancelled, seconds=seconds)
+        return session.run(code, files, lambda: self._place(session), cancelled, call=call, seconds=seconds)
 
     def read_file(self, owner: Owner, id: str, name: str, most: int) -> bytes:
         return self._session(owner, id).read_file(name, most)

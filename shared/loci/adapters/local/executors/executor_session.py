@@ -18,7 +18,17 @@ from loci.adapters.local.executors.executor_folder import (
 )
 from loci.adapters.local.executors.executor_starter import ExecutorStarter
 from loci.adapters.run_results import NOT_SAVED, KnownVariables, condition_after_end, describe_other_run
-from loci.code.ports import Cancelled, ExecutorCondition, ExecutorStatus, PythonResult, StoredFiles, WrittenFile, never
+from loci.code.ports import (
+    Cancelled,
+    ExecutorCondition,
+    ExecutorStatus,
+    PythonResult,
+    StoredFiles,
+    ToolCall,
+    WrittenFile,
+    never,
+    no_tools,
+)
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.full_disk import disk_error
 from loci.core.identity import Owner
@@ -88,6 +98,7 @@ class ExecutorSession:
         place: Callable[[], AbstractContextManager[None]],
         cancelled: Cancelled = never,
         *,
+        call: ToolCall = no_tools,
         seconds: float | None = None,
     ) -> PythonResult:
         """Run the code in a place, which it takes at its turn. `Refused` if another run does not end in time.
@@ -100,12 +111,19 @@ class ExecutorSession:
             if is_unwanted():
                 raise Unavailable("The call was cancelled before its code began", "Call again", code="GIVEN_UP")
             for left in reversed(range(ATTEMPTS)):
-                if (ran := self._ran(code, files, is_unwanted, bounds, is_last=not left)) is not None:
+                if (ran := self._ran(code, files, call, is_unwanted, bounds, is_last=not left)) is not None:
                     return ran
             raise AssertionError
 
     def _ran(
-        self, code: str, files: StoredFiles, is_unwanted: Cancelled, bounds: Bounds, *, is_last: bool
+        self,
+        code: str,
+        files: StoredFiles,
+        call: ToolCall,
+        is_unwanted: Cancelled,
+        bounds: Bounds,
+        *,
+        is_last: bool,
     ) -> PythonResult | None:
         """Run the code once. None if its process ended before it had read the code, unless this try is the last."""
         limits = run_results.limit_values(bounds)
@@ -125,7 +143,9 @@ class ExecutorSession:
         self._ends_by = began + bounds.seconds + bounds.grace_seconds
         copies = StoredFileCopies(self._folder, files, self.owner)
         try:
-            reply = executor.run(code, copies, is_unwanted, seconds=bounds.seconds)
+            reply = executor.run(
+                code, copies, is_unwanted, call=partial(run_results.text_answer, call), seconds=bounds.seconds
+            )
         except ExecutorEnded as ended:
             self._folder.end_run()
             self._forget_executor()
