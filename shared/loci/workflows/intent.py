@@ -22,7 +22,7 @@ _TOKEN: Final = re.compile(
     r"|(?P<date>\b\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b)"
     r"|(?P<time>\b\d{1,2}:\d\d\b)"
     r"|(?P<glob>(?<![\w./{},-])[\w./{},-]*+\*[\w./{},*-]*)"
-    r"|(?P<path>(?<![\w/])(?:~|\.{1,2})?/[\w.@+-][\w./@+-]*|(?<![\w/.-])[\w.-]+(?:/[\w.-]+)*/(?!\w)"
+    r"|(?P<path>(?<!\S)\.{1,2}/?(?!\S)|(?<![\w/])(?:~|\.{1,2})?/[\w.@+-][\w./@+-]*|(?<![\w/.-])[\w.-]+(?:/[\w.-]+)*/(?!\w)"
     r"|(?<![\w/.-])(?:[\w.-]+/)*\.?[\w-][\w.-]*\.(?!com\b|org\b|net\b|io\b|\d)[A-Za-z][A-Za-z0-9]{0,5}\b(?!/))"
     r"|(?P<slug>(?<![\w/.-])[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w-]*+(?:\.[\w-]+)*+(?!/))"
     r"|(?P<key>\b[A-Z][A-Z0-9]+-\d+\b|\b(?=[A-Za-z]{0,12}\d)(?:[A-Z0-9]{8,}|[a-z]{3}[A-Za-z0-9]{14})\b"
@@ -74,11 +74,11 @@ class GivenValue:
 
     @property
     def is_folder(self) -> bool:
-        return self.kind in ("path", "slug") and "." not in str(self.value).rstrip("/").rpartition("/")[2]
+        return self.kind in ("path", "slug") and "." not in str(self.value).rstrip("./").rpartition("/")[2]
 
     @property
     def is_file(self) -> bool:
-        return self.kind == "path" and not str(self.value).endswith("/")
+        return self.kind == "path" and not str(self.value).endswith(("/", "."))
 
     @property
     def suffix(self) -> str:
@@ -201,6 +201,7 @@ _SEAMS: Final = re.compile(
     r"|(?:(?<!\s)\s+)?,\s*(?:and\s+)?|(?<!\s)\s+and\s+",
     re.I,
 )
+_END: Final = re.compile(r"(?<=[\w'\")\]/*])[.,;:!?]+\s*$")
 _SURE: Final = re.compile(r"then|after|finally|[;\n]|\d|[-*•]|[.!?]", re.I)
 _WITH_OBJECT: Final = re.compile(
     r"(?!(?:the|a|an|all|its?|their|them)\b)[a-z]+\s+(?:the|an?|all|its?|their|them)\b", re.I
@@ -235,7 +236,7 @@ def cut(intent: str, begins_tool: Callable[[str], bool]) -> list[tuple[str, bool
         parts.append((intent[begin : seam.start()], is_after))
         begin, is_after = seam.end(), sure
     parts.append((intent[begin:], is_after))
-    texts = [(_FILLERS.sub("", part).strip(" .,;:!?"), after) for part, after in parts]
+    texts = [(_END.sub("", _FILLERS.sub("", part)).strip(), after) for part, after in parts]
     return [step for text, after in texts if text for step in _with_reading(text, after)]
 
 

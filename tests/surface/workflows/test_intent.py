@@ -12,6 +12,7 @@ from tests.surface.workflows.conftest import Flow, journal_server, task
 from tests.surface.workflows.upstreams import add_memory, add_release
 
 pytestmark = pytest.mark.anyio
+ITEMS = {"items": [{"name": name, "size": at} for at, name in enumerate("abc")], "count": 3}
 READ_AND_KEEP = "Read config.json and create a memory entity with its content"
 
 
@@ -102,6 +103,19 @@ async def test_tools_that_may_be_meant_are_told_with_what_they_take(flow: Flow, 
     assert found["filesystem:read_text_file"]["arguments"]["path"].startswith("string, required")
     answer = await flow.answer("pml_execute_dag", workflow=answer["workflow"])
     assert answer["results"] == {"t1": {"content": '{"port": 8080}'}}
+
+
+async def test_what_is_certain_runs_at_once(flow: Flow, folder: Path) -> None:
+    (folder / "src").mkdir()
+    rows: dict[str, Any] = {
+        "Search for files matching *.json in .": {"t1": {"content": str(folder / "config.json")}},
+        "Search for config.* in ./": {"t1": {"content": str(folder / "config.json")}},
+        "Please list the directory src.": {"t1": {"content": ""}},
+        "List some items; list the directory src": {"t1": ITEMS, "t2": {"content": ""}},
+    }
+    for intent, results in rows.items():
+        answer = await flow.answer("pml_execute_dag", intent=intent)
+        assert (answer["status"], answer.get("results")) == ("complete", results), (intent, answer)
 
 
 async def test_two_tools_that_do_the_same_are_a_question(flow: Flow, folder: Path, tmp_path: Path) -> None:
