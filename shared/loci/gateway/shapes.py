@@ -57,7 +57,7 @@ class Shape:
             if not found:
                 names = [*dict.fromkeys(name for one in here for name in self._names(one, set()))]
                 near = get_close_matches(step, names, 1)
-                return Missing(step, self._kind(here, names), near[0] if near else None)
+                return Missing(step, self._kind(here, names), _shown(near[0]) if near else None)
             here = found
         return None
 
@@ -152,7 +152,7 @@ class Shape:
         types = self._any_types(schemas, {}) or frozenset()
         if names:
             more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-            return f"an object with {', '.join(one[:LONGEST_NAME] for one in names[:MOST_NAMES])}{more}"
+            return f"an object with {', '.join(map(_shown, names[:MOST_NAMES]))}{more}"
         if "array" in types:
             return "a list, whose items are [0], [1] and so on"
         return "an object without fields" if "object" in types else f"a {' or '.join(sorted(types)) or 'value'}"
@@ -165,7 +165,7 @@ class Shape:
             if level > BRIEF_LEVELS:
                 return "{…}"
             some = islice(fields.items(), BRIEF_FIELDS)
-            told = [f"{name[:LONGEST_NAME]}: {self._brief(one, level + 1)}" for name, one in some]
+            told = [f"{_shown(name)}: {self._brief(one, level + 1)}" for name, one in some]
             return f"{{{', '.join([*told, *(['…'] if len(fields) > len(told) else [])])}}}"
         if isinstance(items, dict):
             return f"[{self._brief(items, level + 1)}]"
@@ -184,6 +184,11 @@ def result_shape(tool: AnyTool) -> Shape | None:
     fields = schema.get("properties")
     is_wrapped = isinstance(fields, dict) and fields.keys() == {"result"}
     return Shape(cast("JsonObject", fields)["result"] if is_wrapped else schema, schema)
+
+
+def _shown(name: str) -> str:
+    """The name of a field, which another server chose, in a text."""
+    return "".join(one if one.isprintable() else " " for one in name[:LONGEST_NAME])
 
 
 def _own_field(schema: JsonObject, step: str) -> Found:

@@ -12,8 +12,9 @@ from loci.core.json import Json, JsonObject, iso, without_media
 from loci.core.scopes import scope_of
 from loci.gateway.waiting_calls import ApprovalLinks
 from loci.scratchpad.api import Scratchpad
-from loci.workflows.references import TaskResults, preview
-from loci.workflows.run import ENDED, MOST_NAMED, UNSURE, Decision, Run, TaskState, failed_tasks
+from loci.workflows.plan import Task
+from loci.workflows.references import TaskResults, WantsText, preview
+from loci.workflows.run import ENDED, FINISHED, MOST_NAMED, UNSURE, Decision, Run, TaskState, failed_tasks
 from loci.workflows.runs import Runs
 
 ROOM: Final = 15_000
@@ -40,8 +41,16 @@ class _LargeField:
 class RunAnswers:
     """Makes the answers."""
 
-    def __init__(self, runs: Runs, scratchpad: Scratchpad, clock: Callable[[], float], links: ApprovalLinks) -> None:
+    def __init__(
+        self,
+        runs: Runs,
+        scratchpad: Scratchpad,
+        clock: Callable[[], float],
+        links: ApprovalLinks,
+        wants_text: Callable[[Owner, Task], WantsText],
+    ) -> None:
         self._links = links
+        self._wants_text = wants_text
         self._runs = runs
         self._scratchpad = scratchpad
         self._clock = clock
@@ -135,9 +144,7 @@ class RunAnswers:
             {
                 "id": task,
                 "tool": run.plan[task].tool or "code_execution",
-                "arguments": {
-                    name: preview(one, TaskResults(values)) for name, one in run.plan[task].arguments.items()
-                },
+                "arguments": self.arguments(owner, id, run, run.plan[task]),
                 "needs_approval": run.needs_approval(task),
             }
             for task in (layers[at] if at < len(layers) else [])
@@ -161,6 +168,16 @@ class RunAnswers:
             arguments = cast("JsonObject", one["arguments"])
             parts += [_LargeField(arguments, name, f"{name} for {one['id']} of {id}") for name in arguments]
         return self._fitted(owner, answer, [*parts, *self._errors(id, ended)], ROOM)
+
+    def arguments(self, owner: Owner, id: str, run: Run, task: Task) -> JsonObject:
+        """The arguments of the task, as far as the results that they refer to are known."""
+        try:
+            results = self._runs.results(owner, id, run, task)
+        except NotFound:
+            return task.arguments
+        done = {one: value for one, value in results.values.items() if run.tasks[one].status in FINISHED}
+        known = preview(task.arguments, TaskResults(done, results.texts), self._wants_text(owner, task))
+        return cast("JsonObject", without_media(known))
 
     def results(self, owner: Owner, id: str, run: Run, tasks: Iterable[str]) -> JsonObject:
         """The results of the given tasks, as far as they have succeeded."""

@@ -62,7 +62,7 @@ class WorkflowParts:
         slots = Slots(records, SLOT, MOST_ACTIVE, _too_many, durable=False)
         aside = Slots(records, ASIDE, MOST_WAITING, _too_many, durable=False)
         self.active = ActiveRuns(slots, aside, ActiveOwners(records, time.time), self.runs, time.time)
-        self.answers = RunAnswers(self.runs, app.scratchpad, time.time, self.links)
+        self.answers = RunAnswers(self.runs, app.scratchpad, time.time, self.links, self.steps.wants_text)
         proposals = Proposals(lambda: app.language_model, settings.language_model_seconds)
         planning = PlanMaker(partial(OwnersToolbox, tools), self.steps, proposals)
         self.intents = IntentRunner(planning, self.runs, self.steps, self.engine, time.time, self.who_approves)

@@ -1,6 +1,6 @@
 """The views of runs for people: all runs, a run with its tasks, and the questions that runs wait on."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -8,8 +8,7 @@ from loci.core.errors import NotFound
 from loci.core.identity import Owner, asked_by
 from loci.core.json import Json, JsonObject, iso
 from loci.workflows.plan import Task
-from loci.workflows.references import TaskResults, preview
-from loci.workflows.run import FINISHED, Checkpoint, Run
+from loci.workflows.run import FINISHED, Checkpoint, Run, failed_tasks
 from loci.workflows.runs import stored
 
 if TYPE_CHECKING:
@@ -54,8 +53,8 @@ class RunViews:
         if task not in run.tasks:
             raise NotFound(f"The workflow has no task {task[:80]!r}", "See its tasks with pml_workflow_status")
         given = self._answers.results(owner, id, run, [task])
-        known = self._answers.results(owner, id, run, run.plan[task].after)
-        return {**whole_task(run, task, known), **({"result": given[task]} if given else {})}
+        arguments = self._answers.arguments(owner, id, run, run.plan[task])
+        return {**whole_task(run, task, arguments), **({"result": given[task]} if given else {})}
 
     def questions(self, owner: Owner) -> list[JsonObject]:
         """The questions that active runs and calls wait on, the oldest first. Reads no other runs."""
@@ -119,6 +118,7 @@ def watched(id: str, run: Run) -> JsonObject:
         "checkpoint": question(id, run, run.checkpoint) if run.checkpoint else None,
         "decisions": [one.model_dump() for one in run.decisions],
         "replans": run.replans,
+        "retry": [*failed_tasks(run)] if run.status == "error" else [],
     }
 
 
@@ -153,7 +153,7 @@ def _before(run: Run) -> list[Json]:
     return [{"tool": tool_of(run.plan[id]), "outcome": state.code or "ok", "at": state.began} for id, state in ended]
 
 
-def whole_task(run: Run, id: str, results: Mapping[str, Json]) -> JsonObject:
+def whole_task(run: Run, id: str, arguments: JsonObject) -> JsonObject:
     """A task as the plan has it, with its arguments as far as they are known."""
     task = run.plan[id]
     return {
@@ -162,7 +162,7 @@ def whole_task(run: Run, id: str, results: Mapping[str, Json]) -> JsonObject:
         "code": task.code,
         "intent": task.intent,
         "written": task.arguments,
-        "arguments": preview(task.arguments, TaskResults(results)),
+        "arguments": arguments,
     }
 
 

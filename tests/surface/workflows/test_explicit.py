@@ -84,6 +84,17 @@ async def test_a_result_is_its_text_where_a_text_is_wanted(flow: Flow, tmp_path:
     [stored] = answer["results"]["t3"]["entities"]
     assert stored["observations"] == [written, f"it is {written}", written, written, f"it is {written}"]
     assert answer["results"]["t4"] == {"value": [{"content": written}, {"port": 8080}, 8080]}
+    layer = await flow.run(
+        {"id": "t2", "tool": "far:give", "arguments": {"name": "port"}},
+        {
+            "id": "t3",
+            "tool": "memory:create_entities",
+            "arguments": {"entities": [entity | {"observations": told[3:]}]},
+        },
+        per_layer_validation=True,
+    )
+    [entities] = layer["next_layer"][0]["arguments"]["entities"]
+    assert entities["observations"] == [written, f"it is {written}"]
 
 
 @each(

@@ -53,6 +53,7 @@ function draw() {
   const told = ` ${run.done} of ${plural(run.tasks, 'task')}${failed}; ${took((run.ended || serverNow()) - run.began)}; begun by ${run.asked_by}, `;
   const chip = element('span', STATUS[run.status] || run.status, { className: `match ${run.status}`, id: 'status' });
   const parts = [chip, told, timeOf(run.began), ...(run.title ? [' for ', element('bdi', run.title)] : [])];
+  if (run.retry?.length) parts.push(`. Your agent can run ${run.retry.join(', ')} again: pml_continue with retry`);
   if (find('counts').textContent !== parts.map((one) => one.textContent ?? one).join('')) find('counts').replaceChildren(...parts);
 }
 

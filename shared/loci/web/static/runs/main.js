@@ -3,7 +3,7 @@ function runOf(run) {
   const state = { running: '', complete: 'strong', error: 'bad', aborted: 'bad' }[run.status] ?? 'asks';
   const waits = run.waits_for ? (run.waits_for === 'layer' ? ' after a layer' : ' for an approval') : '';
   const parts = [`${run.done} of ${plural(run.tasks, 'task')}`, run.failed && `${run.failed} failed`, run.tools.join(', ')];
-  const times = filled('div', ['began ', timeOf(run.began), ', took ', element('span', took((run.ended || serverNow()) - run.began), { className: 'took' })], { className: 'under' });
+  const times = filled('div', ['began ', timeOf(run.began), ', took ', element('span', took((run.ended || serverNow()) - run.began), { className: 'took' }), ...(run.waits_since ? [', waits since ', timeOf(run.waits_since)] : [])], { className: 'under' });
   const title = run.title ? `${run.id}: ${run.title}` : run.id;
   const href = address(`runs/${encodeURIComponent(run.id)}`);
   return rowOf({ id: run.id, title, href, mark: `${STATUS[run.status] || run.status}${waits}`, kind: state }, parts.filter(Boolean).join(', '), times);
