@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from loci.auth.api_keys import ApiKeys
 from loci.core.deadline import within
-from loci.core.events import EventKind
+from loci.core.events import EventKind, ListWatchers
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.lazy import part
@@ -210,6 +210,11 @@ class App:
         from loci.events.api import Events
 
         return Events(self.runtime.event_log, notices=self._notices())
+
+    @part
+    def list_watchers(self) -> ListWatchers:
+        """Those who tell clients that a list has changed."""
+        return ListWatchers()
 
     def tell(self, owner: Owner, kind: EventKind, fields: JsonObject) -> None:
         """Tell followers what has happened."""

@@ -92,7 +92,11 @@ def _serve_stdio(settings: Settings, only: Only | None) -> None:
     _end_at_signals(app)
     with _background_work(app):
         try:
-            anyio.run(serve_stdio, build_server(app, only or "all"), partial(signal.raise_signal, signal.SIGTERM))
+            anyio.run(
+                serve_stdio,
+                build_server(app, only or "all", tells_changes=True),
+                partial(signal.raise_signal, signal.SIGTERM),
+            )
         except* BrokenPipeError:
             pass  # the client has gone, and nobody else would read an error
 

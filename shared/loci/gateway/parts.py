@@ -1,12 +1,13 @@
 """The parts of the tools vertical, put together on the adapters of a runtime."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loci.core.background import BackgroundQueue
-from loci.core.events import Tell, untold
+from loci.core.events import ListName, Tell, untold
+from loci.core.identity import Owner
 from loci.core.stores import RecordStore, SecretBox
 from loci.gateway.call_history import CallLog, Usage
 from loci.gateway.capabilities.api import Learning
@@ -20,7 +21,7 @@ from loci.gateway.ports import AskLater, AuthorizationServers, BuiltInTools, Cha
 from loci.gateway.seen_shapes import SeenShapes
 from loci.gateway.server_config import Secrets, ServerResolver
 from loci.gateway.tool_embeddings import ToolEmbeddings
-from loci.gateway.tool_list import ToolList
+from loci.gateway.tool_list import ListsChanged, ToolList
 from loci.gateway.tool_search import ToolSearch
 from loci.gateway.waiting_calls import WaitingCalls
 
@@ -53,7 +54,8 @@ class ToolParts:
 
     def __init__(self, app: "App", own: BuiltInTools) -> None:
         settings, records = app.settings, app.records
-        self.tool_list = build_tool_list(records, app.runtime.tools(), app.tell)
+        self._watchers, self._lists_tools = app.list_watchers, bool(settings.tools_listed)
+        self.tool_list = build_tool_list(records, app.runtime.tools(), app.tell, self._lists_changed)
         self.servers, self.resolver = self.tool_list.servers, self.tool_list.resolver
         self.secrets, self.logins = self.resolver.secrets, self.resolver.logins
         self.later = BackgroundQueue(GATHER_SECONDS)
@@ -77,10 +79,29 @@ class ToolParts:
         )
         self.learning = Learning(self.capability_store, self.capability_search.prepare, self.later)
 
+    def _lists_changed(self, owner: Owner, lists: Collection[ListName]) -> None:
+        """Tell clients of the lists that they see. They see no tools of servers unless the operator wants that."""
+        seen: list[ListName] = [one for one in lists if one != "tools" or self._lists_tools]
+        if seen:
+            self._watchers.tell(owner, seen)
 
-def build_tool_list(records: RecordStore, adapters: ToolAdapters, tell: Tell = untold) -> ToolList:
+
+def build_tool_list(
+    records: RecordStore,
+    adapters: ToolAdapters,
+    tell: Tell = untold,
+    lists_changed: ListsChanged = lambda _, __: None,
+) -> ToolList:
     """Put together what reaches the servers: all that a process needs that does nothing else."""
     secrets = Secrets(records, adapters.box)
     logins = Logins(records, adapters.box, adapters.authorization_servers, time.time)
     resolver = ServerResolver(secrets, adapters.variable, logins, only_public=adapters.only_public)
-    return ToolList(records, adapters.servers, resolver, time.time, ask_later=adapters.ask_later, tell=tell)
+    return ToolList(
+        records,
+        adapters.servers,
+        resolver,
+        time.time,
+        ask_later=adapters.ask_later,
+        tell=tell,
+        lists_changed=lists_changed,
+    )

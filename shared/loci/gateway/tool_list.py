@@ -2,13 +2,13 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, cast
 
 from loci.core.errors import LociError, NotFound, Refused
-from loci.core.events import Tell, untold
+from loci.core.events import ListName, Tell, untold
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject, iso
@@ -30,6 +30,8 @@ AGAIN = 60.0
 """Seconds after which a server that failed is asked again when somebody uses its list: it may have recovered."""
 CALM = 5.0
 """The least seconds between two lists after announced changes: a server may announce them all the time."""
+ListsChanged = Callable[[Owner, Collection[ListName]], None]
+"""Called when the lists of a server have become others."""
 MOST_PARSED = 200
 NOT_OF_REACH = {"destructive", "reads", "tools_only", "own_environment", "session_per_client"}
 """The fields of an entry that change nothing in the list of a server."""
@@ -47,6 +49,7 @@ class ToolList:
         *,
         ask_later: AskLater | None = None,
         tell: Tell = untold,
+        lists_changed: ListsChanged = lambda _, __: None,
     ) -> None:
         """`servers` makes what reaches them. `ask_later`: has another process ask; None: a thread of this one."""
         self._records = records
@@ -55,6 +58,7 @@ class ToolList:
         self._clock = clock
         self._elsewhere = ask_later
         self._tell = tell if ask_later is None else untold  # the other process does it
+        self._lists_changed = lists_changed
         self._is_closed = False
         self._turn = threading.Lock()
         self._asking: set[tuple[Owner, str]] = set()
@@ -163,6 +167,8 @@ class ToolList:
         asked = self.get(owner, name)
         if is_kept and (server.failure is not None or server.listed_at is None):
             self._tell(owner, "server", {"server": name, "state": "up", "tools": len(tools)})
+        if lists := _changed_lists(server, asked):
+            self._lists_changed(owner, lists)
         if count := len(_changed(asked) - _changed(server)):
             self._tell(owner, "server", {"server": name, "state": "changed", "tools": count})
         return asked
@@ -301,6 +307,18 @@ def _listed(record: Record | None) -> tuple[Sequence[UpstreamTool], dict[str, Se
         return [UpstreamTool(**one) for one in tools], restored(record.value.get("seen"))
 
     return read_or_none(record, read) or ((), {} if record is None else {"": SeenTool("")})
+
+
+def _changed_lists(before: ConfiguredServer, now: ConfiguredServer) -> list[ListName]:
+    """The lists that are others now."""
+
+    def of(server: ConfiguredServer) -> dict[ListName, object]:
+        prompts = [one for one in server.offers if one.kind == "prompt"]
+        resources = [one for one in server.offers if one.kind != "prompt"]
+        return {"tools": server.tools, "prompts": prompts, "resources": resources}
+
+    old, new = of(before), of(now)
+    return [name for name, one in old.items() if one != new[name]]
 
 
 def _fit(tools: Sequence[UpstreamTool]) -> list[UpstreamTool]:

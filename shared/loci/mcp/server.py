@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,6 +11,13 @@ import anyio
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, RequestStateSecurity
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    PromptsListChanged,
+    ResourcesListChanged,
+    ServerEvent,
+    ToolsListChanged,
+)
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
@@ -29,7 +37,8 @@ from pydantic import ValidationError
 
 from loci.core.deadline import out_of_time, time_left
 from loci.core.errors import NotFound, Refused
-from loci.core.identity import Caller
+from loci.core.events import ListName
+from loci.core.identity import LOCAL, Caller, Owner
 from loci.core.lazy import Lazy
 from loci.core.scopes import scope_of
 from loci.core.telemetry import UNKNOWN, Called, Door
@@ -72,33 +81,55 @@ NEEDED = {
     "prompts/get": "Give the `name` of a prompt; prompts/list lists them",
     "resources/read": "Give the `uri` of a resource; resources/list lists them",
 }
+CHANGED: Mapping[ListName, Callable[[], ServerEvent]] = {
+    "tools": ToolsListChanged,
+    "prompts": PromptsListChanged,
+    "resources": ResourcesListChanged,
+}
 LONGEST_NAME = 80
 MOST_FAULTS = 5
 
 
 def build_server(
-    app: "App", surface: Surface = "all", families: Sequence[ToolFamily] | None = None, door: Door = "mcp"
+    app: "App",
+    surface: Surface = "all",
+    families: Sequence[ToolFamily] | None = None,
+    door: Door = "mcp",
+    *,
+    tells_changes: bool = False,
 ) -> "LociServer":
-    """Build the server of one endpoint, for stdio, HTTP and Lambda alike. Default: the tools of all modules."""
+    """Build the server of one endpoint, for stdio, HTTP and Lambda alike. Default: the tools of all modules.
+
+    `tells_changes`: a client may subscribe to changes of lists, which keeps a request open.
+    """
     families = tool_families(app) if families is None else families
     modules = [module for module in app.modules if module.is_on(surface)]
     catalog = ToolCatalog(families, surface)
     # Where tools are found by searching, each that is found can be called.
     finds_all = any(module.upstream for module in modules)
-    return LociServer(app, catalog, ToolCatalog(families, "all") if finds_all else catalog, modules, door)
+    return LociServer(
+        app, catalog, ToolCatalog(families, "all") if finds_all else catalog, modules, door, tells_changes
+    )
 
 
 class LociServer(SdkServer):
     """The SDK's server, with Loci's names, errors, budgets and telemetry around each call."""
 
     def __init__(
-        self, app: "App", listed: ToolCatalog, catalog: ToolCatalog, modules: Sequence[Module], door: Door
+        self,
+        app: "App",
+        listed: ToolCatalog,
+        catalog: ToolCatalog,
+        modules: Sequence[Module],
+        door: Door,
+        tells_changes: bool,
     ) -> None:
         """`listed` has the tools that the endpoint lists, `catalog` those that it calls."""
         self._app = app
         self._listed = listed
         self._catalog = catalog
         self._door: Door = door
+        self._changes = InMemorySubscriptionBus()
         self._prompts = {prompt.name: prompt for module in modules for prompt in module.prompts}
         self._resources = [module.resources for module in modules if module.resources]
         self._upstream = next((module.upstream for module in modules if module.upstream), None)
@@ -113,7 +144,7 @@ class LociServer(SdkServer):
             + ERRORS
             + "".join(module.instructions for module in modules),
             # Nothing may stay open on Lambda.
-            subscriptions=False,
+            subscriptions=self._changes if tells_changes else False,
             request_state_security=RequestStateSecurity(
                 keys=app.keyring.keys("request-state"), bind_principal=principal
             ),
@@ -127,6 +158,19 @@ class LociServer(SdkServer):
             OfferRequests(self.low_level, self._upstream, door, self._prompts.keys())
         self.low_level.add_request_handler("tools/list", PaginatedRequestParams, self._list_for)
         self.low_level.add_request_handler("tools/call", CallToolRequestParams, self._call)
+
+    def watching(self, changed: Callable[[ListName], object]) -> AbstractContextManager[None]:
+        """Call the function in the block, from any thread, when a list has changed that this machine's person sees."""
+
+        def told(owner: Owner, lists: Collection[ListName]) -> None:
+            for one in lists if owner == LOCAL else ():
+                changed(one)
+
+        return self._app.list_watchers.watching(told)
+
+    async def publish(self, name: ListName) -> None:
+        """Tell the clients that have subscribed that a list has changed."""
+        await self._changes.publish(CHANGED[name]())
 
     def is_quick(self, name: str) -> bool:
         """True if calls of this tool end soon and report nothing before they do."""

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.prompts import Prompt
 from mcp_types import (
     ElicitRequest,
     ElicitRequestFormParams,
@@ -22,13 +23,15 @@ class Name(BaseModel):
 
 @server.tool()
 async def grow(context: Context) -> str:
-    """Add a tool."""
+    """Add a tool and a prompt."""
 
     def new() -> str:
         return ""
 
     server.add_tool(new)
+    server.add_prompt(Prompt.from_function(new, name="new_prompt"))
     await context.notify_tools_changed()
+    await context.notify_prompts_changed()
     return "grown"
 
 

@@ -1,5 +1,7 @@
 """Servers whose tools change, or that come up late, as a client sees them."""
 
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -9,14 +11,17 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import Client
+from mcp import Client, StdioServerParameters
+from mcp_types import PromptListChangedNotification, ToolListChangedNotification
 
 from loci.app import App
 from loci.compose import build_app
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
 from loci.gateway import tool_list
 from loci.mcp.server import build_server
+from tests.servers.upstream import modern
 from tests.support.each import each
 from tests.support.polling import until
 from tests.surface.conftest import Connect, Mode, on_both
@@ -179,3 +184,47 @@ async def test_a_server_that_is_asked_while_loci_ends_has_not_failed(tmp_path: P
         far = app.tools.get(LOCAL, "far")
     assert far.failure is None
     assert far.tools
+
+
+@each("mode", ["legacy", "2026-07-28"])
+async def test_a_client_over_stdio_is_told_of_changed_lists(tmp_path: Path, mode: Mode) -> None:
+    data = tmp_path / mode
+    with closing(build_app(load_settings({"data": data, "models": data}))) as app:
+        app.tools.add(LOCAL, "far", {"command": sys.executable, "args": [modern.__file__]})
+        app.tools.ask(LOCAL, "far")
+    program = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "loci", "serve", "--stdio", "--no-models", "--data", str(data)],
+        env={"LOCI_TOOLS_LISTED": "far:*", "PATH": os.environ["PATH"]},
+    )
+    told: set[str] = set()
+    both = anyio.Event()
+
+    def hear(kind: object) -> None:
+        told.add(type(kind).__name__)
+        if len(told) >= 2:
+            both.set()
+
+    async def heard(message: object) -> None:
+        if isinstance(message, ToolListChangedNotification | PromptListChangedNotification):
+            hear(message)
+
+    async def listen(client: Client) -> None:
+        async with client.listen(tools_list_changed=True, prompts_list_changed=True) as subscription:
+            await client.call_tool("far_grow", {})
+            async for change in subscription:
+                hear(change)
+                if both.is_set():
+                    return
+
+    handler = heard if mode == "legacy" else None
+    async with Client(program, mode=mode, message_handler=handler, read_timeout_seconds=PATIENCE) as client:
+        with anyio.fail_after(PATIENCE):
+            if mode == "legacy":
+                await client.call_tool("far_grow", {})
+                await both.wait()
+            else:
+                await listen(client)
+        assert "far_new" in await listed(client)
+        assert "far_new_prompt" in [one.name for one in (await client.list_prompts()).prompts]
+    assert len(told) == 2

@@ -15,7 +15,15 @@ from mcp.client.context import ClientRequestContext
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
-from mcp_types import ElicitRequestParams, ElicitResult, ErrorData, JSONRPCResponse, ToolListChangedNotification
+from mcp_types import (
+    ElicitRequestParams,
+    ElicitResult,
+    ErrorData,
+    JSONRPCResponse,
+    PromptListChangedNotification,
+    ResourceListChangedNotification,
+    ToolListChangedNotification,
+)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
@@ -42,6 +50,7 @@ T = TypeVar("T")
 OPEN_SECONDS = 60.0
 """The time to connect: npx may have to download the server first."""
 SUBSCRIBED_SECONDS = 2.0
+CHANGES = (ToolListChangedNotification, PromptListChangedNotification, ResourceListChangedNotification)
 
 
 class UpstreamConnection:
@@ -190,7 +199,7 @@ class UpstreamConnection:
         return await self._asked(params)
 
     async def _listen(self, message: object) -> None:
-        if isinstance(message, ToolListChangedNotification):
+        if isinstance(message, CHANGES):
             self._changed()
 
     def _doubt(self) -> None:
@@ -239,16 +248,21 @@ class Incoming(ObjectReceiveStream["SessionMessage | Exception"]):
 
 @asynccontextmanager
 async def subscribed(client: Client, changed: Callable[[], None]) -> AsyncGenerator[None]:
-    """Subscribe to changed tools in the block, at servers that tell only who subscribes: since 2026-07-28."""
-    tools = client.server_capabilities.tools
-    if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
+    """Subscribe to changed lists in the block, at servers that tell only who subscribes: since 2026-07-28."""
+    has = client.server_capabilities
+    tools, prompts, resources = (
+        one is not None and one.list_changed is True for one in (has.tools, has.prompts, has.resources)
+    )
+    if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or not (tools or prompts or resources):
         yield
         return
     ready = asyncio.Event()
 
     async def listen() -> None:
         with suppress(MCPError, SubscriptionLost, TimeoutError):  # it goes on without
-            async with client.listen(tools_list_changed=True) as subscription:
+            async with client.listen(
+                tools_list_changed=tools, prompts_list_changed=prompts, resources_list_changed=resources
+            ) as subscription:
                 ready.set()
                 async for _ in subscription:
                     changed()
