@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from loci.core.errors import Misconfigured
-from loci.core.settings import PREFIX, Recipient, recipients, settings_by_name
+from loci.core.settings import FUNCTION_ARN, PREFIX, Recipient, recipients, settings_by_name
 
 Positive = Annotated[int, Field(gt=0)]
 Days = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653]
@@ -148,6 +148,8 @@ class Stage(Part):
     dashboard: bool
     alarm_email: str | None = Field(None, pattern=r"^[^@\s]+@[^@\s]+$")
     budget_usd: Positive | None = None
+    tool_functions: list[Annotated[str, Field(pattern=FUNCTION_ARN)]] = []
+    """Functions that may be tool servers."""
     settings: dict[str, str] = {}
 
     @property
@@ -284,6 +286,13 @@ class Stage(Part):
     def _lets_clients_find_the_way_in(self) -> Self:
         if self.settings.get("oauth") == "built-in" and not self.edge and not self.localstack:
             raise ValueError("settings has oauth, which needs edge: clients look for its paths at the root of the host")
+        return self
+
+    @model_validator(mode="after")
+    def _lends_none_of_its_functions(self) -> Self:
+        own = [one for one in self.tool_functions if ":function:loci-" in one]
+        if own:
+            raise ValueError(f"tool_functions has {own[0]}: Loci's own functions are no tool servers")
         return self
 
     @model_validator(mode="after")

@@ -44,6 +44,7 @@ def connecting(stack: Stack, stage: Stage, data: Data) -> list[iam.PolicyStateme
         # The paths above match some of them, too.
         deny(OBJECTS, [data.bucket.arn_for_objects(f"{UPLOADS}/*")]),
         allow(["kms:Decrypt", "kms:GenerateDataKey"], [data.key.key_arn], own),
+        *([allow(["lambda:InvokeFunction"], stage.tool_functions)] if stage.tool_functions else []),
     ]
 
 

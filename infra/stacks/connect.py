@@ -27,6 +27,7 @@ class Connect(Stack):
                 "table": data.table.table_name,
                 "bucket": data.bucket.bucket_name,
                 "secret_key": data.key.key_arn,
+                **({"tool_functions": ",".join(stage.tool_functions)} if stage.tool_functions else {}),
             },
             may=tool_servers.connecting(self, stage, data),
             description="Reaches the tool servers of Loci's owners",

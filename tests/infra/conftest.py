@@ -43,8 +43,12 @@ CHANGES: dict[str, tuple[str, dict[str, object]]] = {
     ),
     "lets clients in": ("prod", {"settings": {"oauth": "built-in"}}),
 }
-APART: dict[str, tuple[str, dict[str, object]]] = {"restored": ("prod", {"existing": RESTORED})}
-"""Stages that lack what all others create."""
+ORDERS = "arn:aws:lambda:eu-west-1:123456789012:function:orders"
+APART: dict[str, tuple[str, dict[str, object]]] = {
+    "restored": ("prod", {"existing": RESTORED}),
+    "functions": ("dev", {"tool_functions": [ORDERS]}),
+}
+"""Stages that lack what all others create, or allow what no other does."""
 Synthesised = Callable[[str], Stacks]
 FolderOf = Callable[[str], Path]
 

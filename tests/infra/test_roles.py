@@ -3,7 +3,7 @@
 from typing import Any
 
 from infra.stage import Stage
-from tests.infra.conftest import of_each_stage
+from tests.infra.conftest import ORDERS, Synthesised, of_each_stage
 from tests.infra.sandbox import INTERFACES
 from tests.infra.synthesis import Stacks
 from tests.infra.template import Template, listed
@@ -219,6 +219,12 @@ def test_the_machine_may_invoke_its_function_and_write_its_log(stacks: Stacks) -
 @of_each_stage
 def test_what_reaches_tool_servers_may_read_them_open_their_secrets_and_keep_their_lists(stacks: Stacks) -> None:
     assert allowed(stacks.connect) == {"<ConnectRole>": CONNECT}
+
+
+def test_it_may_invoke_the_functions_that_the_stage_lists_and_no_others(stacks_of: Synthesised) -> None:
+    connect = stacks_of("functions").connect
+    assert allowed(connect) == {"<ConnectRole>": CONNECT | {"lambda:InvokeFunction": (ORDERS,)}}
+    assert connect.one("AWS::Lambda::Function")["Environment"]["Variables"]["LOCI_TOOL_FUNCTIONS"] == ORDERS
 
 
 def test_nothing_is_asked_again_that_failed(dev: Stacks) -> None:

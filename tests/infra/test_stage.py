@@ -9,7 +9,7 @@ import pytest
 
 import infra.stage
 from infra.stage import BadStage, Stage, read_stage
-from tests.infra.conftest import CERTIFICATE
+from tests.infra.conftest import CERTIFICATE, ORDERS
 from tests.infra.synthesis import STAGES
 from tests.support.each import each
 
@@ -51,6 +51,8 @@ def test_a_stage_like_another_may_say_more() -> None:
 @each(
     ("changes", "complaint"),
     [
+        ({"tool_functions": ["orders"]}, "tool_functions.0: String should match"),
+        ({"tool_functions": [ORDERS.replace("orders", "loci-dev-run_python")]}, "Loci's own functions are no tool"),
         ({"edgee": True}, "edgee: Extra inputs are not permitted"),
         ({"edge": "yes"}, "edge: Input should be a valid boolean"),
         ({"removal": "snapshot"}, "removal: Input should be 'destroy' or 'retain'"),

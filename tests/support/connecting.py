@@ -15,6 +15,9 @@ from tests.support.functions import loaded
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.moto_aws import BUCKET, CONNECT, KEY, TABLE
 
+LISTED = "arn:aws:lambda:eu-central-1:123456789012:function:orders"
+"""A function that may be a tool server."""
+
 
 @dataclass(frozen=True, slots=True)
 class Connecting:
@@ -32,6 +35,7 @@ def connecting(*, only_public: bool, api: InvokeApi | None = None) -> Generator[
     deployment allows that.
     """
     settings = {"mode": "aws", "auth": "required", "table": TABLE, "bucket": BUCKET, "secret_key": KEY}
+    settings |= {"tool_functions": LISTED}
     with nullcontext(api) if api else invoke_api() as api, pytest.MonkeyPatch.context() as changed:
         if not only_public:
             changed.setattr("loci.gateway.server_config.check_public", _anywhere)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -66,7 +67,7 @@ def invoke_api() -> Generator[InvokeApi, None, None]:
         def do_POST(self) -> None:
             # /2015-03-31/functions/NAME/invocations
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            name = self.path.split("/")[3]
+            name = unquote(self.path.split("/")[3])
             if tenant := self.headers.get("X-Amz-Tenant-Id"):
                 api.tenants.append(tenant)
             if self.headers.get("X-Amz-Invocation-Type") == "Event":

@@ -121,6 +121,10 @@ def add(
         str | None,
         value("Instead: the URL of an OpenAPI document. Each operation of the API is a tool.", metavar="URL"),
     ] = None,
+    function: Annotated[
+        str | None,
+        value("Instead: a Lambda function, with --stack. Its stage lists it in tool_functions.", "--lambda", "ARN"),
+    ] = None,
     base_url: Annotated[
         str | None, value("With --openapi: the API's URL. Default: the one in its document.", metavar="URL")
     ] = None,
@@ -168,8 +172,8 @@ def add(
     entry |= {"session_per_client": session_per_client, "own_environment": own_environment}
     if seconds is not None:
         entry["seconds"] = seconds
-    if bool(server) == (openapi is not None):
-        raise Refused("A tool server needs a URL, a command or --openapi", "Give one of them")
+    if sum(map(bool, (server, openapi, function))) != 1:
+        raise Refused("A tool server needs a URL, a command, --openapi or --lambda", "Give one of them")
     headers = dict(_pair(one, ":", "--header") for one in header or [])
     if openapi is not None:
         entry |= {
@@ -179,6 +183,8 @@ def add(
             "methods": [one.lower() for one in method or []],
         }
         entry |= {"base_url": base_url} if base_url else {}
+    elif function is not None:
+        entry |= {"function": function}
     elif not server or (len(server) == 1 and server[0].startswith(("http://", "https://", "${"))):
         entry |= {"url": (server or [""])[0], "headers": headers}
     else:

@@ -41,6 +41,7 @@ def _expanded(value: object) -> object:
 
 
 Folder = Annotated[Path, BeforeValidator(_expanded)]
+FUNCTION_ARN = r"^arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:function:[A-Za-z0-9_-]{1,64}(:[A-Za-z0-9$_-]{1,128})?$"
 Words = Annotated[tuple[str, ...], BeforeValidator(_split)]
 """A list: an array in config.toml, separated by commas in the environment."""
 
@@ -73,6 +74,7 @@ class AwsSettings(BaseModel):
     extract_function: str | None = Field(None, description="the function that reads files")
     errand_function: str | None = Field(None, description="the function that drives runs of code")
     connect_function: str | None = Field(None, description="the function that reaches tool servers")
+    tool_functions: Words = Field((), description="the ARNs of Lambda functions that may be tool servers")
     workflow_machine: str | None = Field(None, description="the ARN of the state machine that moves workflows on")
     secret_key: str | None = Field(None, description="the ARN of the KMS key that closes the secrets of tool servers")
     runs_at_once: int = Field(8, ge=1, le=999, description="how many runs of code an owner may have under way")

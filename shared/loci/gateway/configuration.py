@@ -13,6 +13,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from loci.core.errors import Refused
 from loci.core.json import JsonObject
 from loci.core.redaction import BLANK
+from loci.core.settings import FUNCTION_ARN
 from loci.gateway.offer import Offer
 from loci.gateway.tool_server import AT_ONCE, SECONDS, UpstreamTool
 
@@ -74,6 +75,8 @@ class ServerEntry(BaseModel):
     env: dict[str, str] = {}
     cwd: str | None = None
     url: str | None = Field(None, min_length=1)
+    function: str | None = Field(None, pattern=FUNCTION_ARN, validation_alias=AliasChoices("function", "lambda"))
+    """The ARN of a Lambda function that is a tool server."""
     headers: dict[str, str] = {}
     base_url: str | None = Field(None, pattern=r"^https?://[^/\s?#]+[^\s?#]*$")
     """The address of the API, instead of the address that its document names."""
@@ -160,8 +163,8 @@ def checked_entry(name: str, value: object) -> ServerEntry:
         fault = error.errors()[0]
         where = ".".join(str(part) for part in fault["loc"]) or "the entry"
         raise not_configured(name, f"{where}: {fault['msg']}", "Correct it") from None
-    if (entry.command is None) == (entry.url is None):
-        raise not_configured(name, "it needs either a command or a url", "Give one of them")
+    if sum(one is not None for one in (entry.command, entry.url, entry.function)) != 1:
+        raise not_configured(name, "it needs either a command, a url or a function", "Give one of them")
     if entry.url is not None and not re.match(r"https?://[^/\s]+|\$\{", entry.url):
         raise not_configured(name, f"{entry.url[:80]!r} is no URL", "Give one that begins with https:// or http://")
     if entry.type == "openapi" and entry.url is None:
@@ -205,6 +208,8 @@ def shown_entry(entry: ServerEntry) -> str:
     """The entry in one line, without the values of variables and headers: they may be secret."""
     if entry.url is not None:
         return shown_url(entry.url)
+    if entry.function is not None:
+        return entry.function
     return SEALED.sub(BLANK, " ".join([PurePath(entry.command or "").name, *entry.args]))
 
 
@@ -254,6 +259,8 @@ def is_outside(entry: ServerEntry) -> bool:
 
 def check_public(name: str, entry: ServerEntry) -> None:
     """Raise `Refused` if the entry itself shows that it leads to no public server. Names are checked at connecting."""
+    if entry.function is not None:
+        return  # the function `connect` reaches those that its stage lists
     if entry.url is None:
         raise not_configured(name, "Loci starts no programs on AWS, where one function serves all owners", ELSEWHERE)
     for url in (entry.url, entry.base_url or ""):

@@ -32,7 +32,7 @@ from loci.gateway.configuration import (
 from loci.gateway.logins import Logins
 from loci.gateway.offer import Method, Offer
 from loci.gateway.ports import LoginRequest, Progress, ServerConnections, ToolServerError
-from loci.gateway.tool_server import Endpoint, Program, ToolServer, UpstreamTool
+from loci.gateway.tool_server import Endpoint, LambdaFunction, Program, ToolServer, UpstreamTool
 
 Other = Callable[[str, str], str]
 """Returns the replacement of a text that may be secret, given its name and the text."""
@@ -293,9 +293,11 @@ class ServerResolver:
         name, entry = configured.name, configured.entry
         if entry.url is not None:
             wanted = self.login_request(owner, configured)
-            reach: Program | Endpoint = wanted.endpoint
+            reach: Program | Endpoint | LambdaFunction = wanted.endpoint
             if not entry.has_authorization and (bearer := self.logins.bearer(owner, wanted)) is not None:
                 reach = replace(wanted.endpoint, bearer=bearer)
+        elif entry.function is not None:
+            reach = LambdaFunction(entry.function)
         else:
             given = _FilledIn()
             filled = self._filling(owner, configured, given)

@@ -61,11 +61,19 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class LambdaFunction:
+    """A server that is a Lambda function, which answers one message of the protocol at each invocation."""
+
+    arn: str
+    secrets: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class ToolServer:
     """An upstream MCP server, as its owner configured it. Names of variables and secrets are filled in."""
 
     name: str
-    reach: Program | Endpoint
+    reach: Program | Endpoint | LambdaFunction
     seconds: float = SECONDS
     at_once: int = AT_ONCE
     session: str = ""

@@ -199,11 +199,14 @@ class AwsRuntime(Providers):
 
     def connections(self, *, only_public: bool) -> "ToolAdapters":
         """Tool servers, as that function itself reaches them."""
+        from loci.adapters.aws.tool_functions import ToolFunctions
         from loci.adapters.tool_servers.connections import Connections
         from loci.gateway.server_config import RedactedServers
 
+        functions = ToolFunctions(self.clients, self.settings.aws.tool_functions)
+
         def servers(changed: "Changed", resolver: "ServerResolver") -> "ToolServers":
-            return RedactedServers(Connections(changed, only_public=only_public), resolver)
+            return RedactedServers(Connections(changed, only_public=only_public, invoke=functions.invoke), resolver)
 
         return self._tools(servers, only_public=only_public)
 

@@ -39,12 +39,14 @@ from loci.adapters.tool_servers.diagnostics import (
 from loci.adapters.tool_servers.http_client import http_transport
 from loci.adapters.tool_servers.listing import repaired
 from loci.gateway.ports import ToolServerError
-from loci.gateway.tool_server import Program, ToolServer
+from loci.gateway.tool_server import LambdaFunction, Program, ToolServer
 
 if TYPE_CHECKING:
     from contextvars import Context
 
     from mcp.client._transport import ReadStream, TransportStreams
+
+    from loci.adapters.tool_servers.function_transport import Invoke
 
 T = TypeVar("T")
 OPEN_SECONDS = 60.0
@@ -62,6 +64,7 @@ class UpstreamConnection:
         *,
         only_public: bool,
         idle_seconds: float,
+        invoke: "Invoke | None",
         changed: Callable[[], None],
         broke: Callable[[ToolServerError], None],
         asked: Callable[[ElicitRequestParams], Awaitable[ElicitResult | ErrorData]],
@@ -72,6 +75,7 @@ class UpstreamConnection:
         """
         self._server = server
         self._only_public = only_public
+        self._invoke = invoke
         self._idle_seconds = idle_seconds
         self._changed = changed
         self._broke = broke
@@ -178,6 +182,11 @@ class UpstreamConnection:
         reach = self._server.reach
         if isinstance(reach, Program):
             async with stdio_transport(reach, self._activity) as (output, input):
+                yield Incoming(output, self._activity, self._end.set), input
+        elif isinstance(reach, LambdaFunction):
+            from loci.adapters.tool_servers.function_transport import function_transport
+
+            async with function_transport(reach, self._invoke) as (output, input):
                 yield Incoming(output, self._activity, self._end.set), input
         elif reach.is_api:
             from loci.adapters.tool_servers.api_server import ApiServer  # few have one

@@ -19,11 +19,12 @@ from loci.core.json import JsonObject
 from loci.core.server_questions import ServerAnswers
 from loci.gateway.offer import Method, Offer
 from loci.gateway.ports import Changed
-from loci.gateway.tool_server import Endpoint, ToolServer, UpstreamTool
+from loci.gateway.tool_server import Endpoint, LambdaFunction, Program, ToolServer, UpstreamTool
 
 if TYPE_CHECKING:
     from mcp.shared.dispatcher import ProgressFnT
 
+    from loci.adapters.tool_servers.function_transport import Invoke
     from loci.adapters.tool_servers.upstream import Upstream
 
 T = TypeVar("T")
@@ -122,13 +123,19 @@ class Connections:
     """All connections of this process."""
 
     def __init__(
-        self, changed: Changed = lambda _, __: None, *, only_public: bool = False, idle_seconds: float = IDLE_SECONDS
+        self,
+        changed: Changed = lambda _, __: None,
+        *,
+        only_public: bool = False,
+        idle_seconds: float = IDLE_SECONDS,
+        invoke: "Invoke | None" = None,
     ) -> None:
         """`changed` is called in the loop, perhaps very often. `only_public`: only https to public addresses, and no
-        programs: for a server on AWS.
+        programs: for a server on AWS. `invoke`: reaches functions.
         """
         self._changed = changed
         self._only_public = only_public
+        self._invoke = invoke
         self._idle_seconds = idle_seconds
         self._loop = LoopThread()
         self._upstreams: dict[tuple[Owner, str, str], Upstream] = {}
@@ -200,7 +207,8 @@ class Connections:
             ending.add_done_callback(self._ending.discard)
 
         def connect(server: ToolServer, **told: Any) -> UpstreamConnection:
-            return UpstreamConnection(server, only_public=self._only_public, idle_seconds=self._idle_seconds, **told)
+            options = {"only_public": self._only_public, "idle_seconds": self._idle_seconds, "invoke": self._invoke}
+            return UpstreamConnection(server, **options, **told)
 
         if len(self._upstreams) >= MOST_UPSTREAMS:
             self._upstreams = {key: one for key, one in self._upstreams.items() if one.is_in_use}
@@ -215,9 +223,16 @@ class Connections:
         notes: Notes | None = None,
         cancelled: Cancellation | None = None,
     ) -> T:
-        if self._only_public and not (
-            isinstance(server.reach, Endpoint) and server.reach.url.lower().startswith("https://")
-        ):
+        match server.reach:
+            case LambdaFunction():
+                is_allowed = self._invoke is not None
+            case Endpoint(url=url):
+                is_allowed = not self._only_public or url.lower().startswith("https://")
+            case Program():
+                is_allowed = not self._only_public
+        if isinstance(server.reach, LambdaFunction) and not is_allowed:
+            raise server_failed(server, "only a deployment on AWS reaches functions", "Add it there, with --stack")
+        if not is_allowed:
             raise server_failed(server, "only servers with an https address are allowed here", "Correct its address")
         if not self._loop.is_running:
             import_module(CLIENT)  # takes 0.5 s, in which the loop would serve nobody
