@@ -108,6 +108,7 @@ def _name_words(name: str) -> list[str]:
 
 
 def _judged(found: "FoundTool", step: Step, toolbox: Toolbox, prefix: str) -> Choice | None:
+    """How far the tool does what the step asks for; None if the tool is gone, or cannot be read."""
     try:
         tool = toolbox.facts(found.tool.id)
         bound = bind(tool, step, toolbox)
@@ -140,11 +141,12 @@ def _judged(found: "FoundTool", step: Step, toolbox: Toolbox, prefix: str) -> Ch
         faults.append(f"its name says {', '.join(unsaid)}")
     unused = [one for one in step.values if not bound.uses(one)]
     if unused:
-        faults.append(f"it has no place for {', '.join(str(one.value)[:80] for one in unused[:3])}, or several")
+        faults.append(f"it has no place, or several, for {', '.join(str(one.value)[:80] for one in unused[:3])}")
     is_lost = step.speaks_of_earlier and not bound.takes_earlier and bool(step.earlier)
     if is_lost:
         faults.append("what the step says of an earlier result has no place")
     far = sum(one not in asked for one in name) + sum(one not in {*name, *server, *bound.words} for one in asked)
+    # A tool that cannot take a value is hardly meant, and one that changes something had better do what is said.
     odds = len(unheard) + len(unsaid) + (not does) * (2 - tool.reads) + is_lost + 3 * len(unused) + len(bound.missing)
     deprecated = bool(DEPRECATED.search(tool.description[:300]))
     return Choice(tool, bound, tuple(faults), far + len(bound.spread), found.score / (1 + odds), deprecated)
