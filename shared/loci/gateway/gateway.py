@@ -409,7 +409,9 @@ def text_behind(value: Json, result: JsonObject) -> str | None:
     """The text from which the plain value of the result was read; None if the value is a text, or came otherwise."""
     blocks, texts = _blocks(result)
     is_read = result.get("structuredContent") is None and len(texts) == len(blocks) and not isinstance(value, str)
-    return "\n".join(texts) if is_read else None
+    text = "\n".join(texts) if is_read else None
+    # An escape in it may be half a character, which the value no longer has.
+    return None if text is None or "\\ud" in text or "\\uD" in text else text
 
 
 def extra_media(result: JsonObject) -> list[JsonObject]:

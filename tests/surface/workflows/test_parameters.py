@@ -110,7 +110,6 @@ async def test_a_call_that_gives_no_goal_or_two_is_told_so(flow: Flow, given: di
         ("pml_abort", {"reason": "enough"}),
         ("pml_replan", {"new_requirement": "note 3"}),
         ("pml_approval_response", {"checkpoint_id": "cp_1", "approved": True}),
-        ("pml_workflow_status", {}),
     ],
 )
 async def test_an_empty_id_is_no_workflow(flow: Flow, tool: str, more: dict[str, Any]) -> None:
