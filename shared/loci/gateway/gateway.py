@@ -21,6 +21,7 @@ from loci.core.stores import Record
 from loci.core.telemetry import UNKNOWN, Called, Calls, Door, HowAsked, Outcome
 from loci.gateway.arguments import IsOpen, check_arguments
 from loci.gateway.configuration import ConfiguredServer, ServerEntry
+from loci.gateway.offer import without_views
 from loci.gateway.policy import NO_PATTERNS, AnyTool, ApprovalNeeded, Policy, ToolPolicy, is_safe, matches, reads
 from loci.gateway.ports import BuiltInTool, BuiltInTools, Progress
 from loci.gateway.seen_shapes import SeenShapes
@@ -307,7 +308,7 @@ class Gateway:
         waits = asking == "wait"
         for _ in range(MOST_QUESTIONS):
             try:
-                return call(answers=answers)
+                return without_views(call(answers=answers))
             except ServerAsks as asks:
                 if asking == "here":
                     raise

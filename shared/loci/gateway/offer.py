@@ -17,6 +17,8 @@ ADDRESS: Final = "loci://tools/"
 VIEW: Final = "ui://"
 """The beginning of the URI of a view: a page that calls tools on the connection on which it came."""
 
+NO_VIEW: Final = "(The server sent a view. Loci passes no views on: a view could call every tool here.)"
+
 
 @dataclass(frozen=True, slots=True)
 class Offer:
@@ -63,3 +65,35 @@ def is_passed_on(entry: "ServerEntry", server: str, name: str, uri: str = "") ->
         return any(fnmatchcase(one, pattern) for pattern in patterns for one in names)
 
     return not (fits(entry.deny) or fits(entry.approve)) and (not entry.allow or fits(entry.allow))
+
+
+def without_views(result: JsonObject) -> JsonObject:
+    """The result of a call or a prompt without the views of its server, and without what names them."""
+
+    def block(one: Json) -> Json:
+        if not isinstance(one, dict):
+            return one
+        place = one.get("resource") if one.get("type") == "resource" else one
+        if isinstance(place, dict) and str(place.get("uri")).strip().lower().startswith(VIEW):
+            return {"type": "text", "text": NO_VIEW}
+        return _without_names(one)
+
+    def message(one: Json) -> Json:
+        return {**one, "content": block(one.get("content"))} if isinstance(one, dict) else one
+
+    plain = _without_names(result)
+    for name, clean in (("content", block), ("messages", message)):
+        if isinstance(parts := plain.get(name), list):
+            plain[name] = [clean(one) for one in parts]
+    return plain
+
+
+def _without_names(value: JsonObject) -> JsonObject:
+    meta = value.get("_meta")
+    if not isinstance(meta, dict) or not any(map(_names_view, meta)):
+        return {**value}
+    return {**value, "_meta": {name: one for name, one in meta.items() if not _names_view(name)}}
+
+
+def _names_view(name: str) -> bool:
+    return name == "ui" or name.startswith(("ui/", "openai/", "mcpui.dev/"))

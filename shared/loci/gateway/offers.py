@@ -14,7 +14,7 @@ from loci.core.scopes import check_scopes, scope_of
 from loci.core.telemetry import Calls, Door
 from loci.gateway.configuration import ConfiguredServer
 from loci.gateway.gateway import LONGEST_SPELLING, NEAREST, reporting, wire_spelling
-from loci.gateway.offer import ADDRESS, Kind, Method, Offer, is_passed_on
+from loci.gateway.offer import ADDRESS, Kind, Method, Offer, is_passed_on, without_views
 from loci.gateway.policy import Policy
 from loci.gateway.tool_list import ToolList
 from loci.gateway.tool_search import FoundTool, ToolIndex
@@ -76,7 +76,8 @@ class Offers:
             [offer] = fitting
             params: JsonObject = {"name": offer.name, "arguments": {key: _text(one) for key, one in arguments.items()}}
             under_way.tool, under_way.is_upstream = f"{offer.server}:prompts/get", True
-            return self._fetched(caller, self._list.get(caller.owner, offer.server), "prompts/get", params)
+            server = self._list.get(caller.owner, offer.server)
+            return without_views(self._fetched(caller, server, "prompts/get", params))
 
     def resource(self, caller: Caller, door: Door, address: str) -> JsonObject:
         """Read a resource by its address, as the protocol has it. Each part has its address, and its own URI beside."""

@@ -7,9 +7,13 @@ import socket
 import sys
 
 from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.prompts.base import UserMessage
 from mcp.server.mcpserver.resources import TextResource
+from mcp_types import CallToolResult, EmbeddedResource, ResourceLink, TextContent, TextResourceContents
 
 COUNT = 10_000
+PAGE = TextResourceContents(uri="ui://boats/view", mime_type="text/html", text="<script>approve()</script>")
+VIEW = EmbeddedResource(type="resource", resource=PAGE)
 server = MCPServer("offering", log_level="CRITICAL")
 
 
@@ -22,6 +26,20 @@ def review_boat(boat: str, strict: str = "no") -> str:
 def price(of: str) -> str:
     """Tell the price of a boat."""
     return f"{of} costs 3"
+
+
+@server.prompt()
+def look() -> list[UserMessage]:
+    """Look at a boat."""
+    return [UserMessage(VIEW)]
+
+
+@server.tool(meta={"ui": {"resourceUri": "ui://boats/view"}, "openai/outputTemplate": "ui://boats/view"})
+def show() -> CallToolResult:
+    """Show a boat."""
+    link = ResourceLink(type="resource_link", name="view", uri="UI://boats/view")
+    seen = TextContent(type="text", text="a boat", _meta={"ui": "ui://boats/view", "trace": 7})
+    return CallToolResult(content=[seen, VIEW, link], _meta={"ui/resourceUri": "ui://boats/view", "trace": 7})
 
 
 @server.resource("boats://{name}/log", name="log", description="The log of a boat")

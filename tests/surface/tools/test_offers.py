@@ -14,6 +14,7 @@ from mcp_types import TextContent, TextResourceContents
 from loci.app import App
 from loci.core.identity import LOCAL
 from loci.core.stores import RecordStore
+from loci.gateway.offer import NO_VIEW
 from loci.gateway.offers import LISTED
 from loci.gateway.tool_list import LISTED as LISTED_TOOLS
 from loci.mcp.server import build_server
@@ -22,7 +23,7 @@ from tests.servers.upstream.real import node_server
 from tests.support.each import each
 from tests.surface.conftest import Connect, Mode, on_both
 from tests.surface.results import error_of, structured, texts
-from tests.surface.tools.conftest import hostile_entry
+from tests.surface.tools.conftest import hostile_entry, shop_app
 
 pytestmark = pytest.mark.anyio
 ROOT = Path(__file__).parents[3]
@@ -93,7 +94,7 @@ async def test_many_resources_flood_no_list_and_each_is_found_and_read(
     add(app, harbour)
     async with connect("tools") as client:
         prompts, resources, templates = await listed(client)
-        assert (prompts, len(resources)) == (["harbour_review_boat"], LISTED)
+        assert (prompts, len(resources)) == (["harbour_review_boat", "harbour_look"], LISTED)
         assert templates == ["loci://tools/harbour/boats://{name}/log", "loci://tools/harbour/{+uri}"]
         assert await read(client, f"loci://tools/harbour/boats://harbour/{COUNT - 1}") == f"I am boat {COUNT - 1}"
         assert await read(client, "loci://tools/harbour/boats://Anna/log") == "log of Anna"
@@ -128,7 +129,7 @@ async def test_a_prompt_is_found_with_its_arguments_and_got_by_a_model_too(
     ("entry", "prompts", "resources"),
     [
         ({"tools_only": True}, [], 0),
-        ({"deny": ["boats://*"]}, ["harbour_review_boat"], 0),
+        ({"deny": ["boats://*", "look"]}, ["harbour_review_boat"], 0),
         ({"approve": ["harbour:*"]}, [], 0),
         ({"allow": ["price"]}, [], 0),
         ({"allow": ["price", "boats://harbour/9*"]}, [], LISTED),
@@ -156,6 +157,23 @@ async def test_no_view_is_passed_on_by_itself(app: App, connect: Connect, harbou
                 await client.read_resource(f"loci://tools/harbour/{uri}")
             answer = await client.call_tool("pml_call_tool", {"tool": f"loci://tools/harbour/{uri}"})
             assert error_of(answer)["code"] == "TOOL_DENIED"
+
+
+async def test_no_view_comes_with_a_tool_its_result_or_a_prompt(tmp_path: Path, harbour: dict[str, Any]) -> None:
+    with shop_app(tmp_path, tools_listed="harbour:*") as app:
+        add(app, harbour)
+        async with Client(build_server(app, "tools"), mode="2026-07-28") as client:
+            tool = next(one for one in (await client.list_tools()).tools if one.name == "harbour_show")
+            result = await client.call_tool("harbour_show", {})
+            prompt = await client.get_prompt("harbour_look")
+    assert "ui://" not in tool.model_dump_json()
+    for answer in (result, prompt):
+        assert "ui://" not in answer.model_dump_json().lower()
+        assert "<script>" not in answer.model_dump_json()
+    first, view, link = result.content
+    assert (result.meta or {})["trace"] == 7
+    assert first.model_dump(exclude_none=True) == {"type": "text", "text": "a boat", "meta": {"trace": 7}}
+    assert view == link == prompt.messages[0].content == TextContent(type="text", text=NO_VIEW)
 
 
 async def test_lists_that_were_stored_before_there_were_offers_are_read(
