@@ -16,8 +16,7 @@ from loci.core.errors import LociError
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.gateway.capabilities.capability import capability_id
-from loci.gateway.capabilities.normal_form import identity_of
-from loci.gateway.capabilities.syntax import root_of
+from loci.gateway.capabilities.code_text import identity_of
 from loci.mcp.http.application import asgi
 from loci.transfer.archive import Archive
 from loci.transfer.items import TAKEN, Loaded, Receiver, parsed
@@ -65,9 +64,7 @@ def home(app: App) -> Generator[UvicornDoor]:
 
 
 def capability() -> dict[str, Any]:
-    root = root_of(CODE)
-    assert root is not None
-    identity = identity_of(root)
+    identity = identity_of(CODE)
     counts = {"number": 1, "successes": 9, "failures": 0, "learned_at": 1.0, "used_at": 1.0}
     return {
         "intent": INTENT,

@@ -47,7 +47,7 @@ def at(tmp_path: Path) -> Generator[Home]:
 
 
 def learn(app: App, intent: str) -> None:
-    app.tools.capabilities.learn(LOCAL, EndedRun(CODE, intent, ("first",), ("shop:add_numbers",), worked=True))
+    app.tools.capabilities.learn(LOCAL, EndedRun(CODE, intent, {"first": 1}, ("shop:add_numbers",), worked=True))
     app.tools.finish_learning()
 
 

@@ -246,7 +246,7 @@ def learn(data: Path, intent: str, code: str) -> None:
     from loci.gateway.capabilities.api import EndedRun
 
     tools = opened(data).tools
-    tools.capabilities.learn(LOCAL, EndedRun(code, intent, (), (), True))
+    tools.capabilities.learn(LOCAL, EndedRun(code, intent, {}, (), True))
     tools.finish_learning()
     assert tools.capabilities.all(LOCAL)
 

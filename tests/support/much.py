@@ -11,7 +11,7 @@ def learn_many(app: App, owner: Owner, number: int, more: str = "") -> None:
     for one in range(number):
         code = f"const told = await shop.addNumbers({{a: context.first, b: {one}}});\nreturn told.sum + 'x{one}'"
         intent = f"add the prices of order {one}{more}"
-        app.tools.capabilities.learn(owner, EndedRun(code, intent, ("first",), ("shop:add_numbers",), worked=True))
+        app.tools.capabilities.learn(owner, EndedRun(code, intent, {"first": 1}, ("shop:add_numbers",), worked=True))
     app.tools.finish_learning()
 
 

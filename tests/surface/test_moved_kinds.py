@@ -25,7 +25,7 @@ COUNTS = {"capabilities": 1, "servers": 1, "runs": 1, "results": 1}
 @pytest.fixture
 def laptop(tmp_path: Path) -> Generator[App]:
     with closing(opened(tmp_path / "laptop" / "data")) as app:
-        app.tools.capabilities.learn(LOCAL, EndedRun("return 1 + 2;", "add two numbers", (), (), True))
+        app.tools.capabilities.learn(LOCAL, EndedRun("return 1 + 2;", "add two numbers", {}, (), True))
         app.tools.finish_learning()
         app.tools.add(LOCAL, "remote", {"url": "https://example.com/mcp", "headers": {"X-Key": "tok-in-header-1"}})
         plan = Plan.parse({"tasks": [{"id": "a", "type": "code_execution", "code": "return 1"}]})

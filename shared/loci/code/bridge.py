@@ -17,7 +17,6 @@ from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
 from loci.core.lazy import Lazy
-from loci.gateway.ports import ToolServerError
 from loci.sandbox.supervisor.deno_messages import ToolClient
 
 if TYPE_CHECKING:
@@ -270,6 +269,8 @@ NOT_THE_CODES: Final[frozenset[Fault]] = frozenset({"SANDBOX_START", "SANDBOX_CA
 """A run that ends so says nothing about its code."""
 FALSE_IF_FAILED: Final = ("ok", "success")
 TRUE_IF_FAILED: Final = ("error", "errors", "isError", "is_error")
+NOT_OFFERED: Final = ("ReferenceError: ", "ToolError: ")
+"""Begin the messages of runs that found no such tool or variable, or no tools of a server."""
 
 
 class PastRuns:
@@ -302,16 +303,16 @@ class PastRuns:
         caller: Caller,
         code: str,
         intent: str | None,
-        context: Iterable[str],
+        context: JsonObject,
         bridge: Bridge,
         end: Completed | Failed,
     ) -> None:
         """Have the run learned from, unless its end says nothing about its code."""
         from loci.gateway.capabilities.api import EndedRun  # not before the first run
 
-        worked = _worked(end, bridge.failures)
+        worked = _worked(end, bridge)
         if worked is not None:
-            run = EndedRun(code, intent, tuple(context), tuple(bridge.worked), worked)
+            run = EndedRun(code, intent, context, tuple(bridge.worked), worked)
             self._tools().capabilities.learn(caller.owner, run)
 
     def finish(self) -> None:
@@ -319,24 +320,27 @@ class PastRuns:
         self._tools().finish_learning()
 
 
-def _worked(end: Completed | Failed, failures: Sequence[LociError]) -> bool | None:
-    """Tell if the run worked; None if it ended because of something else than its code.
+def _worked(end: Completed | Failed, bridge: Bridge) -> bool | None:
+    """Tell if the code worked; None if the run says nothing about it.
 
-    A run whose calls of tools failed works if its code caught that and its result does not tell of a failure.
+    Nothing is said by a result that is empty or tells of an error, and by a run that failed after a tool had failed,
+    could not be reached, or was not approved, or while it waited for one.
     """
     match end:
         case Completed():
-            return not (failures and _tells_failure(end.value, failures))
+            return None if _is_empty(end.value) or _tells_failure(end.value, bridge.failures) else True
         case Failed():
-            if end.code in NOT_THE_CODES or any(isinstance(one, ToolServerError) for one in failures):
-                return None
-            return False
+            is_waiting = sum(bridge.called.values()) > len(bridge.worked) + len(bridge.failures)
+            is_offered = not (bridge.failures or end.message.startswith(NOT_OFFERED))
+            return False if is_offered and not is_waiting and end.code not in NOT_THE_CODES else None
+
+
+def _is_empty(value: Json) -> bool:
+    return value is None or value == "" or value == [] or value == {}
 
 
 def _tells_failure(value: Json, failures: Sequence[LociError]) -> bool:
     match value:
-        case None:
-            return True
         case str():
             return any(one.what in value for one in failures)
         case dict():

@@ -285,14 +285,13 @@ class TypeScript:
             bridge = Bridge(self._tools(), caller, request.intent, request.code, request.tools)
             limits = RunLimits(request.timeout_ms, request.memory_mb, paths.allowed)
             offered = clients(bridge.tools, bridge.down)
-            job = TypeScriptJob(
-                whole_characters(unfenced(request.code)), request.context, limits, offered, bridge.listing
-            )
+            code = whole_characters(unfenced(request.code))
+            job = TypeScriptJob(code, request.context, limits, offered, bridge.listing)
             key = key_of(job) if self._cache else ""
             known = self._cache.find(caller.owner, key) if self._cache else None
             offers = self._past_runs.offers(caller, request.intent, bridge)
             if known is not None:
-                self._past_runs.ended(caller, request.code, request.intent, request.context, bridge, known)
+                self._past_runs.ended(caller, code, request.intent, request.context, bridge, known)
                 return _with_refused(typescript_answer(known, cached=True) | offers, paths)
             ended = self._sandbox.run(caller.owner, job, bridge.call, cancelled)
             if cancelled():
@@ -302,7 +301,7 @@ class TypeScript:
                 self._telemetry.not_started(language="TypeScript", reason=error.what)
             return error
         self._report(caller, ended, bridge)
-        self._past_runs.ended(caller, request.code, request.intent, request.context, bridge, ended)
+        self._past_runs.ended(caller, code, request.intent, request.context, bridge, ended)
         match ended:
             case Completed():
                 if self._cache and not bridge.called:

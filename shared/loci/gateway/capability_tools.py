@@ -19,6 +19,11 @@ class CapabilityVersionView(BaseModel):
     reuse_count: int
 
 
+class InputView(BaseModel):
+    name: str
+    type: str = Field(description="of its last value")
+
+
 class CapabilityView(BaseModel):
     id: str
     intent: str
@@ -28,6 +33,9 @@ class CapabilityView(BaseModel):
     tools_used: list[str]
     code: str
     needs: list[str] | None = Field(default=None, description="keys that `context` must have", exclude_if=is_unset)
+    inputs: list[InputView] | None = Field(
+        default=None, description="keys of `context` that differed between runs", exclude_if=is_unset
+    )
     unproven: bool | None = Field(default=None, description="true: it failed too often", exclude_if=is_unset)
     other_versions: list[CapabilityVersionView] | None = Field(
         default=None, description="other code for this; search for the id", exclude_if=is_unset
@@ -100,6 +108,7 @@ def capability_view(found: FoundCapability) -> CapabilityView:
         tools_used=[*shown.tools],
         code=found.stored.code,
         needs=[*found.stored.needs] or None,
+        inputs=[InputView(name=one.name, type=one.shape) for one in found.stored.inputs if one.differs] or None,
         unproven=None if shown.is_proven else True,
         other_versions=[
             CapabilityVersionView(

@@ -205,6 +205,9 @@ def _chain(item: Item) -> dict[int, str]:
     return {int(number): checked_hash(sha256) for number, sha256 in told}
 
 
+IN_ARCHIVES: Final = frozenset({"code", "needs", "inputs"})
+
+
 class CapabilityKind(Kind):
     """Code that worked, with its record. An import merges it with the code for the same intent."""
 
@@ -219,7 +222,7 @@ class CapabilityKind(Kind):
         for one in capabilities.all(owner):
             if after is None or one.id > after:
                 codes: dict[str, Json] = {
-                    identity: {"code": code.code, "needs": [*code.needs]}
+                    identity: {name: value for name, value in code.as_json().items() if name in IN_ARCHIVES}
                     for identity, code in capabilities.codes(owner, one).items()
                 }
                 yield Loaded(Item(self.name, one.id, {**one.as_json(), "codes": codes}), _no_blob)
@@ -228,27 +231,29 @@ class CapabilityKind(Kind):
         return f"{item.key}: {item.value['intent']}"
 
     def check(self, item: Item) -> None:
-        _capability(item)
-        _codes(item)
+        _capability(item, {})
 
     def preview(self, to: Receiver, item: Item) -> Outcome:
         from loci.gateway.capabilities.capability import capability_id
         from loci.gateway.capabilities.capability_store import merge_capabilities
-        from loci.gateway.capabilities.normal_form import identity_of
-        from loci.gateway.capabilities.syntax import root_of
+        from loci.gateway.capabilities.code_text import LARGEST_CODE, has_secret
 
-        wanted, codes = _capability(item), _codes(item)
+        known = next((one for one in self._tools().capabilities.all(to.owner) if one.id == item.key), None)
+        wanted, codes = _capability(item, self._codes_here(to, known))
         if wanted.id != capability_id(wanted.intent):
             return Outcome("left out", "its id does not match its intent")
         for one in wanted.versions:
-            root = root_of(codes[one.identity].code) if one.identity in codes else None
-            if root is None or identity_of(root) != one.identity:
-                return Outcome("left out", "its code does not match its hash")
-        known = next((one for one in self._tools().capabilities.all(to.owner) if one.id == wanted.id), None)
+            code = codes[one.identity].code if one.identity in codes else ""
+            if not code or len(code) > LARGEST_CODE or has_secret(code):
+                return Outcome("left out", "its code is missing, too long, or has a secret")
         return SAME if known is not None and merge_capabilities(known, wanted, 0.0) == known else TAKEN
 
     def put(self, to: Receiver, one: Loaded) -> None:
-        self._tools().capabilities.restore(to.owner, _capability(one.item), _codes(one.item))
+        known = next((here for here in self._tools().capabilities.all(to.owner) if here.id == one.item.key), None)
+        self._tools().capabilities.restore(to.owner, *_capability(one.item, self._codes_here(to, known)))
+
+    def _codes_here(self, to: Receiver, known: "Capability | None") -> "dict[str, StoredCode]":
+        return {} if known is None else self._tools().capabilities.codes(to.owner, known)
 
 
 class ServerKind(Kind):
@@ -312,20 +317,26 @@ def _no_blob(name: str) -> bytes:
     raise KeyError(name)
 
 
-def _capability(item: Item) -> "Capability":
+def _capability(item: Item, here: "Mapping[str, StoredCode]") -> "tuple[Capability, dict[str, StoredCode]]":
+    """The capability, and its codes by their identities, whatever the archive says that these are.
+
+    Code that is here keeps the identity that it has here: that may be of an older form.
+    """
     from loci.gateway.capabilities.capability import capability_of
-
-    return capability_of(Record(item.key, item.value, ""))
-
-
-def _codes(item: Item) -> "dict[str, StoredCode]":
     from loci.gateway.capabilities.capability_store import StoredCode
+    from loci.gateway.capabilities.code_text import identity_of
+    from loci.gateway.capabilities.inputs import checked_inputs
 
-    told = cast("dict[str, JsonObject]", item.value["codes"])
-    return {
-        identity: StoredCode(item.key, string(one["code"]), tuple(map(string, cast("list[Json]", one["needs"]))), 0)
-        for identity, one in told.items()
-    }
+    names, codes = dict[str, str](), dict[str, StoredCode]()
+    for said, one in cast("dict[str, JsonObject]", item.value["codes"]).items():
+        needs = tuple(map(string, cast("list[Json]", one["needs"])))
+        code = StoredCode(item.key, string(one["code"]), needs, checked_inputs(one.get("inputs")))
+        is_here = said in here and here[said].code == code.code
+        names[said] = said if is_here else identity_of(code.code)
+        codes[names[said]] = code
+    told = capability_of(Record(item.key, item.value, ""))
+    versions = {names.get(one.identity, ""): one for one in told.versions}
+    return replace(told, versions=tuple(replace(one, identity=name) for name, one in versions.items())), codes
 
 
 NO_WORKFLOWS: Final = "WORKFLOWS_UNAVAILABLE"

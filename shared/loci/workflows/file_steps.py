@@ -162,13 +162,12 @@ def counting(text: str) -> str | None:
     )
 
 
-def code_task(id: str, code: str, after: Sequence[str], intent: str) -> JsonObject:
-    """A task that runs this code on the results of other tasks."""
+def code_task(id: str, code: str, after: Sequence[str]) -> JsonObject:
+    """A task that runs this code on the results of other tasks. Without an intent it is not learned."""
     return {
         "id": id,
         "type": "code_execution",
         "code": code,
         "dependsOn": [*after],
-        "intent": intent,
         "idempotent": True,
     }

@@ -112,7 +112,7 @@ class Planner:
             return False
         arguments: JsonObject = {tools.folder: files.folder, tools.pattern: files.pattern}
         found = self._put(tools.finds, arguments, (), f"it finds the files that are meant: {files.pattern}")
-        lines = self._code(LINES, [found], "the paths that were found", "a list of what the search gave")
+        lines = self._code(LINES, [found], "a list of what the search gave")
         self._put(tools.reads, {tools.paths: f"${lines}.result"}, (), "it reads several files")
         return not files.counts or self._add_count(f"count {files.counts}")
 
@@ -123,12 +123,12 @@ class Planner:
         last = self._earlier[-1]
         read = {one.task for one in references(last.arguments)}
         lists = [one.id for one in self._earlier if not one.tool and one.id in read]
-        self._code(code, [*lists, last.id], text, "no tool is needed to count")
+        self._code(code, [*lists, last.id], "no tool is needed to count")
         return True
 
-    def _code(self, code: str, after: Sequence[str], intent: str, why: str) -> str:
+    def _code(self, code: str, after: Sequence[str], why: str) -> str:
         id = self._id()
-        self._made.tasks.append(code_task(id, code, after, intent))
+        self._made.tasks.append(code_task(id, code, after))
         self._made.why[id] = why
         self._earlier.append(Earlier(id, "", {}, None))
         return id

@@ -18,7 +18,7 @@ OTHER = "const told = await shop.addNumbers({a: 1, b: context.first});\nreturn t
 
 def learn(app: App, *codes: str, owner: Owner = ANN, intent: str = INTENT, worked: bool = True) -> str:
     for code in codes:
-        app.tools.capabilities.learn(owner, EndedRun(code, intent, ("first",), ("shop:add_numbers",), worked))
+        app.tools.capabilities.learn(owner, EndedRun(code, intent, {"first": 1}, ("shop:add_numbers",), worked))
     app.tools.finish_learning()
     return next(one.id for one in app.tools.capabilities.all(owner) if one.intent == intent)
 

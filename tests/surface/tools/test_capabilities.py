@@ -1,5 +1,6 @@
 """Code that worked: learned from `pml_execute_code`, found with `pml_search_capabilities`."""
 
+import json
 import re
 
 import pytest
@@ -19,6 +20,7 @@ from tests.surface.tools.workbench import INTENT, SUM, Workbench
 
 pytestmark = [pytest.mark.anyio, needs_deno]
 FAILS = "if (!context.fine) throw new Error('no');\nreturn 'fine'"
+EMPTY = ("null", "''", "[]", "({})", "undefined", "{error: 'no such order'}", "{ok: false}")
 
 
 @on_both
@@ -60,13 +62,21 @@ async def test_each_further_success_is_one_reuse(bench: Workbench) -> None:
     assert seen == [0, 1, 2]
 
 
-async def test_the_returned_code_counts_as_reuse_whatever_its_context(bench: Workbench) -> None:
-    code = (await bench.learned(SUM))["code"]
-    assert (await bench.run(code))["result"] == 42
-    assert (await bench.run(code, context={"a": 1, "b": 2}))["result"] == 3
-    assert (await bench.run(code, "sum up two invoices"))["result"] == 42
+async def test_what_differed_between_two_runs_is_shown_as_inputs(bench: Workbench) -> None:
+    code = "return (await shop.addNumbers({a: context.a, b: context.b})).sum"
+    made = await bench.learned(code, context={"a": 1, "b": 2})
+    assert (made["code"], made["needs"], "inputs" in made) == (code, ["a", "b"], False)
+    assert (await bench.run(code, "sum up two invoices", context={"a": 1, "b": 40}))["result"] == 41
     [found] = await bench.search()
-    assert (found["reuse_count"], found["code"]) == (3, code)
+    assert (found["reuse_count"], found["code"]) == (1, code)
+    assert found["inputs"] == [{"name": "b", "type": "number"}]
+
+
+@each("value", EMPTY)
+async def test_an_empty_result_and_an_error_are_no_success(bench: Workbench, value: str) -> None:
+    bench.forget()
+    await bench.run(f"await shop.addNumbers({{a: 1, b: 1}});\nreturn {value}")
+    assert await bench.search() == []
 
 
 async def test_it_is_found_by_the_other_intents_that_it_served(bench: Workbench) -> None:
@@ -90,12 +100,50 @@ async def test_code_that_failed_is_not_offered(bench: Workbench) -> None:
     assert await bench.search() == []
 
 
-async def test_failures_before_the_first_success_count_too(bench: Workbench) -> None:
-    await bench.fail(FAILS, context={"fine": False})
-    await bench.run(FAILS, context={"fine": True})
+@each(
+    ("code", "context"),
+    [
+        ("return context.rows.map((one) => one.price).length", {"rows": "none"}),
+        ("return context.rows.map((one) => one.price).length", {}),
+        ("return (await shop.addNumbers({a: context.a, b: 1})).sum", {"a": "x"}),
+    ],
+)
+async def test_a_failure_with_inputs_of_another_shape_says_nothing(
+    bench: Workbench, code: str, context: JsonObject
+) -> None:
+    bench.forget()
+    before = await bench.learned(code, context={"rows": [{"price": 1}], "a": 1})
+    await bench.fail(code, context=context)
+    assert await bench.search() == [before]
+
+
+async def test_what_loci_does_not_offer_says_nothing(bench: Workbench) -> None:
+    code = "return (await shop.addNumbers({a: 20, b: 22})).sum"
+    before = await bench.learned(code)
+    entry = bench.app.tools.get(LOCAL, "shop").entry.as_json()
+    bench.app.tools.remove(LOCAL, "shop")
+    await bench.fail(code)
+    assert await bench.search() == [before]
+    bench.app.tools.add(LOCAL, "shop", {**entry, "deny": ["*"]})
+    await bench.fail(code)
+    assert await bench.search() == [before]
+
+
+async def test_code_that_was_learned_before_goes_on_under_its_identity(bench: Workbench) -> None:
+    code = "const { a = 20, b = 22 } = context;\nreturn (await shop.addNumbers({a, b})).sum"
+    made = await bench.learned(code)
+    [record] = every(bench.app.records, LOCAL, "capability_code")
+    [held] = every(bench.app.records, LOCAL, "capability")
+    old = json.dumps(held.value).replace(record.key, "0" * 32)
+    bench.app.records.put(LOCAL, "capability", held.key, json.loads(old))
+    bench.app.records.put(
+        LOCAL, "capability_code", "0" * 32, {"capability": held.key, "code": code, "needs": [], "failures": 0}
+    )
+    bench.app.records.remove(LOCAL, "capability_code", record.key)
+    assert await bench.search() == [made]
+    assert (await bench.run((await bench.search())[0]["code"]))["result"] == 42
     [found] = await bench.search()
-    assert found["success_rate"] < 0.3
-    assert found["unproven"] is True
+    assert (found["reuse_count"], "other_versions" in found) == (1, False)
 
 
 async def test_code_that_fails_too_often_comes_last(bench: Workbench) -> None:

@@ -1,4 +1,4 @@
-"""The code of capabilities: it runs as it is, has parameters, and holds no secrets."""
+"""The code of capabilities: it is what its author wrote, and holds no secrets."""
 
 import json
 
@@ -62,21 +62,15 @@ ODD = {
 
 
 @each("name", ODD)
-async def test_the_returned_code_gives_the_same_unchanged(bench: Workbench, name: str) -> None:
+async def test_the_code_is_what_its_author_wrote(bench: Workbench, name: str) -> None:
     bench.forget()
     context = {"items": ["one"]} if "plain names" in name else {}
-    before = await bench.run(ODD[name], context=context)
+    await bench.run(ODD[name], context=context)
     [found] = await bench.search()
-    after = await bench.run(found["code"], context=context)
-    assert after["result"] == before["result"]
+    assert found["code"] == ODD[name].strip()
+    await bench.run(found["code"], context=context)
     [again] = await bench.search()
     assert again == found | {"reuse_count": 1, "success_rate": again["success_rate"]}
-
-
-async def test_literals_are_parameters_with_their_old_values(bench: Workbench) -> None:
-    made = await bench.learned("return (await shop.addNumbers({a: 20, b: 22})).sum")
-    assert made["code"].splitlines()[0] == "const { a = 20, b = 22 } = context;"
-    assert (await bench.run(made["code"], context={"b": 80}))["result"] == 100
 
 
 async def test_it_says_which_keys_of_the_context_it_needs(bench: Workbench) -> None:
@@ -91,16 +85,17 @@ async def test_the_same_code_with_another_literal_is_a_version(bench: Workbench)
     assert len(found["other_versions"]) == 3
 
 
-async def test_other_names_layout_and_comments_are_the_same_code(bench: Workbench) -> None:
+async def test_layout_and_comments_are_no_other_code(bench: Workbench) -> None:
     for code in (
-        "const rows: number[] = [1, 2, 3];\nreturn rows.filter((row) => row > 1).length",
-        "// count\nconst all=[1,2,3]\nreturn all.filter(x=>x>1).length;",
-        "const all = [1, 2, 3,]; /* now */ return all.filter((one: number) => (one > 1)).length",
+        "const rows = [1, 2, 3];\nreturn rows.filter((row) => row > 1).length",
+        "// count\nconst rows=[1,2,3];return rows.filter(( row )=>row > 1).length",
+        "```ts\nconst rows = [1, 2, /* now */ 3]; return rows.filter((row) => row > 1).length\n```",
     ):
         assert (await bench.run(code))["result"] == 2
     [found] = await bench.search()
-    assert found["reuse_count"] == 2
-    assert "other_versions" not in found
+    assert (found["reuse_count"], "other_versions" in found) == (2, False)
+    await bench.run("const all = [1, 2, 3];\nreturn all.filter((row) => row > 1).length")
+    assert len((await bench.search())[0]["other_versions"]) == 1
 
 
 SECRETS = {
@@ -132,29 +127,20 @@ def _stored(app: App) -> str:
 
 
 @each("name", SECRETS)
-async def test_a_secret_is_stored_nowhere(bench: Workbench, name: str) -> None:
+async def test_code_with_a_secret_is_not_learned(bench: Workbench, name: str) -> None:
     bench.forget()
     code, secret = SECRETS[name]
     await bench.run(code, f"use {GITHUB} and password=hunter2 for it")
-    assert len(bench.app.tools.capabilities.all(LOCAL)) == 1
+    assert bench.app.tools.capabilities.all(LOCAL) == []
+    assert secret not in _stored(bench.app)
+
+
+async def test_a_secret_of_the_intent_is_stored_nowhere(bench: Workbench) -> None:
+    await bench.run("return 7", f"use {GITHUB} and password=hunter2 for it")
     stored = _stored(bench.app)
-    assert secret not in stored
+    assert "for it" in stored
     assert GITHUB not in stored
     assert "hunter2" not in stored
-
-
-async def test_a_secret_is_a_parameter_that_the_answer_names(bench: Workbench) -> None:
-    made = await bench.learned(f"const key = '{GITHUB}'; return key.slice(0, 4)")
-    assert made["needs"] == ["githubToken"]
-    assert made["code"].startswith("const { githubToken, sliceNumber = 4 } = context;\nconst key = githubToken;")
-    assert (await bench.run(made["code"], context={"githubToken": "ghp_mine"}))["result"] == "ghp_"
-
-
-async def test_code_with_another_secret_is_the_same_code(bench: Workbench) -> None:
-    for one in ("hunter2", "swordfish8"):
-        await bench.run(f"return {{ password: '{one}' }}.password.length > 3")
-    [found] = await bench.search()
-    assert (found["reuse_count"], "other_versions" in found) == (1, False)
 
 
 @each(
@@ -170,21 +156,12 @@ async def test_code_with_another_secret_is_the_same_code(bench: Workbench) -> No
         f"return String.raw`{GITHUB}`.length // {'x' * 40_000}",
     ],
 )
-async def test_code_whose_secret_cannot_be_taken_out_is_not_learned(bench: Workbench, code: str) -> None:
+async def test_code_with_a_secret_in_pieces_or_odd_places_is_not_learned(bench: Workbench, code: str) -> None:
     await bench.run(code)
     assert await bench.search() == []
     assert GITHUB not in _stored(bench.app)
 
 
-@each(
-    "code",
-    [
-        pytest.param(f"return {'(' * 400}1{')' * 400}", id="brackets"),
-        pytest.param(f"return {'[' * 300}{']' * 300}.length", id="arrays"),
-        pytest.param("const f = () => 1;\n" + "f();\n" * 9000 + "return 1", id="long"),
-        pytest.param(f"return {'`${' * 150}1{'}`' * 150}", id="templates"),
-    ],
-)
-async def test_monstrous_code_runs_and_is_not_learned(bench: Workbench, code: str) -> None:
-    await bench.run(code)
+async def test_code_that_is_too_long_runs_and_is_not_learned(bench: Workbench) -> None:
+    await bench.run("const f = () => 1;\n" + "f();\n" * 9000 + "return 1")
     assert await bench.search(INTENT) == []

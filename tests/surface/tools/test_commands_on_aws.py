@@ -117,7 +117,7 @@ def test_an_owner_is_logged_in_and_out(app: App, far: Protected) -> None:
 
 
 def test_capabilities_of_an_owner_are_listed_shown_and_removed(app: App) -> None:
-    app.tools.capabilities.learn(ANN, EndedRun("return 6 * 7", "multiply two numbers", (), (), worked=True))
+    app.tools.capabilities.learn(ANN, EndedRun("return 6 * 7", "multiply two numbers", {}, (), worked=True))
     app.tools.finish_learning()
     [id] = [one["id"] for one in json.loads(run("capabilities", "list", *OF_ANN, "--json").stdout)["capabilities"]]
     assert "return" in run("capabilities", "show", *OF_ANN, id).stdout

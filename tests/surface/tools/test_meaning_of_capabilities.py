@@ -19,7 +19,7 @@ OTHERS = ("send a message to a channel", "resize the images of a folder", "count
 async def test_the_example_of_the_reference_is_found_by_its_meaning(minilm: ModelsFolder, tmp_path: Path) -> None:
     with closing(build_app(load_settings({"data": tmp_path, "models": minilm.folder}))) as app:
         for number, intent in enumerate(("fetch API data and insert to DB", *OTHERS)):
-            app.tools.capabilities.learn(LOCAL, EndedRun(f"return {number} * 7", intent, (), (), worked=True))
+            app.tools.capabilities.learn(LOCAL, EndedRun(f"return {number} * 7", intent, {}, (), worked=True))
         app.tools.finish_learning()
         bench = Workbench(app)
         first = (await bench.search("parse JSON from API and store in database"))[0]

@@ -23,7 +23,7 @@ def app(tmp_path: Path) -> Generator[App]:
 
 
 def learn(app: App, code: str, intent: str | None, *, worked: bool = True) -> None:
-    app.tools.capabilities.learn(LOCAL, EndedRun(code, intent, (), (), worked))
+    app.tools.capabilities.learn(LOCAL, EndedRun(code, intent, {}, (), worked))
     app.tools.finish_learning()
 
 

@@ -8,10 +8,12 @@ from functools import partial
 from loci.core.background import BackgroundQueue
 from loci.core.errors import LociError
 from loci.core.identity import Owner
+from loci.core.json import JsonObject
 from loci.core.secrets_in_text import has_known_format
 from loci.gateway.capabilities.capability import Capability
 from loci.gateway.capabilities.capability_store import CapabilityStore, LearnableRun, StoredCode, stored_intent
-from loci.gateway.capabilities.learned_code import LARGEST_CODE, learned_code
+from loci.gateway.capabilities.code_text import LARGEST_CODE, has_secret, identity_of
+from loci.gateway.capabilities.inputs import inputs_of
 from loci.gateway.capabilities.matching import CapabilityMatch, CapabilitySearch, FoundCapabilities, FoundCapability
 
 
@@ -21,8 +23,7 @@ class EndedRun:
 
     code: str = field(repr=False)
     intent: str | None
-    context: tuple[str, ...]
-    """The keys of its context."""
+    context: JsonObject = field(repr=False)
     tools: tuple[str, ...]
     """The ids of the tools whose calls worked, in the order of the calls."""
     worked: bool
@@ -42,11 +43,13 @@ class Learning:
             self._later.do(partial(self._learn, owner, run, self._store.clock()))
 
     def _learn(self, owner: Owner, run: EndedRun, at: float) -> None:
-        learned = learned_code(run.code, run.context)
-        if learned is None:
+        code = run.code.strip()
+        if not code or has_secret(code):
             return
         tools = tuple(one for one in dict.fromkeys(run.tools) if not has_known_format(one))
-        noted = self._store.note(owner, LearnableRun(learned, stored_intent(run.intent), tools, run.worked, at))
+        inputs, intent = inputs_of(code, run.context), stored_intent(run.intent)
+        ran = LearnableRun(code, identity_of(code), inputs, intent, tools, run.worked, at)
+        noted = self._store.note(owner, ran)
         if noted is not None and _is_new(noted, at):
             with suppress(LociError):  # the next search makes its vector
                 self._prepare(owner)

@@ -20,15 +20,14 @@ from loci.gateway.capabilities.capability import (
     intent_words,
     plain_intent,
 )
-from loci.gateway.capabilities.learned_code import LearnedCode
+from loci.gateway.capabilities.code_text import identity_of
+from loci.gateway.capabilities.inputs import Input, checked_inputs, merged_inputs
 
 CAPABILITY, CODE = "capability", "capability_code"
 """The kinds of records: capabilities by id, and code by its identity."""
 MOST: Final = 200
 """The most capabilities of an owner. New ones replace the least useful."""
 MOST_VERSIONS: Final = 10
-FAILURES_KEPT: Final = 30 * 24 * 3600.0
-"""Seconds for which the failures of code are remembered that has not worked yet."""
 ATTEMPTS: Final = 20
 
 ID: Final = re.compile(r"cap_[0-9a-f]{12}(?:\.\d{1,9})?")
@@ -40,18 +39,33 @@ class StoredCode:
     """Code by its identity."""
 
     capability: str
-    """The id of its capability; empty as long as the code has only failed."""
+    """The id of its capability."""
     code: str
     needs: tuple[str, ...]
-    failures: int
-    """The number of failures before the first success."""
+    """The keys of `context` that it must be given."""
+    inputs: tuple[Input, ...] = ()
+    """The inputs with which it worked. Code that was learned before they were noted has none."""
+
+    def as_json(self) -> JsonObject:
+        """The record of the code."""
+        # `failures` is for the versions before, which read it.
+        told: JsonObject = {"capability": self.capability, "code": self.code, "needs": [*self.needs], "failures": 0}
+        return {**told, "inputs": [one.as_json() for one in self.inputs]} if self.inputs else told
+
+    def takes(self, inputs: Sequence[Input]) -> bool:
+        """True if it worked with inputs of the same shape, as far as that is known."""
+        shapes = {one.name: one.shape for one in inputs}
+        known = {one.name: one.shape for one in self.inputs}
+        return known == shapes if known else shapes.keys() >= set(self.needs)
 
 
 @dataclass(frozen=True, slots=True)
 class LearnableRun:
     """A run that ended, of code that can be learned."""
 
-    learned: LearnedCode
+    code: str
+    identity: str
+    inputs: tuple[Input, ...]
     intent: str
     """The intent as it is stored; empty if no intent was given, or nothing of it may be stored."""
     tools: tuple[str, ...]
@@ -103,13 +117,7 @@ class CapabilityStore:
                 return
             for one in merged.versions:
                 if one.identity in codes and (known is None or not _has(known, one.identity)):
-                    code = codes[one.identity]
-                    value: JsonObject = {
-                        "capability": merged.id,
-                        "code": code.code,
-                        "needs": [*code.needs],
-                        "failures": 0,
-                    }
+                    value = replace(codes[one.identity], capability=merged.id).as_json()
                     self._records.put(owner, CODE, one.identity, value)
             with suppress(Conflict):
                 version = held.version if held else ABSENT
@@ -126,43 +134,52 @@ class CapabilityStore:
         return None
 
     def _record(self, owner: Owner, ran: LearnableRun) -> Capability | None:
-        record = self._records.get(owner, CODE, ran.learned.identity)
+        record = self._records.get(owner, CODE, ran.identity)
         stored = read_or_none(record, _stored_code)
-        if stored is not None and stored.capability:
-            held = self._records.get(owner, CAPABILITY, stored.capability)
-            known = read_or_none(held, capability_of)
-            if held is not None and known is not None and _has(known, ran.learned.identity):
-                changed = _with_run(known, ran)
-                self._records.put(owner, CAPABILITY, known.id, changed.as_json(), expect_version=held.version)
-                return changed
-        if not ran.intent:
-            return None
-        failures = stored.failures if stored is not None else 0
-        if not ran.worked:
-            value: JsonObject = {"capability": "", "code": "", "needs": [], "failures": failures + 1}
-            self._write_code(owner, ran.learned.identity, record, value, expires_at=ran.at + FAILURES_KEPT)
-            return None
-        return self._learned(owner, ran, record, failures)
+        id = stored.capability if stored is not None else capability_id(ran.intent) if ran.intent else ""
+        held = self._records.get(owner, CAPABILITY, id) if id else None
+        known = read_or_none(held, capability_of)
+        if stored is None and known is not None:
+            ran, record, stored = self._as_stored_before(owner, ran, known, record)
+        if held is not None and known is not None and stored is not None and _has(known, ran.identity):
+            if not ran.worked and not stored.takes(ran.inputs):
+                return None
+            changed = _with_run(known, ran)
+            self._records.put(owner, CAPABILITY, known.id, changed.as_json(), expect_version=held.version)
+            inputs = merged_inputs(stored.inputs, ran.inputs) if ran.worked else stored.inputs
+            if inputs != stored.inputs:
+                self._write_code(owner, ran.identity, record, replace(stored, inputs=inputs))
+            return changed
+        return self._learned(owner, ran, record) if ran.intent and ran.worked else None
 
-    def _learned(self, owner: Owner, ran: LearnableRun, record: Record | None, failures: int) -> Capability:
+    def _as_stored_before(
+        self, owner: Owner, ran: LearnableRun, known: Capability, record: Record | None
+    ) -> tuple[LearnableRun, Record | None, StoredCode | None]:
+        """The run as one of a version that has the same code under an identity of the form before, if there is one."""
+        records = self._records.get_all(owner, CODE, [one.identity for one in known.versions])
+        for identity, other in records.items():
+            stored = read_or_none(other, _stored_code)
+            if stored is not None and stored.code and identity_of(stored.code) == ran.identity:
+                return replace(ran, identity=identity), other, stored
+        return ran, record, None
+
+    def _learned(self, owner: Owner, ran: LearnableRun, record: Record | None) -> Capability:
         id = capability_id(ran.intent)
         held = self._records.get(owner, CAPABILITY, id)
         known = read_or_none(held, capability_of)
-        code: JsonObject = {"capability": id, "code": ran.learned.code, "needs": [*ran.learned.needs], "failures": 0}
-        if (
-            held is not None and known is not None and _has(known, ran.learned.identity)
-        ):  # the record of its code was lost
-            self._write_code(owner, ran.learned.identity, record, code)
+        code = StoredCode(id, ran.code, tuple(one.name for one in ran.inputs), ran.inputs)
+        if held is not None and known is not None and _has(known, ran.identity):  # the record of its code was lost
+            self._write_code(owner, ran.identity, record, code)
             again = _with_run(known, ran)
             self._records.put(owner, CAPABILITY, id, again.as_json(), expect_version=held.version)
             return again
         number = known.versions_made + 1 if known is not None else 1
-        version = Version(number, ran.learned.identity, ran.tools[:MOST_TOOLS], 1, failures, ran.at, ran.at)
+        version = Version(number, ran.identity, ran.tools[:MOST_TOOLS], 1, 0, ran.at, ran.at)
         others = [] if known is None else sorted(known.versions, key=lambda one: -one.usefulness(ran.at))
         kept = sorted((*others[: MOST_VERSIONS - 1], version), key=lambda one: one.number)
         intents = () if known is None else known.other_intents
         made = Capability(id, ran.intent if known is None else known.intent, intents, tuple(kept), number)
-        self._write_code(owner, ran.learned.identity, record, code)
+        self._write_code(owner, ran.identity, record, code)
         self._records.put(owner, CAPABILITY, id, made.as_json(), expect_version=held.version if held else ABSENT)
         for one in others[MOST_VERSIONS - 1 :]:
             self._records.remove(owner, CODE, one.identity)
@@ -170,11 +187,9 @@ class CapabilityStore:
             self._make_room(owner, ran.at, id)
         return made
 
-    def _write_code(
-        self, owner: Owner, identity: str, over: Record | None, value: JsonObject, expires_at: float | None = None
-    ) -> None:
+    def _write_code(self, owner: Owner, identity: str, over: Record | None, code: StoredCode) -> None:
         version = over.version if over is not None else ABSENT
-        self._records.put(owner, CODE, identity, value, expect_version=version, expires_at=expires_at)
+        self._records.put(owner, CODE, identity, code.as_json(), expect_version=version)
 
     def _make_room(self, owner: Owner, now: float, new: str) -> None:
         """Forget the least useful beyond the most that an owner may have."""
@@ -193,7 +208,7 @@ def _with_run(known: Capability, ran: LearnableRun) -> Capability:
     """The capability after another run of one of its versions."""
 
     def after(one: Version) -> Version:
-        if one.identity != ran.learned.identity:
+        if one.identity != ran.identity:
             return one
         if not ran.worked:
             return replace(one, failures=one.failures + 1)
@@ -240,7 +255,7 @@ def _has(capability: Capability, identity: str) -> bool:
 def _stored_code(record: Record) -> StoredCode:
     value = record.value
     needs = tuple(string(one) for one in cast("Sequence[str]", value["needs"]))
-    return StoredCode(string(value["capability"]), string(value["code"]), needs, int(str(value["failures"])))
+    return StoredCode(string(value["capability"]), string(value["code"]), needs, checked_inputs(value.get("inputs")))
 
 
 def no_capability(id: str) -> NotFound:
