@@ -210,6 +210,7 @@ async def test_a_language_model_orders_and_explains(reading: App, stub: StubMode
         "reason": None,
         "stages": None,
         "undated": None,
+        "total": None,
         "left_out": None,
     }
     assert [row["context"] for row in found["results"]] == [CONTEXT] * 5 + [None] * 15

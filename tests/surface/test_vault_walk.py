@@ -52,7 +52,7 @@ async def test_the_first_two_levels_are_one_short_answer(client: Client) -> None
 async def test_a_search_in_each_language_finds_only_its_notes_below_its_folder(client: Client) -> None:
     for language, words in LANGUAGES.items():
         query = words[0].split()[1]
-        arguments: dict[str, Any] = {"query": query, "folder": f"vault/{language}", "limit": 10}
+        arguments: dict[str, Any] = {"query": query, "folder": f"vault/{language}", "limit": 10, "max_tokens": 9000}
         rows = structured(await client.call_tool("search_documents", arguments))["results"]
         assert rows, language
         assert all(row["path"].startswith(f"vault/{language}/") for row in rows), language
@@ -64,7 +64,7 @@ async def test_the_property_of_a_language_finds_only_its_notes(client: Client) -
 
     having = {f"vault/{note.path}" for note in vault_notes() if has(note)}
     assert len(having) > 50
-    arguments: dict[str, Any] = {"query": "note", "properties": {"tags": "fr"}, "limit": 100}
+    arguments: dict[str, Any] = {"query": "note", "properties": {"tags": "fr"}, "limit": 50, "max_tokens": 20_000}
     rows = structured(await client.call_tool("search_documents", arguments))["results"]
     assert rows
     assert {row["path"] for row in rows} <= having
