@@ -125,14 +125,14 @@ class ConfiguredServer:
     entry: ServerEntry
     tools: tuple[UpstreamTool, ...] = ()
     """The tools that the server listed last."""
-    unfit: tuple[UpstreamTool, ...] = ()
-    """The tools that nobody can call, because the server describes them wrongly."""
-    offers: tuple[Offer, ...] = ()
-    """Its prompts, resources and templates, as it listed them then."""
     listed_at: float | None = None
     failure: str | None = None
     """Why it could not list them the last time."""
     failed_at: float | None = None
+    unfit: tuple[UpstreamTool, ...] = ()
+    """The tools that nobody can call, because the server describes them wrongly."""
+    offers: tuple[Offer, ...] = ()
+    """Its prompts, resources and templates, as it listed them then."""
     session: str = ""
     """The client session that is served, if each has a connection of its own."""
 

@@ -307,7 +307,7 @@ class ServerResolver:
             # The password of a proxy is in its address.
             certain = [*given.secrets, *(one[0] for text in network.values() for one in LOGIN.finditer(text))]
             secrets = server_secrets({**given.variables, **values}, arguments, certain=certain)
-            reach = Program(filled(entry.command or ""), arguments, values, network, folder, secrets)
+            reach = Program(filled(entry.command or ""), arguments, values, folder, secrets, network)
         return ToolServer(name, reach, entry.seconds, entry.at_once, configured.session)
 
     def login_request(self, owner: Owner, configured: ConfiguredServer) -> LoginRequest:

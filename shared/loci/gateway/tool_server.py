@@ -33,12 +33,12 @@ class Program:
     command: str
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
-    network: Mapping[str, str] = field(default_factory=lambda: {"PATH": os.environ.get("PATH", os.defpath)})
-    """The variables of this machine by which programs are found and the network is reached."""
     folder: str | None = None
     """The working folder of the program."""
     secrets: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     """The secrets in its arguments and variables."""
+    network: Mapping[str, str] = field(default_factory=lambda: {"PATH": os.environ.get("PATH", os.defpath)})
+    """The variables of this machine by which programs are found and the network is reached."""
 
 
 @dataclass(frozen=True, slots=True)
