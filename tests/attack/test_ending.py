@@ -47,7 +47,7 @@ def test_a_deadline_for_all_parts_names_what_is_killed(
     app: App, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for _ in range(3):
-        app.code.parts.python.get().run(ANN, app.code.create_python(ANN), NEVER.replace("SLOW", "abs(1)"))
+        app.code.parts.python.get().run(CALLER, app.code.create_python(ANN), NEVER.replace("SLOW", "abs(1)"))
     monkeypatch.setattr(confined_executors, "CLOSE_SECONDS", PATIENCE)
     monkeypatch.setattr(product, "CLOSE_SECONDS", 0.5)
     app.close()  # this test would not end if each was waited for
@@ -58,7 +58,7 @@ def test_a_client_s_patience_is_the_deadline_of_all_executors_and_what_is_not_sa
     app: App, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for _ in range(3):
-        app.code.parts.python.get().run(ANN, app.code.create_python(ANN), NEVER.replace("SLOW", "abs(1)"))
+        app.code.parts.python.get().run(CALLER, app.code.create_python(ANN), NEVER.replace("SLOW", "abs(1)"))
     monkeypatch.setattr(confined_executors, "CLOSE_SECONDS", 100 * PATIENCE)
     said: list[str] = []
     app.close(1.0)  # this test would not end if each had its time
@@ -76,9 +76,9 @@ def test_what_other_owners_have_is_saved_beside_code_that_never_lets_itself_be_s
     python = app.code.parts.python.get()
     hostile = [app.code.create_python(ANN) for _ in range(4)]
     for id in hostile:
-        python.run(ANN, id, NEVER.replace("SLOW", "abs(1)"))
+        python.run(CALLER, id, NEVER.replace("SLOW", "abs(1)"))
     honest = app.code.create_python(BOB)
-    python.run(BOB, honest, "x = 41")
+    python.run(Caller(BOB, "key"), honest, "x = 41")
     for module in (confined_executors, product):
         monkeypatch.setattr(module, "CLOSE_SECONDS", 10 * PATIENCE)
     folder = ExecutorFolder(tmp_path / "data" / "executors" / honest)
@@ -89,7 +89,7 @@ def test_what_other_owners_have_is_saved_beside_code_that_never_lets_itself_be_s
         until(lambda: _all_killed(app, hostile) and ended.done(), PATIENCE)
     again = build_app(load_settings({"data": tmp_path / "data", "log_level": "ERROR"}))
     try:
-        assert again.code.parts.python.get().run(BOB, honest, "print(x)").stdout == "41\n"
+        assert again.code.parts.python.get().run(Caller(BOB, "key"), honest, "print(x)").stdout == "41\n"
     finally:
         again.close()
 
@@ -108,7 +108,7 @@ def _all_killed(app: App, ids: list[str]) -> bool:
 @pytest.mark.parametrize("name", ["deno_launcher", "inside.fork_server"])
 def test_a_process_of_ours_that_stands_still_is_not_waited_for(app: App, name: str) -> None:
     before = set(children_named(name))
-    app.code.parts.python.get().run(ANN, app.code.create_python(ANN), "1")
+    app.code.parts.python.get().run(CALLER, app.code.create_python(ANN), "1")
     app.code.start_typescript(CALLER, TypeScriptRequest("1 + 1")).future.result(PATIENCE)
     [ours] = set(children_named(name)) - before
     os.kill(ours, signal.SIGSTOP)

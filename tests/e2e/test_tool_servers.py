@@ -101,7 +101,7 @@ def test_tools_for_programs_are_named_as_a_search_names_them(tmp_path: Path) -> 
     listed = {one["tool_id"]: one for one in server["tools"]}
     assert wanted
     for id, one in wanted.items():
-        assert listed[id] == {name: one[name] for name in one if name not in ("score", "related", "why")}
+        assert listed[id] == {name: one[name] for name in one if name not in ("score", "related", "why", "returns")}
 
 
 def test_a_server_is_added_tested_and_removed(tmp_path: Path) -> None:

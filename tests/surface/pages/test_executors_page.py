@@ -7,6 +7,7 @@ import pytest
 
 from loci.app import App
 from loci.core.errors import NotFound
+from loci.core.identity import Caller
 from loci.sandbox.wall.layers import UNPRIVILEGED
 from tests.attack.doors import Door
 from tests.attack.wire import Answer, Ask
@@ -36,7 +37,7 @@ def end(visitor: Visitor, id: str, token: str | None = None) -> Answer:
 @needs_wall
 def test_an_executor_is_listed_with_its_variables_and_its_memory_and_ended(app: App, ann: Visitor) -> None:
     id = app.code.create_python(ANN)
-    app.code.parts.python.get().run(ANN, id, "prices = [1, 2]\nname = 'Ann'")
+    app.code.parts.python.get().run(Caller(ANN, "local"), id, "prices = [1, 2]\nname = 'Ann'")
     [one] = listed(ann)
     assert (one["id"], one["state"], sorted(one["variables"])) == (id, "idle", ["name", "prices"])
     assert one["memory_mb"] > 1
@@ -44,7 +45,7 @@ def test_an_executor_is_listed_with_its_variables_and_its_memory_and_ended(app: 
     assert json.loads(end(ann, id).body) == {"ended": id}
     assert listed(ann) == []
     with pytest.raises(NotFound):
-        app.code.parts.python.get().run(ANN, id, "prices")
+        app.code.parts.python.get().run(Caller(ANN, "local"), id, "prices")
 
 
 class TestWhoMaySeeAndEnd:
