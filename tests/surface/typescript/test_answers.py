@@ -90,7 +90,7 @@ avgLinesPerFile: Math.round(files.reduce((sum, f) => sum + f.lines, 0) / files.l
 async def test_the_tool_says_what_it_runs(desk: Desk) -> None:
     async with Client(build_server(desk.app), mode="2026-07-28") as client:
         [tool] = [tool for tool in (await client.list_tools()).tools if tool.name == "pml_execute_code"]
-    assert "Run TypeScript in an isolated Deno sandbox" in (tool.description or "")
+    assert "Run TypeScript in a sandbox" in (tool.description or "")
     config = tool.input_schema["properties"]["sandbox_config"]["properties"]
     for name, default in (("timeout", 30000), ("memoryLimit", 512), ("allowedReadPaths", None)):
         assert config[name].get("default") == default

@@ -16,6 +16,7 @@ LEXEME: Final = re.compile(
 )
 WORD: Final = re.compile(r"[\w$#@]+")
 REGEX: Final = re.compile(rf"/(?:[^/\\\[{ENDS}]|\\.|\[(?:[^\]\\{ENDS}]|\\.)*\])+/[\w$]*")
+REST_OF_LINE: Final = re.compile(rf"[^{ENDS}]*")
 BEFORE_REGEX: Final = frozenset({"return", "typeof", "case", "in", "delete", "void", "throw", "instanceof"})
 KEYWORDS: Final = """
     abstract as async await break continue debugger declare default do else enum export extends finally for from get if
@@ -81,7 +82,7 @@ def _slash(code: str, at: int, last: str, *, is_unsure: bool) -> str:
             return "/"
         regex = REGEX.match(code, at)
         return regex.group() if regex else code[at:]
-    line = re.compile(rf"[^{ENDS}]*").match(code, at)
+    line = REST_OF_LINE.match(code, at)
     rest = line.group() if line else ""
     return code[at:] if "/*" in rest or "`" in rest else rest
 
