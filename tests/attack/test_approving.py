@@ -505,7 +505,8 @@ async def test_where_all_is_a_persons_an_agent_lets_no_layer_go_on(tmp_path: Pat
 
 async def test_what_an_agent_adds_to_a_run_that_waits_is_not_told_as_its_answer(door: UvicornDoor, url: str) -> None:
     asked = await waits(url)
-    added = {"new_requirement": "say a value again", "available_context": {"value": "x"}}
+    task = {"id": "t9", "tool": "journal:note", "arguments": {"value": "x"}}
+    added = {"new_requirement": "say a value again", "tasks": [task]}
     answer = structured(await call(url, "pml_replan", {"workflow_id": asked["workflow_id"], **added}))
     assert answer["new_tasks_count"] == 1
     browser = Browser(door)

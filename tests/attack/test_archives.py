@@ -18,6 +18,7 @@ from loci.authoring.edit_draft import EditDraft
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.gateway.capabilities.capability import capability_id
+from loci.gateway.capabilities.code_text import identity_of
 from loci.transfer import archive as archives
 from loci.transfer.items import DAMAGED
 from tests.support.archives import archive_of, document, imported, item, opened, server
@@ -275,7 +276,7 @@ def test_two_documents_at_one_path(bad: Path, tmp_path: Path) -> None:
         assert (report.taken, len(report.conflicts)) == ({"documents": 1}, 1)
 
 
-def test_code_that_is_another_than_its_capability_says(bad: Path, tmp_path: Path) -> None:
+def test_code_is_known_by_itself_and_not_as_an_archive_says(bad: Path, tmp_path: Path) -> None:
     version: dict[str, Any] = {"number": 1, "identity": "0" * 32, "tools": [], "successes": 99, "failures": 0}
     value: dict[str, Any] = {
         "intent": "send the report",
@@ -286,9 +287,9 @@ def test_code_that_is_another_than_its_capability_says(bad: Path, tmp_path: Path
     }
     bad.write_bytes(archive_of(item("capabilities", capability_id("send the report"), value, {})))
     with closing(opened(tmp_path / "data")) as app:
-        [left_out] = imported(app, bad).left_out
-        assert "its code does not match" in left_out.why
-        assert app.tools.capabilities.all(LOCAL) == []
+        assert not imported(app, bad).left_out
+        [one] = app.tools.capabilities.all(LOCAL)
+        assert [version.identity for version in one.versions] == [identity_of("await tools.evil();")]
 
 
 def test_a_program_of_this_machine_is_not_configured_unasked(bad: Path, tmp_path: Path) -> None:

@@ -192,8 +192,8 @@ async def call_upstream(
         except Refused as refusal:
             if refusal.code == APPROVAL_PENDING:
                 return await show_page(context, refusal)
-            if refusal.code != APPROVAL_NEEDED or approved:
-                raise
+            if refusal.code != APPROVAL_NEEDED or approved or way == "wait":
+                raise  # also if the queue of approvals cannot show the call
             shown = visible(json.dumps(arguments, ensure_ascii=False))
             if len(shown) > LONGEST_SHOWN:
                 way = "wait"

@@ -83,13 +83,13 @@ class Notebook:
 
 
 # The caller's code may replace each of these while it runs.
-_eval, _AnyError = eval, BaseException
+_eval, _type, _AnyError = eval, type, BaseException
 _set_trace, _set_profile = sys.settrace, sys.setprofile
 
 
 def _settled(value: Any) -> Any:
     """The value; of code that awaits at its top level, what it comes to."""
-    code: Any = value.cr_code if type(value) is CoroutineType else None
+    code: Any = value.cr_code if _type(value) is CoroutineType else None
     if code is None or code.co_name != TOP or not code.co_filename.startswith(FILE_START):
         return cast("Any", value)
     import asyncio  # it takes a while, and few need it
