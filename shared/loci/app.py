@@ -213,7 +213,7 @@ class App:
 
     @part
     def list_watchers(self) -> ListWatchers:
-        """Those who tell clients that a list has changed."""
+        """The watchers that tell clients of changed lists."""
         return ListWatchers()
 
     def tell(self, owner: Owner, kind: EventKind, fields: JsonObject) -> None:

@@ -81,7 +81,7 @@ def _answer(app: "App", id: str, *, reject: bool, feedback: str | None, yes: boo
 
 
 def _fill_in(form: "dict[str, Any] | None") -> dict[str, list[str]] | None:
-    """Have the person answer the question of a server; None if there is none."""
+    """Have the person fill in the form of a server; None without a form."""
     if form is None:
         return None
     given: dict[str, list[str]] = {}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Final, Literal
+from urllib.parse import unquote
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 JsonObject = dict[str, Json]
@@ -47,6 +48,16 @@ def string(value: Json) -> str:
     if not isinstance(value, str):
         raise TypeError(f"this is no string but {type(value).__name__}")
     return value
+
+
+def pointed(document: Json, reference: str) -> Json:
+    """The part of the document that a reference such as `#/a/b` names; None if it is elsewhere, or nowhere."""
+    start, *steps = reference.split("/")
+    part = document if start == "#" else None
+    for step in steps:
+        name = unquote(step).replace("~1", "/").replace("~0", "~")
+        part = part.get(name) if isinstance(part, dict) else None
+    return part
 
 
 def iso(seconds: float) -> str:

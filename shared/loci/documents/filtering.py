@@ -50,7 +50,7 @@ class LibraryPart:
     tags: tuple[str, ...] = ()
     """Tags that a document must have."""
     any_tags: tuple[str, ...] = ()
-    """Tags of which a document must have at least one."""
+    """Tags: a document must have at least one of them."""
     no_tags: tuple[str, ...] = ()
     since: str | None = None
     """YYYY-MM-DD, inclusive, as `until`."""

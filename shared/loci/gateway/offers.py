@@ -1,4 +1,4 @@
-"""What tool servers offer beside tools: prompts are got, resources are read, and both are found."""
+"""The prompts, resources and templates of tool servers: they are found, and got or read."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Final, Literal, cast
 
-from loci.core.json import Json, JsonObject
+from loci.core.json import Json, JsonObject, pointed
 from loci.gateway.policy import AnyTool
 
 MOST_NAMES: Final = 20
@@ -106,13 +106,8 @@ class Shape:
 
     def _named(self, name: Json) -> Json:
         """The schema that a `$ref` names; an open one if it is in another document."""
-        if not isinstance(name, str) or not name.startswith("#"):
-            return True
-        part: Json = self.root
-        for step in name.split("/")[1:]:
-            plain = step.replace("~1", "/").replace("~0", "~")
-            part = part.get(plain, True) if isinstance(part, dict) else True
-        return part
+        part = pointed(self.root, name) if isinstance(name, str) else None
+        return True if part is None else part
 
     def _parts(self, schema: JsonObject) -> Iterator[Json]:
         for name in ("anyOf", "oneOf", "allOf"):

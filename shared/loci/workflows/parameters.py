@@ -1,10 +1,9 @@
 """The parameters of a tool, read from its schema."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Final
 
-from loci.core.json import Json, JsonObject
+from loci.core.json import Json, JsonObject, pointed
 from loci.search.words import SEAM, index_words
 
 MOST_STEPS: Final = 20
@@ -108,11 +107,9 @@ def _followed(schema: JsonObject, root: JsonObject) -> JsonObject:
         target = schema.get("$ref")
         parts = schema.get("anyOf") or schema.get("oneOf")
         if isinstance(target, str) and target.startswith("#/"):
-            found: Any = root
-            for step in target[2:].split("/"):
-                found = cast("Mapping[str, Any]", found).get(step) if isinstance(found, dict) else None
+            found = pointed(root, target)
             rest = {name: one for name, one in schema.items() if name != "$ref"}
-            schema = {**cast("JsonObject", found), **rest} if isinstance(found, dict) else {}
+            schema = {**found, **rest} if isinstance(found, dict) else {}
         elif isinstance(parts, list) and "type" not in schema:
             empty: JsonObject = {}
             first = next((one for one in parts if isinstance(one, dict) and one.get("type") != "null"), empty)

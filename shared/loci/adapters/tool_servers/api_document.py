@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 from urllib.parse import quote, urljoin
 
-from loci.adapters.tool_servers.api_schemas import NOT_IN_A_NAME, ApiSchemas, pointed
-from loci.core.json import Json, JsonObject
+from loci.adapters.tool_servers.api_schemas import NOT_IN_A_NAME, ApiSchemas
+from loci.core.json import Json, JsonObject, pointed
 
 METHODS: Final = ("get", "put", "post", "delete", "patch")
 JSON, FORM, TEXT = "application/json", "application/x-www-form-urlencoded", "text/plain"
@@ -64,7 +64,7 @@ class Operation:
     description: str
     parameters: tuple[ApiParameter, ...]
     body: str
-    """The media type of the body; empty if there is none."""
+    """The media type of the body; empty without a body."""
     body_argument: str
     input_schema: JsonObject
     output_schema: JsonObject | None

@@ -3,9 +3,8 @@
 import json
 import re
 from typing import Any, Final, cast
-from urllib.parse import unquote
 
-from loci.core.json import JsonObject
+from loci.core.json import JsonObject, pointed
 
 LARGEST_SCHEMA: Final = 40_000
 """Characters of a tool's schema, with the schemas that it refers to."""
@@ -110,14 +109,3 @@ class ApiSchemas:
             pointer = self._pointers.get(name)
             self._texts[name] = json.dumps(self.clean(pointed(self._document, pointer)) if pointer else {})
         return self._texts[name]
-
-
-def pointed(document: dict[str, Any], pointer: str) -> object:
-    """The part of the document that the reference points to; None if it is elsewhere, or nowhere."""
-    if not pointer.startswith("#/"):
-        return None
-    part: Any = document
-    for step in pointer[2:].split("/"):
-        name = unquote(step).replace("~1", "/").replace("~0", "~")
-        part = cast("dict[str, Any]", part).get(name) if isinstance(part, dict) else None
-    return part

@@ -19,7 +19,7 @@ from loci.core.json import JsonObject
 from loci.core.server_questions import ServerAnswers
 from loci.gateway.offer import Method, Offer
 from loci.gateway.ports import Changed
-from loci.gateway.tool_server import Endpoint, LambdaFunction, Program, ToolServer, UpstreamTool
+from loci.gateway.tool_server import Endpoint, LambdaFunction, ToolServer, UpstreamTool
 
 if TYPE_CHECKING:
     from mcp.shared.dispatcher import ProgressFnT
@@ -223,16 +223,9 @@ class Connections:
         notes: Notes | None = None,
         cancelled: Cancellation | None = None,
     ) -> T:
-        match server.reach:
-            case LambdaFunction():
-                is_allowed = self._invoke is not None
-            case Endpoint(url=url):
-                is_allowed = not self._only_public or url.lower().startswith("https://")
-            case Program():
-                is_allowed = not self._only_public
-        if isinstance(server.reach, LambdaFunction) and not is_allowed:
-            raise server_failed(server, "only a deployment on AWS reaches functions", "Add it there, with --stack")
-        if not is_allowed:
+        reach = server.reach
+        is_https = isinstance(reach, Endpoint) and reach.url.lower().startswith("https://")
+        if self._only_public and not (is_https or isinstance(reach, LambdaFunction)):
             raise server_failed(server, "only servers with an https address are allowed here", "Correct its address")
         if not self._loop.is_running:
             import_module(CLIENT)  # takes 0.5 s, in which the loop would serve nobody

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Invoke = Callable[[str, bytes], bytes]
 """Invokes the function of this ARN with an event, and returns its answer. Raises `LociError` if that fails."""
-NOT_HERE: Final = "only a deployment on AWS reaches functions"
+NOT_HERE: Final = "only a deployment on AWS reaches functions: add it there, with --stack"
 
 
 @asynccontextmanager

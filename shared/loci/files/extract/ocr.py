@@ -110,7 +110,7 @@ class Ocr:
         return texts
 
     def _text(self, numbers: Any, sure: Any) -> tuple[str, float]:
-        """The letters of the columns. One that goes on over several columns counts once, and number 0 is none."""
+        """The letters of the columns. A letter over several columns counts once, and number 0 means no letter."""
         import numpy as np
 
         kept = (numbers != 0) & np.concatenate(([True], numbers[1:] != numbers[:-1]))

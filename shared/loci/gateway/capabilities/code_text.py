@@ -88,7 +88,7 @@ def _slash(code: str, at: int, last: str, *, is_unsure: bool) -> str:
 
 
 def _template_end(code: str, at: int) -> int:
-    """The end of the template that begins here. If it has a slash or a text inside `${}`, that of the code."""
+    """The end of the template that begins here; the end of the code if it has a slash or a text inside `${}`."""
     depth, at = 0, at + 1
     while at < len(code):
         char = code[at]
