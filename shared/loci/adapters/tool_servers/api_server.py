@@ -27,8 +27,8 @@ from mcp_types import (
 
 from loci.adapters.tool_servers.api_document import FORM, TEXT, ApiDocument, Operation
 from loci.adapters.tool_servers.diagnostics import LARGEST_ANSWER
-from loci.adapters.tool_servers.http_client import CONNECT_SECONDS, Credentials
-from loci.adapters.tool_servers.public_addresses import PublicAddresses
+from loci.adapters.tool_servers.http_client import Credentials
+from loci.adapters.tool_servers.small_requests import SmallRequests
 from loci.core.errors import LociError
 from loci.gateway.tool_server import Endpoint, ToolServer
 
@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
     from mcp.server.context import ServerRequestContext
 
-DOCUMENT_SECONDS: Final = 50.0
 LARGEST_DOCUMENT: Final = 20_000_000
 PAGE: Final = 100
+LONGEST_CALL: Final = 900.0
+"""Seconds for a request. A caller who waits less cancels it."""
 LONGEST_ERROR: Final = 4000
 ACCEPT: Final = "application/json, text/plain;q=0.9, */*;q=0.5"
 HINTS: Final = {
@@ -95,11 +96,13 @@ class ApiServer:
     async def _document(self) -> bytes:
         request = httpx2.Request("GET", self._endpoint.url, headers={"Accept": "application/json, */*"})
         own = not self._endpoint.base_url or _origin(self._endpoint.base_url) == _origin(self._endpoint.url)
-        async with asyncio.timeout(DOCUMENT_SECONDS):
-            response, content = await self._sent(request, LARGEST_DOCUMENT, with_headers=own)
+        try:
+            response = await self._sent(request, LARGEST_DOCUMENT, with_headers=own)
+        except LociError as error:
+            raise ValueError(error.what) from None
         if response.status_code != 200:
             raise ValueError(f"its document answers {_status(response)}")
-        return content
+        return response.content
 
     async def _call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
         operation = self._operations.get(name)
@@ -115,47 +118,22 @@ class ApiServer:
         if not is_named and (self._endpoint.headers or self._endpoint.bearer):
             what = f"Its document names {request.url.host} as the address of the API, and the headers are not for that"
             raise ValueError(f"{what}. Add it with --base-url if you trust it")
-        response, content = await self._sent(request, LARGEST_ANSWER, with_headers=is_named)
-        return _result(response, content, self._server)
+        return _result(await self._sent(request, LARGEST_ANSWER, with_headers=is_named), self._server)
 
-    async def _sent(self, request: httpx2.Request, most: int, *, with_headers: bool) -> tuple[httpx2.Response, bytes]:
-        """Send the request, and once more with another token if this one is refused. Raises `ValueError` on failure."""
-        is_private = not self._only_public and _origin(str(request.url)) in self._named
-        transport = None if is_private else PublicAddresses()
+    async def _sent(self, request: httpx2.Request, most: int, *, with_headers: bool) -> httpx2.Response:
+        """Send the request, and once more with another token if this one is refused. Raises `LociError` on failure."""
+        only_public = self._only_public or _origin(str(request.url)) not in self._named
+        requests = SmallRequests(only_public=only_public, largest=most, seconds=LONGEST_CALL)
         credentials = Credentials(self._server.name, replace(self._endpoint, url=str(request.url)))
         for name, text in self._endpoint.headers.items() if with_headers else ():
             request.headers[name] = text
-        request.headers["Accept-Encoding"] = "identity"  # no answer exceeds the limit when it is unpacked
-        timeout = httpx2.Timeout(CONNECT_SECONDS, read=None)
-        try:
-            async with httpx2.AsyncClient(timeout=timeout, transport=transport, trust_env=transport is None) as client:
-                token = credentials.add_to(request) if with_headers else None
-                response, content = await _answer(client, request, most)
-                if response.status_code == 401 and token is not None:
-                    await credentials.renew(token)
-                    credentials.add_to(request)
-                    response, content = await _answer(client, request, most)
-        except httpx2.ConnectError as error:
-            why = str(error).partition("\n")[0][:200] or "no connection"
-            raise ValueError(f"{request.url.host} cannot be reached ({why})") from None
-        except (httpx2.TransportError, httpx2.InvalidURL) as error:  # its text may contain a header
-            raise ValueError(f"the connection to {request.url.host} failed ({type(error).__name__})") from None
-        return response, content
-
-
-async def _answer(client: httpx2.AsyncClient, request: httpx2.Request, most: int) -> tuple[httpx2.Response, bytes]:
-    response = await client.send(request, stream=True, follow_redirects=False)
-    content = b""
-    try:
-        if response.headers.get("content-encoding", "identity") != "identity":
-            raise ValueError(f"{request.url.host} compresses its answers")
-        async for part in response.aiter_raw():
-            content += part
-            if len(content) > most:
-                raise ValueError(f"{request.url.host} answers with more than {most // 1_000_000} MB: ask for less")
-    finally:
-        await response.aclose()
-    return response, content
+        token = credentials.add_to(request) if with_headers else None
+        response = await requests.send(request)
+        if response.status_code == 401 and token is not None:
+            await credentials.renew(token)
+            credentials.add_to(request)
+            response = await requests.send(request)
+        return response
 
 
 class _Yaml(yaml.CSafeLoader):
@@ -205,12 +183,15 @@ def _body(operation: Operation, arguments: Mapping[str, Any]) -> bytes | None:
     return json.dumps(value, ensure_ascii=False).encode()
 
 
-def _result(response: httpx2.Response, content: bytes, server: ToolServer) -> CallToolResult:
+def _result(response: httpx2.Response, server: ToolServer) -> CallToolResult:
+    content = response.content
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     text = content.decode(response.charset_encoding or "utf-8", "replace") if not kind.startswith("image/") else ""
     if response.status_code >= 300:
         said = server.redaction().text(text)[:LONGEST_ERROR]
         return _failed(": ".join(one for one in (f"The API answers {_status(response)}", said) if one))
+    if kind == "text/event-stream":
+        return _failed("The API answers with a stream of events, which has no end to wait for")
     if kind in IMAGES:
         blocks: list[ContentBlock] = [ImageContent(data=base64.b64encode(content).decode(), mime_type=kind)]
         return CallToolResult(content=blocks)

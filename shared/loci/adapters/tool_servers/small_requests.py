@@ -18,11 +18,19 @@ DOCUMENT_SECONDS, LARGEST_DOCUMENT = 5.0, 64 * 1024
 class SmallRequests:
     """Sends single requests, on the way that calls take as well."""
 
-    def __init__(self, *, only_public: bool, transport: PublicAddresses | None = None, largest: int = LARGEST) -> None:
+    def __init__(
+        self,
+        *,
+        only_public: bool,
+        transport: PublicAddresses | None = None,
+        largest: int = LARGEST,
+        seconds: float | None = None,
+    ) -> None:
         """`transport` is one that trusts other certificates."""
         self._only_public = only_public
         self._transport = transport
         self._largest = largest
+        self._seconds = SECONDS if seconds is None else seconds
         for name in ("httpx2", "httpcore2", "mcp.client"):  # they log addresses and what servers say
             logging.getLogger(name).setLevel(logging.CRITICAL)
 
@@ -36,14 +44,14 @@ class SmallRequests:
         request.headers["Accept-Encoding"] = "identity"
         request.headers.setdefault("Accept", "application/json")  # GitHub answers with a form otherwise
         try:
-            async with asyncio.timeout(SECONDS), client:
+            async with asyncio.timeout(self._seconds), client:
                 answer = await client.send(request, stream=True, follow_redirects=False)
                 try:
                     content = await self._content(answer, where)
                 finally:
                     await answer.aclose()
         except (TimeoutError, httpx2.TimeoutException):
-            raise LoginFailed(f"{where} did not answer for {SECONDS:.0f} s", TRY_AGAIN) from None
+            raise LoginFailed(f"{where} did not answer for {self._seconds:.0f} s", TRY_AGAIN) from None
         except httpx2.ConnectError as error:
             why = str(error).partition("\n")[0][:200] or "no connection"
             raise LoginFailed(f"{where} cannot be reached ({why})", TRY_AGAIN) from None
