@@ -1,12 +1,12 @@
 """How well intents become plans: `python -m tests.quality.intents [--models DIR] [--show]`.
 
 The tools are those that public servers listed, and Loci's own. Intents and their plans were labelled before anybody
-saw what Loci makes of them; the rules were written with the first three sets. It fails if a plan starts that is not the
-labelled one.
+saw what Loci makes of them. It fails if a plan starts that is not the labelled one.
 """
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from loci.gateway.tool_search import FoundTool, KnownTool, ToolIndex
 from loci.search.inference import Embedder
 from loci.workflows.planner import Draft, Planner
 from loci.workflows.references import references
-from loci.workflows.toolbox import ToolFacts
+from loci.workflows.toolbox import Toolbox, ToolFacts
 from tests.quality.tool_requests import FOLDER, all_tools
 from tests.quality.tools import embedder, vectors_of
 
@@ -29,6 +29,8 @@ FILES = {
     "third": "last_intents.json",
     "forty": "forty_intents.json",
 }
+READING = re.compile(r"(?:read|get|list|search|find|fetch)(?![a-z])")
+"""Listings have no annotations."""
 NOT_FOR_WORKFLOWS = frozenset(
     f"pml:{name}"
     for name in (
@@ -59,8 +61,8 @@ class Intent:
     """The arguments that it does not say: the places of their tasks, and their names."""
 
 
-class ListedTools:
-    """A `Toolbox` of tools that were listed once. What they answer, and whether they only read, is not known."""
+class ListedTools(Toolbox):
+    """Tools that were listed once. What they answer, and whether they only read, is not known."""
 
     def __init__(self, tools: Sequence[KnownTool], model: Embedder | None = None) -> None:
         usable = [one for one in tools if one.id not in NOT_FOR_WORKFLOWS]
@@ -75,7 +77,7 @@ class ListedTools:
 
     def facts(self, id: str) -> ToolFacts:
         tool = self._tools[id]
-        return ToolFacts(id, tool.description, tool.input_schema, None, reads=False)
+        return ToolFacts(id, tool.description, tool.input_schema, None, reads=bool(READING.match(tool.name)))
 
     def ids(self) -> list[str]:
         return [*self._tools]

@@ -10,12 +10,12 @@ from loci.core.errors import Unavailable
 from loci.core.stores import Slots
 from loci.workflows.answers import RunAnswers
 from loci.workflows.attempts import Steps
-from loci.workflows.planning import IntentRunner, PlanMaker
+from loci.workflows.planning import IntentRunner
 from loci.workflows.proposal import Proposals
 from loci.workflows.run import WhoApproves
 from loci.workflows.runs import ASIDE, SLOT, TOO_MANY, ActiveOwners, ActiveRuns, Runs
 from loci.workflows.slice import Slices, WorkflowEngine
-from loci.workflows.toolbox import OwnersToolbox
+from loci.workflows.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from loci.app import App
@@ -64,8 +64,10 @@ class WorkflowParts:
         self.active = ActiveRuns(slots, aside, ActiveOwners(records, time.time), self.runs, time.time)
         self.answers = RunAnswers(self.runs, app.scratchpad, time.time, self.links, self.steps.wants_text)
         proposals = Proposals(lambda: app.language_model, settings.language_model_seconds)
-        planning = PlanMaker(partial(OwnersToolbox, tools), self.steps, proposals)
-        self.intents = IntentRunner(planning, self.runs, self.steps, self.engine, time.time, self.who_approves)
+        toolbox = partial(Toolbox, tools)
+        self.intents = IntentRunner(
+            toolbox, proposals, self.runs, self.steps, self.engine, time.time, self.who_approves
+        )
         self.calls = lambda: tools().parts.waiting
         """Returns the calls that wait for a person."""
 

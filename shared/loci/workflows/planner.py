@@ -1,23 +1,39 @@
-"""Makes a plan of an intent, by rules: the same plan for the same tools, every time."""
+"""Makes a plan of an intent, by rules: the same plan for the same tools, every time.
 
+The choice of a tool is certain if it does all that a step says and nothing else, and if no other tool does.
+"""
+
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from loci.core.errors import Refused
+from loci.core.errors import LociError, Refused
 from loci.core.json import Json, JsonObject
-from loci.workflows.binding import Earlier, Step
-from loci.workflows.choosing import Choice, begins_tool, choose
-from loci.workflows.file_steps import LINES, code_task, counting, file_set, file_tools
-from loci.workflows.intent import LONGEST_VALUE, cut, values_in, values_of, without
-from loci.workflows.parameters import parameters
-from loci.workflows.references import references
+from loci.gateway.tool_search import nothing_fits
+from loci.gateway.tool_words import in_words
+from loci.search.words import index_words, query_words
+from loci.workflows.binding import EARLIER, LONGEST, Bound, Earlier, bind
+from loci.workflows.file_count import count_task
+from loci.workflows.intent import Step, cut, read_step, value_of
 from loci.workflows.toolbox import Toolbox, ToolFacts
 
+if TYPE_CHECKING:
+    from loci.gateway.tool_search import FoundTool
+
 MOST_STEPS: Final = 30
+LOOKED_AT: Final = 20
+MOST_OPEN: Final = 3
+"""The tools that are shown where the choice is open."""
 MOST_FIELDS: Final = 20
-LONGEST_TOLD: Final = 100
-"""Characters of the descriptions of a tool and of its parameters in a plan."""
+DEPRECATED: Final = re.compile(r"\bdeprecated\b", re.I)
+HEDGES: Final = re.compile(
+    r"\b(?:not|never|no|don't|without|except|unless|if|until|when|while|only|but|instead|or|either|and|each|every|other"
+    r"|which|what|who|how|why|where|whether|should|would|did|does|was|were|before|after|again|more|most|few|same)\b|\?",
+    re.I,
+)
+"""Words of conditions, exceptions and further wishes, which no rule here understands."""
+OWN: Final = ("loci:", "pml:")
 
 
 @dataclass(slots=True)
@@ -49,6 +65,25 @@ class Draft:
         return [{**one, "approve": True} if one["id"] in self.changing else one for one in self.tasks]
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A tool for a step, and how far it does what the step asks for."""
+
+    tool: ToolFacts
+    bound: Bound
+    faults: tuple[str, ...]
+    """The reasons why it may be the wrong tool."""
+    worth: float
+    """The worth for the order in which tools are shown. It decides nothing else."""
+
+    def told(self) -> JsonObject:
+        """The tool in a short form, and why it may be the wrong one."""
+        described = " ".join(self.tool.description.split())[:LONGEST]
+        fields: JsonObject = {one.name: one.told(LONGEST) for one in self.tool.parameters[:MOST_FIELDS]}
+        told: JsonObject = {"tool": self.tool.id, "description": described, "arguments": fields}
+        return {**told, "but": "; ".join(self.faults)} if self.faults else told
+
+
 class Planner:
     """Plans one intent."""
 
@@ -57,90 +92,67 @@ class Planner:
         self._toolbox = toolbox
         self._context = context
         self._taken = set(taken)
-        self._earlier = [*before]
+        self._before = [*before]
+        self._last = list[str]()
+        """The tasks of the step before."""
         self._made = Draft()
 
     def plan(self, intent: str) -> Draft:
         """The plan, as far as it could be made."""
-        steps = cut(intent, lambda text: begins_tool(text, self._toolbox))
+        if task := count_task(intent, self._toolbox):
+            self._made.tasks.append({"id": (id := self._id()), **task})
+            self._made.why[id] = "it finds the files, reads each, and counts"
+            return self._made
+        steps = cut(intent)
         if len(steps) > MOST_STEPS:
             raise Refused(
                 f"The intent asks for {len(steps)} steps, more than {MOST_STEPS}",
                 "Ask for less at once, or give a workflow",
                 code="INVALID_PARAMS",
             )
-        for text, is_after in steps:
-            self._add(text, is_after)
+        for text in steps:
+            self._add(text)
         return self._made
 
-    def _add(self, text: str, is_after: bool) -> None:
-        values = [*values_in(text), *values_of(self._context, text)]
-        plain, worded = without(text, values), without(text, values, worded=True)
-        step = Step(text, plain, worded, tuple(values), tuple(self._earlier))
-        if self._add_files(step) or self._add_count(text):
-            return
-        context = [one.tool for one in self._earlier if ":" in one.tool]
-        chosen = choose(step, self._toolbox, context)
-        best, made = next(iter(chosen.choices), None), self._made
-        made.is_certain &= chosen.is_certain
-        id = self._add_choice(best, is_after) if best and chosen.is_likely else None
-        if id is None:
+    def _add(self, text: str) -> None:
+        # What a task gave that changed something is not the content of anything.
+        told, earlier = text, self._before[0] if len(self._before) == 1 and self._before[0].reads else None
+        for one in self._before:
+            if one.reads and one.source and (said := f"the content of {one.source}") in text:
+                told, earlier = text.replace(said, "its content"), one
+        step, made = read_step(told, self._context), self._made
+        choices, is_likely = choose(step, earlier, self._toolbox)
+        is_certain = len(choices) == 1 and not choices[0].faults
+        made.is_certain &= is_certain
+        id = None
+        if choices and is_likely:
+            id = self._add_choice(choices[0])
+        else:
             made.unknown.append(text)
-        if not chosen.is_certain or (best and best.bound.missing):
-            tools: list[Json] = [_told(one) for one in chosen.choices]
+        if not is_certain or choices[0].bound.missing:
+            tools: list[Json] = [one.told() for one in choices]
             made.candidates.append({"task": id, "step": text, "tools": tools})
 
-    def _add_choice(self, choice: Choice, is_after: bool) -> str:
-        bound, waits = choice.bound, list[str]()
-        if self._earlier and (is_after or not choice.tool.reads):
-            waits = [self._earlier[-1].id]
-        for one in bound.before:
-            before = self._put(one.tool, one.arguments, (), f"{choice.tool.id} needs its {one.field}")
-            bound.arguments[one.parameter] = f"${before}.result.{one.field}"
-        why = "; ".join([*(choice.faults or ("the step means it",)), *bound.why])
-        id = self._put(choice.tool, bound.arguments, waits, why)
-        for more in bound.spread:
-            self._put(choice.tool, {**bound.arguments, **more}, waits, why)
-        for name, why in bound.missing.items():
-            self._made.missing.append({"task": id, "argument": name, "why": why})
+    def _add_choice(self, choice: Choice) -> str:
+        """Add the tasks of a step; return the id of the first that does what the step says."""
+        bound = choice.bound
+        for tool, name in bound.before:
+            before = self._put(tool, {}, f"{choice.tool.id} needs its {name}")
+            bound.arguments[name] = f"${before}.result.{name}"
+        why = "; ".join(choice.faults) or "the step means it"
+        self._last = [self._put(choice.tool, {**bound.arguments, **more}, why) for more in ({}, *bound.others)]
+        id = self._last[0]
+        for name, lacks in bound.missing.items():
+            self._made.missing.append({"task": id, "argument": name, "why": lacks})
         return id
 
-    def _add_files(self, step: Step) -> bool:
-        files = file_set(step)
-        tools = file_tools(self._toolbox) if files else None
-        if files is None or tools is None:
-            return False
-        arguments: JsonObject = {tools.folder: files.folder, tools.pattern: files.pattern}
-        found = self._put(tools.finds, arguments, (), f"it finds the files that are meant: {files.pattern}")
-        lines = self._code(LINES, [found], "a list of what the search gave")
-        self._put(tools.reads, {tools.paths: f"${lines}.result"}, (), "it reads several files")
-        return not files.counts or self._add_count(f"count {files.counts}")
-
-    def _add_count(self, text: str) -> bool:
-        code = counting(text) if self._earlier else None
-        if code is None:
-            return False
-        last = self._earlier[-1]
-        read = {one.task for one in references(last.arguments)}
-        lists = [one.id for one in self._earlier if not one.tool and one.id in read]
-        self._code(code, [*lists, last.id], "no tool is needed to count")
-        return True
-
-    def _code(self, code: str, after: Sequence[str], why: str) -> str:
-        id = self._id()
-        self._made.tasks.append(code_task(id, code, after))
-        self._made.why[id] = why
-        self._earlier.append(Earlier(id, "", {}, None))
-        return id
-
-    def _put(self, tool: ToolFacts, arguments: JsonObject, waits: Sequence[str], why: str) -> str:
-        id = self._id()
-        named = {one.task for one in references(arguments)}
-        after: list[Json] = [one for one in waits if one not in named]
+    def _put(self, tool: ToolFacts, arguments: JsonObject, why: str) -> str:
+        """Add a task that waits for the step before; return its id."""
+        id, waits = self._id(), self._last
         task: JsonObject = {"id": id, "tool": tool.id, "arguments": arguments}
-        self._made.tasks.append({**task, "dependsOn": after} if after else task)
+        self._made.tasks.append({**task, "dependsOn": [*waits]} if waits else task)
         self._made.why[id] = why
-        self._earlier.append(Earlier(id, tool.id, arguments, tool.output_schema, source_of(arguments)))
+        self._before.append(earlier_task(id, tool, arguments))
         if not tool.reads:
             self._made.changing.add(id)
         return id
@@ -151,17 +163,54 @@ class Planner:
         return id
 
 
-def source_of(arguments: JsonObject) -> str:
-    """The file or the page that a task with these arguments reads; empty if there is none."""
-    texts = [one for one in arguments.values() if isinstance(one, str)]
-    found = (one for text in texts for one in values_in(text[:LONGEST_VALUE]) if one.kind in ("path", "url"))
-    return next((str(one.value) for one in found if not one.is_folder), "")
+def earlier_task(id: str, tool: ToolFacts, arguments: JsonObject) -> Earlier:
+    """A task, as later steps may refer to it."""
+    found = map(value_of, arguments.values())
+    source = next((str(one.value) for one in found if one.kind == "url" or one.words.endswith("file")), "")
+    return Earlier(id, tool.id, tool.output_schema, tool.reads, source)
 
 
-def _told(choice: Choice) -> JsonObject:
-    """A tool in a short form, and why it may be the wrong one."""
-    tool = choice.tool
-    described = " ".join(tool.description.split())[:LONGEST_TOLD]
-    fields: JsonObject = {one.name: one.told(LONGEST_TOLD) for one in parameters(tool.input_schema)[:MOST_FIELDS]}
-    told: JsonObject = {"tool": tool.id, "description": described, "arguments": fields}
-    return {**told, "but": "; ".join(choice.faults)} if choice.faults else told
+def choose(step: Step, earlier: Earlier | None, toolbox: Toolbox) -> tuple[list[Choice], bool]:
+    """The tools that fit a step, the best first, and False if probably none does it.
+
+    The choice is certain if there is only one, without faults.
+    """
+    found = toolbox.find(f"{step.plain} {step.forms}", (), LOOKED_AT)
+    judged = [choice for one in found if (choice := _judged(one, step, earlier, toolbox))]
+    right = [one for one in judged if not one.faults]
+    right = [one for one in right if not one.tool.id.startswith(OWN)] or right
+    if len(right) == 1:
+        return right, True
+    shown = sorted(right or judged, key=lambda one: one.worth, reverse=True)
+    return shown[:MOST_OPEN], not nothing_fits(found)
+
+
+def _judged(found: "FoundTool", step: Step, earlier: Earlier | None, toolbox: Toolbox) -> Choice | None:
+    """How far the tool does what the step asks for; None if the tool is gone, or cannot be read."""
+    try:
+        tool = toolbox.facts(found.tool.id)
+        bound = bind(tool, step, earlier, toolbox)
+    except (LociError, RecursionError):  # its schema may be deeper than anybody reads
+        return None
+    plain = EARLIER.sub(" ", step.plain) if bound.takes_earlier else step.plain
+    server, first = {*index_words(tool.server)}, tool.description.lstrip()[:LONGEST].split(". ")[0]
+    said = query_words(plain)
+    name = [one for one in query_words(in_words(found.tool.name)) if one not in server]
+    implied = {*index_words(step.forms)}
+    known = {*server, *name, *implied, *bound.words, *index_words(f"{found.tool.title} {first}")}
+    known |= {stem for one in tool.parameters if one.required for stem in one.words}
+    known |= {stem for other, _ in bound.before for stem in index_words(other.description)}
+    verb = next((one for one in said if one not in server), "")
+    faults = [f"it has no place, or several, for {str(one.value)[:80]}" for one in bound.left]
+    faults += [f"it says nothing of {one}" for one in said if one not in known]
+    faults += [f"its name says {one}" for one in name if one not in said and one not in implied]
+    faults += [f"the step says {one!r}" for one in HEDGES.findall(plain)]
+    if verb not in {*name, *query_words(first)[:1]}:
+        faults.append("it may do something else")
+    if not bound.takes_earlier and EARLIER.search(plain):
+        faults.append("what the step says of an earlier result has no place")
+    if DEPRECATED.search(tool.description[:300]):
+        faults.append("it is deprecated")
+    # A tool that has no place for a value is hardly meant.
+    odds = len(faults) + len(bound.missing) + 2 * len(bound.left)
+    return Choice(tool, bound, tuple(faults), found.score / (1 + odds))

@@ -110,8 +110,8 @@ async def test_what_is_certain_runs_at_once(flow: Flow, folder: Path) -> None:
     rows: dict[str, Any] = {
         "Search for files matching *.json in .": {"t1": {"content": str(folder / "config.json")}},
         "Search for config.* in ./": {"t1": {"content": str(folder / "config.json")}},
-        "Please list the directory src.": {"t1": {"content": ""}},
-        "List some items; list the directory src": {"t1": ITEMS, "t2": {"content": ""}},
+        "List the directory src/.": {"t1": {"content": ""}},
+        "List some items; list the directory src/": {"t1": ITEMS, "t2": {"content": ""}},
     }
     for intent, results in rows.items():
         answer = await flow.answer("pml_execute_dag", intent=intent)
@@ -138,6 +138,11 @@ async def test_two_tools_that_do_the_same_are_a_question(flow: Flow, folder: Pat
         pytest.param("Note down the value 'x' unless it is there", id="a condition"),
         pytest.param("Create entities in memory for config.json", id="no value for what it needs"),
         pytest.param("Translate config.json into French", id="no tool at all"),
+        pytest.param("Shall we note down the value 'x'?", id="a question"),
+        pytest.param(
+            "Read config.json, list the directory ./, then note down its content", id="the content of one of two tasks"
+        ),
+        pytest.param("Create a directory x/, then note down its content", id="the content of what was changed"),
     ],
 )
 async def test_nothing_runs_that_is_not_certain(flow: Flow, folder: Path, intent: str) -> None:

@@ -26,10 +26,8 @@ BOUNDED = {
         f"loci.workflows.{module}.": 4_000
         for module in (
             "binding",
-            "choosing",
-            "file_steps",
+            "file_count",
             "intent",
-            "parameters",
             "planner",
             "proposal",
         )
