@@ -159,6 +159,7 @@ def _draft(answer: JsonObject, tools: dict[str, ToolFacts], given: str) -> Draft
         if not isinstance(arguments, dict) or (tool and tool not in tools):
             raise ValueError(f"task {id}: {tool!r} is not among the tools, or its arguments are no object")
         task: JsonObject = {"id": id, "arguments": cast("JsonObject", arguments), "dependsOn": after}
+        # Without an intent, code is not learned: nobody who asked has written it.
         task |= {"tool": tool} if tool else {"type": "code_execution", "code": code}
         made.tasks.append(task)
         made.why[id] = f"a language model proposes it: {remark(one['why']) or 'without a reason'}"

@@ -151,3 +151,18 @@ async def test_the_model_may_use_code(flow: Flow, stub: StubModel) -> None:
     plans(stub, [proposed("t1", "items"), proposed("t2", "", "t1", code=code)])
     answer = await flow.answer("pml_execute_dag", intent="List some items in upper case")
     assert (answer["status"], answer["results"]["t2"]) == ("complete", "A,B,C")
+
+
+async def test_code_that_the_model_wrote_is_not_learned(flow: Flow, stub: StubModel) -> None:
+    plans(stub, [proposed("t1", "items"), proposed("t2", "", "t1", code="return deps.t1.items.length * 2")])
+    intent = "Say twice how many items there are"
+    assert (await flow.answer("pml_execute_dag", intent=intent))["results"]["t2"] == 6
+    flow.app.tools.finish_learning()
+    found = await flow.answer("pml_search_capabilities", intent=intent, include_suggestions=True)
+    assert (found["capabilities"], found["suggestions"]) == ([], [])
+    assert found["message"].startswith("Nothing is learned yet")
+    # The same code, of a caller who says what it is for, is theirs.
+    code: dict[str, object] = {"type": "code_execution", "code": "return deps.t1.items.length * 2", "intent": intent}
+    await flow.run(task("t1", "items"), {"id": "t2", "dependsOn": ["t1"], **code})
+    flow.app.tools.finish_learning()
+    assert len((await flow.answer("pml_search_capabilities", intent=intent))["capabilities"]) == 1
