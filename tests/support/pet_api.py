@@ -1,5 +1,6 @@
 """An HTTP API with an OpenAPI document, on a port of its own."""
 
+import email
 import json
 import threading
 from collections.abc import Generator, Mapping
@@ -7,10 +8,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, parse_qsl, unquote, urlsplit
 
 KEY = "sesame-0f3b91"
 NAME = {"name": "petName", "in": "path", "required": True, "schema": {"type": "string"}}
+BYTES = {"type": "string", "format": "binary"}
+PHOTO = {
+    "type": "object",
+    "properties": {
+        "photo": {"$ref": "#/components/schemas/Bytes"},
+        "more": {"type": "array", "items": BYTES},
+        "thumb": {"anyOf": [BYTES, {"type": "string", "format": "uri"}]},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "place": {"type": "object"},
+        "shared": {"type": "boolean"},
+    },
+}
+NOTE = {"type": "object", "additionalProperties": True, "properties": {"owner": {"type": "object"}}}
 PET = {"$ref": "#/components/schemas/Pet"}
 ANSWER = {"200": {"description": "A pet", "content": {"application/json": {"schema": PET}}}}
 DOCUMENT: dict[str, Any] = {
@@ -39,10 +53,33 @@ DOCUMENT: dict[str, Any] = {
             },
         },
         "/moved": {"get": {"operationId": "moved", "responses": {"302": {"description": "Elsewhere"}}}},
-        "/photo": {"post": {"requestBody": {"content": {"multipart/form-data": {}}}, "responses": {}}},
+        "/photo": {
+            "post": {
+                "operationId": "addPhoto",
+                "requestBody": {"content": {"multipart/form-data": {"schema": PHOTO}}},
+                "responses": {},
+            }
+        },
+        "/note": {
+            "post": {
+                "operationId": "addNote",
+                "parameters": [{"name": "q", "in": "query", "schema": {"type": "object"}}],
+                "requestBody": {
+                    "content": {
+                        "application/x-www-form-urlencoded": {
+                            "schema": NOTE,
+                            "encoding": {"owner": {"style": "deepObject", "explode": True}},
+                        }
+                    }
+                },
+                "responses": {},
+            }
+        },
+        "/raw": {"put": {"requestBody": {"content": {"application/octet-stream": {}}}, "responses": {}}},
     },
     "components": {
         "schemas": {
+            "Bytes": BYTES,
             "Pet": {
                 "type": "object",
                 "required": ["name"],
@@ -51,7 +88,7 @@ DOCUMENT: dict[str, Any] = {
                     "age": {"type": "integer", "minimum": 0, "exclusiveMinimum": True},
                     "parent": {"$ref": "#/components/schemas/Pet"},
                 },
-            }
+            },
         }
     },
 }
@@ -71,12 +108,18 @@ def _answer(method: str, place: SplitResult, headers: Mapping[str, str], body: s
     """The status, the value and the place to go to instead."""
     if headers.get("X-Key") not in (None, KEY):
         return 401, {"error": f"not {headers['X-Key']}"}, ""
+    if (keys := parse_qs(place.query).get("api_key", [KEY])) != [KEY]:
+        return 401, {"error": f"not {keys} of {place.query}"}, ""
     if place.path == "/v1/moved":
         return 302, {}, "http://169.254.169.254/latest"
     if method == "DELETE":
         return 204, None, ""
+    kind = headers.get("Content-Type", "")
+    if kind.startswith("multipart/"):
+        parts: Any = email.message_from_string(f"Content-Type: {kind}\n\n{body}").get_payload()
+        return 200, {"parts": [[one.items(), one.get_payload()] for one in parts]}, ""
     if method == "POST":
-        return 200, json.loads(body), ""
+        return 200, {"fields": parse_qsl(body)} if "urlencoded" in kind else json.loads(body), ""
     if place.path == "/v1/pets":
         return 200, parse_qs(place.query).get("kind", ["all"]), ""
     return 200, {"name": unquote(place.path.removeprefix("/v1/pets/"))}, ""

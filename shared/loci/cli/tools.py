@@ -131,6 +131,9 @@ def add(
     method: Annotated[
         list[str] | None, value("With --openapi: a method whose operations are tools. Default: all.", metavar="METHOD")
     ] = None,
+    query: Annotated[
+        list[str] | None, value("With --openapi: a key that the API wants in the address.", metavar="NAME=VALUE")
+    ] = None,
     header: Annotated[list[str] | None, value("A header for the URL.", metavar="NAME:VALUE")] = None,
     env: Annotated[list[str] | None, value("A variable for the command.", metavar="NAME=VALUE")] = None,
     seconds: Annotated[float | None, typer.Option(help="The time that a call may take. Default: 30.")] = None,
@@ -180,6 +183,7 @@ def add(
             "type": "openapi",
             "url": openapi,
             "headers": headers,
+            "query": dict(_pair(one, "=", "--query") for one in query or []),
             "methods": [one.lower() for one in method or []],
         }
         entry |= {"base_url": base_url} if base_url else {}

@@ -78,6 +78,8 @@ class ServerEntry(BaseModel):
     function: str | None = Field(None, pattern=FUNCTION_ARN, validation_alias=AliasChoices("function", "lambda"))
     """The ARN of a Lambda function that is a tool server."""
     headers: dict[str, str] = {}
+    query: dict[str, str] = {}
+    """Keys of an API that go into the address of each request."""
     base_url: str | None = Field(None, pattern=r"^https?://[^/\s?#]+[^\s?#]*$")
     """The address of the API, instead of the address that its document names."""
     methods: list[Literal["get", "put", "post", "delete", "patch"]] = []
@@ -169,8 +171,9 @@ def checked_entry(name: str, value: object) -> ServerEntry:
         raise not_configured(name, f"{entry.url[:80]!r} is no URL", "Give one that begins with https:// or http://")
     if entry.type == "openapi" and entry.url is None:
         raise not_configured(name, "an API needs the url of its OpenAPI document", "Give it")
-    if entry.type != "openapi" and (entry.base_url or entry.methods):
-        raise not_configured(name, "base_url and methods are for an API", 'Add "type": "openapi", or leave them out')
+    if entry.type != "openapi" and (entry.base_url or entry.methods or entry.query):
+        what = "base_url, methods and query are for an API"
+        raise not_configured(name, what, 'Add "type": "openapi", or leave them out')
     if entry.oauth is not None:
         _check_oauth(name, entry, entry.oauth)
     return entry

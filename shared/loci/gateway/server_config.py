@@ -70,6 +70,7 @@ def safe_entry(entry: ServerEntry, value: Other, part: Other) -> ServerEntry:
         update={
             "env": safe_values(entry.env, value),
             "headers": safe_values(entry.headers, value),
+            "query": safe_values(entry.query, value),
             "oauth": oauth,
             "args": safe_arguments(entry.args, part),
             "url": entry.url and safe_url(entry.url, part),
@@ -193,9 +194,7 @@ def portable(server: str, entry: ServerEntry) -> PortableEntry:
 
     changed = safe_entry(entry, named, named).model_copy(update=OF_THIS_PLACE)
     value = changed.as_json()
-    texts = [*changed.args, changed.url, changed.command, *changed.env.values(), *changed.headers.values()]
-    texts += [changed.oauth.client_secret] if changed.oauth else []
-    needed = [one["name"] for text in texts if text for one in VARIABLE.finditer(text) if one["default"] is None]
+    needed = [one["name"] for one in _variables(changed) if one["default"] is None]
     return PortableEntry(value, tuple(dict.fromkeys(needed)), entry.no_variables or entry.only_public)
 
 
@@ -317,10 +316,11 @@ class ServerResolver:
         if entry.url is None:
             raise Refused(f"{name} is a program: it has no login of Loci's", "Give it what it needs as a variable")
         url, headers = filled(entry.url), {one: filled(text) for one, text in entry.headers.items()}
+        query = {one: filled(text) for one, text in entry.query.items()}
         oauth = OAuthEntry()
         if entry.oauth is not None:
             oauth = entry.oauth.model_copy(update={one: filled(text) for one, text in _texts(entry.oauth).items()})
-        certain = [*given.secrets, oauth.client_secret or ""]
+        certain = [*given.secrets, *query.values(), oauth.client_secret or ""]
         secrets = server_secrets({**given.variables, **headers}, url=url, certain=certain)
         endpoint = Endpoint(
             url,
@@ -328,6 +328,7 @@ class ServerResolver:
             only_public=entry.only_public,
             secrets=secrets,
             is_api=entry.type == "openapi",
+            query=query,
             base_url=entry.base_url,
             methods=tuple(entry.methods),
         )
@@ -478,8 +479,8 @@ def _redacted(server: ToolServer) -> Generator[None]:
 
 def _variables(entry: ServerEntry) -> Iterator[re.Match[str]]:
     """All places in the entry that are to be filled in."""
-    texts = [entry.command, *entry.args, entry.cwd, entry.url, *entry.env.values(), *entry.headers.values()]
-    texts += _texts(entry.oauth).values()
+    texts = [*entry.args, entry.url, entry.command, entry.cwd, *entry.env.values(), *entry.headers.values()]
+    texts += [*entry.query.values(), *_texts(entry.oauth).values()]
     return (one for text in texts if text for one in VARIABLE.finditer(text))
 
 

@@ -54,6 +54,8 @@ class Endpoint:
     """The secrets in its address and its headers."""
     is_api: bool = False
     """True: the address is that of an OpenAPI document, and the tools are the operations of its API."""
+    query: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """The keys that go into the address of each request to the API."""
     base_url: str | None = None
     """The address of the API, if the operator named it; else the document does."""
     methods: tuple[str, ...] = ()

@@ -30,6 +30,8 @@ ENDPOINT: JsonObject = {
     "url": f"https://me:given-6@example.com/{RANDOM}/mcp?apikey=given%2D7",
     "headers": {"X-Key": "given-8"},
     "oauth": None,
+    "type": "openapi",
+    "query": {"appid": "given-9"},
 }
 
 
@@ -47,7 +49,7 @@ def check_sealed(app: App, folder: Path) -> None:
     assert isinstance(endpoint, Endpoint)
     assert (list(program.args), program.env["OTHER"], endpoint.url) == (PROGRAM["args"], "given-5", ENDPOINT["url"])
     assert {"given-1", "given-2", "given-3", "given-4", RANDOM} <= program.secrets
-    assert {"given-6", "given-7", "given-8", RANDOM} <= endpoint.secrets
+    assert {"given-6", "given-7", "given-8", "given-9", RANDOM} <= endpoint.secrets
 
 
 def test_no_file_holds_a_secret_of_an_entry(app: App, tmp_path: Path) -> None:
@@ -59,7 +61,7 @@ def test_no_file_holds_a_secret_of_an_entry(app: App, tmp_path: Path) -> None:
     assert endpoint == "https://***@example.com/***/mcp"
     assert [one.secrets for one in app.tools.portable(LOCAL).values()] == [
         ("FILES_API_KEY", "FILES_TOKEN", "FILES_LOGIN", "FILES_ARG_6", "FILES_KEY", "FILES_OTHER"),
-        ("NOTES_LOGIN", "NOTES_PATH_3", "NOTES_APIKEY", "NOTES_X_KEY"),
+        ("NOTES_LOGIN", "NOTES_PATH_3", "NOTES_APIKEY", "NOTES_X_KEY", "NOTES_APPID"),
     ]
 
 

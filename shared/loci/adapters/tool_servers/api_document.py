@@ -1,8 +1,11 @@
 """The operations of an HTTP API, read from its OpenAPI document: each becomes a tool."""
 
+import base64
+import binascii
+import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, cast
 from urllib.parse import quote, urljoin
 
@@ -10,11 +13,21 @@ from loci.adapters.tool_servers.api_schemas import NOT_IN_A_NAME, ApiSchemas
 from loci.core.json import Json, JsonObject, pointed
 
 METHODS: Final = ("get", "put", "post", "delete", "patch")
-JSON, FORM, TEXT = "application/json", "application/x-www-form-urlencoded", "text/plain"
+JSON, TEXT = "application/json", "text/plain"
+FORM, PARTS = "application/x-www-form-urlencoded", "multipart/form-data"
+FILE: Final[JsonObject] = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "base64": {"type": "string", "description": "its bytes"}},
+    "required": ["name", "base64"],
+    "additionalProperties": False,
+}
+"""The schema of a file in a form."""
 IN_A_PATH: Final = re.compile(r"\{([^{}/]{1,100})\}")
 LONGEST_NAME, LONGEST_DESCRIPTION = 64, 4000
 MOST_OPERATIONS: Final = 2000
 MOST_HOPS: Final = 10
+DEEPEST_FILE: Final = 2
+"""Levels of lists and choices in a field of a form, in which files are looked for."""
 OURS: Final = frozenset(
     [
         "accept",
@@ -36,19 +49,30 @@ OURS: Final = frozenset(
     ]
 )
 """Headers that no argument sets."""
-Place = Literal["path", "query", "header"]
+NOT_LETTERS: Final = re.compile(r"[^a-z0-9]+")
+Place = Literal["path", "query", "header", "form", "file"]
+"""The place of a value in a request: its address, its headers, or its body. `file`: it may have bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiParameter:
-    """A value that goes into the address or the headers of a request."""
+    """A value that goes into the address, the headers or the form of a request."""
 
     argument: str
     """Its name among the tool's arguments."""
     name: str
     place: Place
     style: str
+    """How objects are written; `json`: as JSON."""
     explode: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FormFile:
+    """A file in a form."""
+
+    name: str
+    content: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +90,8 @@ class Operation:
     body: str
     """The media type of the body; empty without a body."""
     body_argument: str
+    fields: tuple[ApiParameter, ...]
+    """The fields of a form that its document describes."""
     input_schema: JsonObject
     output_schema: JsonObject | None
 
@@ -94,6 +120,21 @@ class Operation:
                 found[one.name] = text
         return found
 
+    def form(self, value: object) -> list[tuple[str, str | FormFile]]:
+        """The fields of the form with this value. Raises `ValueError` if it is no form."""
+        if not isinstance(value, dict):
+            raise ValueError(f"{self.body_argument} is no object with the fields of the form")
+        known = {one.name: one for one in self.fields}
+        found: list[tuple[str, str | FormFile]] = []
+        for name, given in cast("dict[str, Any]", value).items():
+            one = known.get(name) or ApiParameter(name, name, "form", "json", True)
+            if one.place == "file" and not isinstance(given, str):
+                several = cast("list[Any]", given) if isinstance(given, list) else [given]
+                found += [(name, _file(name, each)) for each in several if each is not None]
+            elif given is not None:
+                found += _query(one, given)
+        return found
+
     def _segment(self, name: str, arguments: Mapping[str, Any]) -> str:
         argument = next((one.argument for one in self.parameters if one.place == "path" and one.name == name), name)
         text = _joined(arguments.get(argument))
@@ -116,16 +157,36 @@ def _joined(value: object) -> str:
             return str(value)
 
 
+def _file(field: str, value: object) -> FormFile:
+    match value:
+        case {"name": str(name), "base64": str(text)}:
+            try:
+                content = base64.b64decode(text, validate=True)
+            except binascii.Error:
+                raise ValueError(f"{field}.base64 is no base64") from None
+            return FormFile(name.replace("\\", "/").rpartition("/")[2] or "file", content)
+        case _:
+            raise ValueError(f"{field} is no file: give its name and its bytes as base64")
+
+
+def plain_name(name: str) -> str:
+    """The name as the most tolerant server reads it: PHP takes `a.b[]` for `a_b`, and others any case."""
+    return NOT_LETTERS.sub("_", name.partition("[")[0].lower()).strip("_")
+
+
 def _query(parameter: ApiParameter, value: object) -> Iterator[tuple[str, str]]:
     match value:
-        case dict() if parameter.style == "deepObject":
-            yield from (
-                (f"{parameter.name}[{key}]", _joined(one)) for key, one in cast("dict[str, Any]", value).items()
-            )
+        case dict() | list() if parameter.style == "deepObject":
+            parts = cast("dict[str, Any] | list[Any]", value)
+            for key, one in parts.items() if isinstance(parts, dict) else enumerate(parts):
+                yield from _query(replace(parameter, name=f"{parameter.name}[{key}]"), one)
+        case dict() if parameter.style == "json":
+            yield parameter.name, json.dumps(value, ensure_ascii=False)
         case dict() if parameter.explode:
             yield from ((key, _joined(one)) for key, one in cast("dict[str, Any]", value).items())
         case list() if parameter.explode:
-            yield from ((parameter.name, _joined(one)) for one in cast("list[Any]", value))
+            for one in cast("list[Any]", value):
+                yield from _query(parameter, one) if parameter.style == "json" else ((parameter.name, _joined(one)),)
         case list():
             sign = {"spaceDelimited": " ", "pipeDelimited": "|"}.get(parameter.style, ",")
             yield parameter.name, sign.join(map(_joined, cast("list[Any]", value)))
@@ -147,8 +208,11 @@ class ApiDocument:
         self._is_old = version.startswith("2")
         self._url = url
 
-    def operations(self, methods: frozenset[str]) -> list[Operation]:
-        """The operations with one of these methods, or with any if none is given, each under a name of its own."""
+    def operations(self, methods: frozenset[str], keys: Collection[str] = ()) -> list[Operation]:
+        """The operations with one of these methods, or with any if none is given, each under a name of its own.
+
+        `keys`: plain names of parameters in the address that no argument sets.
+        """
         found: dict[str, Operation] = {}
         for path, item in _object(self._document["paths"]).items():
             entry = self._resolved(item)
@@ -157,13 +221,19 @@ class ApiDocument:
                     continue
                 if len(found) >= MOST_OPERATIONS:
                     break
-                operation = self._operation(path, method, entry, _object(entry[method]), found)
+                operation = self._operation(path, method, entry, _object(entry[method]), found, keys)
                 if operation is not None:
                     found[operation.name] = operation
         return [*found.values()]
 
     def _operation(
-        self, path: str, method: str, entry: dict[str, Any], said: dict[str, Any], taken: Mapping[str, Operation]
+        self,
+        path: str,
+        method: str,
+        entry: dict[str, Any],
+        said: dict[str, Any],
+        taken: Mapping[str, Operation],
+        keys: Collection[str],
     ) -> Operation | None:
         given = {
             (one.get("name"), one.get("in")): one
@@ -176,10 +246,10 @@ class ApiDocument:
             name, place = str(one.get("name") or ""), one.get("in")
             if place not in ("path", "query", "header") or not name or (place == "header" and name.lower() in OURS):
                 continue
+            if place == "query" and plain_name(name) in keys:
+                continue
             argument = name if name not in properties else f"{name}_{place}"
-            style, separator = str(one.get("style") or "form"), one.get("collectionFormat")
-            explode = separator == "multi" if self._is_old else one.get("explode", style == "form")
-            parameters.append(ApiParameter(argument, name, place, style, explode is True))
+            parameters.append(self._styled(one, argument, name, place))
             properties[argument] = self._parameter_schema(one)
             if one.get("required") is True or place == "path":
                 required.append(argument)
@@ -188,9 +258,10 @@ class ApiDocument:
                 parameters.append(ApiParameter(name, name, "path", "simple", False))
                 properties[name] = {"type": "string"}
                 required.append(name)
-        media, body, is_needed = self._body(said, given)
-        if media is None:
+        sent = self._body(said, given)
+        if sent is None:
             return None
+        media, body, is_needed, fields = sent
         argument = "body" if "body" not in properties else "request_body"
         if media:
             properties[argument] = body
@@ -207,6 +278,7 @@ class ApiDocument:
             parameters=tuple(parameters),
             body=media,
             body_argument=argument,
+            fields=fields,
             input_schema=self._input_schema(properties, required, argument if media else ""),
             output_schema=self._output_schema(said),
         )
@@ -238,37 +310,74 @@ class ApiDocument:
             clean["description"] = str(one["description"])[:1000]
         return clean
 
-    def _body(self, said: dict[str, Any], given: Mapping[Any, dict[str, Any]]) -> tuple[str | None, JsonObject, bool]:
-        """The media type of the body, its schema, and whether it is needed. None: its media type cannot be sent."""
+    def _styled(
+        self, said: dict[str, Any], argument: str, name: str, place: Place, usual: str = "form"
+    ) -> ApiParameter:
+        style, separator = str(said.get("style") or usual), said.get("collectionFormat")
+        explode = separator == "multi" if self._is_old else said.get("explode", style in ("form", "json"))
+        return ApiParameter(argument, name, place, style, explode is True)
+
+    def _body(self, said: dict[str, Any], given: Mapping[Any, dict[str, Any]]) -> "_Body | None":
+        """The body. None: its media type cannot be sent."""
         if self._is_old:
-            form = [one for (_, place), one in given.items() if place == "formData"]
-            whole = next((one for (_, place), one in given.items() if place == "body"), None)
-            if whole is not None:
-                return JSON, self._schemas.clean(whole.get("schema") or {}), whole.get("required") is True
-            if any(one.get("type") == "file" for one in form):
-                return None, {}, False
-            if form:
-                properties = {str(one.get("name")): self._parameter_schema(one) for one in form}
-                needed = [str(one.get("name")) for one in form if one.get("required") is True]
-                whole_form = {"type": "object", "properties": properties, "required": needed}
-                return FORM, cast("JsonObject", whole_form), bool(needed)
-            return "", {}, False
+            return self._old_body(said, given)
         body = self._resolved(said.get("requestBody"))
         content = _object(body.get("content"))
         if not content:
-            return "", {}, False
+            return "", {}, False, ()
+        is_needed = body.get("required") is True
         kinds = {str(kind).partition(";")[0].strip().lower(): _object(one) for kind, one in content.items()}
         for kind, one in kinds.items():
             if kind == JSON or kind.endswith("+json") or kind in ("*/*", "application/*"):
-                return (
-                    kind if kind.endswith("json") else JSON,
-                    self._schemas.clean(one.get("schema") or {}),
-                    body.get("required") is True,
-                )
-        for kind in (FORM, TEXT):
+                schema = self._schemas.clean(one.get("schema") or {})
+                return kind if kind.endswith("json") else JSON, schema, is_needed, ()
+        for kind in (FORM, PARTS):
             if kind in kinds:
-                return kind, self._schemas.clean(kinds[kind].get("schema") or {}), body.get("required") is True
-        return None, {}, False
+                return kind, *self._form(kinds[kind], is_needed)
+        return (TEXT, self._schemas.clean(kinds[TEXT].get("schema") or {}), is_needed, ()) if TEXT in kinds else None
+
+    def _old_body(self, said: dict[str, Any], given: Mapping[Any, dict[str, Any]]) -> "_Body":
+        """The body in a document of version 2, where it is a parameter, or several."""
+        whole = next((one for (_, place), one in given.items() if place == "body"), None)
+        if whole is not None:
+            return JSON, self._schemas.clean(whole.get("schema") or {}), whole.get("required") is True, ()
+        form = {str(name): one for (name, place), one in given.items() if place == "formData"}
+        if not form:
+            return "", {}, False, ()
+        properties: JsonObject = {name: self._with_files(self._parameter_schema(one)) for name, one in form.items()}
+        needed: list[Json] = [name for name, one in form.items() if one.get("required") is True]
+        places: dict[str, Place] = {name: "file" if one.get("type") == "file" else "form" for name, one in form.items()}
+        fields = tuple(self._styled(one, name, name, places[name]) for name, one in form.items())
+        kinds = _list(said.get("consumes")) or _list(self._document.get("consumes"))
+        media = PARTS if "file" in places.values() or (PARTS in kinds and FORM not in kinds) else FORM
+        return media, {"type": "object", "properties": properties, "required": needed}, bool(needed), fields
+
+    def _form(self, content: dict[str, Any], is_needed: bool) -> tuple[JsonObject, bool, tuple[ApiParameter, ...]]:
+        """The schema of a form, whether it is needed, and its fields."""
+        schema = self._schemas.named(self._schemas.clean(content.get("schema") or {}))
+        encoding, properties, fields = _object(content.get("encoding")), dict[str, Json](), list[ApiParameter]()
+        for name, one in _object(schema.get("properties")).items():
+            properties[name] = self._with_files(one)
+            place: Place = "file" if properties[name] != one else "form"
+            fields.append(self._styled(_object(encoding.get(name)), name, name, place, "json"))
+        return {**schema, "properties": properties} if properties else schema, is_needed, tuple(fields)
+
+    def _with_files(self, schema: JsonObject, depth: int = 0) -> JsonObject:
+        """The schema with a file wherever it has bytes: alone, in a list, or as one of several."""
+        known = self._schemas.named(schema)
+        is_whole = "contentMediaType" in known and "contentEncoding" not in known
+        if known.get("format") == "binary" or known.get("type") == "file" or is_whole:
+            return {**FILE, "description": known.get("description", "a file")}
+        changed = {**known}
+        for name in ("items", "anyOf", "oneOf") if depth < DEEPEST_FILE else ():
+            match known.get(name):
+                case dict() as one:
+                    changed[name] = self._with_files(one, depth + 1)
+                case list() as several:
+                    changed[name] = [self._with_files(cast("JsonObject", one), depth + 1) for one in several]
+                case _:
+                    pass
+        return schema if changed == known else changed
 
     def _output_schema(self, said: dict[str, Any]) -> JsonObject | None:
         """The schema of the answer, if it is an object: others have no structure in the protocol."""
@@ -308,6 +417,10 @@ class ApiDocument:
                 return fields
             value = pointed(self._document, str(fields["$ref"]))
         return {}
+
+
+_Body = tuple[str, JsonObject, bool, tuple[ApiParameter, ...]]
+"""The media type of a body, which is empty without one, its schema, whether it is needed, and the fields of a form."""
 
 
 def _plain(schema: Json) -> JsonObject:

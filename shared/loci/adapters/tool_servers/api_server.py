@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -25,7 +25,7 @@ from mcp_types import (
     ToolAnnotations,
 )
 
-from loci.adapters.tool_servers.api_document import FORM, TEXT, ApiDocument, Operation
+from loci.adapters.tool_servers.api_document import FORM, PARTS, TEXT, ApiDocument, FormFile, Operation, plain_name
 from loci.adapters.tool_servers.diagnostics import LARGEST_ANSWER
 from loci.adapters.tool_servers.http_client import Credentials
 from loci.adapters.tool_servers.small_requests import SmallRequests
@@ -58,6 +58,7 @@ class ApiServer:
         self._server = server
         self._endpoint = endpoint
         self._only_public = only_public or endpoint.only_public
+        self._keys = {plain_name(one) for one in endpoint.query}
         self._named = {_origin(one) for one in (endpoint.url, endpoint.base_url) if one}
         """The places that the operator named: only these may lie in a private network, or get the headers."""
         self._operations: dict[str, Operation] = {}
@@ -110,14 +111,25 @@ class ApiServer:
             return _failed(f"There is no operation {name[:80]!r}")
         base = self._endpoint.base_url or operation.base
         headers = {**operation.headers(arguments), "Accept": ACCEPT}
-        body = _body(operation, arguments)
-        if body is not None:
+        value = arguments.get(operation.body_argument) if operation.body else None
+        form = operation.form(value) if operation.body in (FORM, PARTS) and value is not None else []
+        body: dict[str, Any] = {}
+        if operation.body == PARTS:  # its media type names the boundary
+            body = {"files": [(name, _part(one)) for name, one in form]}
+        elif value is not None:
             headers["Content-Type"] = operation.body
-        request = httpx2.Request(operation.method, operation.target(arguments, base), headers=headers, content=body)
+            body = {"content": _content(operation, value, form)}
+        request = httpx2.Request(operation.method, operation.target(arguments, base), headers=headers, **body)
+        for name in (*request.url.params, *(name for name, _ in form)):
+            if plain_name(name) in self._keys:
+                raise ValueError(f"{name[:80]!r} is a key of this server, which no argument sets")
         is_named = _origin(str(request.url)) in self._named
-        if not is_named and (self._endpoint.headers or self._endpoint.bearer):
-            what = f"Its document names {request.url.host} as the address of the API, and the headers are not for that"
+        if not is_named and (self._endpoint.headers or self._endpoint.bearer or self._keys):
+            what = f"Its document names {request.url.host} as the address of the API, and the keys are not for that"
             raise ValueError(f"{what}. Add it with --base-url if you trust it")
+        if self._keys:
+            query = b"&".join(one for one in (request.url.query, urlencode(self._endpoint.query).encode()) if one)
+            request.url = request.url.copy_with(query=query)
         return _result(await self._sent(request, LARGEST_ANSWER, with_headers=is_named), self._server)
 
     async def _sent(self, request: httpx2.Request, most: int, *, with_headers: bool) -> httpx2.Response:
@@ -155,7 +167,8 @@ def _operations(content: bytes, endpoint: Endpoint) -> list[Operation]:
             raise ValueError("its document has aliases of YAML, which may multiply it: give it as JSON")
         else:
             document = yaml.load(text, _Yaml)  # noqa: S506 (it is a safe loader)
-        return ApiDocument(document, endpoint.url).operations(frozenset(endpoint.methods))
+        keys = {plain_name(one) for one in endpoint.query}
+        return ApiDocument(document, endpoint.url).operations(frozenset(endpoint.methods), keys)
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(f"its document cannot be read ({type(error).__name__})") from None
 
@@ -171,16 +184,16 @@ def _tool(one: Operation) -> Tool:
     )
 
 
-def _body(operation: Operation, arguments: Mapping[str, Any]) -> bytes | None:
-    value = arguments.get(operation.body_argument) if operation.body else None
-    if value is None:
-        return None
+def _content(operation: Operation, value: object, form: Sequence[tuple[str, str | FormFile]]) -> bytes:
     if operation.body == TEXT:
         return str(value).encode()
     if operation.body == FORM:
-        fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-        return urlencode(fields, doseq=True).encode()
+        return urlencode([(name, one if isinstance(one, str) else one.content) for name, one in form]).encode()
     return json.dumps(value, ensure_ascii=False).encode()
+
+
+def _part(one: str | FormFile) -> tuple[str | None, bytes]:
+    return (None, one.encode()) if isinstance(one, str) else (one.name, one.content)
 
 
 def _result(response: httpx2.Response, server: ToolServer) -> CallToolResult:
