@@ -19,6 +19,10 @@ from typing import ClassVar
 
 from loci.core.json import Json
 
+AS_A_FILE = "Add what is large as a file (add_memory with upload_bytes, or loci add), and read it in run_memory_code:\
+ get_memory_path(id)"
+"""What to do about a call that is too large."""
+
 
 class LociError(Exception):
     """An error with a code, a sentence that says what happened, and a sentence that says what to do."""

@@ -1,11 +1,12 @@
 """What every `Sandbox` does."""
 
+import random
 from collections.abc import Iterator
 
 import pytest
 
 from loci.code.ports import Completed, Failed, Sandbox
-from loci.core.errors import Refused
+from loci.core.errors import Refused, Unavailable
 from loci.core.identity import LOCAL
 from loci.core.json import Json, JsonObject
 from loci.sandbox.supervisor.deno_messages import RunLimits, ToolClient, TypeScriptJob
@@ -75,6 +76,23 @@ def test_a_large_letter_comes_whole_both_ways(sandbox: Sandbox) -> None:
     return back.text === text;
     """
     assert completed(sandbox, TypeScriptJob(code, limits=LIMITS, clients=(SHOP,))).value is True
+
+
+def test_a_context_of_four_megabytes_comes_whole(sandbox: Sandbox) -> None:
+    # As JSON without other letters than those of ASCII, it has twice as many bytes as Lambda takes.
+    text = "".join(map(chr, random.Random(1).choices(range(0x4E00, 0x9FA5), k=1_400_000)))
+    code = "let sum = 0; for (const one of context.text) sum += one.codePointAt(0); [context.text.length, sum]"
+    ended = completed(sandbox, TypeScriptJob(code, {"text": text}, LIMITS))
+    assert ended.value == [len(text), sum(map(ord, text))]
+
+
+def test_a_context_of_forty_megabytes_comes_whole_or_is_refused_with_a_way(sandbox: Sandbox) -> None:
+    job = TypeScriptJob("context.text.length", {"text": "x" * 40_000_000}, LIMITS)
+    try:
+        told = completed(sandbox, job).value
+    except Unavailable as refused:
+        told = refused.resolution
+    assert told == 40_000_000 or "add_memory" in str(told)
 
 
 def test_a_tools_failure_is_the_codes_to_catch(sandbox: Sandbox) -> None:

@@ -246,3 +246,32 @@ async def test_an_encoded_name_is_no_key(app: App, connect: Connect, api: PetApi
     add(app, api, query={"api_key": KEY})
     await call(connect, "pets:addNote", {"q": {"api%5Fkey": "mine", "x&api_key": "1", "y;api_key": "2", "z#": "3"}})
     assert api.asked[0][1] == f"/v1/note?api%255Fkey=mine&x%26api_key=1&y%3Bapi_key=2&z%23=3&api_key={KEY}"
+
+
+async def test_a_reference_to_elsewhere_is_not_followed_and_costs_no_other_operation(
+    app: App, connect: Connect
+) -> None:
+    with pet_api() as other:
+        elsewhere = f"{other.url.removesuffix('openapi.json')}parts.json#/a"
+        places = ("file:///etc/passwd", "http://169.254.169.254/latest", elsewhere, "parts.json#/a", "#/nowhere")
+        paths: dict[str, Any] = {
+            f"/far{at}": {
+                "get": {
+                    "parameters": [{"$ref": place}, {"name": "q", "in": "query", "schema": {"$ref": place}}],
+                    "responses": {"200": {"$ref": place}},
+                }
+            }
+            for at, place in enumerate(places)
+        }
+        paths |= {f"/item{at}": {"$ref": place} for at, place in enumerate(places)}
+        chain = {f"C{at}": {"$ref": f"#/components/schemas/C{at + 1}"} for at in range(1000)}
+        parameter = {"name": "q", "in": "query", "schema": {"$ref": "#/components/schemas/C0"}}
+        paths["/chain"] = {"get": {"parameters": [parameter], "responses": {}}}
+        schemas = {**DOCUMENT["components"]["schemas"], **chain}
+        with pet_api(paths={**DOCUMENT["paths"], **paths}, components={"schemas": schemas}) as api:
+            names = add(app, api)
+            assert {"getPet", "get_chain", *(f"get_far{at}" for at in range(5))} <= set(names)
+            assert structured(await call(connect, "pets:getPet", {"petName": "Rex"})) == {"name": "Rex"}
+            assert not (await call(connect, "pets:get_far0", {"q": "1"})).is_error
+            assert [target for _, target, _, _ in api.asked] == ["/v1/pets/Rex", "/v1/far0?q=1"]
+        assert not other.asked

@@ -32,16 +32,18 @@ class Body:
     """True if closing braces behind the message were cut off."""
 
 
-async def read_body(receive: Receive, declared: str | None, largest: int = LARGEST) -> bytes:
-    """Read all bytes of the request. Refuse more than `largest`."""
+async def read_body(
+    receive: Receive, declared: str | None, largest: int = LARGEST, advice: str = "Send less, or in parts"
+) -> bytes:
+    """Read all bytes of the request. Refuse more than `largest`, with this advice."""
     if declared is not None and declared.isdecimal() and int(declared[:20]) > largest:
-        raise _too_large(largest)
+        raise _too_large(largest, advice)
     with anyio.move_on_after(PATIENCE):
-        return await _all_bytes(receive, largest)
+        return await _all_bytes(receive, largest, advice)
     raise Refusal(408, f"The body took longer than {PATIENCE} seconds")
 
 
-async def _all_bytes(receive: Receive, largest: int) -> bytes:
+async def _all_bytes(receive: Receive, largest: int, advice: str) -> bytes:
     parts: list[bytes] = []
     size, more = 0, True
     while more:
@@ -51,7 +53,7 @@ async def _all_bytes(receive: Receive, largest: int) -> bytes:
         part = event.get("body", b"")
         size += len(part)
         if size > largest:
-            raise _too_large(largest)
+            raise _too_large(largest, advice)
         parts.append(part)
         more = event.get("more_body", False)
     return b"".join(parts)
@@ -185,8 +187,8 @@ def _has_half_a_character(value: Any) -> bool:
     return False
 
 
-def _too_large(largest: int) -> Refusal:
-    return Refusal(413, f"The body is larger than {largest} bytes; send less, or in parts")
+def _too_large(largest: int, advice: str) -> Refusal:
+    return Refusal(413, f"The body is larger than {largest} bytes. {advice}")
 
 
 def _too_deep() -> Refusal:

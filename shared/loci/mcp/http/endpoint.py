@@ -20,7 +20,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
-from loci.core.errors import LociError
+from loci.core.errors import AS_A_FILE, LociError
 from loci.core.identity import SYSTEM, Caller
 from loci.core.ids import content_id, random_id
 from loci.core.json import JsonObject
@@ -324,7 +324,7 @@ class Gatekeeper:
         _check_type(headers.get("content-type", ""))
         session = headers.get("mcp-session-id") if has_sessions else None
         shows_pages = session is not None and await on_thread(self._sessions.check, session, caller)
-        body = parse_body(await read_body(receive, headers.get("content-length")))
+        body = parse_body(await read_body(receive, headers.get("content-length"), advice=AS_A_FILE))
         passed, extra = _passed_on(scope, caller, session, shows_pages=shows_pages), _cross_origin(origin)
         if isinstance(body, Batch):
             if version not in BATCHED:

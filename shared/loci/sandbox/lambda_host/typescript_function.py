@@ -5,7 +5,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from loci.sandbox.lambda_host.function_answer import packed_answer
+from loci.sandbox.lambda_host.function_answer import MOST_PARTS_OF_TOOLS, packed_answer, unpacked_answer
 from loci.sandbox.lambda_host.questions import QuestionLine, open_line
 from loci.sandbox.supervisor.deno_messages import (
     Broken,
@@ -35,6 +35,8 @@ class TypeScriptRuns:
         """Run the event's code, and say what came of it. A ping has none: this machine has started."""
         if "ping" in event:
             return packed_answer({}) or {}
+        if "packed" in event:
+            event = unpacked_answer(event, MOST_PARTS_OF_TOOLS)
         with self._turn:
             if self._runner is None:
                 self._runner = DenoRunner(self._deno, offered().layers, spares=1)

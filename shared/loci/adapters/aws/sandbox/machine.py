@@ -2,20 +2,21 @@
 
 import hmac
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from loci.adapters.aws.clients import Clients, invoke, translate_errors
-from loci.core.errors import LociError
+from loci.core.errors import AS_A_FILE, LociError
 from loci.core.identity import Owner
-from loci.sandbox.lambda_host.function_answer import unpacked_answer
+from loci.sandbox.lambda_host.function_answer import LARGEST, LARGEST_OPENED, packed_answer, unpacked_answer
 from loci.sandbox.supervisor.bounded_json import parsed_json
 
 RESOLUTIONS = {
     "ResourceNotFoundException": "Deploy the stack, or set {setting} to the function it made",
     "AccessDeniedException": "Allow this role to invoke the function",
     "TooManyRequestsException": "Try again in a moment, or raise the function's concurrency",
-    "RequestTooLargeException": "Send less: code and its context have at most 6 MB together",
+    "RequestTooLargeException": f"The code has too much context. {AS_A_FILE}",
 }
 NOT_STARTED = (
     *("Runtime.ImportModuleError", "Runtime.UserCodeSyntaxError", "Runtime.HandlerNotFound"),
@@ -59,7 +60,7 @@ class Machine:
     key: bytes
     clients: Clients
 
-    def ask(self, owner: Owner, of: str, event: object) -> dict[str, Any]:
+    def ask(self, owner: Owner, of: str, event: Mapping[str, Any]) -> dict[str, Any]:
         """Invoke the function in this tenant's machine. `MachineError` if there is no answer that makes sense."""
         try:
             return self._invoke(owner, of, event)
@@ -79,11 +80,14 @@ class Machine:
             return True
         return True
 
-    def _invoke(self, owner: Owner, of: str, event: object) -> dict[str, Any]:
+    def _invoke(self, owner: Owner, of: str, event: Mapping[str, Any]) -> dict[str, Any]:
         tenant = hmac.digest(self.key, f"{owner.key}/{of}".encode(), "sha256").hex()
         advice = {code: text.format(setting=self.setting) for code, text in RESOLUTIONS.items()}
         with translate_errors("Lambda", f"the function {self.function}", advice):
-            answer = invoke(self.clients, self.function, json.dumps(event).encode(), TenantId=tenant)
+            content = json.dumps(event).encode()
+            if LARGEST < len(content) <= LARGEST_OPENED:  # Lambda takes 6 MB
+                content = json.dumps(packed_answer(event) or event).encode()
+            answer = invoke(self.clients, self.function, content, TenantId=tenant)
             body = answer["Payload"].read()
         try:
             said = parsed_json(body, MOST_PARTS)

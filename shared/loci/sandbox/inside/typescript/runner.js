@@ -46,18 +46,21 @@ function send(told) {
   for (let sent = write(bytes); sent < length;) sent += write(new bytesOf(viewBuffer(bytes), sent));
 }
 
-let tail = "";
+let tail = "", isWhole = false; // whether a line in it has its end: to search all of it for each part would take quadratic time
 const buffer = new bytesOf(65536);
 function held() {
-  const end = indexOf(tail, "\n");
-  if (end < 0) return undefined;
-  const found = slice(tail, 0, end);
+  if (!isWhole) return undefined;
+  const end = indexOf(tail, "\n"), found = slice(tail, 0, end);
   tail = slice(tail, end + 1);
+  isWhole = indexOf(tail, "\n") >= 0;
   return found;
 }
 function take(count) {
-  if (count !== null) tail += decode(new bytesOf(viewBuffer(buffer), 0, count), { stream: true });
-  return count !== null;
+  if (count === null) return false;
+  const part = decode(new bytesOf(viewBuffer(buffer), 0, count), { stream: true });
+  isWhole ||= indexOf(part, "\n") >= 0;
+  tail += part;
+  return true;
 }
 async function line() {
   for (let found; ;) {
