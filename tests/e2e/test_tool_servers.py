@@ -70,6 +70,16 @@ def test_a_server_with_the_name_of_loci_s_own_tools_is_not_imported(tmp_path: Pa
     assert imported.stdout.startswith("shop  ")
 
 
+def test_only_the_operators_word_trusts_views(tmp_path: Path) -> None:
+    data, told = tmp_path / "data", "Its views are passed on"
+    imported = loci(data, "tools", "import", clients_file(tmp_path, shop=ENTRY | {"trust_views": True}))
+    assert (imported.returncode, told in imported.stdout) == (0, False)
+    added = loci(data, "tools", "add", "shop", "--trust-views", "--", *COMMAND)
+    assert (added.returncode, told in added.stdout, told in loci(data, "tools", "list").stdout) == (0, True, True)
+    again = loci(data, "tools", "add", "shop", "--", *COMMAND)
+    assert (again.returncode, told in again.stdout) == (0, False)
+
+
 def test_the_last_calls_are_shown_with_their_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("loci.gateway.waiting_calls.PATIENCE", 0.0)
     data = tmp_path / "data"

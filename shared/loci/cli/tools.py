@@ -158,6 +158,10 @@ def add(
     tools_only: Annotated[
         bool, typer.Option("--tools-only", help="Do not pass on its prompts and resources to clients.")
     ] = False,
+    trust_views: Annotated[
+        bool,
+        typer.Option("--trust-views", help="Pass on its views (MCP Apps), which may call every tool that clients may."),
+    ] = False,
     client_id: MachineOption = None,
     scope: ScopeOption = None,
     issuer: IssuerOption = None,
@@ -196,7 +200,7 @@ def add(
     if env or "command" in entry:
         entry["env"] = dict(_pair(one, "=", "--env") for one in env or [])
     entry |= _client_credentials(client_id, scope, issuer)
-    opened.tools.add(opened.owner, name, entry)
+    opened.tools.add(opened.owner, name, entry, trust_views=trust_views)
     _refresh_and_show(opened, [name], as_json=as_json)
 
 
@@ -379,6 +383,7 @@ def _lines(server: "ConfiguredServer", login: "LoginState | None", warnings: "Ma
     kinds = Counter(one.kind for one in server.offers)
     if kinds and not server.entry.tools_only:
         lines.append(f"  {', '.join(counted(count, kind) for kind, count in kinds.items())}")
+    lines += ["  Its views are passed on"] if server.entry.trust_views else []
     lines += [f"  Nobody can call {one.name}: its server describes it wrongly ({one.fault})" for one in server.unfit]
     if login is not None and login.is_for(server.entry.url):
         lines.append(f"  {login.describe(server.name, time.time())}")

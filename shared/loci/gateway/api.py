@@ -73,9 +73,12 @@ class Tools:
         """The configured servers with the tools that are known. No server is asked for its list."""
         return self.parts.tool_list.known(owner)
 
-    def add(self, owner: Owner, name: str, entry: object) -> ConfiguredServer:
-        """Configure a server with an entry of `mcpServers`, or replace its entry."""
-        return self.parts.tool_list.put(owner, name, entry)
+    def add(self, owner: Owner, name: str, entry: object, *, trust_views: bool = False) -> ConfiguredServer:
+        """Configure a server with an entry of `mcpServers`, or replace its entry.
+
+        `trust_views`: the operator trusts its views. An entry alone cannot say that.
+        """
+        return self.parts.tool_list.put(owner, name, entry, trust_views=trust_views)
 
     def portable(self, owner: Owner) -> dict[str, PortableEntry]:
         """The entries of the servers without any secret, for use on another Loci."""
@@ -197,7 +200,7 @@ class Tools:
             limit=limit,
             related=related,
             context=context,
-            leave_out=frozenset(id for id, one in policies.items() if one.denied),
+            leave_out=gateway.only_for_views(servers) | {id for id, one in policies.items() if one.denied},
         )
         names = gateway.names(servers, [one.tool.id for one in found.tools])
         to_approve = frozenset(id for id, one in policies.items() if one.approval)

@@ -104,6 +104,8 @@ class ServerEntry(BaseModel):
     """True: each client session has a connection of its own, for a server that keeps state."""
     tools_only: bool = False
     """True: its prompts and resources are not passed on."""
+    trust_views: bool = False
+    """True: its views are passed on. Only the operator says so: no entry of a file, an archive or a model has it."""
     no_variables: bool = False
     """True: no variable of the environment is filled in, only secrets. It came with an import."""
     only_public: bool = False
@@ -165,6 +167,7 @@ def checked_entry(name: str, value: object) -> ServerEntry:
         fault = error.errors()[0]
         where = ".".join(str(part) for part in fault["loc"]) or "the entry"
         raise not_configured(name, f"{where}: {fault['msg']}", "Correct it") from None
+    entry = entry.model_copy(update={"trust_views": False})
     if sum(one is not None for one in (entry.command, entry.url, entry.function)) != 1:
         raise not_configured(name, "it needs either a command, a url or a function", "Give one of them")
     if entry.url is not None and not re.match(r"https?://[^/\s]+|\$\{", entry.url):

@@ -21,7 +21,7 @@ from loci.core.stores import Record
 from loci.core.telemetry import UNKNOWN, Called, Calls, Door, HowAsked, Outcome
 from loci.gateway.arguments import IsOpen, check_arguments
 from loci.gateway.configuration import ConfiguredServer, ServerEntry
-from loci.gateway.offer import without_views
+from loci.gateway.offer import is_passed_on, view_address, with_trusted_views
 from loci.gateway.policy import NO_PATTERNS, AnyTool, ApprovalNeeded, Policy, ToolPolicy, is_safe, matches, reads
 from loci.gateway.ports import BuiltInTool, BuiltInTools, Progress
 from loci.gateway.seen_shapes import SeenShapes
@@ -144,7 +144,9 @@ class Gateway:
                 progress=progress,
                 cancelled=cancelled,
             )
-            under_way.result = self._with_answers(call, asked, asking, cancelled, answers, used)
+            result = self._with_answers(call, asked, asking, cancelled, answers, used)
+            trusted = server.name if self._policy.shows_views(server.entry) else None
+            under_way.result = with_trusted_views(result, trusted)
             if tool.output_schema is None and under_way.result.get("isError") is not True:
                 self._seen_shapes.note(caller.owner, tool.id, partial(value_of, tool, under_way.result))
             return tool, under_way.result
@@ -199,18 +201,38 @@ class Gateway:
         return warnings((tool for _, tool in tools_of(servers)), (one.id for one in self._own.all()))
 
     def chosen(self, owner: Owner, patterns: Sequence[str]) -> dict[str, UpstreamTool]:
-        """The upstream tools whose ids fit a pattern, and that may be called, by `names`. Waits for no server."""
+        """The upstream tools whose ids fit a pattern, and that may be called, by `names`. Waits for no server.
+
+        Those of trusted views name the view by its address at Loci, others name none.
+        """
         servers = self._list.all(owner)
+        hidden = self.only_for_views(servers)
         found = {
-            tool.id: tool
+            tool.id: self._with_address(one, tool)
             for one, tool in tools_of(servers)
-            if matches(tool, patterns) and not self._policy.denied(tool, one.entry)
+            if matches(tool, patterns) and tool.id not in hidden and not self._policy.denied(tool, one.entry)
         }
         return {name: found[id] for id, name in self.names(servers, found).items()}
 
+    def _with_address(self, server: ConfiguredServer, tool: UpstreamTool) -> UpstreamTool:
+        """The tool as clients see it: with the address of its view if that is passed on."""
+        if not self._policy.shows_views(server.entry):
+            return replace(tool, view=None, visibility=None)
+        has_view = tool.view and is_passed_on(server.entry, server.name, tool.view, tool.view)
+        return replace(tool, view=view_address(server.name, tool.view) if tool.view and has_view else None)
+
+    def shows_views(self, owner: Owner) -> bool:
+        """True if a view may stand on a connection of this owner. Waits for no server."""
+        return any(self._policy.shows_views(one.entry) for one in self._list.known(owner))
+
+    def only_for_views(self, servers: Sequence[ConfiguredServer]) -> frozenset[str]:
+        """The ids of the tools that models are not told of: trusted views call them."""
+        trusted = [one for one in servers if self._policy.shows_views(one.entry)]
+        return frozenset(tool.id for _, tool in tools_of(trusted) if not tool.is_for_models)
+
     def names(self, servers: Sequence[ConfiguredServer], ids: Iterable[str]) -> dict[str, str]:
         """The name to call each of these tools by: its wire spelling, or its id if another tool is spelled so, too."""
-        spelled = Counter(wire_spelling(tool.id) for _, tool in tools_of(servers))
+        spelled = Counter(name for one, tool in tools_of(servers) for name in self._spellings(one, tool))
 
         def name(id: str) -> str:
             wire = wire_spelling(id)
@@ -238,7 +260,7 @@ class Gateway:
         fitting = [
             one
             for one in tools_of(self._list.all(owner))
-            if wire_spelling(one[1].id) == plain and of_server in (None, wire_spelling(one[0].name))
+            if not self._spellings(*one).isdisjoint((plain, wanted)) and of_server in (None, wire_spelling(one[0].name))
         ]
         if len(fitting) > 1:
             both = " or ".join(tool.id for _, tool in fitting)
@@ -246,6 +268,11 @@ class Gateway:
                 f"{spelling[:80]!r} may mean several tools", f"Call the one you mean: {both}", code="AMBIGUOUS_TOOL"
             )
         return fitting[0] if fitting else None
+
+    def _spellings(self, server: ConfiguredServer, tool: UpstreamTool) -> set[str]:
+        """The spellings by which the tool is called, besides its id. Views know their server's own names."""
+        is_called_plainly = self._policy.shows_views(server.entry) and tool.is_for_views
+        return {wire_spelling(tool.id), *((tool.name,) if is_called_plainly else ())}
 
     def known(self, owner: Owner, spelling: str) -> tuple[ConfiguredServer, UpstreamTool]:
         """The upstream tool behind the name. Raises `NotFound` with the nearest names, or with the server's failure.
@@ -269,7 +296,8 @@ class Gateway:
             return found
         if failure is not None:
             raise failure
-        ids = [tool.id for _, tool in tools_of(servers)]
+        hidden = self.only_for_views(servers)
+        ids = [tool.id for _, tool in tools_of(servers) if tool.id not in hidden]
         own = [one.id if ":" in spelling else one.wire_name for one in self._own.all() if not one.only_for_clients]
         near = ", ".join(get_close_matches(spelling, [*ids, *own], NEAREST, 0.5))
         raise NotFound(
@@ -308,7 +336,7 @@ class Gateway:
         waits = asking == "wait"
         for _ in range(MOST_QUESTIONS):
             try:
-                return without_views(call(answers=answers))
+                return call(answers=answers)
             except ServerAsks as asks:
                 if asking == "here":
                     raise

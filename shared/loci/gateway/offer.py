@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeGuard, cast
 
 from loci.core.json import Json, JsonObject
 
@@ -17,7 +17,14 @@ ADDRESS: Final = "loci://tools/"
 VIEW: Final = "ui://"
 """The beginning of the URI of a view: a page that calls tools on the connection on which it came."""
 
-NO_VIEW: Final = "(The server sent a view. Loci passes no views on: a view could call every tool here.)"
+VIEWS: Final = "ui://loci/"
+"""The beginning of the address of each view. The name of its server follows, and the rest of its own URI."""
+LINK: Final = "ui/resourceUri"
+"""The older name in `_meta` of what `resourceUri` in its `ui` names."""
+NO_VIEW: Final = (
+    "(The server sent a view. Loci passes on only views that the operator trusts: they can call every tool.)"
+)
+NO_VIEW_BLOCK: Final[JsonObject] = {"type": "text", "text": NO_VIEW}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,7 @@ class Offer:
     @property
     def address(self) -> str:
         """The address of a resource, or of the resources of a template, at Loci."""
-        return f"{ADDRESS}{self.server}/{self.uri}"
+        return view_address(self.server, self.uri) if is_view(self.uri) else f"{ADDRESS}{self.server}/{self.uri}"
 
     @property
     def said(self) -> JsonObject:
@@ -55,9 +62,33 @@ def restored_offers(value: Json) -> tuple[Offer, ...]:
     return tuple(Offer(**one) for one in cast("list[dict[str, Any]]", value or []))
 
 
+def is_view(uri: object) -> TypeGuard[str]:
+    """True if this is the URI of a view, as the protocol spells it."""
+    return isinstance(uri, str) and uri.startswith(VIEW)
+
+
+def is_like_view(uri: object) -> bool:
+    """True if a client might take it for the URI of a view."""
+    return str(uri).strip().lower().startswith(VIEW)
+
+
+def view_address(server: str, uri: str) -> str:
+    """The address at Loci of a server's view. It leads to this server only, whatever name the server gave the view."""
+    return f"{VIEWS}{server}/{uri.removeprefix(VIEW)}"
+
+
+def place_of(address: str) -> tuple[str, str]:
+    """The server and its own URI behind an address; the URI is empty if this is the address of nothing."""
+    for beginning, scheme in ((VIEWS, VIEW), (ADDRESS, "")):
+        if address.startswith(beginning):
+            server, _, rest = address.removeprefix(beginning).partition("/")
+            return server, scheme + rest if rest else ""
+    return "", ""
+
+
 def is_passed_on(entry: "ServerEntry", server: str, name: str, uri: str = "") -> bool:
     """True if the operator passes this offer on. What a person must approve is not passed on: nobody would ask them."""
-    if entry.tools_only or uri.lower().startswith(VIEW):
+    if entry.tools_only or (is_like_view(uri) and not (entry.trust_views and is_view(uri))):
         return False
     names: Mapping[str, None] = dict.fromkeys((name, f"{server}:{name}", *([uri] if uri else [])))
 
@@ -67,32 +98,53 @@ def is_passed_on(entry: "ServerEntry", server: str, name: str, uri: str = "") ->
     return not (fits(entry.deny) or fits(entry.approve)) and (not entry.allow or fits(entry.allow))
 
 
-def without_views(result: JsonObject) -> JsonObject:
-    """The result of a call or a prompt without the views of its server, and without what names them."""
+def with_trusted_views(result: JsonObject, server: str | None) -> JsonObject:
+    """The result of a call or a prompt, with the views of this server under their addresses at Loci.
+
+    None: no view is trusted, and none is left, nor what names one.
+    """
 
     def block(one: Json) -> Json:
         if not isinstance(one, dict):
             return one
-        place = one.get("resource") if one.get("type") == "resource" else one
-        if isinstance(place, dict) and str(place.get("uri")).strip().lower().startswith(VIEW):
-            return {"type": "text", "text": NO_VIEW}
-        return _without_names(one)
+        plain, inner = _with_trusted_names(one, server), one.get("resource")
+        if one.get("type") == "resource" and isinstance(inner, dict):
+            placed = _placed(_with_trusted_names(inner, server), server)
+            return (placed and {**plain, "resource": placed}) or NO_VIEW_BLOCK
+        return _placed(plain, server) or NO_VIEW_BLOCK
 
     def message(one: Json) -> Json:
         return {**one, "content": block(one.get("content"))} if isinstance(one, dict) else one
 
-    plain = _without_names(result)
+    plain = _with_trusted_names(result, server)
     for name, clean in (("content", block), ("messages", message)):
         if isinstance(parts := plain.get(name), list):
             plain[name] = [clean(one) for one in parts]
     return plain
 
 
-def _without_names(value: JsonObject) -> JsonObject:
+def _placed(value: JsonObject, server: str | None) -> JsonObject | None:
+    """The block or resource with its address at Loci if it is a view; None if that is not trusted."""
+    uri = value.get("uri")
+    if not is_like_view(uri):
+        return value
+    return {**value, "uri": view_address(server, uri)} if server is not None and is_view(uri) else None
+
+
+def _with_trusted_names(value: JsonObject, server: str | None) -> JsonObject:
     meta = value.get("_meta")
     if not isinstance(meta, dict) or not any(map(_names_view, meta)):
         return {**value}
-    return {**value, "_meta": {name: one for name, one in meta.items() if not _names_view(name)}}
+    kept = {name: one for name, one in meta.items() if not _names_view(name)}
+    if server is not None:
+        ui, link = meta.get("ui"), meta.get(LINK)
+        if isinstance(ui, dict):
+            named = ui.get("resourceUri")
+            own = {"resourceUri": view_address(server, named)} if is_view(named) else {}
+            kept["ui"] = {**{name: one for name, one in ui.items() if name != "resourceUri"}, **own}
+        if is_view(link):
+            kept[LINK] = view_address(server, link)
+    return {**value, "_meta": kept}
 
 
 def _names_view(name: str) -> bool:

@@ -14,7 +14,19 @@ from loci.core.scopes import check_scopes, scope_of
 from loci.core.telemetry import Calls, Door
 from loci.gateway.configuration import ConfiguredServer
 from loci.gateway.gateway import LONGEST_SPELLING, NEAREST, reporting, wire_spelling
-from loci.gateway.offer import ADDRESS, Kind, Method, Offer, is_passed_on, without_views
+from loci.gateway.offer import (
+    ADDRESS,
+    VIEWS,
+    Kind,
+    Method,
+    Offer,
+    is_like_view,
+    is_passed_on,
+    is_view,
+    place_of,
+    view_address,
+    with_trusted_views,
+)
 from loci.gateway.policy import Policy
 from loci.gateway.tool_list import ToolList
 from loci.gateway.tool_search import FoundTool, ToolIndex
@@ -51,7 +63,7 @@ class Offers:
 
     def find(self, query: str, servers: Sequence[ConfiguredServer], limit: int) -> list[tuple[FoundTool, KnownOffer]]:
         """The offers that have most words of the request, the best first."""
-        passed = self._of(servers)
+        passed = [one for one in self._of(servers) if not is_view(one.uri)]  # those are for clients
         if not passed:
             return []
         names = self._names([one for one in passed if one.kind == "prompt"])
@@ -77,19 +89,23 @@ class Offers:
             params: JsonObject = {"name": offer.name, "arguments": {key: _text(one) for key, one in arguments.items()}}
             under_way.tool, under_way.is_upstream = f"{offer.server}:prompts/get", True
             server = self._list.get(caller.owner, offer.server)
-            return without_views(self._fetched(caller, server, "prompts/get", params))
+            trusted = server.name if self._policy.shows_views(server.entry) else None
+            return with_trusted_views(self._fetched(caller, server, "prompts/get", params), trusted)
 
     def resource(self, caller: Caller, door: Door, address: str) -> JsonObject:
         """Read a resource by its address, as the protocol has it. Each part has its address, and its own URI beside."""
         with reporting(self._calls, caller, door, {"uri": address}) as under_way:
-            name, slash, uri = address.removeprefix(ADDRESS).partition("/")
-            if not (address.startswith(ADDRESS) and slash and uri):
+            name, uri = place_of(address)
+            if not uri:
                 raise NotFound(f"There is no resource {address[:200]!r}", "Use one that resources/list has")
             server = self._list.get(caller.owner, name)
             known = {one.uri: one for one in server.offers if one.kind == "resource"}
             # Some clients encode the spaces in an address.
-            uri = uri if uri in known else next((one for one in known if unquote(one) == unquote(uri)), uri)
-            if not self._passes(server, known[uri].name if uri in known else uri, uri):
+            alike = (one for one in known if unquote(one) == unquote(uri) and is_view(one) is is_view(uri))
+            uri = uri if uri in known else next(alike, uri)
+            # A view has one address, which no result of another server can name.
+            is_misplaced = is_like_view(uri) and not address.startswith(VIEWS)
+            if is_misplaced or not self._passes(server, known[uri].name if uri in known else uri, uri):
                 what = f"The operator does not pass on {uri[:200]!r} of the tool server {name}"
                 raise Refused(what, "Use a resource that is listed, or ask the operator", code="TOOL_DENIED")
             under_way.tool, under_way.is_upstream = f"{name}:resources/read", True
@@ -143,7 +159,14 @@ def _known(offer: Offer, called: str) -> KnownOffer:
 
 
 def _here(server: str, asked: str, content: dict[str, Any]) -> JsonObject:
-    """A part of a resource under its address."""
+    """A part of a resource under its address. A view comes with the rules for showing it."""
+    if is_view(asked):
+        ui = cast("dict[str, Any]", content.get("_meta") or {}).get("ui")
+        return {
+            **content,
+            "uri": view_address(server, asked),
+            "_meta": {"loci/uri": asked, **({"ui": ui} if isinstance(ui, dict) else {})},
+        }
     own = str(content.get("uri") or asked)
     return {**content, "uri": f"{ADDRESS}{server}/{own}", "_meta": {"loci/uri": own}}
 

@@ -52,6 +52,10 @@ class Policy:
             return None
         return f"{tool.id} may not be called: {why}"
 
+    def shows_views(self, entry: ServerEntry) -> bool:
+        """True if the views of this server are passed on. Nobody would be asked about them if each call needs that."""
+        return entry.trust_views and not entry.tools_only and self.approval != "all"
+
     def for_tool(self, tool: AnyTool, entry: ServerEntry = NO_PATTERNS) -> ToolPolicy:
         """The policy for this tool, with the reasons in words."""
         return ToolPolicy(self.denied(tool, entry), self.approval_needed(tool, entry))

@@ -44,7 +44,7 @@ SCHEME: Final = re.compile(r"[A-Za-z-]{1,20}\s+(?P<rest>\S+)")
 SECRET_WORDS: Final = ALWAYS | OFTEN | {"key", "keys", "login", "otp", "pass", "pat", "tokens"}
 NOT_SECRET: Final = frozenset({"enabled", "file", "header", "host", "length", "mode", "name", "path", "type", "url"})
 """The last words of names such as `KEY_FILE`."""
-OF_THIS_PLACE: Final = {"no_variables": False, "only_public": False}
+OF_THIS_PLACE: Final = {"no_variables": False, "only_public": False, "trust_views": False}
 """The settings that are not exported: each installation decides for itself which servers it trusts."""
 NETWORK: Final = (
     *("PATH", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
@@ -307,7 +307,7 @@ class ServerResolver:
             certain = [*given.secrets, *(one[0] for text in network.values() for one in LOGIN.finditer(text))]
             secrets = server_secrets({**given.variables, **values}, arguments, certain=certain)
             reach = Program(filled(entry.command or ""), arguments, values, folder, secrets, network)
-        return ToolServer(name, reach, entry.seconds, entry.at_once, configured.session)
+        return ToolServer(name, reach, entry.seconds, entry.at_once, configured.session, entry.trust_views)
 
     def login_request(self, owner: Owner, configured: ConfiguredServer) -> LoginRequest:
         """The login that the entry asks for, with everything filled in. Raises `LociError` if something is missing."""
@@ -380,11 +380,14 @@ class RedactedServers:
         faults = [reached.redaction().value(one.fault) for one in found]
         # Calls repeat the rest, so a password such as "postgres" or "password" must not change it.
         exact: list[list[Any]] = reached.redaction(plain_words=False).value(
-            [[one.name, one.input_schema, one.output_schema, one.annotations] for one in found]
+            [
+                [one.name, one.input_schema, one.output_schema, one.annotations, one.view, one.visibility]
+                for one in found
+            ]
         )
         return [
-            UpstreamTool(server.name, name, title, description or "", given, returned, hints, fault=fault)
-            for (title, description), (name, given, returned, hints), fault in zip(words, exact, faults, strict=True)
+            UpstreamTool(server.name, name, title, description or "", *more, fault=fault, view=view, visibility=seen_by)
+            for (title, description), (name, *more, view, seen_by), fault in zip(words, exact, faults, strict=True)
         ]
 
     def offers(self, owner: Owner, server: ConfiguredServer) -> Sequence[Offer]:

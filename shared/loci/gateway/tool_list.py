@@ -33,7 +33,7 @@ CALM = 5.0
 ListsChanged = Callable[[Owner, Collection[ListName]], None]
 """Called when the lists of a server have become others."""
 MOST_PARSED = 200
-NOT_OF_REACH = {"destructive", "reads", "tools_only", "own_environment", "session_per_client"}
+NOT_OF_REACH = {"destructive", "reads", "tools_only", "own_environment", "session_per_client", "trust_views"}
 """The fields of an entry that change nothing in the list of a server."""
 
 
@@ -67,11 +67,11 @@ class ToolList:
         self._parsed: dict[tuple[str, str], ConfiguredServer] = {}
         """The servers read last, by the versions of their records: each call reads them, and they rarely change."""
 
-    def put(self, owner: Owner, name: str, value: object) -> ConfiguredServer:
+    def put(self, owner: Owner, name: str, value: object, *, trust_views: bool = False) -> ConfiguredServer:
         """Configure a server, or replace its entry. It is not asked for its tools yet."""
         entry = checked_entry(checked_name(name), value)
         self.resolver.check(owner, name, entry)
-        return self._put(owner, name, entry)
+        return self._put(owner, name, entry.model_copy(update={"trust_views": trust_views}))
 
     def restore(self, owner: Owner, name: str, value: object, *, no_variables: bool, only_public: bool) -> None:
         """Configure a server from an archive. Its secrets may still be missing: the first use says which."""

@@ -80,6 +80,8 @@ class ToolServer:
     at_once: int = AT_ONCE
     session: str = ""
     """The client session that has connections of its own; empty: all clients of the owner share one."""
+    shows_views: bool = False
+    """True: it is told that its views are shown."""
 
     def redaction(self, *, plain_words: bool = True) -> Redaction:
         """The redaction of the secrets that the server was given until now; with or without plain words."""
@@ -105,7 +107,7 @@ class SeenTool:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamTool:
-    """A tool of a tool server. All fields but the last four were written by others."""
+    """A tool of a tool server. All fields but `seen`, `word`, `fault` and `id` were written by others."""
 
     server: str
     name: str
@@ -121,6 +123,10 @@ class UpstreamTool:
     """The operator's word about it."""
     fault: str | None = None
     """How its description breaks the protocol, so that nobody can call it; None if it does not."""
+    view: str | None = None
+    """The URI of the view that shows its results; None if it has none."""
+    visibility: list[str] | None = None
+    """The callers that it is for, `model` and `app`; None: both."""
     id: str = field(init=False, repr=False, compare=False)
     """The id of the tool, such as `github:create_issue`."""
 
@@ -130,8 +136,19 @@ class UpstreamTool:
     @property
     def said(self) -> JsonObject:
         """The server's own part, as it is stored and sent."""
-        left_out = ("seen", "word", "id", *(() if self.fault else ("fault",)))
+        unset = {name for name in ("fault", "view", "visibility") if getattr(self, name) is None}
+        left_out = {"seen", "word", "id", *unset}
         return cast("JsonObject", {name: one for name, one in asdict(self).items() if name not in left_out})
+
+    @property
+    def is_for_models(self) -> bool:
+        """True unless its server says that only views call it."""
+        return self.visibility is None or "model" in self.visibility
+
+    @property
+    def is_for_views(self) -> bool:
+        """True unless its server says that no view calls it."""
+        return self.visibility is None or "app" in self.visibility
 
     @property
     def safe(self) -> str:

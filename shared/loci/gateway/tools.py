@@ -32,7 +32,7 @@ from loci.core.settings import Settings
 from loci.core.telemetry import Door, HowAsked
 from loci.gateway.api import Tools
 from loci.gateway.gateway import wire_spelling
-from loci.gateway.offer import ADDRESS, Kind, Offer
+from loci.gateway.offer import ADDRESS, LINK, Kind, Offer
 from loci.gateway.policy import reads
 from loci.gateway.shapes import Shape
 from loci.gateway.tool_search import FoundTools, nothing_fits
@@ -259,6 +259,9 @@ class ServedTools:
                 found[listed] = _listed_tool(tool, listed)
         return [found[name] for name in sorted(found)]
 
+    def shows_views(self, owner: Owner) -> bool:
+        return self._tools.gateway.shows_views(owner)
+
     def prompts(self, owner: Owner) -> Sequence[Prompt]:
         def argument(one: dict[str, Any]) -> PromptArgument:
             return PromptArgument(
@@ -308,7 +311,9 @@ class ServedTools:
 
 def _said(offer: Offer) -> dict[str, Any]:
     """The words of its server, and where it comes from."""
-    meta = {"loci/server": offer.server, **({"loci/uri": offer.uri} if offer.uri else {"loci/name": offer.name})}
+    meta: dict[str, Any] = {"loci/server": offer.server}
+    meta |= {"loci/uri": offer.uri} if offer.uri else {"loci/name": offer.name}
+    meta |= {"ui": offer.more["ui"]} if "ui" in offer.more else {}
     return {"title": remark(offer.title or ""), "description": remark(offer.description), "_meta": meta}
 
 
@@ -334,7 +339,15 @@ def _listed_tool(tool: UpstreamTool, name: str) -> Tool:
         description=remark(f"{UNACCEPTED}{tool.description}" if tool.seen else tool.description),
         input_schema=cast("dict[str, Any]", _unmirrored(tool.input_schema)),
         annotations=ToolAnnotations.model_validate(tool.hints) if tool.hints else None,
+        _meta=_view_meta(tool),
     )
+
+
+def _view_meta(tool: UpstreamTool) -> dict[str, Any] | None:
+    """The names of the tool's view at Loci, the newer and the older, and its callers."""
+    ui: dict[str, Any] = {"resourceUri": tool.view} if tool.view else {}
+    ui |= {} if tool.visibility is None else {"visibility": tool.visibility}
+    return {"ui": ui, **({LINK: tool.view} if tool.view else {})} if ui else None
 
 
 def _unmirrored(schema: Json) -> Json:

@@ -2,8 +2,9 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
+from mcp.server.context import ServerRequestContext
 from mcp.server.elicitation import AcceptedElicitation
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import UrlElicitationRequiredError
@@ -52,6 +53,15 @@ class Person:
     """True: they have just approved this very call, in their client."""
 
 
+@runtime_checkable
+class ShowsViews(Protocol):
+    """A server whose clients may show views of other servers."""
+
+    def shows_views(self, context: ServerRequestContext[Any, Any]) -> bool:
+        """True if they may show one to the owner of this request."""
+        ...
+
+
 class Approval(BaseModel):
     """The form that a person fills in."""
 
@@ -61,9 +71,7 @@ class Approval(BaseModel):
 def was_approved(context: Context[Any, Any]) -> bool:
     """True if this is the repetition of a call that a person has approved. Raises `Refused` if they have not."""
     answer = (context.input_responses or {}).get(QUESTION) if context.request_state == QUESTION else None
-    if not is_persons_client(context.request_context):
-        return False
-    if not isinstance(answer, ElicitResult):
+    if not isinstance(answer, ElicitResult) or not _is_persons_dialogue(context):
         return False
     if answer.action == "accept" and (answer.content or {}).get("approve") is True:
         return True
@@ -96,6 +104,18 @@ async def ask_person(context: Context[Any, Any], refusal: Refused, about: str = 
     raise not_approved()
 
 
+def _is_persons_dialogue(context: Context[Any, Any]) -> bool:
+    """True if a person gives the answers that come from this client's dialogue.
+
+    Where an answer comes with the repetition of a call, a view could repeat its call with one, and a careless client
+    pass that on. So there, no dialogue counts while a server has trusted views.
+    """
+    asked, server = context.request_context, context.mcp_server
+    if not is_persons_client(asked) or (context.protocol_version or "") < ASKS_BY_RESULT:
+        return is_persons_client(asked)
+    return not (isinstance(server, ShowsViews) and server.shows_views(asked))
+
+
 def _elicitation(context: Context[Any, Any]) -> ElicitationCapability | None:
     capabilities = context.client_capabilities
     return capabilities.elicitation if capabilities else None
@@ -104,7 +124,7 @@ def _elicitation(context: Context[Any, Any]) -> ElicitationCapability | None:
 def _shows_forms(context: Context[Any, Any]) -> bool:
     forms = _elicitation(context)
     can = forms is not None and (forms.form is not None or forms.url is None)
-    return can and is_persons_client(context.request_context)
+    return can and _is_persons_dialogue(context)
 
 
 def _shows_page(context: Context[Any, Any]) -> bool:
@@ -143,7 +163,7 @@ def given_answers(context: Context[Any, Any]) -> tuple[ServerAnswers, bool] | No
     The second is true if they had approved the call before. The SDK sealed the state with the call.
     """
     state = context.request_state or ""
-    if not (state.startswith(SERVER_ASKS) and is_persons_client(context.request_context)):
+    if not (state.startswith(SERVER_ASKS) and _is_persons_dialogue(context)):
         return None
     kept: dict[str, Any] = json.loads(state.removeprefix(SERVER_ASKS))
     given = context.input_responses or {}

@@ -172,6 +172,10 @@ class LociServer(SdkServer):
         """Tell the clients that have subscribed that a list has changed."""
         await self._changes.publish(CHANGED[name]())
 
+    def shows_views(self, context: ServerRequestContext[Any, Any]) -> bool:
+        """True if a view of another server may stand on this owner's connection."""
+        return self._upstream is not None and self._upstream.get().shows_views(caller_of(context).owner)
+
     def is_quick(self, name: str) -> bool:
         """True if calls of this tool end soon and report nothing before they do."""
         tool = self._catalog.find(name)

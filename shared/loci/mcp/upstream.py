@@ -52,8 +52,8 @@ P = TypeVar("P", bound=RequestParams)
 RequestContext = ServerRequestContext[Any, Any]
 Rest = Callable[[], Awaitable[Any]]
 """Answers the request without other servers."""
-ADDRESS: Final = "loci://tools/"
-"""The beginning of the addresses of their resources."""
+ADDRESSES: Final = ("loci://tools/", "ui://loci/")
+"""The beginnings of the addresses of their resources and of their views."""
 READS: Final = scope_of("tools", writes=False)
 UNKNOWN_PROMPT: Final = "PROMPT_NOT_FOUND"
 MOST_ROUNDS: Final = 12
@@ -91,6 +91,10 @@ class UpstreamTools(Protocol):
 
     def listed(self, owner: Owner) -> Sequence[Tool]:
         """The tools that are listed beside Loci's own. Waits for no server."""
+        ...
+
+    def shows_views(self, owner: Owner) -> bool:
+        """True if views of servers are passed on to this owner's clients. Waits for no server."""
         ...
 
     def prompts(self, owner: Owner) -> Sequence[Prompt]:
@@ -164,7 +168,7 @@ class OfferRequests:
         return await answer_request(prompt) or await rest()  # which says what prompts there are
 
     async def _read_resource(self, ctx: RequestContext, params: ReadResourceRequestParams, rest: Rest) -> Any:
-        if not params.uri.startswith(ADDRESS):
+        if not params.uri.startswith(ADDRESSES):
             return await rest()
 
         def read() -> ReadResourceResult:

@@ -52,10 +52,8 @@ def view() -> str:
     return "<script>alert(1)</script>"
 
 
-def main() -> None:
-    for number in range(COUNT):
-        uri, name = f"boats://harbour/{number}", f"boat {number}"
-        server.add_resource(TextResource(uri=uri, name=name, text=f"I am {name}", mime_type="text/plain"))
+def serve(server: MCPServer) -> None:
+    """Serve as the arguments of the program say."""
     if "stdio" in sys.argv:
         server.run("stdio")
         return
@@ -67,4 +65,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    for number in range(COUNT):
+        uri, name = f"boats://harbour/{number}", f"boat {number}"
+        server.add_resource(TextResource(uri=uri, name=name, text=f"I am {name}", mime_type="text/plain"))
+    serve(server)

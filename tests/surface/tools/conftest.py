@@ -1,6 +1,7 @@
 """Loci with tool servers that are processes of their own."""
 
 import atexit
+import subprocess
 import sys
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
@@ -35,6 +36,17 @@ def upstream(*args: str) -> dict[str, Any]:
 def hostile_entry(*args: str) -> dict[str, Any]:
     """The entry of a server that misbehaves in that mode."""
     return {"command": sys.executable, "args": [str(hostile.__file__), *args]}
+
+
+@contextmanager
+def listening_program(module: str) -> Generator[dict[str, Any]]:
+    """The entry of the server that this module serves over HTTP. It prints its port."""
+    with subprocess.Popen([sys.executable, "-m", module], cwd=HERE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield {"url": f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"}
+        finally:
+            process.kill()
 
 
 @pytest.fixture

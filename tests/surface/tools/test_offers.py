@@ -1,8 +1,6 @@
 """Prompts, resources and templates of tool servers, as clients of Loci get them."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -23,22 +21,16 @@ from tests.servers.upstream.real import node_server
 from tests.support.each import each
 from tests.surface.conftest import Connect, Mode, on_both
 from tests.surface.results import error_of, structured, texts
-from tests.surface.tools.conftest import hostile_entry, shop_app
+from tests.surface.tools.conftest import hostile_entry, listening_program, shop_app
 
 pytestmark = pytest.mark.anyio
-ROOT = Path(__file__).parents[3]
-PROGRAM = ["-m", "tests.servers.upstream.offering"]
 
 
 @pytest.fixture(scope="module")
 def harbour() -> Generator[dict[str, Any]]:
     """The entry of a server with a prompt, a template, a view and ten thousand resources."""
-    with subprocess.Popen([sys.executable, *PROGRAM], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            yield {"url": f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"}
-        finally:
-            process.kill()
+    with listening_program("tests.servers.upstream.offering") as entry:
+        yield entry
 
 
 def add(app: App, entry: dict[str, Any], **more: Any) -> None:

@@ -12,6 +12,7 @@ import anyio
 from anyio.abc import ObjectReceiveStream
 from mcp.client.client import Client
 from mcp.client.context import ClientRequestContext
+from mcp.client.extension import advertise
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
@@ -52,6 +53,8 @@ T = TypeVar("T")
 OPEN_SECONDS = 60.0
 """The time to connect: npx may have to download the server first."""
 SUBSCRIBED_SECONDS = 2.0
+VIEWS_SHOWN = "io.modelcontextprotocol/ui", {"mimeTypes": ["text/html;profile=mcp-app"]}
+"""The extension by which a client says that it shows views. Some servers have none for others."""
 CHANGES = (ToolListChangedNotification, PromptListChangedNotification, ResourceListChangedNotification)
 
 
@@ -146,7 +149,10 @@ class UpstreamConnection:
         try:
             with self._opening:
                 async with Client(
-                    self._transport(), message_handler=self._listen, elicitation_callback=self._answer
+                    self._transport(),
+                    message_handler=self._listen,
+                    elicitation_callback=self._answer,
+                    extensions=[advertise(*VIEWS_SHOWN)] if self._server.shows_views else None,
                 ) as client:
                     PENDING_REQUEST.set(None)
                     async with subscribed(client, self._changed):

@@ -11,7 +11,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from pydantic import ValidationError
 
 from loci.core.json import JsonObject
-from loci.gateway.offer import Kind, Offer
+from loci.gateway.offer import Kind, Offer, is_view
 from loci.gateway.tool_server import UpstreamTool
 
 Ask = Callable[[Callable[[Client], Awaitable[Any]]], Awaitable[Any]]
@@ -34,6 +34,7 @@ METHODS: Final = {
     "resourceTemplates": "resources/templates/list",
 }
 """The methods whose results are lists, by the field that has the list."""
+VISIBLE_TO: Final = ("model", "app")
 FAULT: Final = "loci/fault"
 """The name in the `_meta` of a tool that breaks the protocol: the fault."""
 
@@ -126,6 +127,9 @@ def _tool(server: str, tool: Tool) -> UpstreamTool:
     annotations: JsonObject = {}
     if tool.annotations is not None:
         annotations = tool.annotations.model_dump(mode="json", by_alias=True, exclude_none=True)
+    meta = tool.meta or {}
+    ui = _object(meta.get("ui"))
+    view, seen_by = ui.get("resourceUri", meta.get("ui/resourceUri")), ui.get("visibility")
     return UpstreamTool(
         server=server,
         name=tool.name,
@@ -134,8 +138,14 @@ def _tool(server: str, tool: Tool) -> UpstreamTool:
         input_schema=tool.input_schema,
         output_schema=tool.output_schema,
         annotations=annotations,
-        fault=(tool.meta or {}).get(FAULT),
+        fault=meta.get(FAULT),
+        view=view if is_view(view) and view.isprintable() and len(view) <= LONGEST_URI else None,
+        visibility=[one for one in VISIBLE_TO if one in seen_by] if isinstance(seen_by, list) else None,
     )
+
+
+def _object(value: object) -> JsonObject:
+    return cast("JsonObject", value) if isinstance(value, dict) else {}
 
 
 def _offer(server: str, one: Prompt | Resource | ResourceTemplate) -> Offer:
@@ -147,6 +157,8 @@ def _offer(server: str, one: Prompt | Resource | ResourceTemplate) -> Offer:
         kind, uri = "template", one.uri_template
     said = one.model_dump(mode="json", by_alias=True, exclude_none=True)
     more: JsonObject = {name: said[name] for name in OFFERED if name in said}
+    if is_view(uri) and (ui := _object(_object(said.get("_meta")).get("ui"))):
+        more["ui"] = ui
     return Offer(server, kind, one.name, uri, one.title, one.description or "", more)
 
 
