@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import nullcontext
 from contextvars import copy_context
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from loci.auth.api_keys import ApiKeys
 from loci.core.deadline import within
-from loci.core.events import EventKind, ListWatchers
+from loci.core.events import EventKind, ListName
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.lazy import part
@@ -211,10 +211,11 @@ class App:
 
         return Events(self.runtime.event_log, notices=self._notices())
 
-    @part
-    def list_watchers(self) -> ListWatchers:
-        """The watchers that tell clients of changed lists."""
-        return ListWatchers()
+    def list_changes(self, owner: Owner) -> AsyncGenerator[Collection[ListName]]:
+        """The lists of the owner's tool servers that change, in whichever process: see `followed_lists`."""
+        from loci.events.followed_lists import followed_lists
+
+        return followed_lists(self.events, owner)
 
     def tell(self, owner: Owner, kind: EventKind, fields: JsonObject) -> None:
         """Tell followers what has happened."""
@@ -275,7 +276,7 @@ class App:
     def end_streams(self) -> None:
         """End the answers that would not end by themselves: the server stops."""
         if self.made("events"):
-            self.events.streams.end()
+            self.events.end_streams()
 
     def finish(self) -> None:
         """Write the events that wait to be told: on Lambda this process stands still after its answer."""

@@ -94,7 +94,7 @@ def _serve_stdio(settings: Settings, only: Only | None) -> None:
         try:
             anyio.run(
                 serve_stdio,
-                build_server(app, only or "all", tells_changes=True),
+                build_server(app, only or "all", tells_changes=settings.mode == "embedded"),
                 partial(signal.raise_signal, signal.SIGTERM),
             )
         except* BrokenPipeError:
@@ -159,7 +159,9 @@ def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
     families = tool_families(app)
     for family in families:
         _ = family.tools  # so that the first call does not wait for it
-    config = uvicorn_config(asgi(app, on_loopback=on_loopback, families=families))
+    # On AWS's stores each look at what other processes have changed would cost money.
+    application = asgi(app, on_loopback=on_loopback, families=families, tells_changes=settings.mode == "embedded")
+    config = uvicorn_config(application)
     with _background_work(app, example=example):
         Server(config).run(sockets=[listener])
 

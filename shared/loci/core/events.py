@@ -1,7 +1,6 @@
 """Events: what happens to an owner's things, as followers are told. Names and sizes, never contents."""
 
-from collections.abc import Callable, Collection, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Final, Literal, get_args
 
 from loci.core.identity import Owner
@@ -19,24 +18,4 @@ def untold(owner: Owner, kind: EventKind, fields: JsonObject) -> None:
 
 
 ListName = Literal["tools", "prompts", "resources"]
-
-
-class ListWatchers:
-    """Tells connected clients that a list has changed which Loci gives them."""
-
-    def __init__(self) -> None:
-        self._watchers: list[Callable[[Owner, Collection[ListName]], None]] = []
-
-    def tell(self, owner: Owner, lists: Collection[ListName]) -> None:
-        """Tell all who watch, from any thread."""
-        for one in (*self._watchers,):
-            one(owner, lists)
-
-    @contextmanager
-    def watching(self, watcher: Callable[[Owner, Collection[ListName]], None]) -> Generator[None]:
-        """Have the watcher told in the block. It must not wait for anything."""
-        self._watchers.append(watcher)
-        try:
-            yield
-        finally:
-            self._watchers.remove(watcher)
+"""A list that clients get, and that changes with the tool servers."""

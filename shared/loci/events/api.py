@@ -27,6 +27,8 @@ MOST_OPEN: Final = 32
 """The most open streams of an owner."""
 MOST_IN_ALL: Final = 500
 TOO_MANY: Final = "TOO_MANY_STREAMS"
+LOOK_SECONDS: Final = 1.0
+"""Seconds between two checks for events of other processes."""
 
 
 class Waker:
@@ -111,6 +113,8 @@ class Events:
         self.notices = notices
         self.log = log
         self.streams = Streams()
+        self.followed_lists = Streams()
+        """The clients that are told of changed lists: they take no place of those who read events."""
         self._clock = clock
         self._turn = threading.Lock()
         self._waiting: dict[Owner, list[Event]] = {}
@@ -162,9 +166,14 @@ class Events:
         """Write and send what waits: this process may stand still, or end."""
         _finish(self._writing, self.notices, seconds)
 
+    def end_streams(self) -> None:
+        """End all streams: the server stops."""
+        self.streams.end()
+        self.followed_lists.end()
+
     def close(self) -> None:
         """End all streams, and write what waits: the server stops."""
-        self.streams.end()
+        self.end_streams()
         self.finish()
 
     def start_position(self, owner: Owner, last: int, kinds: Collection[str]) -> EventPosition:

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Caller, Owner
-from loci.events.api import TOO_MANY, Events, Waker, parsed_kinds, visible_events
+from loci.events.api import LOOK_SECONDS, TOO_MANY, Events, Waker, parsed_kinds, visible_events
 from loci.events.event import Event, EventBatch, EventPosition
 from loci.mcp.http.address import Addresses, check_single
 from loci.mcp.http.refusal import Refusal, closing, error_answer
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 RETRY_MS: Final = 1000
 """Milliseconds after which a client asks again."""
-LOOK_SECONDS: Final = 1.0
-"""Seconds between two checks for events of other processes."""
 BEAT_SECONDS: Final = 15.0
 """Seconds between two signs of life, and two checks of the credential."""
 BRIEF_SECONDS: Final = 5.0

@@ -1,13 +1,12 @@
 """The parts of the tools vertical, put together on the adapters of a runtime."""
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loci.core.background import BackgroundQueue
-from loci.core.events import ListName, Tell, untold
-from loci.core.identity import Owner
+from loci.core.events import Tell, untold
 from loci.core.stores import RecordStore, SecretBox
 from loci.gateway.call_history import CallLog, Usage
 from loci.gateway.capabilities.api import Learning
@@ -21,7 +20,7 @@ from loci.gateway.ports import AskLater, AuthorizationServers, BuiltInTools, Cha
 from loci.gateway.seen_shapes import SeenShapes
 from loci.gateway.server_config import Secrets, ServerResolver
 from loci.gateway.tool_embeddings import ToolEmbeddings
-from loci.gateway.tool_list import ListsChanged, ToolList
+from loci.gateway.tool_list import ToolList
 from loci.gateway.tool_search import ToolSearch
 from loci.gateway.waiting_calls import WaitingCalls
 
@@ -54,8 +53,7 @@ class ToolParts:
 
     def __init__(self, app: "App", own: BuiltInTools) -> None:
         settings, records = app.settings, app.records
-        self._watchers, self._lists_tools = app.list_watchers, bool(settings.tools_listed)
-        self.tool_list = build_tool_list(records, app.runtime.tools(), app.tell, self._lists_changed)
+        self.tool_list = build_tool_list(records, app.runtime.tools(), app.tell)
         self.servers, self.resolver = self.tool_list.servers, self.tool_list.resolver
         self.secrets, self.logins = self.resolver.secrets, self.resolver.logins
         self.later = BackgroundQueue(GATHER_SECONDS)
@@ -79,18 +77,11 @@ class ToolParts:
         )
         self.learning = Learning(self.capability_store, self.capability_search.prepare, self.later)
 
-    def _lists_changed(self, owner: Owner, lists: Collection[ListName]) -> None:
-        """Tell clients of the lists that they see. They see no tools of servers unless the operator wants that."""
-        seen: list[ListName] = [one for one in lists if one != "tools" or self._lists_tools]
-        if seen:
-            self._watchers.tell(owner, seen)
-
 
 def build_tool_list(
     records: RecordStore,
     adapters: ToolAdapters,
     tell: Tell = untold,
-    lists_changed: ListsChanged = lambda _, __: None,
 ) -> ToolList:
     """Put together what reaches the servers: all that a process needs that does nothing else."""
     secrets = Secrets(records, adapters.box)
@@ -103,5 +94,4 @@ def build_tool_list(
         time.time,
         ask_later=adapters.ask_later,
         tell=tell,
-        lists_changed=lists_changed,
     )

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, cast
@@ -11,7 +11,7 @@ from loci.core.errors import LociError, NotFound, Refused
 from loci.core.events import ListName, Tell, untold
 from loci.core.identity import Owner
 from loci.core.ids import content_id
-from loci.core.json import JsonObject, iso
+from loci.core.json import Json, JsonObject, iso
 from loci.core.stores import Record, RecordStore, every, read_or_none, update
 from loci.gateway.configuration import NAME, ConfiguredServer, ServerEntry, checked_entry, checked_name
 from loci.gateway.offer import Offer, restored_offers
@@ -30,8 +30,6 @@ AGAIN = 60.0
 """Seconds after which a server that failed is asked again when somebody uses its list: it may have recovered."""
 CALM = 5.0
 """The least seconds between two lists after announced changes: a server may announce them all the time."""
-ListsChanged = Callable[[Owner, Collection[ListName]], None]
-"""Called when the lists of a server have become others."""
 MOST_PARSED = 200
 NOT_OF_REACH = {"destructive", "reads", "tools_only", "own_environment", "session_per_client", "trust_views"}
 """The fields of an entry that change nothing in the list of a server."""
@@ -49,7 +47,6 @@ class ToolList:
         *,
         ask_later: AskLater | None = None,
         tell: Tell = untold,
-        lists_changed: ListsChanged = lambda _, __: None,
     ) -> None:
         """`servers` makes what reaches them. `ask_later`: has another process ask; None: a thread of this one."""
         self._records = records
@@ -58,7 +55,6 @@ class ToolList:
         self._clock = clock
         self._elsewhere = ask_later
         self._tell = tell if ask_later is None else untold  # the other process does it
-        self._lists_changed = lists_changed
         self._is_closed = False
         self._turn = threading.Lock()
         self._asking: set[tuple[Owner, str]] = set()
@@ -81,6 +77,7 @@ class ToolList:
 
     def _put(self, owner: Owner, name: str, entry: ServerEntry) -> ConfiguredServer:
         """Write the entry, and forget its list, but not how its tools were seen."""
+        before = self.find(owner, name)
         entry = self.resolver.closed(owner, entry)
         self._records.put(owner, SERVER, name, entry.as_json())
 
@@ -90,14 +87,16 @@ class ToolList:
             return {"tools": [], "seen": stored(known)} if known or held else None
 
         update(self._records, owner, LISTED, name, forgotten, durable=False)
-        return ConfiguredServer(name, entry)
+        server = ConfiguredServer(name, entry)
+        self._tell_lists(owner, before or server, server, {"configured": 0})
+        return server
 
     def accept(self, owner: Owner, name: str, versions: Mapping[str, str]) -> None:
         """Accept these tools as a person was shown them, each in that version.
 
         Raises `Refused` if one is another by now.
         """
-        self.get(owner, name)
+        before = self.get(owner, name)
 
         def accepted(held: Record | None) -> JsonObject:
             tools, kept = _listed(held)
@@ -108,12 +107,14 @@ class ToolList:
             return {**held.value, "seen": stored(seen)}
 
         update(self._records, owner, LISTED, name, accepted, durable=False)
+        self._tell_lists(owner, before, self.get(owner, name), {"accepted": len(versions)})
 
     def remove(self, owner: Owner, name: str) -> None:
         """Forget a server and its tools."""
-        self.get(owner, name)
+        server = self.get(owner, name)
         self._records.remove(owner, SERVER, name)
         self._records.remove(owner, LISTED, name)
+        self._tell_lists(owner, server, ConfiguredServer(name, server.entry), {"removed": 0})
         self.servers.close(owner, name)
 
     def get(self, owner: Owner, name: str) -> ConfiguredServer:
@@ -165,13 +166,26 @@ class ToolList:
             raise
         is_kept = self._keep(owner, server, began, tools, offers=self._offers(owner, server))
         asked = self.get(owner, name)
+        counts: dict[str, int] = {}
         if is_kept and (server.failure is not None or server.listed_at is None):
-            self._tell(owner, "server", {"server": name, "state": "up", "tools": len(tools)})
-        if lists := _changed_lists(server, asked):
-            self._lists_changed(owner, lists)
-        if count := len(_changed(asked) - _changed(server)):
-            self._tell(owner, "server", {"server": name, "state": "changed", "tools": count})
+            counts["up"] = len(tools)
+        if changed := _changed(asked) - _changed(server):
+            counts["changed"] = len(changed)
+        self._tell_lists(owner, server, asked, counts or {"listed": len(tools)})
         return asked
+
+    def _tell_lists(
+        self, owner: Owner, before: ConfiguredServer, now: ConfiguredServer, counts: Mapping[str, int]
+    ) -> None:
+        """Tell what has happened, with the lists that are others now: all processes with clients of the owner read it.
+
+        `counts`: the number of tools for each state.
+        """
+        lists = cast("list[Json]", _changed_lists(before, now))
+        for state, count in counts.items():
+            if lists or state in ("up", "changed"):
+                fields: JsonObject = {"server": now.name, "state": state, "tools": count}
+                self._tell(owner, "server", {**fields, "lists": lists} if lists else fields)
 
     def _offers(self, owner: Owner, server: ConfiguredServer) -> Sequence[Offer]:
         """The other things that the server has. Its tools count more: it may fail here."""

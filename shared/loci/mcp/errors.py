@@ -56,8 +56,13 @@ async def answer_request(work: Callable[[], T], about: Mapping[str, str] | None 
     try:
         return await on_thread(work)
     except LociError as error:
-        code = INVALID_PARAMS if isinstance(error, NotFound | Refused) else NOT_NOW
-        raise MCPError(code, f"{error.code}: {error}", about) from error
+        raise protocol_error(error, about) from error
+
+
+def protocol_error(error: LociError, about: Mapping[str, str] | None = None) -> MCPError:
+    """The error as one of the protocol."""
+    code = INVALID_PARAMS if isinstance(error, NotFound | Refused) else NOT_NOW
+    return MCPError(code, f"{error.code}: {error}", about)
 
 
 def _behind(error: ToolError) -> FailedCall:

@@ -5,7 +5,7 @@ from abc import abstractmethod
 from typing import Any
 
 from mcp.server import MCPServer
-from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import server as sdk_server
 from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
@@ -29,8 +29,7 @@ class SdkServer(MCPServer[Any]):
     ) -> None:
         """Serve one client over a pair of streams."""
         inner = self._lowlevel_server
-        changes = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
-        await inner.run(requests, answers, inner.create_initialization_options(changes))
+        await inner.run(requests, answers, inner.create_initialization_options())
 
     @abstractmethod
     def input_schema(self, name: str) -> dict[str, Any] | None:

@@ -1,9 +1,10 @@
 """The MCP server."""
 
+import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,6 +14,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, RequestStateSecurity
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
+    ListenHandler,
     PromptsListChanged,
     ResourcesListChanged,
     ServerEvent,
@@ -26,26 +28,29 @@ from mcp_types import (
     CallToolResult,
     GetPromptResult,
     InputRequiredResult,
+    JSONRPCNotification,
     ListToolsResult,
     PaginatedRequestParams,
     Prompt,
     ResourceTemplate,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
     TextContent,
     Tool,
 )
 from pydantic import ValidationError
 
 from loci.core.deadline import out_of_time, time_left
-from loci.core.errors import NotFound, Refused
+from loci.core.errors import LociError, NotFound, Refused
 from loci.core.events import ListName
-from loci.core.identity import LOCAL, Caller, Owner
+from loci.core.identity import Caller
 from loci.core.lazy import Lazy
 from loci.core.scopes import scope_of
 from loci.core.telemetry import UNKNOWN, Called, Door
 from loci.core.version import version
 from loci.mcp.answers import ToolAnswer, answer_within_budget, server_result_within_budget
 from loci.mcp.caller import caller_of, principal
-from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, answer_request, failed_call, unknown_tool
+from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, answer_request, failed_call, protocol_error, unknown_tool
 from loci.mcp.module import Module, tool_families
 from loci.mcp.resources import filled_prompt, listed_prompt, serve_resources
 from loci.mcp.sdk import SdkServer
@@ -53,7 +58,7 @@ from loci.mcp.tasks import EXTENSION, Tasks
 from loci.mcp.threads import on_thread
 from loci.mcp.tool import CALL_TOOL_NAME, ListedTool, LociTool, Surface
 from loci.mcp.tool_catalog import ToolCatalog, ToolFamily
-from loci.mcp.upstream import OfferRequests, UpstreamTools, call_upstream
+from loci.mcp.upstream import READS, OfferRequests, UpstreamTools, call_upstream
 
 if TYPE_CHECKING:
     from loci.app import App
@@ -100,7 +105,7 @@ def build_server(
 ) -> "LociServer":
     """Build the server of one endpoint, for stdio, HTTP and Lambda alike. Default: the tools of all modules.
 
-    `tells_changes`: a client may subscribe to changes of lists, which keeps a request open.
+    `tells_changes`: clients are told of changed lists, for which a request or a connection stays open.
     """
     families = tool_families(app) if families is None else families
     modules = [module for module in app.modules if module.is_on(surface)]
@@ -129,7 +134,6 @@ class LociServer(SdkServer):
         self._listed = listed
         self._catalog = catalog
         self._door: Door = door
-        self._changes = InMemorySubscriptionBus()
         self._prompts = {prompt.name: prompt for module in modules for prompt in module.prompts}
         self._resources = [module.resources for module in modules if module.resources]
         self._upstream = next((module.upstream for module in modules if module.upstream), None)
@@ -143,15 +147,19 @@ class LociServer(SdkServer):
             instructions=(KEPT if catalog.name("scratchpad_read") else "")
             + ERRORS
             + "".join(module.instructions for module in modules),
-            # Nothing may stay open on Lambda.
-            subscriptions=self._changes if tells_changes else False,
+            subscriptions=False,  # the SDK tells each subscriber the same, and owners have different lists
             request_state_security=RequestStateSecurity(
                 keys=app.keyring.keys("request-state"), bind_principal=principal
             ),
             cache_hints={"tools/list": CacheHint(ttl_ms=300_000), "server/discover": CacheHint(ttl_ms=300_000)},
             log_level="WARNING",
         )
-        self.low_level.middleware.append(ProtocolErrors(lambda name: catalog.find(name) is not None))
+        self.tells_changes = tells_changes and self._upstream is not None
+        """True if clients are told of changed lists. Nothing may stay open on Lambda."""
+        self.low_level.middleware += [ProtocolErrors(lambda name: catalog.find(name) is not None)]
+        if self.tells_changes:
+            self.low_level.middleware.append(_declare_changes)
+            self.low_level.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, self._listen)
         if self._resources:
             serve_resources(self.low_level, self._resources)
         if self._upstream:
@@ -159,18 +167,42 @@ class LociServer(SdkServer):
         self.low_level.add_request_handler("tools/list", PaginatedRequestParams, self._list_for)
         self.low_level.add_request_handler("tools/call", CallToolRequestParams, self._call)
 
-    def watching(self, changed: Callable[[ListName], object]) -> AbstractContextManager[None]:
-        """Call the function in the block, from any thread, when a list has changed that this machine's person sees."""
+    async def list_changes(self, caller: Caller) -> AsyncGenerator[Collection[ListName]]:
+        """Yield the lists of this caller that have changed since the last look: at each look, until the server stops.
 
-        def told(owner: Owner, lists: Collection[ListName]) -> None:
-            for one in lists if owner == LOCAL else ():
-                changed(one)
+        The first look says that no later change is missed. Tools of servers are seen only if the operator wants that.
+        """
+        shows_tools = bool(self._app.settings.tools_listed)
+        async with aclosing(self._app.list_changes(caller.owner)) as changes:
+            async for lists in changes:
+                yield [one for one in lists if shows_tools or one != "tools"] if caller.may(READS) else ()
 
-        return self._app.list_watchers.watching(told)
+    async def _listen(
+        self, context: ServerRequestContext[Any, Any], params: SubscriptionsListenRequestParams
+    ) -> SubscriptionsListenResult:
+        """Serve one subscription, until its client ends it or the server stops."""
+        asked = params.notifications.model_copy(update={"resource_subscriptions": None})  # contents are not followed
+        bus = InMemorySubscriptionBus()
+        handler = ListenHandler(bus)
 
-    async def publish(self, name: ListName) -> None:
-        """Tell the clients that have subscribed that a list has changed."""
-        await self._changes.publish(CHANGED[name]())
+        changes = self.list_changes(caller_of(context))
+
+        async def publish() -> None:
+            async with aclosing(changes):
+                async for lists in changes:
+                    for one in lists:
+                        await bus.publish(CHANGED[one]())
+            handler.close()
+
+        try:
+            await anext(changes, ())
+        except LociError as error:
+            raise protocol_error(error) from error
+        publishing = asyncio.create_task(publish())
+        try:
+            return await handler(context, params.model_copy(update={"notifications": asked}))
+        finally:
+            publishing.cancel()
 
     def shows_views(self, context: ServerRequestContext[Any, Any]) -> bool:
         """True if a view of another server may stand on this owner's connection."""
@@ -344,6 +376,22 @@ def _text_size(result: ToolAnswer) -> int:
     return sum(len(block.text) for block in result.content if isinstance(block, TextContent))
 
 
+def changed_notification(name: ListName) -> JSONRPCNotification:
+    """The notification that a list has changed, for clients that have not subscribed."""
+    return JSONRPCNotification(jsonrpc="2.0", method=f"notifications/{name}/list_changed")
+
+
+async def _declare_changes(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Have the answer declare what this server tells: changes of lists, in all revisions, and of nothing else."""
+    answer = await call_next(ctx)
+    if ctx.method in ("initialize", "server/discover") and isinstance(answer, dict):
+        declared = cast("dict[str, dict[str, Any]]", answer["capabilities"])
+        for name in CHANGED.keys() & declared.keys():
+            declared[name]["listChanged"] = True
+        declared["resources"]["subscribe"] = False
+    return answer
+
+
 class ProtocolErrors:
     """Wraps every request. The codes are those of the protocol; only the texts are Loci's."""
 
@@ -361,6 +409,8 @@ class ProtocolErrors:
             raise MCPError(INVALID_PARAMS, _malformed(ctx.method, error)) from error
 
     def _unknown(self, method: str) -> str:
+        if method == "subscriptions/listen":
+            return "Method not found: no answer stays open here. Nothing is told of changed lists: ask for them again"
         what = f"Method not found: there is no method {method[:LONGEST_NAME]!r}"
         if self._is_tool(method):
             return f'{what}, but a tool of that name. Send tools/call with params {{"name": …, "arguments": …}}'

@@ -1,6 +1,5 @@
 """Loci over standard input and output."""
 
-import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,9 +21,10 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from loci.core.events import ListName
+from loci.core.errors import Unavailable
+from loci.core.identity import STDIO_CALLER
 from loci.mcp.sdk import ReadStream, WriteStream
-from loci.mcp.server import LociServer
+from loci.mcp.server import LociServer, changed_notification
 
 GRACE = 5
 """Seconds that calls have to finish after the client closed our input."""
@@ -47,24 +47,21 @@ async def _serve(
     server: LociServer, lines: ReadStream[SessionMessage | Exception], wire: WriteStream[SessionMessage]
 ) -> None:
     async with _Answers(wire) as answers, anyio.create_task_group() as tasks:
-        loop, told = asyncio.get_running_loop(), asyncio.Queue[ListName]()
-        tasks.start_soon(_tell_changes, server, told, answers)
         feed, requests = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         tasks.start_soon(_pass_on, lines, feed, answers)
-        with server.watching(lambda one: loop.call_soon_threadsafe(told.put_nowait, one)):
-            await server.serve(requests, answers)
+        if server.tells_changes:
+            tasks.start_soon(_tell_changes, server, answers)
+        await server.serve(requests, answers)
         tasks.cancel_scope.cancel()
 
 
-async def _tell_changes(server: LociServer, told: "asyncio.Queue[ListName]", answers: "_Answers") -> None:
-    """Tell the client of changed lists: since 2026-07-28 only if it has subscribed."""
-    while True:
-        name = await told.get()
-        await server.publish(name)
-        if answers.has_session:
-            method = f"notifications/{name}/list_changed"
-            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # it has gone
-                await answers.send(SessionMessage(JSONRPCNotification(jsonrpc="2.0", method=method)))
+async def _tell_changes(server: LociServer, answers: "_Answers") -> None:
+    """Tell the client of changed lists, if it has a session: since 2026-07-28 it subscribes."""
+    await answers.has_session.wait()
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, Unavailable):  # it has gone
+        async for lists in server.list_changes(STDIO_CALLER):
+            for notification in map(changed_notification, lists):
+                await answers.send(SessionMessage(notification))
 
 
 async def _pass_on(
@@ -101,8 +98,8 @@ class _Answers:
     """The stream of answers. It knows which requests are still open."""
 
     wire: WriteStream[SessionMessage]
-    has_session: bool = False
-    """True if the client has begun as clients of before 2026-07-28 do: it is told what it has not asked for."""
+    has_session: anyio.Event = field(default_factory=anyio.Event)
+    """Set if the client has begun as clients of before 2026-07-28 do: it is told what it has not asked for."""
     _owed: set[Any] = field(default_factory=set[Any])
     _changed: anyio.Event = field(default_factory=anyio.Event)
 
@@ -110,7 +107,7 @@ class _Answers:
         """Note a request, or that one was cancelled."""
         match item.message:
             case JSONRPCNotification(method="notifications/initialized"):
-                self.has_session = True
+                self.has_session.set()
             case JSONRPCRequest(method="subscriptions/listen"):
                 pass  # it stays open until the end
             case JSONRPCRequest(id=id):

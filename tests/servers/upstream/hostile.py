@@ -43,7 +43,7 @@ def tool(name: str) -> dict[str, Any]:
     return described
 
 
-def list_tools(request: Any, cursor: str | None) -> None:
+def list_tools(request: Any, cursor: str | None) -> None:  # noqa: C901 (a branch for each mode)
     if MODE == "toolless":
         send({"id": request, "error": {"code": -32601, "message": "Method not found"}})
     elif MODE == "endless_list":
@@ -78,8 +78,21 @@ def list_tools(request: Any, cursor: str | None) -> None:
         send({"method": "notifications/tools/list_changed"})
     elif MODE == "circular_list":
         answer(request, {"tools": [tool(f"tool_{cursor}")], "nextCursor": "again"})
+    elif MODE == "flipping":
+        flip(request)
     else:
         answer(request, {"tools": described or [tool(name) for name in TOOLS]})
+
+
+def flip(request: Any) -> None:
+    """List one tool more, or one less, and say at once that the list has changed."""
+    with Path(sys.argv[2]).open("a") as lists:
+        lists.write("listed\n")
+    if TOOLS.pop("new", None) is None:
+        TOOLS["new"] = echo
+    answer(request, {"tools": [tool(name) for name in TOOLS]})
+    for _ in range(50):
+        send({"method": "notifications/tools/list_changed"})
 
 
 def die_loudly(_request: Any, _arguments: Any) -> None:

@@ -45,15 +45,23 @@ def path_of(surface: Surface) -> str:
 
 
 def asgi(
-    app: "App", *, on_loopback: bool = False, build: Build | None = None, families: Sequence[ToolFamily] | None = None
+    app: "App",
+    *,
+    on_loopback: bool = False,
+    build: Build | None = None,
+    families: Sequence[ToolFamily] | None = None,
+    tells_changes: bool = False,
 ) -> Starlette:
-    """Build the application. On loopback, without any auth configured, every caller is the person at this machine."""
+    """Build the application. On loopback, without any auth configured, every caller is the person at this machine.
+
+    `tells_changes`: answers may stay open to tell clients of changed lists.
+    """
     managers: list[StreamableHTTPSessionManager] = []
     tools = tool_families(app) if families is None else families
     under_way = RequestsUnderWay()
 
     def transport(surface: Surface) -> Transport:
-        server = build_server(app, surface, tools) if build is None else build(app, surface)
+        server = build(app, surface) if build else build_server(app, surface, tools, tells_changes=tells_changes)
 
         def manager(*, json: bool) -> StreamableHTTPSessionManager:
             # Host and origin are checked in front, where the refusal can be explained.
@@ -62,7 +70,8 @@ def asgi(
             return server.session_manager
 
         stream, json = manager(json=False), manager(json=True)
-        return Transport(stream.handle_request, json.handle_request, server.is_quick, under_way)
+        list_changes = server.list_changes if server.tells_changes else None
+        return Transport(stream.handle_request, json.handle_request, server.is_quick, under_way, list_changes)
 
     transports = {path_of(surface): transport(surface) for surface in SURFACES}
     opened = is_open(app.settings, on_loopback=on_loopback)

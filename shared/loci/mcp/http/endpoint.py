@@ -1,14 +1,16 @@
 """The MCP endpoints over HTTP: each request is checked before the SDK sees it, and answered in the form it asks for.
 
 The gatekeeper checks address, method, caller, session and body. The transport answers a message with a stream of
-events or with JSON, and a batch with JSON. Sessions are for the protocol revisions that have them.
+events or with JSON, and a batch with JSON. Sessions are for the protocol revisions that have them. On a machine of
+one's own two answers stay open and tell of changed lists: to a GET of a session, and to `subscriptions/listen`.
 """
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import anyio
@@ -29,6 +31,7 @@ from loci.core.stores import RecordStore
 from loci.mcp.caller import PAGES_KEY, SCOPE_KEY
 from loci.mcp.http.address import Addresses, check_single
 from loci.mcp.http.body import Batch, Body, parse_body, read_body
+from loci.mcp.http.open_answers import EVENTS, ListChanges, closed, do_until, tell_changes, while_allowed
 from loci.mcp.http.refusal import JSON_TYPE, SESSION, Refusal, closing, respond
 from loci.mcp.threads import on_thread
 
@@ -86,9 +89,9 @@ BATCHED = (None, "2024-11-05", "2025-03-26")
 ACCEPT = (b"accept", b"application/json, text/event-stream")
 SESSION_KEY = "loci.session"
 """The key in the ASGI scope under which the gatekeeper leaves the id of the session, if the request has one."""
-EVENTS = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache, no-transform")]
 LARGEST_ANSWER = 2_500_000
 """Characters of all answers of a batch; a Lambda answer ends at 6 MB and holds them as JSON inside of JSON."""
+LISTEN: Final = "subscriptions/listen"
 Serve = Callable[[Scope, Receive, Send], Awaitable[None]]
 Form = Literal["stream", "json"]
 
@@ -135,6 +138,8 @@ class Transport:
     is_quick: Callable[[str], bool]
     """True if calls of that tool end soon and report nothing before."""
     under_way: RequestsUnderWay
+    list_changes: Callable[[Caller], ListChanges] | None = None
+    """The lists of a caller that change; None: no answer stays open."""
 
     async def serve(
         self, form: Form, body: Body, scope: Scope, receive: Receive, send: Send, *, has_sessions: bool
@@ -208,7 +213,9 @@ class Transport:
         meta: object = params.get("_meta")
         if isinstance(meta, dict) and "progressToken" in meta:
             return True
-        return message.get("method") == "tools/call" and not self.is_quick(str(params.get("name")))
+        return message.get("method") == LISTEN or (
+            message.get("method") == "tools/call" and not self.is_quick(str(params.get("name")))
+        )
 
 
 def _too_much(part: Body) -> str:
@@ -223,16 +230,7 @@ async def _nothing_more() -> Message:
 
 async def _serve_until_closed(serve: Serve, body: Body, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer, unless the client closes the connection before."""
-    async with anyio.create_task_group() as tasks:
-
-        async def watch() -> None:
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            tasks.cancel_scope.cancel()
-
-        tasks.start_soon(watch)
-        await serve(scope, replayed(body.raw, _nothing_more), send)
-        tasks.cancel_scope.cancel()
+    await do_until(partial(closed, receive), partial(serve, scope, replayed(body.raw, _nothing_more), send))
 
 
 async def _end_unanswered(form: Form, body: Body, send: Send, *, has_begun: bool) -> None:
@@ -274,6 +272,28 @@ def replayed(raw: bytes, receive: Receive) -> Receive:
     return again
 
 
+@dataclass(frozen=True, slots=True)
+class RecognisedRequest:
+    """A request of a caller who was recognised, and the way back."""
+
+    scope: Scope
+    headers: Headers
+    origin: str | None
+    caller: Caller
+    receive: Receive
+    send: Send
+
+    @property
+    def version(self) -> str | None:
+        """The revision of the protocol that the client names."""
+        return self.headers.get("mcp-protocol-version")
+
+    @property
+    def has_sessions(self) -> bool:
+        """True in an older revision. The newest has no sessions; an id that comes with it is ignored."""
+        return self.version is None or self.version in HANDSHAKE_PROTOCOL_VERSIONS
+
+
 class Gatekeeper:
     """An ASGI application in front of the endpoints."""
 
@@ -312,44 +332,76 @@ class Gatekeeper:
             raise Refusal(404, f"There is no endpoint here: use {', '.join(self._transports)}")
         if scope["method"] == "OPTIONS" and origin is not None:
             return await respond(send, 204, b"", [*_cross_origin(origin), *_preflight(headers)])
-        if scope["method"] not in ("POST", "DELETE"):
+        is_stream = scope["method"] == "GET" and transport.list_changes is not None and "mcp-session-id" in headers
+        if scope["method"] not in ("POST", "DELETE") and not is_stream:
             raise Refusal(405, "This endpoint takes POST", headers={"Allow": "POST, DELETE"})
-        caller = await self._gate.recognise(scope, headers)
-        version = headers.get("mcp-protocol-version")
-        # The newest revision has no sessions; an id that comes with it is ignored.
-        has_sessions = version is None or version in HANDSHAKE_PROTOCOL_VERSIONS
-        if scope["method"] == "DELETE":
-            return await self._end_session(headers, caller, origin, send, has_sessions=has_sessions)
+        asked = RecognisedRequest(scope, headers, origin, await self._gate.recognise(scope, headers), receive, send)
+        if scope["method"] == "POST":
+            return await self._serve_message(transport, asked)
+        if not asked.has_sessions:
+            raise Refusal(405, "This protocol revision has no sessions: send POST", headers={"Allow": "POST"})
+        if transport.list_changes is not None and is_stream:
+            return await self._tell_session(transport.list_changes(asked.caller), asked)
+        return await self._end_session(asked)
+
+    async def _serve_message(self, transport: Transport, asked: RecognisedRequest) -> None:
+        headers, caller, version, has_sessions = asked.headers, asked.caller, asked.version, asked.has_sessions
         form = _form(headers.get("accept"))
         _check_type(headers.get("content-type", ""))
         session = headers.get("mcp-session-id") if has_sessions else None
         shows_pages = session is not None and await on_thread(self._sessions.check, session, caller)
-        body = parse_body(await read_body(receive, headers.get("content-length"), advice=AS_A_FILE))
-        passed, extra = _passed_on(scope, caller, session, shows_pages=shows_pages), _cross_origin(origin)
+        body = parse_body(await read_body(asked.receive, headers.get("content-length"), advice=AS_A_FILE))
+        passed = _passed_on(asked.scope, caller, session, shows_pages=shows_pages)
+        extra = _cross_origin(asked.origin)
         if isinstance(body, Batch):
             if version not in BATCHED:
                 raise Refusal(400, "This protocol revision has no batches: send one message a request")
             parts = [_checked(part, version) for part in body.parts]
-            return await transport.answer_batch(parts, passed, send, extra)
+            return await transport.answer_batch(parts, passed, asked.send, extra)
         _check_version(body.message, version)
         if body.tolerated:
             self._app.telemetry.tolerated("closing braces behind the message")
         if has_sessions and body.message.get("method") == "initialize":
             id = self._sessions.begin(caller, shows_pages=_declares_pages(body.message))
             extra.append((SESSION, id.encode()))
-        sending = _with_headers(send, extra) if extra else send
-        return await transport.serve(form, body, passed, receive, sending, has_sessions=has_sessions)
+        sending = _with_headers(asked.send, extra) if extra else asked.send
+        serve = partial(transport.serve, form, body, passed, asked.receive, has_sessions=has_sessions)
+        if transport.list_changes is None or has_sessions or body.message.get("method") != LISTEN:
+            return await serve(sending)
+        if form != "stream":
+            raise Refusal(406, "The answer is a stream: accept text/event-stream", id=body.message.get("id"))
+        return await while_allowed(partial(self._is_still, asked), serve, sending)
 
-    async def _end_session(
-        self, headers: Headers, caller: Caller, origin: str | None, send: Send, *, has_sessions: bool
-    ) -> None:
-        if not has_sessions:
-            raise Refusal(405, "This protocol revision has no sessions to end", headers={"Allow": "POST"})
-        id = headers.get("mcp-session-id")
+    async def _tell_session(self, changes: ListChanges, asked: RecognisedRequest) -> None:
+        """Tell a session of changed lists, until its client closes the connection."""
+        if _form(asked.headers.get("accept")) != "stream":
+            raise Refusal(406, "The answer is a stream: accept text/event-stream")
+        id = asked.headers["mcp-session-id"]
+        await on_thread(self._sessions.check, id, asked.caller)
+        async with aclosing(changes):
+            await anext(changes, ())  # before the answer begins: too many may follow
+            sending = _with_headers(asked.send, _cross_origin(asked.origin))
+            tell = partial(tell_changes, changes)
+            answer = partial(while_allowed, partial(self._is_still, asked, id), tell, sending)
+            await do_until(partial(closed, asked.receive), answer)
+
+    async def _is_still(self, asked: RecognisedRequest, session: str | None = None) -> bool:
+        """True if the credential is still good, and names the same owner, and the session has not ended."""
+        try:
+            if session is not None:
+                await on_thread(self._sessions.check, session, asked.caller)
+            return (await self._gate.recognise(asked.scope, asked.headers)).owner == asked.caller.owner
+        except Refusal as refusal:
+            return refusal.status == 503
+        except LociError:
+            return True  # the store cannot say so now
+
+    async def _end_session(self, asked: RecognisedRequest) -> None:
+        id = asked.headers.get("mcp-session-id")
         if id is None:
             raise Refusal(400, "DELETE ends a session: name it in the session header")
-        await on_thread(self._sessions.end, id, caller)
-        await respond(send, 204, b"", _cross_origin(origin))
+        await on_thread(self._sessions.end, id, asked.caller)
+        await respond(asked.send, 204, b"", _cross_origin(asked.origin))
 
 
 def _form(accept: str | None) -> Form:
