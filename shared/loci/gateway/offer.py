@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from loci.gateway.configuration import ServerEntry
 
 Kind = Literal["prompt", "resource", "template"]
-Method = Literal["prompts/get", "resources/read"]
+Method = Literal["prompts/get", "resources/read", "completion/complete"]
 ADDRESS: Final = "loci://tools/"
 """The beginning of the address of each resource. The name of its server follows, and then its own URI as it is."""
 VIEW: Final = "ui://"

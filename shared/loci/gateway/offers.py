@@ -1,7 +1,7 @@
-"""The prompts, resources and templates of tool servers: they are found, and got or read."""
+"""The prompts, resources and templates of tool servers: they are found, completed, and got or read."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Final, cast
@@ -37,6 +37,9 @@ LISTED: Final = 50
 """Prompts, resources or templates that are listed of a server. Others are found by a search, and read by their URIs."""
 LARGEST: Final = 2_000_000
 """Characters of a prompt or a resource: a model reads less."""
+MOST_VALUES: Final = 100
+"""Values of a completion, as the protocol limits them."""
+LONGEST_VALUE: Final = 1000
 SURE: Final = 0.4
 """The score from which an offer is shown among tools: it has most words of the request."""
 
@@ -81,11 +84,7 @@ class Offers:
     def prompt(self, caller: Caller, door: Door, name: str, arguments: JsonObject) -> JsonObject:
         """Get a prompt, as the protocol has it. Raises `NotFound` if no server has one of this name."""
         with reporting(self._calls, caller, door, arguments) as under_way:
-            fitting = self._prompts(caller.owner, name)
-            if len(fitting) != 1:
-                known = [one for one, _ in self.listed(caller.owner, "prompt")]
-                raise _unclear(name, [one.id for one in fitting], known)
-            [offer] = fitting
+            offer = self._prompt(caller.owner, name)
             params: JsonObject = {"name": offer.name, "arguments": {key: _text(one) for key, one in arguments.items()}}
             under_way.tool, under_way.is_upstream = f"{offer.server}:prompts/get", True
             server = self._list.get(caller.owner, offer.server)
@@ -95,23 +94,59 @@ class Offers:
     def resource(self, caller: Caller, door: Door, address: str) -> JsonObject:
         """Read a resource by its address, as the protocol has it. Each part has its address, and its own URI beside."""
         with reporting(self._calls, caller, door, {"uri": address}) as under_way:
-            name, uri = place_of(address)
-            if not uri:
-                raise NotFound(f"There is no resource {address[:200]!r}", "Use one that resources/list has")
-            server = self._list.get(caller.owner, name)
-            known = {one.uri: one for one in server.offers if one.kind == "resource"}
-            # Some clients encode the spaces in an address.
-            alike = (one for one in known if unquote(one) == unquote(uri) and is_view(one) is is_view(uri))
-            uri = uri if uri in known else next(alike, uri)
-            # A view has one address, which no result of another server can name.
-            is_misplaced = is_like_view(uri) and not address.startswith(VIEWS)
-            if is_misplaced or not self._passes(server, known[uri].name if uri in known else uri, uri):
-                what = f"The operator does not pass on {uri[:200]!r} of the tool server {name}"
-                raise Refused(what, "Use a resource that is listed, or ask the operator", code="TOOL_DENIED")
+            server, uri = self._located(caller.owner, address)
+            name = server.name
             under_way.tool, under_way.is_upstream = f"{name}:resources/read", True
             result = self._fetched(caller, server, "resources/read", {"uri": uri})
             contents = cast("list[dict[str, Any]]", result.get("contents") or [])
             return {**result, "contents": [_here(name, uri, one) for one in contents]}
+
+    def completed(
+        self, caller: Caller, door: Door, of: str, argument: tuple[str, str], known: Mapping[str, str]
+    ) -> tuple[list[str], bool]:
+        """Complete an argument of a prompt, or a variable of the template at an address. True: there are more values.
+
+        `argument`: its name, and what is typed so far. `known`: the other arguments. Raises `NotFound` and `Refused` as
+        `prompt` and `resource` do. The calls of servers do not have it: a person who types asks at each key.
+        """
+        name, begun = argument
+        typed: JsonObject = {**known, name: begun}
+        with reporting(self._calls, caller, door, typed) as under_way:
+            ref: JsonObject
+            if of.startswith(ADDRESS):
+                server, uri = self._located(caller.owner, of, "template")
+                ref = {"type": "ref/resource", "uri": uri}
+            else:
+                offer = self._prompt(caller.owner, of)
+                server = self._list.get(caller.owner, offer.server)
+                ref = {"type": "ref/prompt", "name": offer.name}
+            under_way.tool = f"{server.name}:completion/complete"
+            params: JsonObject = {"ref": ref, "argument": {"name": name, "value": begun}}
+            more: JsonObject = {"context": {"arguments": {**known}}} if known else {}
+            return _values(self._fetched(caller, server, "completion/complete", params | more))
+
+    def _prompt(self, owner: Owner, name: str) -> Offer:
+        fitting = self._prompts(owner, name)
+        if len(fitting) != 1:
+            raise _unclear(name, [one.id for one in fitting], [one for one, _ in self.listed(owner, "prompt")])
+        return fitting[0]
+
+    def _located(self, owner: Owner, address: str, kind: Kind = "resource") -> tuple[ConfiguredServer, str]:
+        """The server, and its own URI or template behind an address. Raises `Refused` if it is not passed on."""
+        name, uri = place_of(address)
+        if not uri:
+            raise NotFound(f"There is no resource {address[:200]!r}", "Use one that resources/list has")
+        server = self._list.get(owner, name)
+        known = {one.uri: one for one in server.offers if one.kind == kind}
+        # Some clients encode the spaces in an address.
+        alike = (one for one in known if unquote(one) == unquote(uri) and is_view(one) is is_view(uri))
+        uri = uri if uri in known else next(alike, uri)
+        # A view has one address, which no result of another server can name.
+        is_misplaced = is_like_view(uri) and not address.startswith(VIEWS)
+        if is_misplaced or not self._passes(server, known[uri].name if uri in known else uri, uri):
+            what = f"The operator does not pass on {uri[:200]!r} of the tool server {name}"
+            raise Refused(what, "Use a resource that is listed, or ask the operator", code="TOOL_DENIED")
+        return server, uri
 
     def _prompts(self, owner: Owner, name: str) -> list[Offer]:
         """The prompts with this id, else those with this wire spelling."""
@@ -169,6 +204,16 @@ def _here(server: str, asked: str, content: dict[str, Any]) -> JsonObject:
         }
     own = str(content.get("uri") or asked)
     return {**content, "uri": f"{ADDRESS}{server}/{own}", "_meta": {"loci/uri": own}}
+
+
+def _values(result: JsonObject) -> tuple[list[str], bool]:
+    """The values that a person can be shown, and that fit in an argument. True: there are more."""
+    match result.get("completion"):
+        case {"values": list(values), **rest}:
+            plain = [one for one in values if isinstance(one, str) and len(one) <= LONGEST_VALUE and one.isprintable()]
+            return plain[:MOST_VALUES], rest.get("hasMore") is True or len(plain) > MOST_VALUES
+        case _:
+            return [], False
 
 
 def _text(value: Json) -> Json:

@@ -123,7 +123,10 @@ class Servers(Protocol[S_contra]):
         ...
 
     def fetch(self, owner: Owner, server: S_contra, method: Method, params: JsonObject) -> JsonObject:
-        """Get a prompt or read a resource, and return the result as the protocol has it. Raises `ToolServerError`."""
+        """Get a prompt, read a resource or complete a value, and return the result as the protocol has it.
+
+        A server without completions has none. Raises `ToolServerError`.
+        """
         ...
 
     def call(

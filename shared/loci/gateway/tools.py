@@ -1,13 +1,14 @@
 """The tools that find and call tools, and the tools of other servers, for the protocol."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from mcp_types import (
     BlobResourceContents,
     CallToolResult,
+    Completion,
     EmbeddedResource,
     GetPromptResult,
     Prompt,
@@ -304,6 +305,12 @@ class ServedTools:
 
     def prompt(self, caller: Caller, door: Door, name: str, arguments: JsonObject) -> GetPromptResult:
         return GetPromptResult.model_validate(self._tools.offers.prompt(caller, door, name, arguments))
+
+    def completed(
+        self, caller: Caller, door: Door, of: str, argument: tuple[str, str], known: Mapping[str, str]
+    ) -> Completion:
+        values, is_more = self._tools.offers.completed(caller, door, of, argument, known)
+        return Completion(values=values, has_more=is_more)
 
     def read(self, caller: Caller, door: Door, address: str) -> ReadResourceResult:
         return ReadResourceResult.model_validate(self._tools.offers.resource(caller, door, address))

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Protocol, TypeVar, cast
 
@@ -11,11 +11,15 @@ from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import Context
 from mcp_types import (
     CallToolResult,
+    CompleteRequestParams,
+    CompleteResult,
+    Completion,
     GetPromptRequestParams,
     GetPromptResult,
     InputRequiredResult,
     PaginatedRequestParams,
     Prompt,
+    PromptReference,
     ReadResourceRequestParams,
     ReadResourceResult,
     RequestParams,
@@ -112,9 +116,18 @@ class UpstreamTools(Protocol):
         """Read the resource at this address."""
         ...
 
+    def completed(
+        self, caller: Caller, door: Door, of: str, argument: tuple[str, str], known: Mapping[str, str]
+    ) -> Completion:
+        """Complete an argument of a prompt, or a variable of the template at an address: its name, and its beginning.
+
+        `known`: the other arguments.
+        """
+        ...
+
 
 class OfferRequests:
-    """Requests for prompts and resources: those of other servers are answered beside Loci's own."""
+    """Requests for prompts, resources and completions: those of other servers are answered beside Loci's own."""
 
     def __init__(
         self, server: Server[Any], upstream: Lazy[UpstreamTools], door: Door, own_prompts: Collection[str]
@@ -129,6 +142,7 @@ class OfferRequests:
         self._add_list("resources/templates/list", "resource_templates", lambda tools, owner: tools.templates(owner))
         self._add("prompts/get", GetPromptRequestParams, self._get_prompt)
         self._add("resources/read", ReadResourceRequestParams, self._read_resource)
+        server.add_request_handler("completion/complete", CompleteRequestParams, self._complete)
 
     def _add(self, method: str, params: type[P], answer: Callable[[RequestContext, P, Rest], Awaitable[Any]]) -> None:
         before = self._server.get_request_handler(method)
@@ -175,6 +189,21 @@ class OfferRequests:
             return self._upstream.get().read(caller_of(ctx), self._door, params.uri)
 
         return await answer_request(read, {"uri": params.uri})
+
+    async def _complete(self, ctx: RequestContext, params: CompleteRequestParams) -> CompleteResult:
+        """Complete for a person who fills in a prompt or an address. Loci's own have nothing to complete."""
+        of = params.ref.name if isinstance(params.ref, PromptReference) else params.ref.uri
+        is_own = of in self._own_prompts if isinstance(params.ref, PromptReference) else not of.startswith(ADDRESS)
+        if is_own:
+            return CompleteResult(completion=Completion(values=[]))
+        argument, context = params.argument, params.context
+        known = (context.arguments if context else None) or {}
+
+        def completed() -> Completion:
+            tools = self._upstream.get()
+            return tools.completed(caller_of(ctx), self._door, of, (argument.name, argument.value), known)
+
+        return CompleteResult(completion=await answer_request(completed))
 
 
 async def call_upstream(

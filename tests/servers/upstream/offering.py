@@ -9,7 +9,18 @@ import sys
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.prompts.base import UserMessage
 from mcp.server.mcpserver.resources import TextResource
-from mcp_types import CallToolResult, EmbeddedResource, ResourceLink, TextContent, TextResourceContents
+from mcp_types import (
+    CallToolResult,
+    Completion,
+    CompletionArgument,
+    CompletionContext,
+    EmbeddedResource,
+    PromptReference,
+    ResourceLink,
+    ResourceTemplateReference,
+    TextContent,
+    TextResourceContents,
+)
 
 COUNT = 10_000
 PAGE = TextResourceContents(uri="ui://boats/view", mime_type="text/html", text="<script>approve()</script>")
@@ -50,6 +61,16 @@ def log(name: str) -> str:
 @server.resource("ui://boats/view", name="view", mime_type="text/html;profile=mcp-app")
 def view() -> str:
     return "<script>alert(1)</script>"
+
+
+@server.completion()
+async def complete(
+    ref: PromptReference | ResourceTemplateReference, argument: CompletionArgument, context: CompletionContext | None
+) -> Completion:
+    """Tell what was asked, in three values."""
+    known = (context.arguments if context else None) or {}
+    name = ref.name if isinstance(ref, PromptReference) else ref.uri
+    return Completion(values=[name, f"{argument.name}={argument.value}", *known.values()], total=3, has_more=False)
 
 
 def serve(server: MCPServer) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from mcp import Client, MCPError
-from mcp_types import TextContent, TextResourceContents
+from mcp_types import PromptReference, ResourceTemplateReference, TextContent, TextResourceContents
 
 from loci.app import App
-from loci.core.identity import LOCAL
+from loci.core.identity import LOCAL, Owner
 from loci.core.stores import RecordStore
 from loci.gateway.offer import NO_VIEW
 from loci.gateway.offers import LISTED
@@ -115,6 +115,71 @@ async def test_a_prompt_is_found_with_its_arguments_and_got_by_a_model_too(
             await client.get_prompt("harbour_nothing")
         with pytest.raises(MCPError, match="MCP_SERVER_ERROR"):
             await client.get_prompt("harbour_review_boat")
+
+
+async def completed(client: Client, of: str, name: str, begun: str = "", **known: str) -> list[str]:
+    """The values of a completion of a prompt, or of a template."""
+    ref = ResourceTemplateReference(uri=of) if "://" in of else PromptReference(name=of)
+    return (await client.complete(ref, {"name": name, "value": begun}, known or None)).completion.values
+
+
+LOG = "boats://{name}/log"
+
+
+@each("mode", ["legacy", "2026-07-28"])
+async def test_the_official_server_completes_its_prompts_and_templates(app: App, mode: Mode) -> None:
+    program = node_server("everything", "stdio")
+    app.tools.add(LOCAL, "everything", {"command": program.command, "args": [*program.args]})
+    app.tools.ask(LOCAL, "everything")
+    async with Client(build_server(app), mode=mode) as client:
+        prompt = "everything_completable_prompt"
+        assert await completed(client, prompt, "department", "S") == ["Sales", "Support"]
+        assert await completed(client, prompt, "name", department="Sales") == ["David", "Eve", "Frank"]
+        text = "loci://tools/everything/demo://resource/dynamic/text/{resourceId}"
+        assert await completed(client, text, "resourceId", "7") == ["7"]
+
+
+@on_both
+async def test_a_completion_has_the_names_of_its_server_and_what_is_filled_in_already(
+    app: App, connect: Connect, harbour: dict[str, Any]
+) -> None:
+    add(app, harbour)
+    async with connect("tools") as client:
+        asked = await completed(client, "harbour_review_boat", "strict", "y", boat="Anna")
+        assert asked == ["review_boat", "strict=y", "Anna"]
+        assert await completed(client, "harbour:review_boat", "boat", "A") == ["review_boat", "boat=A"]
+        assert await completed(client, f"loci://tools/harbour/{LOG}", "name", "A") == [LOG, "name=A"]
+    async with connect("all") as client:
+        for own in ("session_start", "loci://documents/{id}"):
+            assert await completed(client, own, "id") == []
+
+
+async def test_a_completion_is_given_for_what_is_passed_on_and_to_its_owner_only(
+    app: App, connect: Connect, harbour: dict[str, Any]
+) -> None:
+    add(app, harbour, deny=["boats://*", "review_boat"])
+    app.tools.add(Owner("acme", "ann"), "pier", harbour)
+    app.tools.ask(Owner("acme", "ann"), "pier")
+    app.tools.add(LOCAL, "plain", hostile_entry())
+    app.tools.add(LOCAL, "far", hostile_entry("completing"))
+    async with connect("tools") as client:
+        assert await completed(client, "harbour_look", "boat", "A") == ["look", "boat=A"]
+        for of, code in (
+            ("harbour_review_boat", "PROMPT_NOT_FOUND"),
+            (f"loci://tools/harbour/{LOG}", "TOOL_DENIED"),
+            ("loci://tools/harbour/ui://boats/{view}", "TOOL_DENIED"),
+            ("pier_look", "PROMPT_NOT_FOUND"),
+            (f"loci://tools/pier/{LOG}", "SERVER_NOT_FOUND"),
+        ):
+            with pytest.raises(MCPError, match=code):
+                await completed(client, of, "boat")
+        assert await completed(client, "loci://tools/plain/any://{x}", "x") == []  # its server completes nothing
+        far = "loci://tools/far/any://{x}"
+        values = await completed(client, far, "strange")
+        assert (values[0], len(values)) == ("good 0", 100)
+        for name, code in (("huge", "TOO_LARGE"), ("wrong", "breaks the protocol")):
+            with pytest.raises(MCPError, match=code):
+                await completed(client, far, name)
 
 
 @each(

@@ -16,6 +16,7 @@ from mcp_types import (
     METHOD_NOT_FOUND,
     CallToolRequest,
     CallToolRequestParams,
+    CompleteRequest,
     ElicitRequestParams,
     ElicitResult,
     ErrorData,
@@ -53,7 +54,8 @@ PAUSES = (0.0, 0.0, 1.0, 2.0, 15.0, 60.0, 300.0)
 """The seconds to wait after 0, 1, 2 … failures in a row."""
 LONGEST_PAUSE = 2.0
 """Seconds that a call waits for the next attempt to connect. If that is later, the call fails at once."""
-FETCHES: "TypeAdapter[GetPromptRequest | ReadResourceRequest]" = TypeAdapter(GetPromptRequest | ReadResourceRequest)
+Fetch = GetPromptRequest | ReadResourceRequest | CompleteRequest
+FETCHES: "TypeAdapter[Fetch]" = TypeAdapter(Fetch)
 QUESTION = "question"
 """The key of a question that came in the middle of a call."""
 MOST_SILENCES = 3
@@ -162,10 +164,16 @@ class Upstream:
             return await all_offers(self.server.name, lambda question: self._ask(question, pending))
 
     async def fetch(self, pending: PendingRequest, method: Method, params: JsonObject) -> JsonObject:
-        """Get a prompt or read a resource."""
+        """Get a prompt, read a resource or complete a value."""
         request = FETCHES.validate_python({"method": method, "params": params})
+
+        async def fetched(client: Client) -> RawResult:
+            if isinstance(request, CompleteRequest) and client.server_capabilities.completions is None:
+                return RawResult.model_validate({"completion": {"values": []}})
+            return await client.session.send_request(request, RawResult)
+
         with self._quoting("Check the name or the address, and the arguments"):
-            result = await self._ask(lambda client: client.session.send_request(request, RawResult), pending)
+            result = await self._ask(fetched, pending)
         answer: JsonObject = dict(result.model_extra or {})
         if answer.get("resultType") == "input_required":
             raise input_required(self.server, answer)
