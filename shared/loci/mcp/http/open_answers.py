@@ -22,7 +22,9 @@ async def tell_changes(changes: ListChanges, send: Send) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": EVENTS})
     beat = time.monotonic()
     async for lists in changes:
-        said = [f"event: message\r\ndata: {changed_notification(one).model_dump_json()}\r\n\r\n" for one in lists]
+        # TypeScript's clients drop a notification whose params are null.
+        told = [changed_notification(one).model_dump_json(exclude_none=True) for one in lists]
+        said = [f"event: message\r\ndata: {one}\r\n\r\n" for one in told]
         if said or time.monotonic() >= beat:
             text = "".join(said) or ": still here\r\n\r\n"
             await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
