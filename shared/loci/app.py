@@ -217,6 +217,11 @@ class App:
 
         return followed_lists(self.events, owner)
 
+    def end_session(self, owner: Owner, session: str) -> None:
+        """End what a client session has of its own in this process."""
+        if self.made("tools"):
+            self.tools.end_session(owner, session)
+
     def tell(self, owner: Owner, kind: EventKind, fields: JsonObject) -> None:
         """Tell followers what has happened."""
         self.events.tell(owner, kind, fields)

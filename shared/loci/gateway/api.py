@@ -120,6 +120,10 @@ class Tools:
         """Ask a server for its tools now. Raises `LociError` if it fails."""
         return self.parts.tool_list.ask(owner, name)
 
+    def end_session(self, owner: Owner, session: str) -> None:
+        """End the connections that a client session has of its own: its client has ended it."""
+        self.parts.servers.close(owner, session=session)
+
     def keep_secret(self, owner: Owner, name: str, text: str) -> None:
         """Store a secret for servers whose entries name it, or replace it."""
         self.parts.secrets.put(owner, name, text)

@@ -149,8 +149,15 @@ class Servers(Protocol[S_contra]):
         """
         ...
 
-    def close(self, owner: Owner | None = None, name: str | None = None, *, for_good: bool = False) -> None:
-        """End the connections: all, an owner's, or one server's.
+    def close(
+        self,
+        owner: Owner | None = None,
+        name: str | None = None,
+        *,
+        session: str | None = None,
+        for_good: bool = False,
+    ) -> None:
+        """End the connections: all, an owner's, one server's, or those of one client session.
 
         `for_good`: a call that comes as Loci ends opens none, and so starts no program that nobody would end.
         """

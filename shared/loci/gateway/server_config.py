@@ -446,8 +446,15 @@ class RedactedServers:
             )
         return reached.redaction().value(result)
 
-    def close(self, owner: Owner | None = None, name: str | None = None, *, for_good: bool = False) -> None:
-        self._connections.close(owner, name, for_good=for_good)
+    def close(
+        self,
+        owner: Owner | None = None,
+        name: str | None = None,
+        *,
+        session: str | None = None,
+        for_good: bool = False,
+    ) -> None:
+        self._connections.close(owner, name, session=session, for_good=for_good)
 
 
 def network_variables() -> dict[str, str]:

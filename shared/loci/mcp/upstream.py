@@ -193,7 +193,7 @@ class OfferRequests:
     async def _complete(self, ctx: RequestContext, params: CompleteRequestParams) -> CompleteResult:
         """Complete for a person who fills in a prompt or an address. Loci's own have nothing to complete."""
         of = params.ref.name if isinstance(params.ref, PromptReference) else params.ref.uri
-        is_own = of in self._own_prompts if isinstance(params.ref, PromptReference) else not of.startswith(ADDRESS)
+        is_own = of in self._own_prompts if isinstance(params.ref, PromptReference) else not of.startswith(ADDRESSES)
         if is_own:
             return CompleteResult(completion=Completion(values=[]))
         argument, context = params.argument, params.context

@@ -1,4 +1,4 @@
-"""Clients over HTTP are told of changed lists: their own, as long as they may hear that, and nothing on Lambda."""
+"""Clients over HTTP: told of changed lists, their own, while they may hear that; with sessions of their own."""
 
 import json
 import sys
@@ -8,6 +8,7 @@ from dataclasses import replace
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 
+import anyio
 import pytest
 
 from loci.app import App
@@ -21,8 +22,10 @@ from tests.servers.upstream import modern as growing
 from tests.servers.upstream import offering
 from tests.support.each import each
 from tests.support.polling import until
-from tests.support.told_client import told_client
+from tests.support.processes import is_alive
+from tests.support.told_client import ToldClient, told_client
 from tests.surface.conftest import Mode
+from tests.surface.results import structured
 from tests.surface.tools.conftest import hostile_entry, shop_app
 
 pytestmark = pytest.mark.anyio
@@ -131,6 +134,33 @@ async def test_another_owners_changes_are_not_told(app: App, door: UvicornDoor, 
         await local.client.call_tool(f"far-{mode}:grow", {})
         await local.hears("prompts")
         assert set(local.told) == {"prompts"}
+
+
+async def test_each_client_with_a_session_has_its_own_process_of_a_server_until_it_goes(
+    app: App, door: UvicornDoor
+) -> None:
+    app.tools.add(LOCAL, "far", hostile_entry() | {"session_per_client": True})
+    headers = {"Authorization": f"Bearer {key(app)}"}
+    url = f"http://127.0.0.1:{door.port}/mcp"
+
+    async def process(one: ToldClient) -> int:
+        return structured(await one.client.call_tool("far:process", {}))["id"]
+
+    async with told_client(url, "legacy", headers) as first:
+        async with told_client(url, "legacy", headers) as second:
+            mine, other = await process(first), await process(second)
+            assert mine != other
+            assert (await process(first), await process(second)) == (mine, other)
+        await anyio.to_thread.run_sync(until, lambda: not is_alive(other))
+        assert await process(first) == mine
+    async with (
+        told_client(url, "2026-07-28", headers) as first,
+        told_client(url, "2026-07-28", headers) as second,
+        told_client(url, "2026-07-28", {"Authorization": f"Bearer {key(app)}"}) as third,
+    ):
+        shared = await process(first)
+        assert await process(second) == shared  # no sessions: those of one key share it
+        assert await process(third) not in (shared, mine)
 
 
 async def test_a_server_that_announces_changes_without_end_is_told_of_as_often_as_it_is_asked(

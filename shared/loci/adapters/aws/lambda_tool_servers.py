@@ -93,7 +93,14 @@ class LambdaToolServers:
         with translate_errors("Lambda", f"the function {function}", RESOLUTIONS):
             self._clients.lambda_.invoke(FunctionName=function, InvocationType="Event", Payload=payload.encode())
 
-    def close(self, owner: Owner | None = None, name: str | None = None, *, for_good: bool = False) -> None:
+    def close(
+        self,
+        owner: Owner | None = None,
+        name: str | None = None,
+        *,
+        session: str | None = None,
+        for_good: bool = False,
+    ) -> None:
         """Do nothing: idle connections end by themselves, and so does the connection to a changed server."""
 
     def _answer(self, ask: ServerRequest | ReadPublic, cancelled: Cancellation | None = None) -> dict[str, Any]:

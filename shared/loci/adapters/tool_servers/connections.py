@@ -177,16 +177,26 @@ class Connections:
             cancelled,
         )
 
-    def close(self, owner: Owner | None = None, name: str | None = None, *, for_good: bool = False) -> None:
+    def close(
+        self,
+        owner: Owner | None = None,
+        name: str | None = None,
+        *,
+        session: str | None = None,
+        for_good: bool = False,
+    ) -> None:
         if self._loop.is_running:
             with suppress(TimeoutError):
-                self._loop.run(self._close(owner, name), time_to_end(CLOSE_SECONDS))
-        if owner is None and name is None:
+                self._loop.run(self._close(owner, name, session), time_to_end(CLOSE_SECONDS))
+        if owner is name is session is None:
             self._loop.stop(for_good=for_good)
             atexit.unregister(self.close)
 
-    async def _close(self, owner: Owner | None, name: str | None) -> None:
-        keys = [key for key in self._upstreams if owner in (None, key[0]) and name in (None, key[1])]
+    async def _close(self, *wanted: Owner | str | None) -> None:
+        def fits(key: tuple[Owner, str, str]) -> bool:
+            return all(one in (None, part) for one, part in zip(wanted, key, strict=True))
+
+        keys = [key for key in self._upstreams if fits(key)]
         ending = [self._upstreams.pop(key).close() for key in keys]
         await asyncio.gather(*ending, *self._ending)
 

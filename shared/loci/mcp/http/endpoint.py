@@ -33,7 +33,7 @@ from loci.mcp.http.address import Addresses, check_single
 from loci.mcp.http.body import Batch, Body, parse_body, read_body
 from loci.mcp.http.open_answers import EVENTS, ListChanges, closed, do_until, tell_changes, while_allowed
 from loci.mcp.http.refusal import JSON_TYPE, SESSION, Refusal, closing, respond
-from loci.mcp.threads import on_thread
+from loci.mcp.threads import UPSTREAM, on_thread, on_thread_of
 
 if TYPE_CHECKING:
     from loci.app import App
@@ -401,6 +401,7 @@ class Gatekeeper:
         if id is None:
             raise Refusal(400, "DELETE ends a session: name it in the session header")
         await on_thread(self._sessions.end, id, asked.caller)
+        on_thread_of(UPSTREAM, self._app.end_session, asked.caller.owner, content_id(id))  # the client need not wait
         await respond(asked.send, 204, b"", _cross_origin(asked.origin))
 
 
