@@ -1,11 +1,13 @@
 """Clients of the official TypeScript SDK, which hold each result against the output schema of its tool."""
 
 import json
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests.servers.upstream import offering
 from tests.support.polling import until
 from tests.support.serving import LOCI, clean_environment
 
@@ -58,6 +60,16 @@ def test_a_cancelled_call_ends_and_the_next_is_answered(server: Served, version:
     assert "Nobody wants it any more" in cancelled["thrown"]
     assert later["structuredContent"]["results"]
     until(lambda: '"cancelled"' in server.seen())
+
+
+@each_client
+def test_it_hears_of_a_server_that_a_command_adds_and_completes_a_prompt_of_it(server: Served, version: str) -> None:
+    name = {"1.x": "one", "2.x": "two"}.get(version, "new")
+    command = [*LOCI, "tools", "add", name, "--", sys.executable, offering.__file__, "stdio"]
+    prompt = f"{name}_review_boat"
+    told_of = told(server, version, [], adds={"command": command, "prompt": prompt, "argument": "boat"})["added"]
+    assert prompt in told_of["prompts"]
+    assert told_of["values"] == ["review_boat", "boat=A"]
 
 
 def told(server: Served, version: str, calls: Calls, *target: str, **more: object) -> Any:
