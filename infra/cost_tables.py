@@ -14,7 +14,7 @@ from layers.build import Layers
 HERE = Path(__file__).resolve().parent
 README = HERE / "README.md"
 BEGIN, END = "<!-- made by `make costs` -->\n", "<!-- end -->\n"
-PROFILES = ("solo", "dev", "prod")
+PROFILES = ("words", "solo", "dev", "prod")
 NOTHING = "\N{EN DASH}"
 TABLES: dict[str, Callable[[Deployed], Costs]] = {
     "idle, a month": idle,

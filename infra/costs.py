@@ -10,6 +10,7 @@ PRICES: dict[str, Any] = tomllib.loads((Path(__file__).resolve().parent / "price
 MONTH, MILLION, GB, ASSUMED = PRICES["month"], PRICES["million"], PRICES["gb"], PRICES["assumed"]
 HOURS, THOUSAND, ONE_MILLION, MB_PER_GB = 730, 1000, 1_000_000, 1024
 FUNCTION, DOMAIN = "AWS::Lambda::Function", "AWS::OpenSearchService::Domain"
+VECTORS = "AWS::S3Vectors::VectorBucket"
 
 Resource = Mapping[str, Any]
 """The properties of a resource in a template."""
@@ -43,9 +44,9 @@ class Deployed:
         return next((one for one in functions if one["FunctionName"].endswith(f"-{name}")), None)
 
     @property
-    def index_is_in_s3(self) -> bool:
-        """True if uploads are ingested, and there is no domain for them."""
-        return self.function("ingest") is not None and not self.has(DOMAIN)
+    def index_is_in_vectors(self) -> bool:
+        """True if the index is in S3 Vectors."""
+        return self.has(VECTORS)
 
     @property
     def model_is_in_gateway(self) -> bool:

@@ -17,8 +17,8 @@ def searches(deployed: Deployed) -> Costs:
         {
             **_request(deployed, assumed),
             "functions": deployed.runs("gateway", seconds + waited) + deployed.runs("inference", waited),
-            "table and bucket": _of(assumed, "row_read")
-            + (_of(assumed, "object_read") if deployed.index_is_in_s3 else 0),
+            "table and bucket": _of(assumed, "row_read"),
+            **_vectors(deployed, assumed),
         }
     )
 
@@ -77,14 +77,12 @@ def documents(deployed: Deployed) -> Costs:
     assumed = ASSUMED["document"]
     waited = assumed["inference_s"] if deployed.function("inference") else 0
     seconds = assumed["ingest_s"] + waited + (assumed["model_s"] if deployed.model_is_in_gateway else 0)
-    index = ("index_read", "object_read"), ("index_write", "object_write")
-    of_index = sum(assumed[f"{name}s"] * MILLION[price] / ONE_MILLION for name, price in index)
     return _thousand(
         {
             "event and queue": (MILLION["event"] + assumed["queue"] * MILLION["queue"]) / ONE_MILLION,
             "functions": deployed.runs("ingest", seconds) + deployed.runs("inference", waited),
-            "table and bucket": sum(_of(assumed, unit) for unit in UNITS)
-            + (of_index if deployed.index_is_in_s3 else 0),
+            "table and bucket": sum(_of(assumed, unit) for unit in UNITS),
+            **_vectors(deployed, assumed),
             "log": assumed["log_gb"] * GB["log"],
             "traces": MILLION["trace"] / ONE_MILLION,
         }
@@ -94,8 +92,10 @@ def documents(deployed: Deployed) -> Costs:
 def stored(deployed: Deployed) -> Costs:
     """Return the costs of keeping those 1,000 documents for a month."""
     assumed = ASSUMED["document"]
-    in_bucket = assumed["object_gb"] + (assumed["index_gb"] if deployed.index_is_in_s3 else 0)
-    return _thousand({"table and bucket": assumed["row_gb"] * GB["row_month"] + in_bucket * GB["object_month"]})
+    costs = {"table and bucket": assumed["row_gb"] * GB["row_month"] + assumed["object_gb"] * GB["object_month"]}
+    if deployed.index_is_in_vectors:
+        costs["S3 Vectors"] = assumed["vector_gb"] * GB["vector_month"]
+    return _thousand(costs)
 
 
 def files(deployed: Deployed) -> Costs:
@@ -105,8 +105,6 @@ def files(deployed: Deployed) -> Costs:
     assumed = ASSUMED["file"]
     waited = assumed["inference_s"] if deployed.function("inference") else 0
     seconds = assumed["ingest_s"] + waited + (assumed["model_s"] if deployed.model_is_in_gateway else 0)
-    index = ("index_read", "object_read"), ("index_write", "object_write")
-    of_index = sum(assumed[f"{name}s"] * MILLION[price] / ONE_MILLION for name, price in index)
     memory = (deployed.function("extract") or {})["MemorySize"] / MB_PER_GB
     return _thousand(
         {
@@ -116,12 +114,22 @@ def files(deployed: Deployed) -> Costs:
             + deployed.runs("inference", waited),
             "tenant isolation": assumed["new_machines"] * memory * GB["tenant"],
             "names that are looked up": assumed["dns_queries"] * MILLION["dns_query"] / ONE_MILLION,
-            "table and bucket": sum(_of(assumed, unit) for unit in UNITS)
-            + (of_index if deployed.index_is_in_s3 else 0),
+            "table and bucket": sum(_of(assumed, unit) for unit in UNITS),
+            **_vectors(deployed, assumed),
             "log": assumed["log_gb"] * GB["log"],
             "traces": MILLION["trace"] / ONE_MILLION,
         }
     )
+
+
+def _vectors(deployed: Deployed, assumed: Mapping[str, Any]) -> Costs:
+    """Return what an index in S3 Vectors costs, with the records beside it."""
+    if not deployed.index_is_in_vectors:
+        return {}
+    rows = ("vector_row_reads", "row_read"), ("vector_row_writes", "row_write")
+    of_rows = sum(assumed.get(name, 0) * MILLION[unit] for name, unit in rows) / ONE_MILLION
+    queries = assumed["vector_queries"] * MILLION["vector_query"] / ONE_MILLION
+    return {"S3 Vectors": queries + assumed.get("vector_gb", 0) * GB["vector_write"] + of_rows}
 
 
 def _request(deployed: Deployed, assumed: Mapping[str, Any]) -> Costs:

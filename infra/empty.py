@@ -8,7 +8,7 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
@@ -30,6 +30,8 @@ class Held:
 
     buckets: tuple[str, ...]
     tables: tuple[str, ...]
+    vectors: tuple[str, ...]
+    """The vector bucket, whose name those begin with that running made."""
 
 
 def held_by(stack: str, cloudformation: "CloudFormationClient") -> Held:
@@ -39,7 +41,7 @@ def held_by(stack: str, cloudformation: "CloudFormationClient") -> Held:
     except ClientError as error:
         if "does not exist" not in str(error):
             raise
-        return Held((), ())
+        return Held((), (), ())
     names = [
         (resource["ResourceType"], resource.get("PhysicalResourceId", ""))
         for resource in found
@@ -48,6 +50,7 @@ def held_by(stack: str, cloudformation: "CloudFormationClient") -> Held:
     return Held(
         buckets=tuple(name for kind, name in names if kind == "AWS::S3::Bucket" and name),
         tables=tuple(name for kind, name in names if kind == "AWS::DynamoDB::Table" and name),
+        vectors=tuple(name for kind, name in names if kind == "AWS::S3Vectors::VectorBucket" and name),
     )
 
 
@@ -66,6 +69,23 @@ def empty(bucket: str, s3: "S3Client") -> int:
         if errors := answer.get("Errors"):
             sys.exit(f"S3 refused to delete {errors[0].get('Key')}: {errors[0].get('Message')}")
         removed += len(versions)
+
+
+def drop_indexes(name: str, s3vectors: Any) -> int:
+    """Delete all indexes of the vector bucket and of those that followed it, and the latter; return their number."""
+    dropped = 0
+    for page in s3vectors.get_paginator("list_vector_buckets").paginate(prefix=name):
+        for one in page["vectorBuckets"]:
+            bucket, number = one["vectorBucketName"], one["vectorBucketName"].removeprefix(f"{name}-")
+            if bucket != name and not number.isdigit():
+                continue
+            for indexes in s3vectors.get_paginator("list_indexes").paginate(vectorBucketName=bucket):
+                for index in indexes["indexes"]:
+                    s3vectors.delete_index(vectorBucketName=bucket, indexName=index["indexName"])
+                    dropped += 1
+            if bucket != name:
+                s3vectors.delete_vector_bucket(vectorBucketName=bucket)
+    return dropped
 
 
 def unprotect(table: str, dynamodb: "DynamoDBClient") -> None:
@@ -107,6 +127,9 @@ def _empty(stage: Stage, *, asks: bool) -> None:
     for bucket in held.buckets:
         removed = empty(bucket, session.client("s3"))  # pyright: ignore[reportUnknownMemberType]
         print(f"{removed} object versions deleted from {bucket}")
+    for name in held.vectors:
+        dropped = drop_indexes(name.rpartition("/")[2], cast("Any", session).client("s3vectors"))
+        print(f"{dropped} indexes deleted from {name}")
 
 
 if __name__ == "__main__":

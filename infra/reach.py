@@ -9,7 +9,7 @@ from infra.defaults import allow, deny
 from infra.stacks.data import Data
 from infra.stage import Stage
 from infra.uploads import queue_name, queue_url
-from loci.core.storage_keys import FILES_IN, INDEX, INGEST_BLOBS, INGEST_KINDS, LANGUAGE_TOKENS, READS, UPLOADS
+from loci.core.storage_keys import FILES_IN, INGEST_BLOBS, INGEST_KINDS, LANGUAGE_TOKENS, READS, UPLOADS
 
 RECORDS = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:Query"]
 OBJECTS = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]
@@ -30,8 +30,8 @@ def settings_of(stage: Stage, data: Data) -> dict[str, str]:
         "table": data.table.table_name,
         "bucket": data.bucket.bucket_name,
     }
-    if stage.search == "s3":
-        settings["search"] = "s3"
+    if stage.search == "vectors":
+        settings |= {"search": "vectors", "vector_bucket": search.vector_bucket(stage)}
     if data.search_url:
         settings["search_url"] = data.search_url
     if stage.model_in_gateway:
@@ -68,8 +68,6 @@ def permissions(stack: Stack, stage: Stage, data: Data) -> list[iam.PolicyStatem
 def permissions_to_ingest(stack: Stack, stage: Stage, data: Data) -> list[iam.PolicyStatement]:
     """Allow the ingestion to read uploads, and to use its own kinds of records and objects, index and inference."""
     paths = [f"{OWNER}/{prefix}*" for prefix in INGEST_BLOBS]
-    if stage.search == "s3":
-        paths.append(f"{INDEX}/*")
     uploads, arriving = f"{UPLOADS}/*", f"{FILES_IN}/*"
     known = bucket_in_findings(stack, stage, data)
     for path in (*paths, uploads, arriving):
@@ -107,7 +105,13 @@ def _reading(stack: Stack, stage: Stage, data: Data) -> list[iam.PolicyStatement
 
 def _search(stack: Stack, stage: Stage) -> list[iam.PolicyStatement]:
     """Allow access to the index and the inference, and acknowledge the wildcard in it."""
-    statements: list[iam.PolicyStatement] = []
+    statements = search.access_to_vectors(stack, stage)
+    for one in statements:
+        for path in one.resources:
+            if "*" in path:
+                acknowledge(
+                    stack, {f"AwsSolutions-IAM5[Resource::{quoted(stack, path)}]": "Indexes that are made later"}
+                )
     if stage.search == "domain":
         paths = f"{search.arn(stack, stage)}/*"
         statements.append(allow(search.VERBS, [paths]))

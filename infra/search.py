@@ -1,11 +1,13 @@
-"""The search index: a managed OpenSearch domain, or none.
+"""The search index: a bucket of S3 Vectors, a managed OpenSearch domain, or none.
 
 A Serverless collection cannot hold it: those for vectors accept neither our ids nor a refresh.
 """
 
 from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_opensearchservice as opensearch
+from aws_cdk import aws_s3vectors as s3vectors
 
 from infra import defaults
 from infra.acknowledged import acknowledge
@@ -15,11 +17,46 @@ VERSION = opensearch.EngineVersion.OPENSEARCH_2_19
 MOST_ZONES = 3
 VERBS = ("es:ESHttpGet", "es:ESHttpHead", "es:ESHttpPost", "es:ESHttpPut")
 """The requests that the adapter sends. It never deletes an index."""
+VECTOR_ACTIONS = (
+    "s3vectors:DeleteVectors",
+    "s3vectors:GetVectors",
+    "s3vectors:PutVectors",
+    "s3vectors:QueryVectors",
+)
 
 
 def search(stack: Stack, stage: Stage) -> str | None:
     """Return the URL of the stage's index; None if it has none."""
     return f"https://{_domain(stack, stage).domain_endpoint}" if stage.search == "domain" else stage.search_url
+
+
+def vectors(stack: Stack, stage: Stage) -> None:
+    """Create the vector bucket. The functions create an index in it for each owner and collection."""
+    if stage.search == "vectors":
+        made = s3vectors.CfnVectorBucket(stack, "Vectors", vector_bucket_name=vector_bucket(stage))
+        made.apply_removal_policy(defaults.removal(stage))
+
+
+def vector_bucket(stage: Stage) -> str:
+    """Return the name of the vector bucket. Names of further ones, when it is full, begin with it."""
+    return f"{stage.prefix}-vectors"
+
+
+def access_to_vectors(stack: Stack, stage: Stage) -> list[iam.PolicyStatement]:
+    """Allow to write and search in the vector buckets, and to make indexes, and buckets when they are full."""
+    if stage.search != "vectors":
+        return []
+
+    def arn_of(resource_name: str) -> str:
+        return stack.format_arn(service="s3vectors", resource="bucket", resource_name=resource_name)
+
+    name = vector_bucket(stage)
+    indexes, buckets = [arn_of(f"{name}/index/*"), arn_of(f"{name}-*/index/*")], [arn_of(name), arn_of(f"{name}-*")]
+    return [
+        defaults.allow(VECTOR_ACTIONS, indexes),
+        defaults.allow(["s3vectors:CreateIndex"], [*buckets, *indexes]),
+        defaults.allow(["s3vectors:CreateVectorBucket"], [buckets[1]]),
+    ]
 
 
 def name(stage: Stage) -> str:

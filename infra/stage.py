@@ -141,7 +141,7 @@ class Stage(Part):
     certificate: str | None = Field(None, pattern=r"^arn:[\w-]+:acm:us-east-1:\d{12}:certificate/[\w-]+$")
     rotation_days: int = Field(ge=1, le=1000)
     noncurrent_days: Positive
-    search: Literal["domain", "s3", "none"]
+    search: Literal["domain", "vectors", "none"]
     search_url: str | None = Field(None, pattern=r"^http://(127\.0\.0\.1|localhost|\[::1\]):\d+$")
     opensearch: OpenSearchDomain
     alarms: Literal["all", "few"]
@@ -236,10 +236,10 @@ class Stage(Part):
             raise ValueError("domain and certificate must be set together")
         if self.domain is not None and not self.edge:
             raise ValueError("domain is the domain of CloudFront: it needs edge")
-        if self.localstack and (self.edge or self.firewall or self.search == "domain" or self.sandbox or self.extract):
+        if self.localstack and (self.edge or self.firewall or self.search != "none" or self.sandbox or self.extract):
             raise ValueError(
-                "LocalStack has neither CloudFront nor OpenSearch nor WAF: edge must be false, firewall null, and "
-                "search s3 or none; it builds no images: sandbox and extract must be null"
+                "LocalStack has neither CloudFront nor OpenSearch nor S3 Vectors nor WAF: edge must be false, firewall "
+                "null, and search none; it builds no images: sandbox and extract must be null"
             )
         if self.search_url and not self.localstack:
             raise ValueError("search_url is for LocalStack: elsewhere the stacks create the domain")

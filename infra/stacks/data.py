@@ -13,13 +13,13 @@ from constructs import Construct
 from infra import defaults
 from infra.acknowledged import acknowledge
 from infra.run_stores import executor_bucket, run_table
-from infra.search import search
+from infra.search import search, vectors
 from infra.stage import Stage
 from infra.uploads import let_pages_send, tell_of_uploads
-from loci.core.storage_keys import ARRIVING, FILES_IN, INDEX, LEFT_DAYS
+from loci.core.storage_keys import ARRIVING, FILES_IN, LEFT_DAYS
 
 SECRET_LENGTH = 64
-INDEX_DAYS = 1  # the fewest that S3 accepts
+FEWEST_DAYS = 1  # that S3 accepts
 ARRIVING_DAYS = 14  # as long as the queue keeps the message about a file
 
 
@@ -40,6 +40,7 @@ class Data(Stack):
         CfnOutput(self, "SigningSecret", value=self.secret.secret_arn)
         _rotate(self, stage)
         self.search_url = search(self, stage)
+        vectors(self, stage)
         if stage.searches:
             tell_of_uploads(self, stage, self.bucket)
             let_pages_send(self, stage, self.bucket)
@@ -97,26 +98,18 @@ def _bucket(stack: Stack, stage: Stage) -> s3.IBucket:
     arriving = s3.LifecycleRule(
         prefix=f"{FILES_IN}/",
         expiration=Duration.days(ARRIVING_DAYS),
-        noncurrent_version_expiration=Duration.days(INDEX_DAYS),
+        noncurrent_version_expiration=Duration.days(FEWEST_DAYS),
     )
     # Pieces of an import that nobody finished. `loci import` would send them again.
     left = s3.LifecycleRule(
         prefix=f"{ARRIVING}/",
         expiration=Duration.days(LEFT_DAYS),
-        noncurrent_version_expiration=Duration.days(INDEX_DAYS),
+        noncurrent_version_expiration=Duration.days(FEWEST_DAYS),
     )
-    rules = [old, arriving, left, *_rules_of_index(stage)]
-    bucket = defaults.bucket(stack, "Bucket", stage, rules=rules, versioned=True)
+    bucket = defaults.bucket(stack, "Bucket", stage, rules=[old, arriving, left], versioned=True)
     reason = "Only Loci's own functions reach it; an access log would contain the names of people's files"
     acknowledge(bucket, {"AwsSolutions-S1": reason})
     return cast("s3.IBucket", bucket)
-
-
-def _rules_of_index(stage: Stage) -> list[s3.LifecycleRule]:
-    """Old versions are of no use: each write replaces an object, and `loci reindex` makes all of them anew."""
-    if stage.search != "s3":
-        return []
-    return [s3.LifecycleRule(prefix=f"{INDEX}/", noncurrent_version_expiration=Duration.days(INDEX_DAYS))]
 
 
 def _rotate(stack: Data, stage: Stage) -> None:

@@ -29,7 +29,6 @@ from tests.bench.opensearch import opensearch
 from tests.bench.pages import pages
 from tests.bench.python_runs import python_runs
 from tests.bench.rerank import rerank
-from tests.bench.s3_search import s3_search
 from tests.bench.search import passages, search
 from tests.bench.search_tools import search_tools
 from tests.bench.servers import Servers, servers
@@ -71,7 +70,6 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "typescript": typescript,
     "python": python_runs,
     "opensearch": opensearch,
-    "s3": s3_search,
 }
 
 

@@ -6,22 +6,17 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from struct import pack
-from tempfile import TemporaryDirectory
 
 import pytest
 
 from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.index import OpenSearchIndex
-from loci.adapters.aws.index_objects import IndexObjects
 from loci.adapters.aws.opensearch import OpenSearchCluster
 from loci.adapters.aws.records import DynamoRecords
-from loci.adapters.aws.write_locks import RecordWriteLocks
+from loci.adapters.aws.vector_index import VectorIndex
 from loci.adapters.local.index.index import SqliteIndex
-from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
-from loci.adapters.s3_index.copies import MOST_BYTES, Copies
-from loci.adapters.s3_index.index import S3Index
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.search.document_index import DocumentIndex
@@ -64,46 +59,33 @@ def opensearch() -> Generator[Opener, None, None]:
         yield lambda _: nullcontext(index)
 
 
-def s3_index(
-    folder: Path,
-    most_passages: int = 20_000,
-    most_bytes: int = MOST_BYTES,
-    see: Callable[[IndexObjects], object] = lambda _: None,
-    *,
-    shares_locks: bool = True,
-) -> S3Index:
-    """One in the bucket, as an environment of Lambda has it: with its own disk and memory, below the folder."""
-    from tests.support.moto_aws import BUCKET, TABLE
+def vector_index() -> VectorIndex:
+    """One in S3 Vectors."""
+    from tests.support.moto_aws import BUCKET, TABLE, VECTORS
 
     clients = Clients()
-    objects = IndexObjects(BUCKET, clients)
-    see(objects)
-    folder.mkdir(exist_ok=True)
-    table = DynamoRecords(TABLE, S3Blobs(BUCKET, clients), time.time, clients)
-    locks = RecordWriteLocks(
-        table if shares_locks else SqliteRecords(Database(folder / "own.db"), time.time), time.time
-    )
-    return S3Index(Copies(objects, most_passages, parent=folder / "tmp", most_bytes=most_bytes), locks)
+    records = DynamoRecords(TABLE, S3Blobs(BUCKET, clients), time.time, clients)
+    return VectorIndex(VECTORS, records, clients)
 
 
 @contextmanager
-def s3() -> Generator[Opener, None, None]:
+def vectors() -> Generator[Opener, None, None]:
     """One bucket for many tests, each with owners of its own."""
     from tests.support.moto_aws import moto_aws
 
-    with moto_aws(), TemporaryDirectory() as folder:
-        index = s3_index(Path(folder))
+    with moto_aws():
+        index = vector_index()
         yield lambda _: nullcontext(index)
 
 
 ADAPTERS: dict[str, Callable[[], AbstractContextManager[Opener]]] = {
     "embedded": embedded,
-    "s3": s3,
+    "vectors": vectors,
     "opensearch": opensearch,
 }
 PARAMETERS = [
     pytest.param("embedded"),
-    pytest.param("s3", marks=pytest.mark.aws),
+    pytest.param("vectors", marks=pytest.mark.aws),
     pytest.param("opensearch", marks=pytest.mark.aws),
 ]
 

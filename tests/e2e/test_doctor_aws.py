@@ -16,7 +16,7 @@ from tests.contract.inferences import FUNCTION, handler_on
 from tests.servers.java.nodes import opensearch_node
 from tests.support.each import each
 from tests.support.invoke_api import invoke_api
-from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
+from tests.support.moto_aws import BUCKET, SECRET, TABLE, VECTORS, moto_aws
 from tests.support.small_models import small_models
 
 __all__ = ["small_models"]
@@ -100,25 +100,18 @@ def test_a_domain_that_does_not_answer_is_a_fault(deployed: Environment) -> None
     assert "cannot be reached" in found["search"]["what"]
 
 
-def test_an_index_in_the_bucket_is_checked_and_a_full_one_is_a_warning(deployed: Environment) -> None:
-    environment = deployed | {"LOCI_SEARCH": "s3", "LOCI_SEARCH_PASSAGES": "10"}
+def test_an_index_in_s3_vectors_is_compared_with_the_documents(deployed: Environment) -> None:
+    environment = deployed | {"LOCI_SEARCH": "vectors", "LOCI_VECTOR_BUCKET": VECTORS}
     ann = Owner("acme", "ann")
     app = build_app(load_settings({name.removeprefix("LOCI_").lower(): it for name, it in environment.items()}))
     app.api_keys.create(ann, "laptop")
-    found = doctor(environment)
-    assert not_ok(found) == set()
-    assert "0 of at most 10 passages" in found["search"]["what"]
-    for number in range(8):
+    for number in range(3):
         app.documents.parts.library.add(ann, f"{number}.md", b"# Plan\n\nShip it.")
-    found = doctor(environment)
-    assert not_ok(found) == {"search"}
-    assert found["search"]["state"] == "warning"
-    assert "8 of at most 10 passages" in found["search"]["what"]
-    assert "OpenSearch" in found["search"]["advice"]
-    app.documents.parts.index.remove(ann, "documents", "3")
+    assert not_ok(doctor(environment)) == set()
+    app.documents.parts.index.remove(ann, "documents", "2")
     assert not_ok(doctor(environment, exit=1)) == {"index of acme/ann"}
     assert not_ok(doctor(environment, "--fix")) == {"index of acme/ann"}
-    assert not_ok(doctor(environment)) == {"search"}
+    assert not_ok(doctor(environment)) == set()
 
 
 def test_settings_that_no_deployment_can_have_are_a_fault(deployed: Environment) -> None:

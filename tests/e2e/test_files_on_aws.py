@@ -36,7 +36,7 @@ from tests.support.executors import runner_packages
 from tests.support.functions import loaded
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.loopback_aws import loopback_aws
-from tests.support.moto_aws import BUCKET, EXECUTORS, SECRET, TABLE
+from tests.support.moto_aws import BUCKET, EXECUTORS, SECRET, TABLE, VECTORS
 
 pytestmark = pytest.mark.skipif(
     not STRONGEST >= UNPRIVILEGED,
@@ -148,7 +148,8 @@ def deployment(models: Path, **more: str) -> Generator[Deployed]:
             "auth": "required",
             "table": TABLE,
             "bucket": BUCKET,
-            "search": "s3",
+            "search": "vectors",
+            "vector_bucket": VECTORS,
             "models": str(models),
             "ingest_queue": queue,
             "extract_function": FUNCTION,
@@ -347,7 +348,6 @@ def test_the_ingestion_touches_nothing_that_its_role_may_not(deployed: Deployed)
     assert deployed.take(deployed.upload("last.csv", PRICES, ANN)) == []
     assert {one.partition("#")[2] for one in deployed.partitions} <= set(INGEST_KINDS)
     below = tuple(f"{BUCKET}/{owner.key}/{prefix}" for owner in (ANN, LOCAL, TOLD) for prefix in INGEST_BLOBS)
-    index = f"{BUCKET}/index/"
     arriving = {(one, key) for one, key in deployed.touched if key.startswith(f"{BUCKET}/files-in/")}
     reading = {(one, key) for one, key in deployed.touched if key.startswith(f"{EXECUTORS}/")}
     sent = {(one, key) for one, key in deployed.touched if key.startswith(f"{BUCKET}/{upload_prefix(TOLD)}")}
@@ -356,4 +356,4 @@ def test_the_ingestion_touches_nothing_that_its_role_may_not(deployed: Deployed)
     reads = tuple(f"{EXECUTORS}/{one.key}/reads/" for one in (ANN, LOCAL, TOLD))
     assert [key for _, key in reading if not key.startswith(reads)] == []
     rest = deployed.touched - arriving - reading - sent
-    assert [key for _, key in rest if not key.startswith((*below, index))] == []
+    assert [key for _, key in rest if not key.startswith(below)] == []

@@ -20,7 +20,7 @@ from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
 from tests.support.each import each
 from tests.support.event_front import ROOT
 from tests.support.lambda_worker import Context
-from tests.support.moto_aws import BUCKET, TABLE, moto_aws
+from tests.support.moto_aws import BUCKET, TABLE, VECTORS, moto_aws
 
 HANDLER = ROOT / "functions" / "ingest" / "handler.py"
 Handler = Callable[[dict[str, Any], object], dict[str, Any]]
@@ -204,18 +204,12 @@ def test_a_key_is_in_no_log_unless_somebody_wants_to_see_them(
     assert "gone.md" not in capsys.readouterr().err
 
 
-def test_uploads_of_one_call_are_written_together_if_the_index_is_in_the_bucket(tmp_path: Path) -> None:
-    """The first is written alone; what comes meanwhile goes in one write."""
-    with started(tmp_path, SEARCH="s3") as ingestion:
-        keys = [f"uploads/-/local/notes/{number}.md" for number in range(5)]
-        for key in keys:
+def test_uploads_of_one_call_come_to_the_index_in_s3_vectors(tmp_path: Path) -> None:
+    with started(tmp_path, SEARCH="vectors", VECTOR_BUCKET=VECTORS) as ingestion:
+        for number in range(5):
+            key = f"uploads/-/local/notes/{number}.md"
             ingestion.s3.put_object(Bucket=BUCKET, Key=key, Body=f"# About {key}\n\nGeese fly.\n".encode())
             ingestion.send(json.dumps(notice(key)))
-        versioned = {"Status": "Enabled"}
-        ingestion.s3.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration=versioned)
         assert ingestion.handler(ingestion.receive(), None) == {"batchItemFailures": []}
-        written = ingestion.s3.list_object_versions(Bucket=BUCKET, Prefix="index/")["Versions"]
         app = build_app(load_settings({"secrets": ("s" * 40,)}))
-        held = app.documents.parts.index.documents(LOCAL, COLLECTION)
-    assert len(held) == 5
-    assert len(written) < 5
+        assert len(app.documents.parts.index.documents(LOCAL, COLLECTION)) == 5

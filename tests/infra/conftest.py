@@ -31,7 +31,7 @@ CHANGES: dict[str, tuple[str, dict[str, object]]] = {
     "words": ("words", {}),
     "arm64": ("dev", {"architecture": "arm64"}),
     "no search": ("dev", {"search": "none"}),
-    "in the bucket": ("dev", {"search": "s3", "inference": None}),
+    "in vectors": ("dev", {"search": "vectors"}),
     "language model": (
         "dev",
         {"settings": {"language_model": "bedrock:eu.amazon.nova-lite-v1:0", "embedder": "all-MiniLM-L6-v2"}},

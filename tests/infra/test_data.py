@@ -17,7 +17,7 @@ SECRET = "AWS::SecretsManager::Secret"
 ROTATION = "AWS::SecretsManager::RotationSchedule"
 DOMAIN = "AWS::OpenSearchService::Domain"
 KEY = "AWS::KMS::Key"
-KEPT = {TABLE, BUCKET, SECRET, KEY, DOMAIN, "AWS::Logs::LogGroup"}
+KEPT = {TABLE, BUCKET, SECRET, KEY, DOMAIN, "AWS::Logs::LogGroup", "AWS::S3Vectors::VectorBucket"}
 
 
 @of_each_stage
@@ -76,10 +76,10 @@ def test_old_versions_and_broken_uploads_go_away(stacks: Stacks) -> None:
 
 
 @of_each_stage
-def test_replaced_objects_of_the_index_go_after_a_day(stacks: Stacks) -> None:
-    *_, last = stacks.data.of_type(BUCKET)["Bucket"]["LifecycleConfiguration"]["Rules"]
-    rule = {"Prefix": "index/", "NoncurrentVersionExpiration": {"NoncurrentDays": 1}, "Status": "Enabled"}
-    assert (last == rule) == (stacks.stage.search == "s3")
+def test_the_vector_bucket_is_there_if_the_index_is_in_it(stacks: Stacks) -> None:
+    found = stacks.data.of_type("AWS::S3Vectors::VectorBucket")
+    assert len(found) == (stacks.stage.search == "vectors")
+    assert {one["VectorBucketName"] for one in found.values()} <= {f"{stacks.stage.prefix}-vectors"}
 
 
 @of_each_stage

@@ -3,12 +3,12 @@
 import subprocess
 import sys
 from collections.abc import Generator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import boto3
 import pytest
 
-from infra.empty import empty, unprotect
+from infra.empty import drop_indexes, empty, unprotect
 from tests.support.moto_aws import BUCKET, TABLE, moto_aws
 
 if TYPE_CHECKING:
@@ -53,6 +53,21 @@ def test_more_objects_than_a_page_go(s3: "S3Client") -> None:
 
 def test_an_empty_bucket_stays_empty(s3: "S3Client") -> None:
     assert empty(BUCKET, s3) == 0
+
+
+def test_the_indexes_of_all_vector_buckets_of_a_stage_go_and_no_other(aws: None) -> None:
+    s3vectors: Any = cast("Any", boto3).client("s3vectors")
+    kept = ["loci-dev-vectors", "loci-dev-vectors-old", "loci-dev2-vectors"]
+    for bucket in (*kept, "loci-dev-vectors-2"):
+        s3vectors.create_vector_bucket(vectorBucketName=bucket)
+        for name in ("one", "two"):
+            asked = {"dataType": "float32", "dimension": 2, "distanceMetric": "cosine"}
+            s3vectors.create_index(vectorBucketName=bucket, indexName=name, **asked)
+    assert drop_indexes("loci-dev-vectors", s3vectors) == 4
+    left = [one["vectorBucketName"] for one in s3vectors.list_vector_buckets()["vectorBuckets"]]
+    assert [one for one in left if one in (*kept, "loci-dev-vectors-2")] == kept
+    held = {one: len(s3vectors.list_indexes(vectorBucketName=one)["indexes"]) for one in kept}
+    assert held == {"loci-dev-vectors": 0, "loci-dev-vectors-old": 2, "loci-dev2-vectors": 2}
 
 
 def test_a_protected_table_can_be_deleted_afterwards(dynamodb: "DynamoDBClient") -> None:

@@ -150,12 +150,12 @@ def test_who_uses_documents_is_told_where_things_are(dev: Stacks, name: str) -> 
 
 
 @each("name", ["Gateway", "Ingest"])
-def test_who_uses_documents_is_told_that_the_index_is_in_the_bucket(stacks_of: Synthesised, name: str) -> None:
-    stacks = stacks_of("in the bucket")
+def test_who_uses_documents_is_told_that_the_index_is_in_s3_vectors(stacks_of: Synthesised, name: str) -> None:
+    stacks = stacks_of("in vectors")
     _, function = functions(stacks)[name]
     variables = function["Environment"]["Variables"]
-    assert variables["LOCI_SEARCH"] == "s3"
-    assert not {"LOCI_SEARCH_URL", "LOCI_INFERENCE_FUNCTION"} & variables.keys()
+    assert (variables["LOCI_SEARCH"], variables["LOCI_VECTOR_BUCKET"]) == ("vectors", "loci-dev-vectors")
+    assert "LOCI_SEARCH_URL" not in variables
     assert stacks.data.of_type("AWS::OpenSearchService::Domain") == {}
 
 

@@ -33,6 +33,7 @@ KINDS = (
     "text",
     "turn",
     *EVENTS,
+    "vectors",
 )
 OF_INGEST = ("documents", "files", "history", *(f"records/{kind}" for kind in KINDS))
 GATEWAY = {
@@ -127,9 +128,15 @@ def search(stage: Stage) -> dict[str, tuple[str, ...]]:
     domain = f"arn:<AWS::Partition>:es:{HERE}:domain/{stage.prefix}-search/*"
     inference = f"arn:<AWS::Partition>:lambda:{HERE}:function:{stage.prefix}-inference"
     to_search = {"es:ESHttpGet es:ESHttpHead es:ESHttpPost es:ESHttpPut": (domain,)}
-    return (to_search if stage.search == "domain" else {}) | (
-        {"lambda:InvokeFunction": (inference,)} if stage.infers else {}
-    )
+    vectors = f"arn:<AWS::Partition>:s3vectors:{HERE}:bucket/{stage.prefix}-vectors"
+    indexes = (f"{vectors}-*/index/*", f"{vectors}/index/*")
+    to_vectors = {
+        "s3vectors:DeleteVectors s3vectors:GetVectors s3vectors:PutVectors s3vectors:QueryVectors": indexes,
+        "s3vectors:CreateIndex": tuple(sorted((vectors, f"{vectors}-*", *indexes))),
+        "s3vectors:CreateVectorBucket": (f"{vectors}-*",),
+    }
+    ways = {"domain": to_search, "vectors": to_vectors}
+    return ways.get(stage.search, {}) | ({"lambda:InvokeFunction": (inference,)} if stage.infers else {})
 
 
 def served(stage: Stage) -> dict[str, tuple[str, ...]]:
@@ -272,8 +279,7 @@ def test_the_ingestion_may_use_the_stores_the_index_the_models_its_queue_and_its
     receive = {"sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:ReceiveMessage": (own,)}
     put_aside = {"sqs:SendMessage": (f"{own}-aside",)}
     reads, lists = (READS, LISTS) if stacks.stage.reads_files else ((), INGEST["s3:ListBucket"])
-    index = ("<Bucket.Arn>/index/*",) if stacks.stage.search == "s3" else ()
-    objects = {OBJECTS: tuple(sorted((*INGEST[OBJECTS], *index, *reads))), "s3:ListBucket": lists}
+    objects = {OBJECTS: tuple(sorted((*INGEST[OBJECTS], *reads))), "s3:ListBucket": lists}
     extract = ["extract"] if stacks.stage.reads_files else []
     counted = ["language_tokens"] if "language_model" in stacks.stage.settings else []
     kinds = " ".join(f"*#{kind}" for kind in (*KINDS, *counted))

@@ -27,8 +27,13 @@ def test_every_stage_that_is_shipped_can_be_read(name: str) -> None:
 
 def test_a_stage_is_like_another_but_for_what_it_says_itself() -> None:
     words, dev = read_stage("words", STAGES), read_stage("dev", STAGES)
-    assert (words.inference, words.sandbox, words.extract) == (None, None, None)
-    assert words == dev.model_copy(update={"name": "words", "inference": None, "sandbox": None, "extract": None})
+    gone = dict.fromkeys(("inference", "sandbox", "extract", "firewall"))
+    said = {
+        one: getattr(words, one)
+        for one in ("name", "removal", "throttle", "search", "alarms", "dashboard", "budget_usd")
+    }
+    assert words == dev.model_copy(update={**gone, **said})
+    assert (words.search, words.removal) == ("vectors", "retain")
 
 
 @each("other", ["nobody", "words", "mine", 1])
@@ -79,7 +84,7 @@ def test_a_stage_like_another_may_say_more() -> None:
         ({"edge": True, "domain": "loci.example.com"}, "domain and certificate must be set together"),
         ({"domain": "loci.example.com", "certificate": CERTIFICATE}, "CloudFront: it needs edge"),
         ({"certificate": CERTIFICATE.replace("us-east-1", "eu-west-1")}, "certificate: String should match"),
-        ({"search": "serverless"}, "search: Input should be 'domain', 's3' or 'none'"),
+        ({"search": "serverless"}, "search: Input should be 'domain', 'vectors' or 'none'"),
         ({"search_url": "http://127.0.0.1:9200"}, "search_url is for LocalStack"),
         ({"search_url": "https://search.example.com"}, "search_url: String should match"),
         ({"ingest": {"memory_mb": 1769, "timeout_s": 300, "at_once": 1}}, "ingest.at_once: Input should be greater"),

@@ -1,6 +1,7 @@
 """The indexes on which searches over files are measured, with the passages of one lake."""
 
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
@@ -8,12 +9,11 @@ from pathlib import Path
 
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.index import OpenSearchIndex
-from loci.adapters.aws.index_objects import IndexObjects
+from loci.adapters.aws.vector_index import VectorIndex
 from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.models import OnnxReranker
-from loci.adapters.local.write_locks import FolderWriteLocks
-from loci.adapters.s3_index.copies import Copies
-from loci.adapters.s3_index.index import S3Index
+from loci.adapters.local.records import SqliteRecords
+from loci.adapters.local.sqlite import Database
 from loci.app import App
 from loci.core.identity import LOCAL
 from loci.files.finder import FileFinder
@@ -23,7 +23,7 @@ from loci.search.document_index import DocumentIndex
 from loci.search.ranking import Chunk, TagsAndDate
 from loci.search.search import Search
 from tests.support.domain import domain
-from tests.support.moto_aws import BUCKET, moto_aws
+from tests.support.moto_aws import VECTORS, moto_aws
 
 
 @contextmanager
@@ -36,8 +36,8 @@ def index_of(name: str) -> Generator[DocumentIndex | None]:
             yield OpenSearchIndex(*stack.enter_context(domain()))
         else:
             stack.enter_context(moto_aws())
-            locks = FolderWriteLocks(Path(stack.enter_context(tempfile.TemporaryDirectory())))
-            yield S3Index(Copies(IndexObjects(BUCKET, Clients()), 100_000), locks)
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            yield VectorIndex(VECTORS, SqliteRecords(Database(folder / "loci.db"), time.time), Clients())
 
 
 def move(app: App, index: DocumentIndex) -> None:

@@ -75,7 +75,9 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="keep the lake there, and use what it has")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="only the set in this folder")
     parser.add_argument("--most", type=int, default=0, help="so many questions of each set")
-    parser.add_argument("--index", choices=["sqlite", "opensearch", "s3"], default="sqlite", help="where passages are")
+    parser.add_argument(
+        "--index", choices=["sqlite", "opensearch", "vectors"], default="sqlite", help="where passages are"
+    )
     given = parser.parse_args()
     logging.disable(logging.INFO)  # a line a call
     print("| set | files | recall@10 | evidence at 5 | strong | none | foreign: strong | none | others: none | ms |")

@@ -20,7 +20,7 @@ from tests.support.executors import runner_packages
 from tests.support.functions import loaded
 from tests.support.invoke_api import invoke_api
 from tests.support.loopback_aws import loopback_aws
-from tests.support.moto_aws import BUCKET, CONNECT, EXECUTORS, KEY, RUN_TABLE, TABLE
+from tests.support.moto_aws import BUCKET, CONNECT, EXECUTORS, KEY, RUN_TABLE, TABLE, VECTORS
 from tests.surface.hosted import ERRAND
 
 
@@ -49,7 +49,8 @@ def computing(
             "table": TABLE,
             "bucket": BUCKET,
             "secrets": ("s" * 40,),
-            "search": "s3",
+            "search": "vectors",
+            "vector_bucket": VECTORS,
             "run_python_function": FUNCTION,
             "extract_function": READER,
             "run_role": ROLE,

@@ -15,12 +15,14 @@ from moto.core.botocore_stubber import BotocoreStubber
 from moto.kms import models as kms_models
 
 from loci.core.storage_keys import TABLE_KEYS
+from tests.servers import s3_vectors
 from tests.support.botocore_files import read_once
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
 read_once()
+s3_vectors.install()
 # Every key, also one that signs nothing, comes with a pair of RSA's, which takes 70 ms to find.
 kms: Any = kms_models
 kms.generate_private_key = cache(kms.generate_private_key)
@@ -29,6 +31,7 @@ TABLE = "loci-records"
 BUCKET = "loci-blobs"
 RUN_TABLE = "loci-run-rows"
 EXECUTORS = "loci-executors"
+VECTORS = "loci-vectors"
 SECRET = "loci-signing"
 CONNECT = "loci-connect"
 KEY = "alias/loci-secrets"
@@ -54,12 +57,14 @@ def maker() -> Callable[[], None]:
     s3 = session.client("s3")  # pyright: ignore[reportUnknownMemberType]
     secrets = session.client("secretsmanager")  # pyright: ignore[reportUnknownMemberType]
     kms: Any = cast("Any", session).client("kms")
+    s3vectors: Any = cast("Any", session).client("s3vectors")
 
     def make() -> None:
         secrets.create_secret(Name=SECRET, SecretString=json.dumps({"current": "s" * 64}))
         kms.create_alias(AliasName=KEY, TargetKeyId=kms.create_key()["KeyMetadata"]["KeyId"])
         for bucket in (BUCKET, EXECUTORS):
             s3.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": REGION})
+        s3vectors.create_vector_bucket(vectorBucketName=VECTORS)
         for table in (TABLE, RUN_TABLE):
             create_table(dynamodb, table)
 

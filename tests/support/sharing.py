@@ -12,7 +12,6 @@ from xdist.workermanage import WorkerController  # pyright: ignore[reportMissing
 from tests.servers import shared
 
 TOGETHER = {
-    "tests/contract/s3_index/test_environments.py": "LocalStack",
     "tests/deployed/": "LocalStack",
     "tests/servers/localstack/": "LocalStack",
     "tests/infra/": "CDK",

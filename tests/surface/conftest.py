@@ -19,7 +19,7 @@ from loci.mcp.server import build_server
 from loci.mcp.tool import LociTool, Surface
 from loci.mcp.tool_catalog import ToolFamily, family_of
 from tests.servers.java.nodes import Node, opensearch_node
-from tests.support.moto_aws import BUCKET, CONNECT, KEY, MACHINE, SECRET, TABLE, moto_aws
+from tests.support.moto_aws import BUCKET, CONNECT, KEY, MACHINE, SECRET, TABLE, VECTORS, moto_aws
 from tests.surface.hosted import hosted
 
 Mode = Literal["legacy", "auto", "2026-07-28"]
@@ -39,7 +39,7 @@ on_both = pytest.mark.parametrize("app", ["embedded", "aws"], indirect=True)
 def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, None]:
     """The whole product on this machine, or on the runtime that a test asks for.
 
-    `aws`: on stand-ins for AWS; `opensearch`, `s3`: there with an index; `sandbox`: there with the names of the
+    `aws`: on stand-ins for AWS; `opensearch`, `vectors`: there with an index; `sandbox`: there with the names of the
     functions that run code.
     """
     with _running(request, tmp_path) as app:
@@ -66,8 +66,8 @@ def _running(request: pytest.FixtureRequest, folder: Path) -> Generator[App]:
     if runtime == "opensearch":
         node: Node = request.getfixturevalue("node")
         settings |= {"search_url": node.url, "search_index": f"{node.prefix}{secrets.token_hex(4)}"}
-    if runtime == "s3":
-        settings |= {"search": "s3"}
+    if runtime == "vectors":
+        settings |= {"search": "vectors", "vector_bucket": VECTORS}
     if runtime == "sandbox":
         settings |= hosted(folder).aws.model_dump(
             include={"run_deno_function", "run_python_function", "run_role", "run_table", "executor_bucket"}

@@ -8,7 +8,7 @@ from loci.app import App
 from loci.core.identity import LOCAL
 from tests.support.vault.library import vault_library
 
-RUNTIMES = ["embedded", *(pytest.param(name, marks=pytest.mark.aws) for name in ("opensearch", "s3"))]
+RUNTIMES = ["embedded", *(pytest.param(name, marks=pytest.mark.aws) for name in ("opensearch", "vectors"))]
 WITHOUT_SEARCH = [
     *RUNTIMES[:1],
     pytest.param("opensearch", marks=[pytest.mark.aws, pytest.mark.exhaustive]),

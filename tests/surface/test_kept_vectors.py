@@ -13,7 +13,7 @@ from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.mcp.server import build_server
-from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
+from tests.support.moto_aws import BUCKET, SECRET, TABLE, VECTORS, moto_aws
 from tests.support.small_models import EMBEDDER, lay_out_embedder
 from tests.surface.results import structured, texts
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 PARTS = {"River": "Horses cross it in winter.", "Lake": "Geese rest in May.", "Pond": "Frogs sing at night."}
 
 
-@pytest.fixture(params=["embedded", pytest.param("s3", marks=pytest.mark.aws)])
+@pytest.fixture(params=["embedded", pytest.param("vectors", marks=pytest.mark.aws)])
 def app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[App]:
     """Loci with a small embedder, on each runtime."""
     models = tmp_path / "models"
@@ -33,7 +33,14 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[App]:
         yield build_app(load_settings({**embeds, "data": tmp_path / "data"}))
         return
     with moto_aws():
-        stores = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET, "search": "s3"}
+        stores = {
+            "mode": "aws",
+            "table": TABLE,
+            "bucket": BUCKET,
+            "secrets_from": SECRET,
+            "search": "vectors",
+            "vector_bucket": VECTORS,
+        }
         yield build_app(load_settings({**embeds, **stores}))
 
 

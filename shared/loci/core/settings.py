@@ -59,10 +59,10 @@ class AwsSettings(BaseModel):
 
     table: str | None = Field(None, description="the DynamoDB table")
     bucket: str | None = Field(None, description="the S3 bucket")
-    search: Literal["opensearch", "s3"] = Field(
-        "opensearch", description="where the index is: in an OpenSearch domain, or (s3) in the bucket"
+    search: Literal["opensearch", "vectors"] = Field(
+        "opensearch", description="where the index is: in an OpenSearch domain, or (vectors) in S3 Vectors"
     )
-    search_passages: int = Field(20_000, ge=1, description="with search = s3: the most passages that an owner may have")
+    vector_bucket: str | None = Field(None, description="with search = vectors: the vector bucket")
     search_url: str | None = Field(None, pattern=r"^https?://\S+$", description="the OpenSearch domain")
     search_index: str = Field("loci", pattern=r"^[a-z0-9][a-z0-9_.-]*$", description="the index in that domain")
     inference_function: str | None = Field(None, description="the function that embeds and reranks")

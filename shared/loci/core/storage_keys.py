@@ -14,9 +14,12 @@ RUN_ATTRIBUTES = (*TABLE_KEYS, "body")
 """The attributes of those rows that a run may write: not their expiry."""
 EVENTS = "events"
 """The kind of records that hold the events of each owner. Every function writes them."""
+VECTORS = "vectors"
+"""The kind of the records beside S3 Vectors."""
 INGEST_KINDS = (
     *("deleted", "document", "embedded", "file", "file_state", "file_version", "refused", "said", "text", "turn"),
     EVENTS,
+    VECTORS,
 )
 """The kinds of records that the ingestion of uploads uses. Its role reaches no others."""
 CONNECT_KINDS = ("listed_tools", "tool_login", "tool_secret", "tool_server", EVENTS)
@@ -41,8 +44,6 @@ LEFT_DAYS = 7
 """Days after which the bucket removes them."""
 READS = "reads"
 """The folder, below each owner's key, of files that are being read: in the bucket that the function for it reaches."""
-INDEX = "index"
-"""The prefix of the indexes in the bucket, if the bucket has them."""
 UPLOADS_OF_LOCAL = f"{UPLOADS}/-/local/"
 """The prefix of the default owner, to whom `loci keys create` gives a key if no owner is named."""
 DAMAGED = ".damaged-"

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from loci.app import App
 from loci.code.checks import check_machine
-from loci.core.diagnosis import Finding, counted, first_names, run_check, run_checks, size_shown
+from loci.core.diagnosis import Finding, counted, first_names, run_check, run_checks
 from loci.core.errors import LociError, Unavailable
 from loci.core.identity import LOCAL, SYSTEM, Owner
 from loci.core.settings import Settings, sourced_settings
@@ -23,10 +23,8 @@ from loci.files.checks import check_files
 from loci.gateway.checks import NAME as TOOL_SERVERS
 from loci.gateway.checks import check_owner, check_tool_servers
 from loci.sandbox.wall.layers import Unsafe, offered, strongest
-from loci.search.document_index import BoundedIndex
 
 OPERATOR: Final = "Tell the operator of this Loci"
-NEARLY_FULL = 0.8
 """The share of the limit of passages from which on `loci doctor` warns."""
 
 
@@ -101,7 +99,7 @@ def _app(app: App, secrets: Callable[[], int], *, fix: bool) -> Iterator[Finding
     yield from run_check("records", lambda: check_records(app, fix=fix))
     if notices := app.events.notices:
         yield from run_checks(NOTIFY, notices.findings)
-    if settings.mode == "aws" and settings.aws.search != "s3" and settings.aws.search_url is None:
+    if settings.mode == "aws" and settings.aws.search != "vectors" and settings.aws.search_url is None:
         return
     yield from check_owners(app, fix=fix)
     yield from check_files(app, fix=fix)
@@ -198,29 +196,14 @@ def _bucket(app: App) -> Finding:
 def _search(app: App) -> Finding:
     try:
         index = app.documents.parts.index
-        if isinstance(index, BoundedIndex):
-            return _room(app, index)
         index.counts(LOCAL, COLLECTION)
     except Unavailable as error:
-        if app.settings.aws.search_url is not None:
+        if app.settings.aws.search == "vectors" or app.settings.aws.search_url is not None:
             raise
         return Finding("search", "warning", error.what, error.resolution)
-    return Finding("search", "ok", f"{app.settings.aws.search_url} answers")
-
-
-def _room(app: App, index: BoundedIndex) -> Finding:
-    """Check the sizes of the indexes in the bucket, and warn before an owner's index is full."""
-    rooms = {owner.key: index.room(owner) for owner in {LOCAL, *app.api_keys.owners()}}
-    fullest = max(rooms.values(), key=lambda room: room.passages)
-    size = size_shown(sum(room.bytes for room in rooms.values()))
-    what = (
-        f"The index in {app.settings.aws.bucket} has {size}; its fullest owner has {fullest.passages:,} of at"
-        f" most {fullest.most_passages:,} passages"
-    )
-    if fullest.passages < NEARLY_FULL * fullest.most_passages:
-        return Finding("search", "ok", what)
-    advice = 'Deploy a stage with OpenSearch ("search": "domain") on the same data, then run: loci reindex --stack NAME'
-    return Finding("search", "warning", what, advice)
+    on_aws = app.settings.aws
+    where = on_aws.vector_bucket if on_aws.search == "vectors" else on_aws.search_url
+    return Finding("search", "ok", f"{where} answers")
 
 
 def _inference(app: App) -> Finding | None:

@@ -14,7 +14,6 @@ from loci.core.errors import Misconfigured, Unavailable
 from loci.core.settings import Settings, load_settings
 from loci.core.signing import Keyring, given_secrets
 from loci.core.storage_keys import ARRIVING, UPLOADS_A_CALL
-from loci.core.stores import WriteLocks
 from loci.runtimes.providers import Providers
 
 if TYPE_CHECKING:
@@ -88,17 +87,17 @@ class AwsRuntime(Providers):
             inference = LambdaInference(self.settings.aws.inference_function, self.clients)
             embedder, reranker = LambdaEmbedder(inference), LambdaReranker(inference)
         locks = RecordWriteLocks(self.records, time.time)
-        return SearchAdapters(self._index(locks), embedder, reranker, locks)
+        return SearchAdapters(self._index(), embedder, reranker, locks)
 
-    def _index(self, locks: WriteLocks) -> "DocumentIndex":
-        """The index in the bucket or in the domain, if there is one."""
+    def _index(self) -> "DocumentIndex":
+        """The index in S3 Vectors or in the domain, if there is one."""
         on_aws = self.settings.aws
-        if on_aws.search == "s3":
-            from loci.adapters.aws.index_objects import IndexObjects
-            from loci.adapters.s3_index.copies import Copies
-            from loci.adapters.s3_index.index import S3Index
+        if on_aws.search == "vectors":
+            from loci.adapters.aws.vector_index import VectorIndex
 
-            return S3Index(Copies(IndexObjects(self.bucket, self.clients), on_aws.search_passages), locks)
+            if on_aws.vector_bucket is None:
+                raise Misconfigured("The index needs a vector bucket", "Set LOCI_VECTOR_BUCKET to the one of the stack")
+            return VectorIndex(on_aws.vector_bucket, self.records, self.clients)
         if on_aws.search_url is None:
             from loci.adapters.aws.no_index import NoIndex
 
@@ -282,8 +281,8 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     runtime = AwsRuntime(settings, signs=False, at_once=False)
     app = App(settings, runtime)
     files = FileArrivals(runtime.bucket, runtime.blobs, runtime.clients, app.files.parts)
-    # The index in the bucket writes in one go what comes at once: all of a call. A domain gains nothing by it.
-    at_once = UPLOADS_A_CALL if settings.aws.search == "s3" else 1
+    # A write to S3 Vectors is a few requests to services that take many at once. A domain gains nothing by it.
+    at_once = UPLOADS_A_CALL if settings.aws.search == "vectors" else 1
     return UploadQueue(
         upload_ingest(app, runtime.clients), runtime.clients, settings.aws.aside_queue, at_once, files, app.finish
     )

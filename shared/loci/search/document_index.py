@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from loci.core.identity import Owner
 from loci.core.stores import WriteLocks
@@ -80,23 +80,6 @@ class DocumentIndex(Protocol):
     def documents(self, owner: Owner, collection: str, among: Sequence[str] | None = None) -> dict[str, int]:
         """The ids of all documents that have chunks, or of some `among` these, with the number of their chunks."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class IndexRoom:
-    """The part of an index with a bound that an owner uses."""
-
-    passages: int
-    most_passages: int
-    bytes: int
-    """Bytes on the disk of this machine."""
-
-
-@runtime_checkable
-class BoundedIndex(Protocol):
-    """An index that holds a limited number of passages of each owner."""
-
-    def room(self, owner: Owner) -> IndexRoom: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ Score = tuple[str, int | None, float | None]
 
 def passages(texts: Iterable[str], vector: Embedding | None = None) -> list[Chunk]:
     """The texts, some of them to a document."""
-    return [chunk(f"{n // A_DOCUMENT:02}#{n % A_DOCUMENT:02}", text, vector) for n, text in enumerate(texts)]
+    return [chunk(f"{n // A_DOCUMENT:02}#{n % A_DOCUMENT}", text, vector) for n, text in enumerate(texts)]
 
 
 def library(seed: int, size: int = 60) -> list[Chunk]:

@@ -9,7 +9,7 @@ from loci.mcp.http.application import asgi
 from tests.attack.doors import Door, lambda_doors, uvicorn_door
 from tests.surface.files.visitors import ANN, BOB, Visitor
 
-on_s3_too = pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)
+on_vectors_too = pytest.mark.parametrize("app", ["embedded", "vectors"], indirect=True)
 """As `on_both`, with an index on AWS."""
 
 

@@ -16,14 +16,21 @@ from loci.files.file import READER_VERSION, StoredFile
 from loci.files.search_query import COLLECTION, PAST
 from loci.files.versions import past_document
 from loci.search.ranking import TagsAndDate
-from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
+from tests.support.moto_aws import BUCKET, SECRET, TABLE, VECTORS, moto_aws
 from tests.surface.conftest import Connect
-from tests.surface.files.conftest import on_s3_too
+from tests.surface.files.conftest import on_vectors_too
 from tests.surface.files.searches import add, names, search
 from tests.surface.results import structured, texts
 
 pytestmark = pytest.mark.anyio
-ON_AWS = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET, "search": "s3"}
+ON_AWS = {
+    "mode": "aws",
+    "table": TABLE,
+    "bucket": BUCKET,
+    "secrets_from": SECRET,
+    "search": "vectors",
+    "vector_bucket": VECTORS,
+}
 OLD = "# Fares\n\nPlease note.\n\nThe ferry to Kos costs 12 euros.\n"
 NEW = "# Fares\n\nThe ferry to Kos costs 15 euros.\n"
 LATER = "# Timetable\n\nThe ferry to Kos leaves at noon.\n"
@@ -35,9 +42,9 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App]:
     """Loci, which keeps one older version of each file."""
     settings: dict[str, object] = {"models": tmp_path / "models", "file_versions": 1}
     with contextlib.ExitStack() as stack:
-        if request.param == "s3":
+        if request.param == "vectors":
             stack.enter_context(moto_aws())
-        where = ON_AWS if request.param == "s3" else {"data": tmp_path / "data"}
+        where = ON_AWS if request.param == "vectors" else {"data": tmp_path / "data"}
         yield stack.enter_context(contextlib.closing(build_app(load_settings(where | settings))))
 
 
@@ -67,7 +74,7 @@ def shown(answer: dict[str, Any]) -> list[tuple[str, int, str, list[int]]]:
     return [(name, number, passage["text"], passage["locator"]["lines"]) for name, number, passage in found]
 
 
-@on_s3_too
+@on_vectors_too
 async def test_the_passage_of_then_is_found_with_its_place_of_then(connect: Connect, app: App) -> None:
     fares(app)
     answer = await search(connect, "how much is the ferry to Kos", as_of="2026-04-01")
@@ -119,7 +126,7 @@ async def test_an_answer_of_kept_versions_names_none(connect: Connect, app: App)
         assert "not_kept" not in (await search(connect, "ferry to Kos", as_of=when))["scope"]
 
 
-@on_s3_too
+@on_vectors_too
 async def test_words_of_all_versions_are_made_anew_once_after_an_update(app: App, connect: Connect) -> None:
     added(app, "notes.md", "The ferry of 2026-03 runs on v1.9.7.\n", MARCH)
     id = added(app, "notes.md", "The ferry runs on v1.9.7, still.\n", APRIL)

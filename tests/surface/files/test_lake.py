@@ -11,7 +11,7 @@ from loci.search.inference import tokens_at_most
 from tests.support.each import each
 from tests.support.files import papers, workbooks
 from tests.surface.conftest import Connect
-from tests.surface.files.conftest import on_s3_too
+from tests.surface.files.conftest import on_vectors_too
 from tests.surface.files.searches import call
 from tests.surface.results import structured, texts
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 NOTES = "# Trip\nThe train to Berlin costs 40 euros.\n\n## Next\nAnn buys the tickets.\n"
 
 
-@on_s3_too
+@on_vectors_too
 async def test_a_text_is_found_in_the_same_turn_with_its_lines(connect: Connect) -> None:
     async with connect("files") as client:
         [added] = structured(await client.call_tool("add_memory", {"name": "trip.md", "text": NOTES}))["result"]
@@ -141,7 +141,7 @@ async def test_a_summary_names_the_title_the_period_and_the_main_tables(
     assert told["summary"].startswith(summary), told["summary"]
 
 
-@on_s3_too
+@on_vectors_too
 async def test_a_removed_file_is_gone_everywhere(connect: Connect, app: App) -> None:
     async with connect("files") as client:
         [added] = structured(await client.call_tool("add_memory", {"name": "trip.md", "text": NOTES}))["result"]

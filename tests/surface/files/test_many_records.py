@@ -10,12 +10,12 @@ from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
 from loci.app import App
 from tests.surface.conftest import Connect
-from tests.surface.files.conftest import on_s3_too
+from tests.surface.files.conftest import on_vectors_too
 from tests.surface.files.searches import add, names, search
 from tests.surface.results import structured, texts
 
 pytestmark = pytest.mark.anyio
-on_aws = pytest.mark.parametrize("app", ["s3"], indirect=True)
+on_aws = pytest.mark.parametrize("app", ["vectors"], indirect=True)
 FILES = 12
 
 
@@ -28,7 +28,7 @@ def ids(app: App) -> list[str]:
     return [add(app, f"trip-{number}.txt", f"The train to town {number} costs 40 euros.") for number in range(FILES)]
 
 
-@on_s3_too
+@on_vectors_too
 async def test_facts_and_states_come_in_the_order_of_the_ids(connect: Connect, ids: list[str]) -> None:
     wanted = [*reversed(ids), ids[0]]
     async with connect("files") as client:

@@ -15,16 +15,23 @@ from loci.mcp.http.application import asgi
 from loci.mcp.server import build_server
 from loci.model_store.models import ModelsFolder
 from tests.attack.doors import uvicorn_door
-from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
+from tests.support.moto_aws import BUCKET, SECRET, TABLE, VECTORS, moto_aws
 from tests.support.small_models import EMBEDDER, RERANKER, lay_out_embedder, lay_out_reranker
 from tests.surface.conftest import Connect
-from tests.surface.files.conftest import on_s3_too
+from tests.surface.files.conftest import on_vectors_too
 from tests.surface.files.searches import add, names, search
 from tests.surface.files.visitors import Visitor
 from tests.surface.results import structured
 
 pytestmark = pytest.mark.anyio
-ON_AWS = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET, "search": "s3"}
+ON_AWS = {
+    "mode": "aws",
+    "table": TABLE,
+    "bucket": BUCKET,
+    "secrets_from": SECRET,
+    "search": "vectors",
+    "vector_bucket": VECTORS,
+}
 
 
 @pytest.fixture(params=["embedded"])
@@ -37,9 +44,9 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App]:
         lay_out_embedder(tmp_path / "models")
         model = {"models": tmp_path / "models", "embedder": EMBEDDER}
     with contextlib.ExitStack() as stack:
-        if request.param == "s3":
+        if request.param == "vectors":
             stack.enter_context(moto_aws())
-        where = ON_AWS if request.param == "s3" else {"data": tmp_path / "data"}
+        where = ON_AWS if request.param == "vectors" else {"data": tmp_path / "data"}
         yield stack.enter_context(contextlib.closing(build_app(load_settings(where | model))))
 
 
@@ -49,7 +56,7 @@ def embedded(app: App, **texts: str) -> None:
         app.files.parts.ingest.embed(LOCAL, add(app, f"{name}.txt", text))
 
 
-@on_s3_too
+@on_vectors_too
 async def test_the_rewritten_query_decides_if_the_words_leave_files_equal(connect: Connect, app: App) -> None:
     a, b = "memory memory memory memory is here", "search search search search is here"
     embedded(app, a=a, b=b)

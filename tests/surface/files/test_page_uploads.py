@@ -14,7 +14,7 @@ from tests.support.each import each
 from tests.support.files.sheets import workbook
 from tests.surface.files.visitors import ANN, HOST, Visitor
 
-on_aws = pytest.mark.parametrize("app", ["s3"], indirect=True)
+on_aws = pytest.mark.parametrize("app", ["vectors"], indirect=True)
 OWN = ("Origin", "http://loci.test")
 
 

@@ -9,7 +9,7 @@ from loci.app import App
 from loci.web import file_routes
 from tests.attack.doors import Door
 from tests.attack.wire import Ask
-from tests.surface.files.conftest import on_s3_too
+from tests.surface.files.conftest import on_vectors_too
 from tests.surface.files.visitors import ANN, HOST, Visitor
 
 
@@ -117,7 +117,7 @@ def test_the_passages_of_an_older_version_are_there(app: App, ann: Visitor) -> N
     assert ann.get(f"/ui/files/{id}/passages?version=7").status == 404
 
 
-@on_s3_too
+@on_vectors_too
 def test_the_download_has_the_content_and_the_name(app: App, door: Door, ann: Visitor) -> None:
     id = add(app, "grüße <b>.md", "# Hello")
     answer = ann.get(f"/ui/files/{id}/content")

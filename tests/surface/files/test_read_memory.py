@@ -11,7 +11,7 @@ from loci.search.inference import tokens_at_most
 from tests.support.each import each
 from tests.support.files import office, papers, workbooks
 from tests.surface.conftest import Connect
-from tests.surface.files.conftest import on_s3_too
+from tests.surface.files.conftest import on_vectors_too
 from tests.surface.files.searches import add, call, search
 from tests.surface.results import structured, texts
 
@@ -119,7 +119,7 @@ async def test_cells_come_with_their_header_and_the_names_of_their_rows(
     assert "its cells are named alone" in await refused(connect, id=of_text["id"], cells="Costs!A1:B2")
 
 
-@on_s3_too
+@on_vectors_too
 async def test_lines_and_sections_are_read_as_they_were_added(connect: Connect, app: App) -> None:
     id = add(app, "trip.md", NOTES)
     lines = NOTES.split("\n")

@@ -14,7 +14,7 @@ from loci.core.identity import LOCAL, Owner
 from loci.core.stores import RecordPage, RecordStore
 from tests.support.each import each
 from tests.surface.conftest import Connect
-from tests.surface.files.conftest import on_s3_too
+from tests.surface.files.conftest import on_vectors_too
 from tests.surface.files.searches import add, names, search
 from tests.surface.results import structured, texts
 
@@ -142,7 +142,7 @@ async def test_the_scope_is_several_files_and_is_said_again(connect: Connect, ap
     assert answer["scope"] == {"memory_ids": [a, b, "ds-0"], "unknown_ids": ["ds-0"], "says": "2 of 3 named files"}
 
 
-@on_s3_too
+@on_vectors_too
 async def test_when_it_was_added_limits_a_search(connect: Connect, app: App) -> None:
     add(app, "a.txt", "walrus")
     assert names(await search(connect, "walrus", added_since="2020-01-01", added_until="2999-01-01")) == ["a.txt"]
@@ -260,7 +260,7 @@ async def test_a_client_of_this_machine_gets_a_copy_that_it_may_read_and_the_byt
     assert not path.parents[2].exists()
 
 
-@on_s3_too
+@on_vectors_too
 async def test_all_files_are_read_again_only_after_a_change_in_any_process(
     app: App, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,7 @@ from tests.support.executors import runner_packages
 from tests.support.files import papers
 from tests.support.polling import until
 from tests.surface.conftest import Connect
-from tests.surface.files.conftest import on_s3_too
+from tests.surface.files.conftest import on_vectors_too
 from tests.surface.files.searches import call
 from tests.surface.results import structured, texts
 
@@ -44,7 +44,7 @@ async def test_the_same_content_again_changes_nothing(connect: Connect) -> None:
     assert await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.") == [first]
 
 
-@on_s3_too
+@on_vectors_too
 async def test_what_an_older_reader_read_is_read_again_and_stays_the_same_version(connect: Connect, app: App) -> None:
     [file] = await call(connect, "add_memory", name="costs.md", text="# Costs\n\nBerlin takes 40.")
     await call(connect, "add_memory", name="empty.md", text="\n")
@@ -79,7 +79,7 @@ async def test_the_two_ways_to_write_an_accent_are_one_name(connect: Connect) ->
     assert (first["id"], first["name"], second["version"]) == (second["id"], "caf\u00e9.md", 2)
 
 
-@on_s3_too
+@on_vectors_too
 async def test_a_file_is_its_path_and_one_from_before_is_known_by_its_content(connect: Connect, app: App) -> None:
     [file] = await call(connect, "add_memory", name="trip.md", text="Ann goes.")
     lake = app.files.parts.lake

@@ -72,7 +72,7 @@ def test_others_see_what_concerns_them(app: App, ann: Visitor) -> None:
     assert "sandboxes" in states
 
 
-@pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)
+@pytest.mark.parametrize("app", ["embedded", "vectors"], indirect=True)
 def test_others_see_nothing_of_anybody_else_or_of_the_machine(app: App, ann: Visitor, bob: Visitor) -> None:
     app.documents.parts.library.add(BOB, "notes/hidden-note.md", b"# Hidden\n\nSee [[hidden-link]].\n")
     app.files.add(BOB, "hidden-file.txt", b" ")

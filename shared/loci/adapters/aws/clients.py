@@ -99,6 +99,14 @@ class Clients:
             return self._session.client("stepfunctions", config=_config(seconds=5))  # pyright: ignore[reportUnknownMemberType]
 
     @cached_property
+    def s3vectors(self) -> Any:
+        # A query reads the index from S3 when it is cold, which takes up to a second. The SDK's own check of each
+        # number costs a third of a write.
+        config = _config(seconds=10, parameter_validation=False)
+        with self._making:
+            return cast("Any", self._session).client("s3vectors", config=config)
+
+    @cached_property
     def sqs(self) -> Any:
         with self._making:
             return cast("Any", self._session).client("sqs", config=_config(seconds=5))

@@ -66,6 +66,6 @@ class NoIndex:
 def _refuse() -> NoReturn:
     raise Unavailable(
         "This deployment has no search index",
-        'Set "search" to "s3" or "domain" in cdk.json and deploy, or set LOCI_SEARCH or LOCI_SEARCH_URL',
+        'Set "search" to "vectors" or "domain" in cdk.json and deploy, or set LOCI_SEARCH or LOCI_SEARCH_URL',
         code="INDEX_UNAVAILABLE",
     )

@@ -1,4 +1,4 @@
-"""Documents on a stage like `solo`: the index is in the bucket, and a model embeds in the function itself."""
+"""Documents on a stage like `solo`: the index is in S3 Vectors, and a model embeds in the function itself."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
-from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
+from tests.support.moto_aws import BUCKET, SECRET, TABLE, VECTORS, moto_aws
 from tests.support.small_models import EMBEDDER, lay_out_embedder
 from tests.surface.results import structured, texts
 
@@ -27,7 +27,14 @@ def solo(tmp_path: Path) -> Iterator[dict[str, object]]:
     """The settings of such a stage, which has no model that reranks."""
     lay_out_embedder(tmp_path)
     with moto_aws():
-        stores = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET, "search": "s3"}
+        stores = {
+            "mode": "aws",
+            "table": TABLE,
+            "bucket": BUCKET,
+            "secrets_from": SECRET,
+            "search": "vectors",
+            "vector_bucket": VECTORS,
+        }
         yield {**stores, "models": tmp_path, "embedder": EMBEDDER}
 
 
