@@ -59,11 +59,11 @@ def opensearch() -> Generator[Opener, None, None]:
         yield lambda _: nullcontext(index)
 
 
-def vector_index() -> VectorIndex:
-    """One in S3 Vectors."""
+def vector_index(clients: Clients | None = None) -> VectorIndex:
+    """One in S3 Vectors, as another process has it."""
     from tests.support.moto_aws import BUCKET, TABLE, VECTORS
 
-    clients = Clients()
+    clients = clients or Clients()
     records = DynamoRecords(TABLE, S3Blobs(BUCKET, clients), time.time, clients)
     return VectorIndex(VECTORS, records, clients)
 

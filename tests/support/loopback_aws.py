@@ -1,4 +1,4 @@
-"""moto's DynamoDB, S3 and STS behind addresses of this machine: for programs that do not use boto3."""
+"""moto's DynamoDB, S3, S3 Vectors and STS behind addresses of this machine: for programs that do not use boto3."""
 
 import threading
 from collections.abc import Generator
@@ -14,7 +14,7 @@ from moto.core.models import responses_mock
 
 from tests.support.moto_aws import REGION, moto_aws
 
-SERVICES = ("DYNAMODB", "S3")
+SERVICES = ("DYNAMODB", "S3", "S3VECTORS")
 
 
 @contextmanager
@@ -30,6 +30,8 @@ def loopback_aws() -> Generator[str, None, None]:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             is_table = "X-Amz-Target" in self.headers
             host = f"{'dynamodb' if is_table else 's3'}.{REGION}.amazonaws.com"
+            if "/s3vectors/" in self.headers.get("Authorization", ""):
+                host = f"s3vectors.{REGION}.api.aws"
             headers = {
                 name: value for name, value in self.headers.items() if name.lower() not in ("host", "connection")
             }

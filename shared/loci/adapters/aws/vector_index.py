@@ -114,7 +114,7 @@ class VectorIndex:
         if not index or limit < 1 or not (text or vector):
             return []
         question = Question(self._indexes, index, where, text, vector)
-        by_words, by_vector = question.legs(max(LEAST_ASKED, 2 * limit))
+        by_words, by_vector = question.legs(min(DEEPEST, max(LEAST_ASKED, 2 * limit)))
         # Which generation is visible is read after the legs: what a put made visible meanwhile was then whole.
         heads = self._heads.of(owner, collection, {one.document for one in (*by_words, *by_vector)})
         by_words, by_vector = visible(by_words, heads), visible(by_vector, heads)

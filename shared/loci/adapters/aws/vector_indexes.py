@@ -116,9 +116,17 @@ class VectorIndexes:
 
     def put(self, index: IndexName, vectors: Iterable[JsonObject]) -> None:
         """Write the vectors, in as few requests as the service takes."""
+        from botocore.exceptions import ClientError  # with boto3, at the first call
+
         with self._translate_errors(index):
             for some in _requests(vectors):
-                self._clients.s3vectors.put_vectors(**index.arguments, vectors=some)
+                try:
+                    self._clients.s3vectors.put_vectors(**index.arguments, vectors=some)
+                except ClientError as error:
+                    if error_code(error) != MISSING:
+                        raise
+                    self._create(index)  # somebody has deleted it
+                    self._clients.s3vectors.put_vectors(**index.arguments, vectors=some)
 
     def delete(self, index: IndexName, keys: Sequence[VectorKey]) -> None:
         """Delete the vectors with these keys; those that do not exist are no error."""
@@ -138,16 +146,7 @@ class VectorIndexes:
             index = IndexName(self._bucket if number == 1 else f"{self._bucket}-{number}", name)
             with self._translate_errors(index):
                 try:
-                    self._clients.s3vectors.create_index(
-                        **index.arguments,
-                        dataType="float32",
-                        dimension=DIMENSIONS,
-                        distanceMetric="cosine",
-                        metadataConfiguration={
-                            "nonFilterableMetadataKeys": [*NOT_FILTERABLE],
-                            "textSearchConfigurations": [{"metadataKey": WORDS}],
-                        },
-                    )
+                    self._create(index)
                     return index
                 except ClientError as error:
                     if error_code(error) == EXISTS:
@@ -159,6 +158,18 @@ class VectorIndexes:
                     if error_code(error) != FULL:
                         raise
             number += 1
+
+    def _create(self, index: IndexName) -> None:
+        self._clients.s3vectors.create_index(
+            **index.arguments,
+            dataType="float32",
+            dimension=DIMENSIONS,
+            distanceMetric="cosine",
+            metadataConfiguration={
+                "nonFilterableMetadataKeys": [*NOT_FILTERABLE],
+                "textSearchConfigurations": [{"metadataKey": WORDS}],
+            },
+        )
 
     @contextmanager
     def _translate_errors(self, index: IndexName) -> Generator[None, None, None]:
