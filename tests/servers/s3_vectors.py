@@ -125,7 +125,7 @@ def _put_vectors(self: Any) -> ActionResult:
         if len(json.dumps(filterable, ensure_ascii=False).encode()) > MOST_FILTERABLE:
             raise ValidationError("Filterable metadata must have at most 2048 bytes")
         for value in filterable.values():
-            some: list[Any] = value if isinstance(value, list) else [value]
+            some = _listed(value)
             if not some or not all(isinstance(each, str | int | float | bool) for each in some):
                 raise ValidationError("Filterable metadata are strings, numbers, booleans and lists of these")
     self.s3vectors_backend.put_vectors(
@@ -246,13 +246,12 @@ def _constraints(where: dict[str, Any], hidden: set[str]) -> int:
             continue
         if name in hidden:
             raise ValidationError(f"{name} is not filterable")
-        for operator, operand in value.items() if isinstance(value, dict) else (("$eq", value),):
+        for operator, operand in _conditions(value).items():
             if operator in ("$gt", "$gte", "$lt", "$lte") and not isinstance(operand, int | float):
                 raise ValidationError(f"{operator} takes a number")
             if operator in ("$in", "$nin") and not operand:
                 raise ValidationError(f"{operator} takes a list that is not empty")
-            some: list[Any] = operand if isinstance(operand, list) else [operand]
-            count += len(some)
+            count += len(_listed(operand))
     return count
 
 
@@ -263,11 +262,18 @@ def _fits(where: dict[str, Any], metadata: dict[str, Any]) -> bool:
 def _meets(name: str, value: Any, metadata: dict[str, Any]) -> bool:
     if name in ("$and", "$or"):
         return (all if name == "$and" else any)(_fits(one, metadata) for one in value)
-    conditions = cast("dict[str, Any]", value) if isinstance(value, dict) else {"$eq": value}
+    conditions = _conditions(value)
     if "$exists" in conditions:
         return (name in metadata) is conditions["$exists"]
     if name not in metadata:  # what is not there meets nothing, also no `$nin`
         return False
-    given: Any = metadata[name]
-    some: list[Any] = given if isinstance(given, list) else [given]
+    some = _listed(metadata[name])
     return all(OPERATORS[operator](some, operand) for operator, operand in conditions.items())
+
+
+def _conditions(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {"$eq": value}
+
+
+def _listed(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else [value]
