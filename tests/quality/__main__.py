@@ -1,7 +1,8 @@
 """How well questions are answered: `python -m tests.quality FOLDER [--models DIR] [--runs DIR]`.
 
 FOLDER has retrieval sets. Each is ingested into a library, and each of its questions is asked through `tools/call`: on
-SQLite, and on an OpenSearch node (OPENSEARCH_URL, else one of this machine). Records are in SQLite both times.
+SQLite, and on an OpenSearch node (OPENSEARCH_URL, else one of this machine) or on S3 Vectors, as moto has it. Records
+are in SQLite both times.
 The first table is of what the tool returns. The second ranks passages one by one, which no tool does: baselines do.
 It may have computation sets, too: their questions are answered by snippets of Python, which the runner runs.
 """
@@ -19,20 +20,21 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from loci.adapters.aws.index import OpenSearchIndex
 from loci.core.identity import Owner
 from loci.documents.ingest.index_writer import COLLECTION
+from loci.search.document_index import DocumentIndex
 from loci.search.ranking import Hit
 from tests.quality import through_tool
 from tests.quality.compute import asked, told
+from tests.quality.file_indexes import index_of
 from tests.quality.libraries import Searched, library
 from tests.quality.sets import Question, Retrieval, Text, gain_at_10, recall_at_10, sets_in
 from tests.quality.tables import Computation, computations_in
 from tests.quality.through_tool import Told
 from tests.servers.errors import NotInstalled
-from tests.support.domain import domain
 
 DEPTH = 10
+NAMES = {"opensearch": "OpenSearch", "vectors": "S3 Vectors", "none": "none"}
 SAME = 0.01
 """Between the two indexes, at most."""
 
@@ -53,7 +55,8 @@ def main() -> int:
     parser.add_argument("--models", type=Path, help="the models folder; Loci's own by default")
     parser.add_argument("--runs", type=Path, help="write each set's answers there, a line a question")
     parser.add_argument("--rerank", type=float, default=0.0, help="seconds for the cross-encoder")
-    parser.add_argument("--no-opensearch", action="store_true", help="measure on SQLite only")
+    other = "the index that is measured beside SQLite"
+    parser.add_argument("--beside", choices=["opensearch", "vectors", "none"], default="opensearch", help=other)
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="only the set in this folder")
     given = parser.parse_args()
     logging.disable(logging.INFO)  # a line a call
@@ -77,8 +80,8 @@ def _searched(retrievals: Sequence[Retrieval], given: argparse.Namespace) -> boo
     """Whether the indexes differ in any of the sets, or an answer is too large or holds too little."""
     bad, rows = list[str](), list[str]()
     with ExitStack() as stack:
-        index = None if given.no_opensearch else _opensearch(stack)
-        print(through_tool.HEADER)
+        index = _index(given.beside, stack)
+        print(through_tool.HEADER.replace("OpenSearch", NAMES[given.beside]))
         for one in retrievals:
             here = _measured(one, given, None)
             there = _measured(one, given, index) if index else None
@@ -88,22 +91,25 @@ def _searched(retrievals: Sequence[Retrieval], given: argparse.Namespace) -> boo
             bad += through_tool.failings(one, [here.told, *([there.told] if there else ())])
             if there is not None and _difference(here, there) > SAME:
                 bad.append(f"{one.name}: the two indexes differ by more than {SAME}")
-    print("\n| passages, ranked one by one | nDCG@10: SQLite | OpenSearch | recall@10: SQLite | OpenSearch |")
+    other = NAMES[given.beside]
+    print(f"\n| passages, ranked one by one | nDCG@10: SQLite | {other} | recall@10: SQLite | {other} |")
     print("|---|--:|--:|--:|--:|", *rows, sep="\n")
     for line in bad:
         print(line, file=sys.stderr)
     return bool(bad)
 
 
-def _opensearch(stack: ExitStack) -> OpenSearchIndex | None:
+def _index(name: str, stack: ExitStack) -> DocumentIndex | None:
+    if name == "none":
+        return None
     try:
-        return OpenSearchIndex(*stack.enter_context(domain()))
+        return stack.enter_context(index_of(name))
     except NotInstalled as error:
         print(f"On SQLite only: {error}", file=sys.stderr)
         return None
 
 
-def _measured(one: Retrieval, given: argparse.Namespace, index: OpenSearchIndex | None) -> Measured:
+def _measured(one: Retrieval, given: argparse.Namespace, index: DocumentIndex | None) -> Measured:
     # One index has all sets: each has owners of its own, and so a library of its own.
     kept = given.data / one.name if given.data and index is None else None
     tenant, texts = "quality" if kept else f"quality-{secrets.token_hex(4)}", dict[str, Text]()
@@ -122,7 +128,7 @@ def _measured(one: Retrieval, given: argparse.Namespace, index: OpenSearchIndex 
     if given.runs is not None:
         given.runs.mkdir(parents=True, exist_ok=True)
         lines = [json.dumps({"query_id": id, "doc_ids": ids}) for id, ids in found.items()]
-        file = given.runs / f"{one.name}-{'opensearch' if index else 'sqlite'}.jsonl"
+        file = given.runs / f"{one.name}-{given.beside if index else 'sqlite'}.jsonl"
         file.write_text("\n".join(lines) + "\n", "utf-8")
     return Measured(
         statistics.mean(gain_at_10(question.answers, found[question.id]) for question in one.questions),

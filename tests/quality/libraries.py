@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from loci.adapters.aws.index import OpenSearchIndex
 from loci.app import App
 from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.documents.library import Library
+from loci.search.document_index import DocumentIndex
 from loci.search.search import Search
 from tests.support.with_parts import with_parts
 
@@ -21,7 +21,7 @@ class Searched:
     app: App
 
 
-def library(data: Path, models: Path | None, rerank: float, index: OpenSearchIndex | None) -> Searched:
+def library(data: Path, models: Path | None, rerank: float, index: DocumentIndex | None) -> Searched:
     """A library: all of it in SQLite, or its passages in that index and its records in SQLite."""
     app = build_app(load_settings({"data": data, "models": models, "rerank_seconds": rerank}))
     if index is not None:
