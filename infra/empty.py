@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import boto3
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
 
+from infra import account
 from infra.stage import BadStage, Stage, read_stage
 
 if TYPE_CHECKING:
@@ -104,6 +104,10 @@ def main() -> None:
     try:
         stage = read_stage(arguments.stage, json.loads(CONTEXT.read_text("utf-8"))["context"]["stages"])
         _empty(stage, asks=not arguments.yes)
+    except NoRegionError:
+        sys.exit(account.NO_REGION)
+    except NoCredentialsError:
+        sys.exit(account.NO_CREDENTIALS)
     except (BadStage, BotoCoreError, ClientError) as error:
         sys.exit(str(error))
 
@@ -112,7 +116,7 @@ def _empty(stage: Stage, *, asks: bool) -> None:
     if stage.retains:
         print(f"The stage {stage.name} retains its table and its bucket, so nothing is deleted")
         return
-    session = boto3.Session()
+    session = account.session()
     cloudformation = session.client("cloudformation")  # pyright: ignore[reportUnknownMemberType]
     stack = f"{stage.prefix}-data"
     held = held_by(stack, cloudformation)

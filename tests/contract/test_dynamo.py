@@ -288,16 +288,21 @@ def test_stores_that_cannot_be_reached_are_told(clock: Clock) -> None:
 
 
 @pytest.mark.usefixtures("nobody_there")
-@pytest.mark.parametrize("name", ["AWS_ACCESS_KEY_ID", "AWS_DEFAULT_REGION"])
+@pytest.mark.parametrize(
+    ("name", "lacks"),
+    [("AWS_ACCESS_KEY_ID", "DynamoDB needs credentials"), ("AWS_DEFAULT_REGION", "No region says where DynamoDB is")],
+)
 def test_what_the_environment_lacks_is_told(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, lacks: str
 ) -> None:
     monkeypatch.delenv(name)
+    monkeypatch.delenv("AWS_REGION", raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    with pytest.raises(Unavailable, match="the region and the credentials"):
+    with pytest.raises(Unavailable, match=lacks) as told:
         DynamoRecords(TABLE, S3Blobs(BUCKET), clock).get(ANN, "note", "a")
+    assert {"AWS_ACCESS_KEY_ID": "AWS_PROFILE", "AWS_DEFAULT_REGION": "AWS_REGION"}[name] in told.value.resolution
 
 
 def test_a_form_writes_one_object_of_a_limited_size(blobs: BlobStore) -> None:

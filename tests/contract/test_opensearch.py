@@ -120,6 +120,15 @@ def test_a_request_to_a_domain_is_signed(port: int, monkeypatch: pytest.MonkeyPa
     assert "/es/aws4_request" in authorization
 
 
+def test_aws_region_is_enough_to_sign(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    credentials(monkeypatch)
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    monkeypatch.setenv("AWS_REGION", "eu-west-3")
+    with pytest.raises(Unavailable, match="did not allow"):
+        counts(f"http://127.0.0.2:{port}")
+    assert "/eu-west-3/es/aws4_request" in Asked.seen[0][1]
+
+
 def test_a_request_to_a_node_on_this_machine_is_not_signed(port: int) -> None:
     with pytest.raises(Unavailable):
         counts(f"http://127.0.0.1:{port}")

@@ -88,7 +88,7 @@ def create_table(dynamodb: "DynamoDBClient", name: str) -> None:
 
 def credentials(environment: pytest.MonkeyPatch) -> None:
     """Ones that no AWS account knows, and none of this machine's."""
-    for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_DYNAMODB"):
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_DYNAMODB"):
         environment.delenv(name, raising=False)
     environment.setenv("AWS_ACCESS_KEY_ID", "testing")
     environment.setenv("AWS_SECRET_ACCESS_KEY", "testing")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 ROOM_SECONDS = 20.0
 """Seconds that a call waits for free concurrency in Lambda: a new account has ten executions at once."""
+SET_REGION = "Set AWS_REGION (or AWS_DEFAULT_REGION, or a region in the profile)"
+SET_CREDENTIALS = "Set AWS_PROFILE (or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)"
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 3.0
 
 
@@ -131,12 +133,17 @@ class Clients:
 
     @cached_property
     def _session(self) -> "Session":
-        import boto3  # takes 0.3 s; a request that uses no store does without
-
-        # Not the default session: two threads must not create that at once.
-        session = boto3.Session()
+        session = new_session()
         session.events.register("before-send", _check_time)  # pyright: ignore[reportUnknownMemberType]
         return session
+
+
+def new_session() -> "Session":
+    """Return a session in the region of AWS_REGION, if it is set: botocore itself reads only AWS_DEFAULT_REGION."""
+    import boto3  # takes 0.3 s; a request that uses no store does without
+
+    # Not the default session: two threads must not create that at once.
+    return boto3.Session(region_name=os.environ.get("AWS_REGION") or None)
 
 
 def _check_time(**_: object) -> None:
@@ -172,7 +179,7 @@ def invoke(clients: Clients, function: str, payload: bytes, **more: Any) -> Any:
 @contextmanager
 def translate_errors(service: str, what: str, resolutions: Mapping[str, str]) -> Generator[None, None, None]:
     """Turn the errors of a call to the service about `what` into `LociError`s. `resolutions` is by AWS's error code."""
-    from botocore.exceptions import BotoCoreError, ClientError  # with boto3, at the first call
+    from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError  # with boto3
 
     try:
         yield
@@ -182,6 +189,10 @@ def translate_errors(service: str, what: str, resolutions: Mapping[str, str]) ->
             f"{service} did not serve {what} ({code})",
             resolutions.get(code, "Try again. If it fails again, check the credentials"),
         ) from error
+    except NoRegionError as error:
+        raise Unavailable(f"No region says where {service} is", f"{SET_REGION}, then try again") from error
+    except NoCredentialsError as error:
+        raise Unavailable(f"{service} needs credentials", f"{SET_CREDENTIALS}, then try again") from error
     except BotoCoreError as error:
         raise Unavailable(
             f"{service} cannot be reached ({error})",

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from loci.adapters.aws.clients import SET_CREDENTIALS, SET_REGION, new_session
 from loci.core.deadline import time_for
 from loci.core.errors import Misconfigured, Refused, Unavailable
 from loci.core.identity import Owner
@@ -73,16 +74,14 @@ class OpenSearchCluster:
         return parts.scheme == "http" and parts.hostname in LOOPBACK
 
     def _signature(self) -> object:
-        from botocore.session import get_session
         from opensearchpy import Urllib3AWSV4SignerAuth
 
-        session = get_session()
-        credentials, region = session.get_credentials(), session.get_config_variable("region")
-        if credentials is None or not region:
-            raise Misconfigured(
-                f"{self.url} takes only signed requests, and there are no credentials or no region",
-                "Set AWS_PROFILE or AWS_ACCESS_KEY_ID, and AWS_REGION",
-            )
+        session = new_session()
+        credentials, region = session.get_credentials(), session.region_name
+        if credentials is None:
+            raise Misconfigured(f"{self.url} takes only signed requests, and there are no credentials", SET_CREDENTIALS)
+        if not region:
+            raise Misconfigured(f"{self.url} takes only signed requests, and there is no region", SET_REGION)
         return Urllib3AWSV4SignerAuth(credentials, region, "es")
 
 

@@ -55,7 +55,7 @@ def _outputs(stack: str, clients: Clients) -> dict[str, str]:
         except ClientError as error:
             if error_code(error) != "ValidationError":
                 raise
-            raise _unknown(f"There is no stack {stack} in this region") from None
+            raise _unknown(f"There is no stack {stack} in {clients.cloudformation.meta.region_name}") from None
     outputs = {output.get("OutputKey", ""): output.get("OutputValue", "") for output in found.get("Outputs", [])}
     if not outputs.keys() >= OUTPUTS.keys():
         raise _unknown(f"The stack {stack} is not the gateway of a Loci")
@@ -67,5 +67,5 @@ def _old(stack: str) -> NotFound:
 
 
 def _unknown(what: str) -> NotFound:
-    advice = "Name the stack that ends in -gateway. AWS_REGION and AWS_PROFILE select the account"
+    advice = "Name the stack that ends in -gateway. AWS_PROFILE selects the account, and AWS_REGION the region"
     return NotFound(what, advice, code="STACK_NOT_FOUND")
