@@ -88,6 +88,7 @@ bootstrap: $(VENV)/.dev ## prepare an AWS account and region for deployments, on
 	$(CDK) bootstrap
 
 deploy: $(VENV)/.dev ## deploy into your AWS account (STAGE=prod)
+	$(BIN)/python -m infra.failed_creation --stage $(STAGE)
 	$(CDK) deploy --all
 
 destroy: $(VENV)/.dev ## take a deployment down again, with what it holds unless the stage retains it (STAGE=…)

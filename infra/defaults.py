@@ -28,8 +28,11 @@ MESSAGE_KEPT = Duration.days(14)  # the longest that SQS keeps one
 
 
 def removal(stage: Stage) -> RemovalPolicy:
-    """Return what happens to a resource with data when its stack is deleted."""
-    return RemovalPolicy.RETAIN if stage.retains else RemovalPolicy.DESTROY
+    """Return what happens to a resource with data when its stack is deleted.
+
+    What a creation made that then failed holds nothing, and would only be in the way of the next one.
+    """
+    return RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if stage.retains else RemovalPolicy.DESTROY
 
 
 def allow(

@@ -4,24 +4,20 @@ CloudFormation does not delete a bucket that contains a version of an object, or
 """
 
 import argparse
-import json
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
 
 from infra import account
-from infra.stage import BadStage, Stage, read_stage
+from infra.stage import BadStage, Stage, stage_of_file
 
 if TYPE_CHECKING:
     from types_boto3_cloudformation import CloudFormationClient
     from types_boto3_dynamodb import DynamoDBClient
     from types_boto3_s3 import S3Client
     from types_boto3_s3.type_defs import ObjectIdentifierTypeDef
-
-CONTEXT = Path(__file__).resolve().parent.parent / "cdk.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +98,7 @@ def main() -> None:
     parser.add_argument("--yes", action="store_true", help="do not ask")
     arguments = parser.parse_args()
     try:
-        stage = read_stage(arguments.stage, json.loads(CONTEXT.read_text("utf-8"))["context"]["stages"])
-        _empty(stage, asks=not arguments.yes)
+        _empty(stage_of_file(arguments.stage), asks=not arguments.yes)
     except NoRegionError:
         sys.exit(account.NO_REGION)
     except NoCredentialsError:

@@ -1,6 +1,8 @@
 """The settings of a stage, read from the context in `cdk.json`."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
@@ -8,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from loci.core.errors import Misconfigured
 from loci.core.settings import FUNCTION_ARN, PREFIX, Recipient, recipients, settings_by_name
 
+CONTEXT = Path(__file__).resolve().parent.parent / "cdk.json"
 Positive = Annotated[int, Field(gt=0)]
 Days = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653]
 """The retention times that CloudWatch Logs allows."""
@@ -324,6 +327,11 @@ def read_stage(name: object, stages: object) -> Stage:
         fault = error.errors()[0]
         key = ".".join(map(str, fault["loc"]))
         raise BadStage(f"Stage {name!r} in cdk.json: {f'{key}: ' if key else ''}{fault['msg']}") from None
+
+
+def stage_of_file(name: str) -> Stage:
+    """Return the stage of that name in `cdk.json`, or raise `BadStage`."""
+    return read_stage(name, json.loads(CONTEXT.read_text("utf-8"))["context"]["stages"])
 
 
 def _whole(name: str, known: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
