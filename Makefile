@@ -87,7 +87,8 @@ costs: $(VENV)/.dev ## renew the tables of costs in infra/README.md
 bootstrap: $(VENV)/.dev ## prepare an AWS account and region for deployments, once
 	$(CDK) bootstrap
 
-deploy: $(VENV)/.dev ## deploy into your AWS account (STAGE=prod)
+deploy: $(VENV)/.dev ## check your AWS account, then deploy into it (STAGE=prod, CHECK=no)
+	$(if $(filter no,$(CHECK)),,$(BIN)/python -m infra.preflight --stage $(STAGE))
 	$(BIN)/python -m infra.failed_creation --stage $(STAGE)
 	$(CDK) deploy --all
 

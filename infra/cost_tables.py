@@ -61,7 +61,7 @@ def _shown(amount: float | None, digits: int) -> str:
     return f"< {smallest:.{digits}f}" if 0 < amount < smallest / 2 else f"{amount:.{digits}f}"
 
 
-def _deployed(stage: str) -> Deployed:
+def deployed(stage: str) -> Deployed:
     """Synthesise the stage with empty layers: they cost nothing."""
     use_packaged_node()
     from aws_cdk import App  # starts Node
@@ -81,7 +81,7 @@ def _deployed(stage: str) -> Deployed:
 
 def main() -> None:
     """Renew the tables, and print them."""
-    made = tables({stage: _deployed(stage) for stage in PROFILES})
+    made = tables({stage: deployed(stage) for stage in PROFILES})
     README.write_text(with_tables(README.read_text("utf-8"), made), "utf-8")
     print(made)
 

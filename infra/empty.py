@@ -8,10 +8,10 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
+from botocore.exceptions import ClientError
 
 from infra import account
-from infra.stage import BadStage, Stage, stage_of_file
+from infra.stage import Stage, stage_of_file
 
 if TYPE_CHECKING:
     from types_boto3_cloudformation import CloudFormationClient
@@ -97,14 +97,8 @@ def main() -> None:
     parser.add_argument("--stage", required=True, help="a stage of cdk.json")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     arguments = parser.parse_args()
-    try:
+    with account.ends_with_reason():
         _empty(stage_of_file(arguments.stage), asks=not arguments.yes)
-    except NoRegionError:
-        sys.exit(account.NO_REGION)
-    except NoCredentialsError:
-        sys.exit(account.NO_CREDENTIALS)
-    except (BadStage, BotoCoreError, ClientError) as error:
-        sys.exit(str(error))
 
 
 def _empty(stage: Stage, *, asks: bool) -> None:

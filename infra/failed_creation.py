@@ -5,14 +5,13 @@ before it created anything, and neither it nor CloudFormation turns off the prot
 """
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
+from botocore.exceptions import ClientError
 
 from infra import account
 from infra.empty import held_by, unprotect
-from infra.stage import BadStage, stage_of_file
+from infra.stage import stage_of_file
 
 if TYPE_CHECKING:
     from types_boto3_cloudformation import CloudFormationClient
@@ -42,18 +41,12 @@ def main() -> None:
     """Release the stack `data` of the stage."""
     parser = argparse.ArgumentParser(prog="python -m infra.failed_creation", description="Let a creation be repeated.")
     parser.add_argument("--stage", required=True, help="a stage of cdk.json")
-    try:
+    with account.ends_with_reason():
         stack = f"{stage_of_file(parser.parse_args().stage).prefix}-data"
         session = account.session()
         cloudformation, dynamodb = session.client("cloudformation"), session.client("dynamodb")  # pyright: ignore[reportUnknownMemberType]
         if release(stack, cloudformation, dynamodb):
             print(f"The creation of {stack} had failed. It is no longer protected, so that it can be repeated")
-    except NoRegionError:
-        sys.exit(account.NO_REGION)
-    except NoCredentialsError:
-        sys.exit(account.NO_CREDENTIALS)
-    except (BadStage, BotoCoreError, ClientError) as error:
-        sys.exit(str(error))
 
 
 if __name__ == "__main__":

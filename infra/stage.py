@@ -1,6 +1,7 @@
 """The settings of a stage, read from the context in `cdk.json`."""
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self, cast
@@ -28,6 +29,8 @@ LIKE = "like"
 """The key that names another stage: a stage has that one's values for all keys that it does not have itself."""
 WITHOUT = "without"
 """The key with those that it does not take over: a `null` does not get through the CDK."""
+UNRESERVED = 100
+"""Executions that Lambda keeps for the functions without a reservation."""
 NEAR_TIMEOUT = 0.9
 SPARE_S = 5
 """A request that comes so close to the timeout of the gateway has used all of its time."""
@@ -203,6 +206,12 @@ class Stage(Part):
             sizes["errand"] = self.errand
         return sizes | self.isolated
 
+    @property
+    def quota(self) -> int:
+        """The concurrent executions that the account must have: AWS refuses reservations beyond. 0 without any."""
+        reserved = sum(size.reserved_concurrency or 0 for size in self.functions.values())
+        return reserved + UNRESERVED if reserved else 0
+
     def timeout_s(self, name: str) -> int:
         """Return the timeout of a function."""
         return self.functions[name].timeout_s + (GRACE_S if name == "gateway" else 0)
@@ -330,8 +339,11 @@ def read_stage(name: object, stages: object) -> Stage:
 
 
 def stage_of_file(name: str) -> Stage:
-    """Return the stage of that name in `cdk.json`, or raise `BadStage`."""
-    return read_stage(name, json.loads(CONTEXT.read_text("utf-8"))["context"]["stages"])
+    """Return the stage of that name in `cdk.json`; without one, end the command with the reason."""
+    try:
+        return read_stage(name, json.loads(CONTEXT.read_text("utf-8"))["context"]["stages"])
+    except BadStage as error:
+        sys.exit(str(error))
 
 
 def _whole(name: str, known: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
