@@ -15,8 +15,12 @@ DESCRIPTIONS = {
     "extract": "Reads callers' files for Loci",
 }
 LOCKS = {"run_python": "runner", "run_deno": "deno", "extract": "readers"}
-STORAGE_MB = {"extract": 2048}
-"""Room in /tmp, if a function needs more than the 512 MB that each has: a file has a gigabyte at most."""
+STORAGE_MB = {"extract": 2048, "run_python": 4096}
+"""Room in /tmp, if a function needs more than the 512 MB that each has.
+
+A file to read has a gigabyte at most. An executor keeps the stored files that its runs opened, of 256 MB each at most,
+beside its work folder; a gigabyte more costs a hundredth of a cent for an hour of runs.
+"""
 
 
 class Sandbox(Stack):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from loci.sandbox.lambda_host.python_function import LARGEST_FILE
 from tests.infra.conftest import Synthesised
 from tests.infra.sandbox import INTERFACES
 from tests.infra.synthesis import Stacks
@@ -29,6 +30,14 @@ def test_they_have_the_sizes_of_the_stage(dev: Stacks) -> None:
             one for one in dev.sandbox.of_type(FUNCTION).values() if one["FunctionName"] == f"loci-dev-{name}"
         ]
         assert (function["MemorySize"], function["Timeout"]) == (size.memory_mb, size.timeout_s)
+
+
+def test_there_is_room_in_tmp_for_the_files_that_a_session_opens(dev: Stacks) -> None:
+    room = {
+        name: one.get("EphemeralStorage", {}).get("Size", 512) for name, one in dev.sandbox.of_type(FUNCTION).items()
+    }
+    assert room == {"RunPython": 4096, "RunDeno": 512, "Extract": 2048}
+    assert room["RunPython"] << 20 >= 10 * LARGEST_FILE
 
 
 def test_no_variable_tells_them_anything(dev: Stacks) -> None:

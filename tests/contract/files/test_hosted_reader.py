@@ -99,3 +99,38 @@ def test_a_machine_that_ended_says_why(hosted: Readers, why: str, told: str, mon
     hosted.blobs.write(ANN, "files/prices", PRICES)
     with pytest.raises(Refused, match=told):
         hosted.read(ANN, "files/prices", "prices.csv")
+
+
+def test_a_file_that_kills_each_machine_is_refused_after_two_of_them(
+    hosted: Readers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The function itself works, as its answer to a ping says: what is wrong is the file."""
+    assert hosted.api is not None
+    works = hosted.api.functions[FUNCTION]
+
+    def dies(event: dict[str, object], context: object) -> object:
+        if "ping" in event:
+            return works(event, context)
+        raise RuntimeError("Runtime exited with error: exit status 139")
+
+    monkeypatch.setitem(hosted.api.functions, FUNCTION, dies)
+    hosted.blobs.write(ANN, "files/bomb", PRICES)
+    hosted.api.events.clear()
+    with pytest.raises(Refused, match="has crashed") as told:
+        hosted.read(ANN, "files/bomb", "bomb.csv")
+    assert told.value.code == "FILE_UNREADABLE"
+    assert ["ping" in event for event in hosted.api.events] == [False, True, False, True]
+
+
+def test_a_function_that_does_not_start_is_no_fault_of_the_file(
+    hosted: Readers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert hosted.api is not None
+
+    def dies(_event: object, _context: object) -> object:
+        raise RuntimeError("Runtime exited with error: exit status 1")
+
+    monkeypatch.setitem(hosted.api.functions, FUNCTION, dies)
+    hosted.blobs.write(ANN, "files/prices", PRICES)
+    with pytest.raises(Unavailable, match="exit status 1"):
+        hosted.read(ANN, "files/prices", "prices.csv")
