@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import cast
 
-from aws_cdk import CfnOutput, Stack
+from aws_cdk import Annotations, CfnOutput, Stack
 from aws_cdk import aws_budgets as budgets
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
@@ -69,6 +69,9 @@ def _topic(stack: Stack, stage: Stage) -> sns.Topic:
     if stage.alarm_email:
         subscription = subscriptions.EmailSubscription(stage.alarm_email)
         topic.add_subscription(cast("sns.ITopicSubscription", subscription))
+    else:
+        told = f"{stage.name} has no alarm_email in cdk.json: nobody is told of alarms and of the budget"
+        Annotations.of(topic).add_warning_v2("loci:alarm_email", told)
     return topic
 
 

@@ -13,8 +13,8 @@ import pytest
 from infra.costs import ASSUMED, Deployed, idle
 from loci.core.telemetry import Telemetry
 from tests.e2e.test_lambda import HANDLER, OPEN, PROGRAM, asks
-from tests.infra.conftest import Synthesised, of_each_stage
-from tests.infra.synthesis import Stacks
+from tests.infra.conftest import FolderOf, Synthesised, of_each_stage
+from tests.infra.synthesis import Stacks, assembly
 from tests.infra.template import listed
 from tests.support.api_events import event
 from tests.support.each import each
@@ -74,6 +74,15 @@ def test_a_stage_with_few_alarms_hears_of_lost_answers_lost_documents_and_lost_w
 def test_a_stage_can_do_without_the_dashboard(solo: Stacks, dev: Stacks) -> None:
     shown = [len(one.operations.of_type("AWS::CloudWatch::Dashboard")) for one in (solo, dev)]
     assert shown == [0, 1]
+
+
+def test_the_synthesis_warns_if_nobody_is_told(folder_of: FolderOf, stacks_of: Synthesised) -> None:
+    warned: dict[str, bool] = {}
+    for stage in ("dev", "prod"):  # here prod has an address
+        stacks_of(stage)
+        manifest = "".join(file.read_text("utf-8") for file in assembly(folder_of(stage)).glob("*.json"))
+        warned[stage] = "has no alarm_email in cdk.json" in manifest
+    assert warned == {"dev": True, "prod": False}
 
 
 def test_every_alarm_tells_when_it_begins_and_ends(prod: Stacks) -> None:

@@ -73,6 +73,7 @@ def _stored(
 ) -> "Iterator[Finding]":
     # Slow to load, and `--help` needs none of it.
     from loci.compose import build_app, count_signing_secrets, mend_all
+    from loci.core.diagnosis import run_check
     from loci.doctor.examine import Openers, examine
     from loci.runtimes.local import check_database
 
@@ -84,6 +85,10 @@ def _stored(
         given = settings_of_stack(stack).model_dump(exclude_unset=True)
     for one in examine(given, config, openers, fix=fix, deep=deep):
         yield one if stack is None else _for_stack(one, stack)
+    if stack is not None:
+        from loci.runtimes.aws import check_alarms
+
+        yield from run_check("alarms", lambda: check_alarms(stack))
 
 
 def _show(found: "Iterable[Finding]", *, as_json: bool) -> None:

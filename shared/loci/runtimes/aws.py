@@ -10,6 +10,7 @@ from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.event_log import RecordEventLog
 from loci.adapters.aws.records import DynamoRecords
 from loci.app import App
+from loci.core.diagnosis import Finding, counted
 from loci.core.errors import Misconfigured, Unavailable
 from loci.core.settings import Settings, load_settings
 from loci.core.signing import Keyring, given_secrets
@@ -252,6 +253,17 @@ def settings_of_stack(stack: str) -> Settings:
     from loci.adapters.aws.stack import gateway_settings
 
     return Settings.model_validate(gateway_settings(stack, Clients()))
+
+
+def check_alarms(stack: str) -> Finding | None:
+    """Check that somebody is told of the alarms of a deployment, if it has any."""
+    from loci.adapters.aws.stack import alarm_subscribers
+
+    told = alarm_subscribers(stack, Clients())
+    if told == 0:
+        advice = "Set alarm_email in cdk.json and deploy again, or confirm the mail that AWS sent"
+        return Finding("alarms", "warning", "Nobody is told of alarms", advice)
+    return Finding("alarms", "ok", f"Alarms go to {counted(told, 'subscriber')}") if told else None
 
 
 def endpoint_of_stack(stack: str) -> str:

@@ -9,6 +9,9 @@ FUNCTION = "Function"
 """The output with the name of the gateway's function, whose variables have all settings of the deployment."""
 ENDPOINT = "Endpoint"
 """The output with the URL of the MCP endpoint."""
+GATEWAY, OPERATIONS = "-gateway", "-operations"
+"""The ends of the names of two stacks of a stage."""
+ALARM_TOPIC = "AlarmTopic"
 OF_THE_FUNCTION = frozenset({"data", "models"})
 """Settings that name folders of the function's own machine."""
 NO_MODELS = "/dev/null/models"
@@ -44,7 +47,28 @@ def gateway_settings(stack: str, clients: Clients) -> dict[str, object]:
     return {**{name: named[name] for name in known}, **({} if has_models else {"models": NO_MODELS})}
 
 
+def alarm_subscribers(gateway: str, clients: Clients) -> int | None:
+    """The number of confirmed subscribers to the alarms of the stage; None if it has no alarms."""
+    try:
+        topic = _all_outputs(f"{gateway.removesuffix(GATEWAY)}{OPERATIONS}", clients).get(ALARM_TOPIC)
+    except NotFound:
+        return None
+    if topic is None:
+        return None
+    advice = "Use credentials that may do sns:ListSubscriptionsByTopic"
+    with translate_errors("SNS", f"the topic {topic}", {"AuthorizationError": advice}):
+        found = clients.sns(topic.split(":")[3]).list_subscriptions_by_topic(TopicArn=topic)["Subscriptions"]
+    return sum(one["SubscriptionArn"].startswith("arn:") for one in found)
+
+
 def _outputs(stack: str, clients: Clients) -> dict[str, str]:
+    outputs = _all_outputs(stack, clients)
+    if not outputs.keys() >= OUTPUTS.keys():
+        raise _unknown(f"The stack {stack} is not the gateway of a Loci")
+    return outputs
+
+
+def _all_outputs(stack: str, clients: Clients) -> dict[str, str]:
     from botocore.exceptions import ClientError
 
     with translate_errors(
@@ -56,10 +80,7 @@ def _outputs(stack: str, clients: Clients) -> dict[str, str]:
             if error_code(error) != "ValidationError":
                 raise
             raise _unknown(f"There is no stack {stack} in {clients.cloudformation.meta.region_name}") from None
-    outputs = {output.get("OutputKey", ""): output.get("OutputValue", "") for output in found.get("Outputs", [])}
-    if not outputs.keys() >= OUTPUTS.keys():
-        raise _unknown(f"The stack {stack} is not the gateway of a Loci")
-    return outputs
+    return {output.get("OutputKey", ""): output.get("OutputValue", "") for output in found.get("Outputs", [])}
 
 
 def _old(stack: str) -> NotFound:
