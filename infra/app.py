@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from infra.node import use_packaged_node
-from infra.stage import BadStage, read_stage
+from infra.stage import BadStage, Stage, read_stage
 from layers.build import Arch, Layers, build
 
 if TYPE_CHECKING:
@@ -63,7 +63,17 @@ def define(app: "App", layers: Callable[[Arch, str | None], Layers]) -> None:
             user.add_stack_dependency(inference)
     if not stage.localstack:  # LocalStack has no dashboards and no budgets, and nobody would get its alarms
         Operations(app, stage, data, calls)
+        _tag(app, stage)  # nor does it bill
     Validations.of(app).add_plugins(AwsSolutionsChecks())
+
+
+def _tag(app: "App", stage: Stage) -> None:
+    """Tag all resources with the stage and the part of it, by which the bill can be split."""
+    from aws_cdk import Stack, Tags
+
+    for stack in filter(Stack.is_stack, app.node.children):
+        Tags.of(stack).add("loci:stage", stage.name)
+        Tags.of(stack).add("loci:part", stack.node.id.removeprefix(f"{stage.prefix}-"))
 
 
 def main() -> None:

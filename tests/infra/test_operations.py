@@ -22,6 +22,12 @@ from tests.support.serving import PATIENCE, call, clean_environment
 
 TOOLS = Path(__file__).resolve().parents[1] / "surface" / "tools.json"
 ALARM = "AWS::CloudWatch::Alarm"
+BILLED = (
+    *("AWS::Lambda::Function", "AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::KMS::Key", "AWS::SQS::Queue"),
+    *("AWS::SecretsManager::Secret", "AWS::OpenSearchService::Domain", "AWS::S3Vectors::VectorBucket", ALARM),
+    *("AWS::Logs::LogGroup", "AWS::ApiGateway::Stage", "AWS::WAFv2::WebACL", "AWS::CloudFront::Distribution"),
+    *("AWS::StepFunctions::StateMachine", "AWS::Route53Resolver::FirewallDomainList"),
+)
 EVERYWHERE = {"ApiErrors", "TableThrottles", "WorkflowsFailed"}
 OF_THE_DOMAIN = {"SearchRed", "SearchStorage"}
 OF_UPLOADS = {"UploadsAside", "UploadsWaiting"}
@@ -83,6 +89,19 @@ def test_the_synthesis_warns_if_nobody_is_told(folder_of: FolderOf, stacks_of: S
         manifest = "".join(file.read_text("utf-8") for file in assembly(folder_of(stage)).glob("*.json"))
         warned[stage] = "has no alarm_email in cdk.json" in manifest
     assert warned == {"dev": True, "prod": False}
+
+
+@each("stage", ["dev", "prod", "solo"])
+def test_everything_that_is_billed_says_its_stage_and_part(stacks_of: Synthesised, stage: str) -> None:
+    tagged = 0
+    for part, template in stacks_of(stage).templates.items():
+        for type in BILLED:
+            for name, properties in template.of_type(type).items():
+                tags: list[dict[str, str]] = properties.get("Tags", [])
+                found = {one["Key"]: one["Value"] for one in tags}
+                assert (found.get("loci:stage"), found.get("loci:part")) == (stage, part), name
+                tagged += 1
+    assert tagged > 20
 
 
 def test_every_alarm_tells_when_it_begins_and_ends(prod: Stacks) -> None:
