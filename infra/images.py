@@ -15,6 +15,16 @@ RUNS = (
     *("requirements/runner.lock", "requirements/deno.lock", "requirements/readers.lock"),
 )
 INFERENCE = ("functions/inference", "requirements/inference.lock")
+MODELS = (
+    "shared/loci/*",
+    *("!shared/loci/__init__.py", "!shared/loci/core", "!shared/loci/model_store"),
+    *("!shared/loci/adapters/__init__.py", "!shared/loci/adapters/local/__init__.py"),
+    "!shared/loci/adapters/local/inference",
+    *("!shared/loci/runtimes/__init__.py", "!shared/loci/runtimes/local.py", "!shared/loci/runtimes/providers.py"),
+    *("!shared/loci/search/__init__.py", "!shared/loci/search/inference.py", "!shared/loci/search/late_interaction.py"),
+    "**/__pycache__",
+)
+"""Of the package `loci`, only what pulls and runs models."""
 PROGRAMS = ("shared/loci/*", "!shared/loci/__init__.py", "!shared/loci/sandbox", "**/__pycache__")
 """Of the package `loci`, only the part that runs behind a wall."""
 READERS = (

@@ -5,7 +5,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra import defaults
-from infra.images import RUNS, image
+from infra.images import MODELS, RUNS, image
 from infra.stage import InferenceSize, Stage
 
 OF_MODELS = ("embedder", "reranker")
@@ -34,4 +34,4 @@ def _image(stage: Stage, size: InferenceSize) -> lambda_.AssetImageCode:
     if hub := stage.settings.get("model_hub"):
         arguments["LOCI_MODEL_HUB"] = hub
     given = {name: value for name, value in arguments.items() if value}
-    return image(stage, "inference", without=[*RUNS, "shared/loci/sandbox", "shared/loci/files"], arguments=given)
+    return image(stage, "inference", without=[*RUNS, *MODELS], arguments=given)

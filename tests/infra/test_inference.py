@@ -2,14 +2,19 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from infra.images import MODELS, ROOT, RUNS
+from loci.core.settings import Settings
+from tests.infra.docker_context import laid_out
 from tests.infra.synthesis import assembly, synthesise
 from tests.support.each import each
 from tests.support.serving import clean_environment
@@ -59,6 +64,7 @@ def test_it_is_built_of_its_handler_its_lock_and_the_product(context: Path) -> N
         ".dockerignore",
         "functions/inference/Dockerfile",
         "functions/inference/handler.py",
+        "functions/inference/pull.py",
         "requirements/inference.lock",
     }
 
@@ -66,7 +72,6 @@ def test_it_is_built_of_its_handler_its_lock_and_the_product(context: Path) -> N
 @each(
     ("program", "said"),
     [
-        (["-m", "loci.cli.models", "list"], "bge-small-en-v1.5"),
         (["-c", "import handler; print(handler.lambda_handler({'ask': 'models'}, None))"], "{'embedder': None"),
     ],
 )
@@ -76,9 +81,59 @@ def test_what_is_run_in_it_needs_nothing_that_is_left_out(
     path = os.pathsep.join(str(context / folder) for folder in ("shared", "functions/inference"))
     environment = clean_environment(tmp_path / "data", PYTHONPATH=path)
     done = subprocess.run(
-        [sys.executable, *program], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-B", *program], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert said in done.stdout, done.stderr
+
+
+CHANGES = {
+    "web/page.py": False,
+    "adapters/local/records.py": False,
+    "search/search.py": False,
+    "adapters/local/inference/models.py": True,
+    "search/late_interaction.py": True,
+}
+
+
+def test_only_a_change_of_what_runs_models_makes_a_new_image(tmp_path: Path) -> None:
+    """By the hash that names the image, in a copy of everything that the images are built from."""
+    shutil.copyfile(ROOT / ".dockerignore", tmp_path / ".dockerignore")
+    for path in ("requirements", "functions", "shared/loci"):
+        shutil.copytree(ROOT / path, tmp_path / path, ignore=shutil.ignore_patterns("__pycache__"))
+    hashes = [_hash(tmp_path)]
+    for changed in CHANGES:
+        with (tmp_path / "shared" / "loci" / changed).open("a") as file:
+            file.write("# A comment.\n")
+        hashes.append(_hash(tmp_path))
+    new = [before != after for before, after in pairwise(hashes)]
+    assert dict(zip(CHANGES, new, strict=True)) == CHANGES
+
+
+def _hash(root: Path) -> str:
+    from aws_cdk import App, Stack
+    from aws_cdk import aws_ecr_assets as images
+
+    stack, file = Stack(App(), "stack"), "functions/inference/Dockerfile"
+    return images.DockerImageAsset(stack, "image", directory=str(root), file=file, exclude=[*RUNS, *MODELS]).asset_hash
+
+
+def test_models_are_pulled_by_little_code_into_a_layer_before_all_others(context: Path, tmp_path: Path) -> None:
+    """Only this code, the lock and the names of the models have them pulled anew."""
+    dockerfile = (context / "functions/inference/Dockerfile").read_text("utf-8")
+    puller, _, last = dockerfile.partition("# Before the code")[2].rpartition("\nFROM ")
+    laid_out(context, puller, tmp_path)
+    program = "import loci.model_store.pull, loci.model_store.bert_onnx; print(loci.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", program],
+        env=clean_environment(tmp_path / "data", PYTHONPATH=str(tmp_path / "puller")),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == str(tmp_path / "puller" / "loci" / "__init__.py"), done.stderr
+    assert last.splitlines()[1] == "COPY --from=models /models /opt/models"
+    assert f'LOCI_MODEL_HUB="{Settings.model_fields["model_hub"].default}"' in puller
 
 
 def test_the_defaults_are_pulled_where_the_stage_names_no_models(of_dev: Image) -> None:

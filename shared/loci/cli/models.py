@@ -141,5 +141,5 @@ def _progress(name: str, *, quiet: bool) -> "Generator[tuple[Progress, TaskID], 
         yield bar, bar.add_task(name, total=None)
 
 
-if __name__ == "__main__":  # the container image of the inference is built with this command alone
+if __name__ == "__main__":  # the layer with a model is built with this command alone
     cli()
