@@ -73,7 +73,8 @@ def deployed(stage: str) -> Deployed:
         empty = Path(folder) / "layer"
         (empty / "python").mkdir(parents=True)
         (empty / "python" / "nothing.py").write_text("")
-        app = App(context={**context, "stage": stage}, outdir=f"{folder}/out")
+        quiet = {"@aws-cdk/core:annotationsInValidationReport": False}  # a deployment warns, not what it costs
+        app = App(context={**context, **quiet, "stage": stage}, outdir=f"{folder}/out")
         define(app, lambda _, model: Layers(empty, empty, empty if model else None))
         app.synth()
         return Deployed.by(json.loads(file.read_text("utf-8")) for file in Path(folder).glob("out/*.template.json"))

@@ -142,8 +142,11 @@ def test_the_readme_says_the_quota_of_prod(prod: Stacks) -> None:
     assert f"the quota of the account must be at least {prod.stage.quota}" in " ".join(readme.split())
 
 
-def test_it_says_what_is_created_and_what_that_costs(stacks_of: Synthesised) -> None:
-    said = summary(stacks_of("words").stage, REGION)
+def test_it_says_what_is_created_and_what_that_costs(stacks_of: Synthesised, capfd: pytest.CaptureFixture[str]) -> None:
+    stage = stacks_of("words").stage
+    capfd.readouterr()
+    said = summary(stage, REGION)
+    assert capfd.readouterr() == ("", ""), "the CDK's own report would hide the findings"
     assert said.startswith(f"loci-words in {REGION}: ")
     assert "idle $" in said
     assert "keys $1.00" in said
