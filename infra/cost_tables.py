@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from infra.costs import PRICES, Costs, Deployed, idle
-from infra.costs_of_use import documents, files, runs, searches, stored, tool_calls, workflows
+from infra.costs_of_use import documents, files, pages, runs, searches, stored, tool_calls, workflows
 from infra.node import use_packaged_node
 from layers.build import Layers
 
@@ -19,6 +19,7 @@ NOTHING = "\N{EN DASH}"
 TABLES: dict[str, Callable[[Deployed], Costs]] = {
     "idle, a month": idle,
     "1,000 searches": searches,
+    "an open page, an hour": pages,
     "1,000 runs of code": runs,
     "1,000 calls of other servers' tools": tool_calls,
     "1,000 workflows of 5 such calls": workflows,

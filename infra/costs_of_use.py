@@ -1,4 +1,4 @@
-"""The costs of 1,000 searches, runs of code, documents and files, by the assumptions in `prices.toml`."""
+"""The costs of 1,000 searches, runs of code, documents and files, and of an open page, as `prices.toml` assumes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,6 +21,17 @@ def searches(deployed: Deployed) -> Costs:
             **_vectors(deployed, assumed),
         }
     )
+
+
+def pages(deployed: Deployed) -> Costs:
+    """Return the costs of an hour of a visible page of runs on which nothing happens."""
+    assumed = ASSUMED["page"]
+    each = {
+        **_request(deployed, assumed),
+        "functions": deployed.runs("gateway", assumed["gateway_s"]),
+        "table and bucket": _of(assumed, "row_read"),
+    }
+    return {what: amount * assumed["requests"] for what, amount in each.items()}
 
 
 def runs(deployed: Deployed) -> Costs:

@@ -239,6 +239,10 @@ def test_who_reads_nothing_at_all_gives_the_place_back(
             "9" * 400,
             "9" * 17 + ".0",
             "1." + "9" * 10,
+            "1.0~x",
+            "1.0~7",
+            "1.0~01",
+            "~1",
             "null",
         ),
     ],
@@ -252,9 +256,8 @@ def test_what_is_no_id_is_refused(door: UvicornDoor, key: Callable[[Owner], str]
 
 
 @pytest.fixture
-def told(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+def told(app: App) -> None:
     """Some events of Bob, and one of Ann."""
-    monkeypatch.setattr(stream_module, "BRIEF_SECONDS", 0.1)
     for number in range(3):
         app.events.tell(BOB, "server", {"server": f"rhubarb-{number}", "state": "up", "tools": 1})
         app.finish()

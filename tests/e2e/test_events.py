@@ -94,7 +94,7 @@ def test_behind_api_gateway_answers_end_and_none_is_missed_or_doubled(tmp_path: 
     expected = {f"{first + number} characters" for first in (100, 200) for number in range(8)}
     assert sorted(sizes(follower)[:-1]) == sorted(expected)
     assert not follower.of("missed")
-    assert "retry: 1000" in follower.raw
+    assert "retry: 3000" in follower.raw
 
 
 def followed(data: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:

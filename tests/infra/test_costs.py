@@ -7,7 +7,7 @@ import pytest
 
 from infra.cost_tables import PROFILES, README, tables, with_tables
 from infra.costs import Deployed, UnknownPrice, idle
-from infra.costs_of_use import documents, runs, searches
+from infra.costs_of_use import documents, pages, runs, searches
 from tests.infra.conftest import Synthesised, of_each_stage
 from tests.infra.synthesis import Stacks
 
@@ -57,6 +57,11 @@ def test_solo_costs_less_than_three_dollars_a_month(solo: Stacks) -> None:
     costs = idle(deployed(solo))
     assert sum(costs.values()) < 3
     assert {"keys", "secrets", "alarms", "Loci's own metrics", "container images"} <= costs.keys()
+
+
+@of_each_stage
+def test_a_page_that_stays_open_costs_less_than_half_a_cent_an_hour(stacks: Stacks) -> None:
+    assert 0 < sum(pages(deployed(stacks)).values()) < 0.005
 
 
 def test_an_alarm_costs_by_the_metrics_that_it_watches() -> None:

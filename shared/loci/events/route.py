@@ -5,7 +5,6 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from math import inf
 from typing import TYPE_CHECKING, Final, Protocol
 
 from starlette.requests import Request
@@ -25,10 +24,16 @@ if TYPE_CHECKING:
 
 RETRY_MS: Final = 1000
 """Milliseconds after which a client asks again."""
+PAUSE_MS: Final = 3000
+"""The same behind API Gateway, after an event. Each answer without one makes the pause longer."""
+LONGER: Final = 1.5
+LONGEST_PAUSE_MS: Final = 30_000
+MOST_QUIET: Final = 6
+"""The number of answers without an event after which the pause grows no more."""
+QUIET_MARK: Final = "~"
+"""In an id behind API Gateway: before the number of answers without an event."""
 BEAT_SECONDS: Final = 15.0
 """Seconds between two signs of life, and two checks of the credential."""
-BRIEF_SECONDS: Final = 5.0
-"""Seconds after which an answer that must end does so."""
 HEADERS: Final = {
     "Cache-Control": "no-store",
     "X-Accel-Buffering": "no",  # nginx would keep events until it has many
@@ -44,8 +49,8 @@ class EventRequest:
     kinds: frozenset[str]
     after: EventPosition | None
     last: int
-    is_brief: bool
-    """True: end as soon as there was an event, or after some seconds. The next request goes on."""
+    quiet: int
+    """The number of answers without an event before this request, which the client's id has kept."""
 
 
 async def event_stream(
@@ -55,7 +60,6 @@ async def event_stream(
     # Before older events no id is known yet: with one, a reader who comes back would miss them.
     is_late = asked.after is None and asked.last > 0
     yield f"retry: {RETRY_MS}\n\n" if is_late else f"retry: {RETRY_MS}\nid: {place.id}\n\n"
-    end = time.monotonic() + BRIEF_SECONDS if asked.is_brief else inf
     beat = time.monotonic() + BEAT_SECONDS
     told_place = place
     while not events.streams.is_over:
@@ -75,13 +79,26 @@ async def event_stream(
         if found := visible_events(read, asked.kinds, time.time()):
             yield "".join(as_text(at, event) for at, event in found)
             told_place = found[-1][0] or told_place
-        now = time.monotonic()
-        if asked.is_brief and (found or now >= end):
-            break
         if not read.is_more:
-            await waker.wait(max(0.0, min(LOOK_SECONDS, beat - now, end - now)))
+            await waker.wait(max(0.0, min(LOOK_SECONDS, beat - time.monotonic())))
     if told_place != place:  # the events after the last sent one are of other kinds
         yield f"id: {place.id}\n\n"
+
+
+async def events_now(events: Events, asked: EventRequest, place: EventPosition) -> AsyncGenerator[str]:
+    """The answer behind API Gateway: what there is, and when to ask again. Waiting would cost a function's time."""
+    found = list[tuple[EventPosition | None, Event]]()
+    is_more = True
+    while is_more and not found:
+        try:
+            read = await on_thread_of(FOLLOWED, events.log.after, asked.owner, place)
+        except LociError:  # the store fails just now: the next request may succeed
+            break
+        found, place, is_more = visible_events(read, asked.kinds, time.time()), read.place, read.is_more
+    quiet = 0 if found else min(asked.quiet + 1, MOST_QUIET)
+    yield f"retry: {min(round(PAUSE_MS * LONGER**quiet), LONGEST_PAUSE_MS)}\n\n"
+    yield "".join(as_text(at, event) for at, event in found)
+    yield f"id: {place.id}{QUIET_MARK}{quiet}\n\n"
 
 
 def as_text(place: EventPosition | None, event: Event) -> str:
@@ -132,11 +149,16 @@ class EventsRoute:
             raise Refusal(405, "Events are read with GET", headers={"Allow": "GET"})
         caller, _ = await self._visitors.caller(request)
         asked, events = _parsed_request(request, caller), await on_thread(lambda: self._app.events)
-        waker = opened.enter_context(events.streams.open(caller.owner))
+        # Behind API Gateway an answer is sent when it has ended.
+        is_brief = "aws.event" in request.scope
+        waker = None if is_brief else opened.enter_context(events.streams.open(caller.owner))
         place = asked.after
         if place is None:
             place = await on_thread_of(FOLLOWED, events.start_position, asked.owner, asked.last, asked.kinds)
-        parts = event_stream(events, asked, place, waker, lambda: self._is_still(request, caller))
+        if waker is None:
+            parts = events_now(events, asked, place)
+        else:
+            parts = event_stream(events, asked, place, waker, lambda: self._is_still(request, caller))
         return StreamingResponse(self._logged(parts, caller), headers=HEADERS, media_type="text/event-stream")
 
     async def _logged(self, parts: AsyncGenerator[str], caller: Caller) -> AsyncGenerator[str]:
@@ -172,8 +194,9 @@ def _parsed_request(request: Request, caller: Caller) -> EventRequest:
     """Read the parameters of a request. Raises `Refused` if one is wrong."""
     query = request.query_params
     after = request.headers.get("last-event-id") or query.get("after") or None
-    place = None if after is None else EventPosition.parse(after)
-    if after is not None and place is None:
+    id, _, quiet = (after or "").partition(QUIET_MARK)
+    place = EventPosition.parse(id)
+    if after is not None and (place is None or quiet not in ("", *map(str, range(MOST_QUIET + 1)))):
         raise Refused(f"{after[:40]!r} is no id of an event", "Leave it out to begin now", code="BAD_EVENT_ID")
     last = query.get("last", "0")
     if not (last.isascii() and last.isdecimal() and len(last) < 6):
@@ -183,8 +206,7 @@ def _parsed_request(request: Request, caller: Caller) -> EventRequest:
         parsed_kinds(query.get("kinds")),
         place,
         int(last),
-        # Behind API Gateway an answer is sent when it has ended.
-        is_brief="aws.event" in request.scope,
+        int(quiet or "0"),
     )
 
 

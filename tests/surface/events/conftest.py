@@ -21,8 +21,7 @@ Follow = Callable[..., AbstractContextManager[Follower]]
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short answers, and one look soon after the other."""
-    monkeypatch.setattr(stream_module, "BRIEF_SECONDS", 0.2)
+    """One look soon after the other."""
     monkeypatch.setattr(stream_module, "LOOK_SECONDS", 0.05)
     monkeypatch.setattr(event_log_module, "SETTLED_SECONDS", 0.05)
 

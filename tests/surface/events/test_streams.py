@@ -89,7 +89,6 @@ def test_a_filter_leaves_out_other_kinds_and_still_remembers_how_far_it_is(
     app: App, follow: Follow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stream_module, "BEAT_SECONDS", 0.1)
-    monkeypatch.setattr(stream_module, "BRIEF_SECONDS", 0.2)
     with follow(ANN, "?kinds=server,ingestion") as follower:
         follower.begun()
         before = follower.last_id
@@ -262,3 +261,40 @@ def test_on_aws_calls_are_written_only_if_somebody_follows(app: App, follow: Fol
         follower.begun()
     tell(app, ANN, "kept")
     assert kept(ANN) == ["call"]
+
+
+@pytest.mark.parametrize("app", ["aws"], indirect=True)
+def test_on_aws_an_answer_never_waits_and_the_client_asks_later_while_nothing_happens(
+    app: App, door: Door, key: Key, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def waits(*_: object) -> None:
+        raise AssertionError("a function waits for events")
+
+    monkeypatch.setattr(streams_module.Waker, "wait", waits)
+    headers, query = key(ANN), "?kinds=server"
+
+    def pause_and_id(last: str | None) -> tuple[int, str, str]:
+        status, text = ask(door, (*headers, *((("Last-Event-ID", last),) if last else ())), query)
+        assert status == 200
+        lines = text.split("\n")
+        [pause] = [int(one.removeprefix("retry: ")) for one in lines if one.startswith("retry: ")]
+        return pause, [one.removeprefix("id: ") for one in lines if one.startswith("id: ")][-1], text
+
+    pauses, last = list[int](), None
+    for _ in range(8):
+        pause, last, _ = pause_and_id(last)
+        pauses.append(pause)
+    assert pauses == [4500, 6750, 10125, 15188, 22781, 30000, 30000, 30000]
+    tell(app, ANN, "of another kind")
+    assert pause_and_id(last)[0] == 30000
+    app.events.tell(ANN, "server", {"server": "s", "state": "up"})
+    app.finish()
+
+    def reported() -> tuple[int, str] | None:
+        pause, id, text = pause_and_id(last)
+        return (pause, id) if "event: server" in text else None
+
+    pause, last = until(reported)
+    assert pause == 3000
+    pause, _, text = pause_and_id(last)
+    assert (pause, "event: server" in text) == (4500, False)
