@@ -1,5 +1,6 @@
 """API keys: who shows one is its owner, and nobody else is."""
 
+import time
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from mcp_types import INTERNAL_ERROR
 
 from loci.app import App
+from loci.auth.api_keys import DAY, ApiKeys
 from loci.compose import build_app
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
@@ -215,6 +217,19 @@ def test_nobody_is_let_in_while_the_keys_cannot_be_read(tmp_path: Path) -> None:
             path.write_bytes(b"no database")
         answer = door.ask(legacy(PING, key))
     assert (answer.status, answer.code, answer.header("retry-after")) == (503, INTERNAL_ERROR, "60")
+
+
+def test_an_expired_key_is_refused_by_its_day_and_opens_no_page_any_more(tmp_path: Path) -> None:
+    with served(tmp_path) as (app, door):
+        long_ago = ApiKeys(app.records, lambda: time.time() - 3 * DAY)
+        key, text = long_ago.create(ANN, "old", days=2)
+        lasting = long_ago.create(ANN, "lasting", days=4)[1]
+        refused = door.ask(legacy(PING, text))
+        guessed = door.ask(legacy(PING, text[:-1] + ("A" if text[-1] != "A" else "B")))
+        assert door.ask(legacy(PING, lasting)).status == 200
+    assert (refused.status, guessed.status, app.api_keys.by_id(key.id)) == (401, 401, None)
+    assert f"This key expired at {key.expires}: make a new one" in refused.body.decode()
+    assert b"expired" not in guessed.body  # only the holder of the key learns of it
 
 
 def test_a_key_is_stored_only_as_its_hash(app: App, ann: str) -> None:

@@ -75,6 +75,17 @@ def test_a_key_is_shown_once_listed_without_its_text_and_stays_in_the_list_when_
     assert "revoked" in loci(data, "keys", "list").stdout
 
 
+def test_a_key_that_expires_is_listed_with_its_day_and_the_doctor_warns_in_the_last_week(data: Path) -> None:
+    for name, days in [("soon", "5"), ("late", "90")]:
+        assert loci(data, "keys", "create", name, "--days", days).returncode == 0
+    soon, late = json.loads(loci(data, "keys", "list", "--json").stdout)
+    listed = loci(data, "keys", "list").stdout
+    assert [f"valid until {key['expires'][:10]}" in listed for key in (soon, late)] == [True, True]
+    found = {one["name"]: one for one in json.loads(loci(data, "doctor", "--json").stdout)["findings"]}["keys"]
+    assert (found["state"], soon["id"] in found["what"], late["id"] in found["what"]) == ("warning", True, False)
+    assert loci(data, "keys", "create", "--days", "0").returncode == 2
+
+
 def test_a_key_needs_an_owner_with_both_names_and_one_that_is_unknown_is_told(data: Path) -> None:
     assert loci(data, "keys", "create", "--tenant", "acme").returncode == 1
     ended = loci(data, "keys", "revoke", "nope")

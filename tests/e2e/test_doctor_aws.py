@@ -59,6 +59,13 @@ def test_each_service_is_checked_and_a_missing_search_is_a_warning(deployed: Env
     assert "small-embedder@" in found["inference"]["what"]
 
 
+def test_keys_that_expire_within_a_week_are_a_warning(deployed: Environment) -> None:
+    for name, days in [("phone", "7"), ("laptop", "30")]:
+        assert CliRunner().invoke(cli, ["keys", "create", name, "--days", days], env=deployed).exit_code == 0
+    found = doctor(deployed)["keys"]
+    assert (found["state"], "(phone)" in found["what"], "(laptop)" in found["what"]) == ("warning", True, False)
+
+
 def test_a_deployment_without_a_model_is_told_what_one_would_add(deployed: Environment) -> None:
     found = doctor(deployed | {"LOCI_INFERENCE_FUNCTION": ""})
     assert not_ok(found) == {"search"}

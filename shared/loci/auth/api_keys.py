@@ -1,4 +1,4 @@
-"""API keys: shown once, stored hashed."""
+"""API keys: shown once, stored hashed, and refused after their last day."""
 
 import hashlib
 import hmac
@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from loci.core.diagnosis import Finding, counted, first_names
 from loci.core.errors import NotFound, Refused
 from loci.core.full_disk import freeing
 from loci.core.identity import SYSTEM, Owner
@@ -17,6 +18,10 @@ from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, r
 KIND = "api_key"
 ACCESS = "loci-access-"
 """The beginning of an access token that Loci itself gave to a client."""
+EXPIRED = "KEY_EXPIRED"
+DAY = 24 * 3600.0
+WARNED_DAYS = 7
+"""Days before the expiry of a key from which on `loci doctor` warns."""
 SHAPE = re.compile(r"loci_([0-9a-f]{12})_[A-Za-z0-9_-]{43}")
 
 
@@ -29,6 +34,8 @@ class ApiKey:
     revoked: str | None
     is_person: bool = False
     """True: it may decide what only a person may decide. It belongs into no client."""
+    expires: str | None = None
+    """The time from which on the key is refused; None: it does not expire."""
 
 
 class ApiKeys:
@@ -38,8 +45,10 @@ class ApiKeys:
         self._records = records
         self._clock = clock
 
-    def create(self, owner: Owner, name: str, *, is_person: bool = False) -> tuple[ApiKey, str]:
-        """Make a key. Its text cannot be read again."""
+    def create(
+        self, owner: Owner, name: str, *, is_person: bool = False, days: int | None = None
+    ) -> tuple[ApiKey, str]:
+        """Make a key, which expires after these days. Its text cannot be read again."""
         id = random_id(12)
         text = f"loci_{id}_{secrets.token_urlsafe(32)}"
         record = self._records.put(
@@ -54,6 +63,8 @@ class ApiKeys:
                 "created": self._now(),
                 "revoked": None,
                 **({"person": True} if is_person else {}),
+                # Not the expiry of the record: a key that vanished could not be named as expired.
+                **({"expires": self._now(days * DAY)} if days is not None else {}),
             },
             expect_version=ABSENT,
         )
@@ -69,7 +80,27 @@ class ApiKeys:
 
     def exist(self) -> bool:
         """True if any key is valid now, or was perhaps before its record was damaged."""
-        return any(record.value.get("revoked") is None for record in every(self._records, SYSTEM, KIND))
+        return any(
+            record.value.get("revoked") is None and not self.is_expired(read_or_none(record, key_of))
+            for record in every(self._records, SYSTEM, KIND)
+        )
+
+    def is_expired(self, key: ApiKey | None) -> bool:
+        """True if the key's last day is over."""
+        return key is not None and key.expires is not None and key.expires <= self._now()
+
+    def soon_expired(self, owner: Owner | None = None) -> Finding | None:
+        """Warn of the keys, of this owner if one is named, that expire within a week."""
+        soon = [
+            f"{key.id} ({key.name}) on {key.expires[:10]}"
+            for key in self.list()
+            if key.expires is not None and owner in (None, key.owner) and not (key.revoked or self.is_expired(key))
+            if key.expires <= self._now(WARNED_DAYS * DAY)
+        ]
+        if not soon:
+            return None
+        what = f"{counted(len(soon), 'key')} will expire within {WARNED_DAYS} days: {first_names(soon)}"
+        return Finding("keys", "warning", what, "Make new ones before: loci keys create NAME --days N")
 
     @freeing()
     def revoke(self, id: str) -> ApiKey:
@@ -87,13 +118,18 @@ class ApiKeys:
         return key_of(record)
 
     def with_text(self, text: str) -> ApiKey | None:
-        """The key with this text; None if there is no such key, or it was revoked."""
+        """The key with this text; None if there is no such key, or it was revoked. Raises `Refused` if it expired."""
         shape = SHAPE.fullmatch(text)
         record = self._records.get(SYSTEM, KIND, shape[1]) if shape else None
         key = read_or_none(record, key_of)
         if record is None or key is None or key.revoked is not None:
             return None
-        return key if hmac.compare_digest(str(record.value["hash"]).encode(), _hash(text).encode()) else None
+        if not hmac.compare_digest(str(record.value["hash"]).encode(), _hash(text).encode()):
+            return None
+        if self.is_expired(key):
+            advice = "make a new one with `loci keys create NAME`"
+            raise Refused(f"This key expired at {key.expires}", advice, code=EXPIRED)
+        return key
 
     def id_in(self, text: str) -> str | None:
         """The id in a key's text; None if the text is no key."""
@@ -101,12 +137,12 @@ class ApiKeys:
         return shape[1] if shape else None
 
     def by_id(self, id: str) -> ApiKey | None:
-        """The key with this id; None if there is no such key, or it was revoked."""
+        """The key with this id; None if there is no such key, it was revoked, or it has expired."""
         key = read_or_none(self._records.get(SYSTEM, KIND, id), key_of)
-        return None if key is None or key.revoked is not None else key
+        return None if key is None or key.revoked is not None or self.is_expired(key) else key
 
-    def _now(self) -> str:
-        return iso(self._clock())
+    def _now(self, later: float = 0) -> str:
+        return iso(self._clock() + later)
 
 
 def _hash(text: str) -> str:
@@ -117,7 +153,7 @@ def _hash(text: str) -> str:
 def key_of(record: Record) -> ApiKey:
     """The key of a record."""
     value = record.value
-    revoked = value["revoked"]
+    revoked, expires = value["revoked"], value.get("expires")
     string(value["hash"])
     return ApiKey(
         record.key,
@@ -126,4 +162,5 @@ def key_of(record: Record) -> ApiKey:
         string(value["created"]),
         None if revoked is None else string(revoked),
         value.get("person") is True,
+        None if expires is None else string(expires),
     )

@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from loci.auth.api_keys import ACCESS
-from loci.core.errors import Misconfigured
+from loci.core.errors import Misconfigured, Refused
 from loci.core.identity import LOCAL_CALLER, Caller
 from loci.core.lazy import Lazy
 from loci.core.settings import Settings
@@ -74,7 +74,11 @@ class Gate:
             raise self._unauthorised(scope, headers, "Show an API key or an access token", {})
         if self._grants is not None and shown.startswith(ACCESS):
             return await self._by_grant(self._grants, scope, headers, shown)
-        key = await on_thread(self._app.api_keys.with_text, shown)
+        try:
+            key = await on_thread(self._app.api_keys.with_text, shown)
+        except Refused as error:  # it has expired
+            what = f"{error.what}: {error.resolution}"
+            raise self._unauthorised(scope, headers, what, {"error": "invalid_token"}) from None
         if key is not None:
             return Caller(key.owner, "key", is_person=key.is_person, name=key.name, credential=key.id)
         # OAuth 2.1 forbids a token in the query, where logs of proxies keep it: only keys may come there.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_NAME = 100
+MOST_DAYS = 3650
 
 keys = typer.Typer(
     help="Create, list and revoke API keys. A client with a key acts as the owner of that key.",
@@ -43,6 +44,12 @@ def create_key(
             help="For yourself, to sign in to the pages: it may approve what only a person may. Give it to no client.",
         ),
     ] = False,
+    days: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, max=MOST_DAYS, help="Refuse the key after N days. Default: never.", show_default=False
+        ),
+    ] = None,
     stack: StackOption = None,
     data: DataOption = None,
     config: ConfigOption = None,
@@ -54,7 +61,8 @@ def create_key(
         raise Refused(f"A key's name has 1 to {LONGEST_NAME} printable characters", "Choose another name")
     if person:
         prove_person(stack, data, config)
-    key, text = app_at(stack, data, config, "The keys").api_keys.create(owner, name, is_person=person)
+    api_keys = app_at(stack, data, config, "The keys").api_keys
+    key, text = api_keys.create(owner, name, is_person=person, days=days)
     if as_json:
         typer.echo(json.dumps({**asdict(key), "key": text}))
     elif person:
@@ -68,12 +76,15 @@ def list_keys(
     stack: StackOption = None, data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
     """List the keys. Loci does not store the keys themselves, only their hashes."""
-    found = app_at(stack, data, config, "The keys").api_keys.list()
+    api_keys = app_at(stack, data, config, "The keys").api_keys
+    found = api_keys.list()
     if as_json:
         typer.echo(json.dumps([asdict(key) for key in found]))
         return
     for key in found:
         state = f"revoked {key.revoked}" if key.revoked else "valid"
+        if key.expires and not key.revoked:
+            state = f"{'expired' if api_keys.is_expired(key) else 'valid until'} {key.expires[:10]}"
         name = f"{key.name} (a person's)" if key.is_person else key.name
         typer.echo(f"{key.id}  {key.created}  {state:<28}  {owner_name(key.owner):<24}  {name}")
     if not found:

@@ -97,6 +97,7 @@ def _app(app: App, secrets: Callable[[], int], *, fix: bool) -> Iterator[Finding
         if any(one.state == "fault" for one in on_aws):
             return
     yield from run_check("records", lambda: check_records(app, fix=fix))
+    yield from run_check("keys", app.api_keys.soon_expired)
     if notices := app.events.notices:
         yield from run_checks(NOTIFY, notices.findings)
     if settings.mode == "aws" and settings.aws.search != "vectors" and settings.aws.search_url is None:
@@ -136,6 +137,7 @@ def check_own(app: App, owner: Owner) -> Iterator[Finding]:
     yield from run_check("links", lambda: check_links(app, owner))
     yield from _without_advice(run_check("vectors", lambda: check_vectors(app, owner, fix=False)))
     yield from run_check("files", lambda: _check_files(app, owner))
+    yield from _without_advice(run_check("keys", lambda: app.api_keys.soon_expired(owner)))
     for one in run_checks(TOOL_SERVERS, lambda: check_owner(app.tools, owner)):
         yield replace(one, advice=None if one.state == "ok" else "Ask it again on the page of tools")
 
