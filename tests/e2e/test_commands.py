@@ -78,7 +78,8 @@ def test_a_key_is_shown_once_listed_without_its_text_and_stays_in_the_list_when_
 def test_a_key_that_expires_is_listed_with_its_day_and_the_doctor_warns_in_the_last_week(data: Path) -> None:
     for name, days in [("soon", "5"), ("late", "90")]:
         assert loci(data, "keys", "create", name, "--days", days).returncode == 0
-    soon, late = json.loads(loci(data, "keys", "list", "--json").stdout)
+    keys = {one["name"]: one for one in json.loads(loci(data, "keys", "list", "--json").stdout)}
+    soon, late = keys["soon"], keys["late"]
     listed = loci(data, "keys", "list").stdout
     assert [f"valid until {key['expires'][:10]}" in listed for key in (soon, late)] == [True, True]
     found = {one["name"]: one for one in json.loads(loci(data, "doctor", "--json").stdout)["findings"]}["keys"]
