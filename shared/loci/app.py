@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from loci.search.language_model import LanguageModel
     from loci.search.search import Search
     from loci.transfer.api import Transfer
+    from loci.transfer.owners import Owners
     from loci.workflows.api import Workflows
     from loci.workflows.parts import WorkflowAdapters
 
@@ -85,6 +86,14 @@ class Runtime(Protocol):
 
     def messengers(self) -> "list[Messenger]":
         """Return what takes notices to those whom the setting `notify` names."""
+        ...
+
+    def remove_rest(self, owner: Owner) -> int:
+        """Remove what the owner has beside records, blobs and index, and return the number of objects or folders."""
+        ...
+
+    def backups(self) -> Sequence[str]:
+        """Say where copies of what an owner had are kept after the removal, and until when."""
         ...
 
     def check_database(self) -> str | None:
@@ -203,6 +212,13 @@ class App:
                 ResultKind(self.scratchpad),
             ]
         )
+
+    @part
+    def owners(self) -> "Owners":
+        """The owners, and the removal of all that one of them has."""
+        from loci.transfer.owners import Owners
+
+        return Owners(self)
 
     @part
     def events(self) -> "Events":

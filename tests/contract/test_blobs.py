@@ -154,3 +154,14 @@ def test_a_reader_beside_writers_never_sees_a_torn_blob(blobs: BlobStore) -> Non
         return True
 
     assert all(at_once(8, work))
+
+
+def test_all_blobs_of_an_owner_are_removed_and_nobody_elses(blobs: BlobStore) -> None:
+    for owner in (ANN, BOB):
+        for key in ("a", "folder/b", "folder/.c"):
+            blobs.write(owner, key, owner.subject.encode())
+    assert (blobs.remove_all(ANN), blobs.remove_all(ANN)) == (3, 0)
+    assert (blobs.list(ANN), BOB.key in blobs.owner_keys(), ANN.key in blobs.owner_keys()) == ([], True, False)
+    assert blobs.read(BOB, "folder/b") == b"bob"
+    blobs.write(ANN, "a", b"again")
+    assert blobs.read(ANN, "a") == b"again"

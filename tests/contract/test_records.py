@@ -338,3 +338,16 @@ def test_an_update_that_always_loses_the_race_gives_up(records: RecordStore) -> 
 
     with pytest.raises(Conflict):
         update(records, ANN, "note", "a", beaten)
+
+
+def test_all_records_of_an_owner_are_removed_also_expired_ones_and_nobody_elses(
+    records: RecordStore, clock: Clock
+) -> None:
+    for owner in (ANN, BOB):
+        for number in range(30):  # more than DynamoDB deletes in one request
+            records.put(owner, f"kind{number % 3}", f"{number}", {"n": number}, expires_at=clock.now + number + 0.5)
+    clock.now += 5
+    assert records.owner_keys() == sorted([ANN.key, BOB.key])
+    assert (records.remove_all(ANN), records.remove_all(ANN)) == (30, 0)
+    assert records.owner_keys() == [BOB.key]
+    assert sum(len(records.list(BOB, f"kind{one}").records) for one in range(3)) == 25

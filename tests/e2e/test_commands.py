@@ -33,6 +33,7 @@ COMMANDS = [
         ("keys", "list"),
     ),
     *(("keys", "revoke"), ("models",), ("models", "list"), ("models", "pull"), ("models", "check")),
+    *(("owners",), ("owners", "list"), ("owners", "delete")),
 ]
 
 
@@ -46,7 +47,7 @@ def test_every_command_has_help_and_takes_a_data_folder(data: Path, command: tup
     ended = loci(data, *command, "--help")
     assert ended.returncode == 0
     assert "Usage: loci" in ended.stdout
-    assert ("--data" in ended.stdout) == (command not in ((), ("keys",), ("models",)))
+    assert ("--data" in ended.stdout) == (command not in ((), ("keys",), ("models",), ("owners",)))
     assert not data.exists()
 
 

@@ -117,6 +117,11 @@ class ApiKeys:
             )
         return key_of(record)
 
+    def remove_all(self, owner: Owner) -> int:
+        """Remove the records of the owner's keys, and return their number."""
+        mine = [key.id for key in self.list() if key.owner.key == owner.key]
+        return sum(self._records.remove(SYSTEM, KIND, id) for id in mine)
+
     def with_text(self, text: str) -> ApiKey | None:
         """The key with this text; None if there is no such key, or it was revoked. Raises `Refused` if it expired."""
         shape = SHAPE.fullmatch(text)

@@ -297,6 +297,12 @@ def granting_owners(records: RecordStore) -> list[Owner]:
     return list(dict.fromkeys(grant.owner for grant in readable(every(records, SYSTEM, KIND), grant_of)))
 
 
+def remove_grants(records: RecordStore, owner: Owner) -> int:
+    """Remove all grants of the owner, also those that do not hold any more, and return their number."""
+    found = [grant.id for grant in readable(every(records, SYSTEM, KIND), grant_of) if grant.owner.key == owner.key]
+    return sum(records.remove(SYSTEM, KIND, id) for id in found)
+
+
 def grant_of(record: Record) -> Grant:
     """The grant of a record."""
     return _GRANT.validate_python({"id": record.key, **record.value})

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from loci.cli import capabilities, files, models, tools
+from loci.cli import capabilities, files, models, owners, tools
 from loci.cli.add import add
 from loci.cli.approve import approve
 from loci.cli.call import EXAMPLES, call
@@ -62,6 +62,7 @@ cli.command()(events)
 cli.add_typer(models.cli, name="models")
 cli.add_typer(keys, name="keys")
 cli.add_typer(clients, name="clients")
+cli.add_typer(owners.cli, name="owners")
 cli.add_typer(runner, name="runner")
 
 

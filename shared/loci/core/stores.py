@@ -133,6 +133,17 @@ class RecordStore(Protocol):
         """Remove the record; return True if it existed. `expect_version` and `durable` work as in `put`."""
         ...
 
+    def owner_keys(self) -> list[str]:
+        """Return the keys of all owners who have records, sorted. A store may have to read all of itself."""
+        ...
+
+    def remove_all(self, owner: Owner) -> int:
+        """Remove the owner's records of every kind, expired ones too, and return their number.
+
+        Blobs of the owner that a store made for large values stay: `BlobStore.remove_all` removes them.
+        """
+        ...
+
     def list(
         self, owner: Owner, kind: str, *, prefix: str = "", limit: int = 100, after: str | None = None
     ) -> RecordPage:
@@ -206,6 +217,10 @@ class BlobStore(Protocol):
 
     def list(self, owner: Owner, prefix: str = "") -> list[str]:
         """Return the keys that begin with `prefix`, sorted."""
+        ...
+
+    def remove_all(self, owner: Owner) -> int:
+        """Remove all blobs of the owner, with the earlier versions that the store keeps, and return their number."""
         ...
 
     def link(self, owner: Owner, key: str, seconds: int, name: str | None = None) -> str:

@@ -12,9 +12,11 @@ from loci.adapters.aws.records import DynamoRecords
 from loci.app import App
 from loci.core.diagnosis import Finding, counted
 from loci.core.errors import Misconfigured, Unavailable
+from loci.core.identity import Owner, UnnamedOwner
+from loci.core.json import iso
 from loci.core.settings import Settings, load_settings
 from loci.core.signing import Keyring, given_secrets
-from loci.core.storage_keys import ARRIVING, UPLOADS_A_CALL
+from loci.core.storage_keys import ARRIVING, FILES_IN, UPLOADS, UPLOADS_A_CALL, owner_prefix
 from loci.runtimes.providers import Providers
 
 if TYPE_CHECKING:
@@ -70,6 +72,27 @@ class AwsRuntime(Providers):
         from loci.adapters.aws.lambda_tool_servers import LambdaToolServers
 
         return LambdaToolServers(self.settings.aws.connect_function, self.clients).read_public(url)
+
+    def remove_rest(self, owner: Owner) -> int:
+        """Remove the owner's uploads, and the files of executors."""
+        from loci.adapters.aws.blobs import remove_versions
+
+        executors = self.settings.aws.executor_bucket
+        number = S3Blobs(executors, self.clients).remove_all(owner) if executors else 0
+        if isinstance(owner, UnnamedOwner):  # the keys of uploads have names
+            return number
+        prefixes = (owner_prefix(folder, owner) for folder in (UPLOADS, FILES_IN))
+        return number + sum(remove_versions(self.clients, self.bucket, one) for one in prefixes)
+
+    def backups(self) -> list[str]:
+        from loci.adapters.aws.records import recovery_days
+
+        days = recovery_days(self.settings.aws.table or "", self.clients)
+        until = iso(time.time() + days * 24 * 3600)[:10]
+        told = [f"The table can be restored as it was, with these records, until {until} ({days} days)"] if days else []
+        if self.settings.aws.search_url is not None and self.settings.aws.search != "vectors":
+            told.append("OpenSearch keeps its own snapshots of the domain for 14 days")
+        return [*told, "Logs name owners only by a hash, and are kept as long as the stage says (log_days)"]
 
     def check_database(self) -> None:
         """Return None: there is no database file."""

@@ -6,8 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from loci.core.full_disk import freeing
+from loci.core.identity import Owner
 from loci.core.settings import Settings
 from loci.core.signing import Keyring, given_secrets
+from loci.core.storage_keys import DAMAGED
 from loci.runtimes.providers import Providers
 
 # Adapters are loaded in the functions that need them: a cold start pays for one request, and the image of the
@@ -112,6 +114,17 @@ class LocalRuntime(Providers):
         from loci.workflows.parts import WorkflowAdapters
 
         return WorkflowAdapters(lambda slices, _: WorkflowThreads(slices), is_gone)
+
+    def remove_rest(self, owner: Owner) -> int:
+        from loci.adapters.local.data_folder import remove_folders
+
+        number = remove_folders(self.settings.data.absolute(), owner)
+        self._database.rewrite()
+        return number
+
+    def backups(self) -> list[str]:
+        copies = [one.name for one in self.settings.data.glob(f"*{DAMAGED}*")]
+        return [f"Earlier, damaged databases are in the data folder: {', '.join(sorted(copies))}"] if copies else []
 
     def check_database(self) -> str | None:
         return check_database(self.settings)

@@ -41,6 +41,10 @@ class DocumentIndex(Protocol):
         """Remove the document's chunks, if there are any. A later search sees none."""
         ...
 
+    def remove_all(self, owner: Owner) -> None:
+        """Remove the chunks of all collections of the owner."""
+        ...
+
     def embeddings(self, owner: Owner, model: str, hashes: Sequence[str]) -> dict[str, Embedding]:
         """The embeddings by that model which the owner's chunks already have, by the hashes of the chunks."""
         ...

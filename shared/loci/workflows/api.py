@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -215,6 +216,14 @@ class Workflows:
         self.parts.engine.cancel(owner, id)
         self.parts.active.end(owner, run)
         return self.parts.answers.render(owner, id, run)
+
+    def abort_all(self, owner: Owner, reason: str) -> int:
+        """Stop all runs that have not ended, and return their number."""
+        left = [id for id, run in self.parts.runs.all(owner).items() if run.status not in ENDED]
+        for id in left:
+            with suppress(NotFound, Refused):  # it has ended meanwhile
+                self.abort(owner, id, reason)
+        return len(left)
 
     def status(self, owner: Owner, id: str) -> JsonObject:
         """The state of a run. An interrupted run is resumed, if this process goes on after the call."""

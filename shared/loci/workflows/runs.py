@@ -330,7 +330,7 @@ SLOT: Final = "workflow_slot"
 """The kind of record that each active run has."""
 ASIDE: Final = "workflow_waiting"
 """The kind of record for some runs that wait for a decision, instead of a slot."""
-OWNER: Final = "workflow_owner"
+ACTIVE_OWNER: Final = "workflow_owner"
 TOO_MANY: Final = "TOO_MANY_WORKFLOWS"
 DAY: Final = 24 * 3600.0
 ACTIVE_SECONDS: Final = 31 * DAY
@@ -353,12 +353,12 @@ class ActiveOwners:
         if now < self._noted.get(owner, 0.0):
             return
         value = {"tenant": owner.tenant, "subject": owner.subject}
-        self._records.put(SYSTEM, OWNER, owner.key, dict(value), expires_at=now + ACTIVE_SECONDS, durable=False)
+        self._records.put(SYSTEM, ACTIVE_OWNER, owner.key, dict(value), expires_at=now + ACTIVE_SECONDS, durable=False)
         self._noted[owner] = now + DAY
 
     def __iter__(self) -> Iterator[Owner]:
         """The owners who have a run that may be active."""
-        for owner in readable(every(self._records, SYSTEM, OWNER), _owner):
+        for owner in noted_owners(self._records):
             if any(self._records.list(owner, kind, limit=1).records for kind in (SLOT, ASIDE)):
                 yield owner
 
@@ -442,6 +442,11 @@ class ActiveRuns:
 
 def _by_run(slots: Iterable[Record]) -> dict[str, Record]:
     return {str(slot.value.get("run") or slot.key): slot for slot in slots}
+
+
+def noted_owners(records: RecordStore) -> Iterator[Owner]:
+    """The owners who started a run in the last weeks."""
+    return readable(every(records, SYSTEM, ACTIVE_OWNER), _owner)
 
 
 def _owner(record: Record) -> Owner:

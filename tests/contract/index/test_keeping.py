@@ -285,3 +285,22 @@ def test_writes_together_are_found_after_it(index: DocumentIndex, ann: Owner) ->
         put(index, ann, chunk("b#0", "a river of stones"))
         index.remove(ann, NOTES, "a")
     assert by_words(find(index, ann, "river")) == ["b#0"]
+
+
+def test_everything_of_an_owner_is_removed_and_nothing_of_anothers(
+    index: DocumentIndex, ann: Owner, bob: Owner
+) -> None:
+    for collection in (NOTES, "others"):
+        for owner in (ann, bob):
+            put(index, owner, chunk("a#0", "the river", EAST), chunk("b#0", "a garden"), collection=collection)
+    before = find(index, bob, "river", vector(1, 0))
+    for _ in range(2):
+        index.remove_all(ann)
+        for collection in (NOTES, "others"):
+            assert find(index, ann, "river", vector(1, 0), collection=collection) == []
+            assert index.counts(ann, collection) == IndexCounts(0, 0, {})
+            assert index.documents(bob, collection) == {"a": 1, "b": 1}
+    assert find(index, bob, "river", vector(1, 0)) == before
+    put(index, ann, chunk("c#0", "another river", EAST))
+    assert by_words(find(index, ann, "river")) == ["c#0"]
+    assert by_words(find(index, bob, "river")) == ["a#0"]

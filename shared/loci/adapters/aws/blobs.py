@@ -3,10 +3,11 @@
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Any
 from urllib.parse import quote
 
 from loci.adapters.aws.clients import Clients, error_code, translate_errors
-from loci.core.errors import NotFound
+from loci.core.errors import NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.stores import OWNER_KEY, checked_key, verified_content
@@ -59,6 +60,9 @@ class S3Blobs:
             names = [found["Key"] for page in pages for found in page.get("Contents", ()) if "Key" in found]
         return sorted((self._key(owner, name) for name in names), key=str.encode)
 
+    def remove_all(self, owner: Owner) -> int:
+        return remove_versions(self._clients, self._bucket, self._name(owner, ""))
+
     def link(self, owner: Owner, key: str, seconds: int, name: str | None = None) -> str:
         """Presign a link. It ends earlier if the credentials that sign it expire."""
         place = self._name(owner, checked_key(key))
@@ -109,6 +113,22 @@ class S3Blobs:
 
     def _key(self, owner: Owner, name: str) -> str:
         return re.sub(r"(^|/)~", r"\1", name.removeprefix(f"{self._below}{owner.key}/"))
+
+
+def remove_versions(clients: Clients, bucket: str, prefix: str) -> int:
+    """Delete the objects whose keys begin so, with all versions, and return the number of versions."""
+    number = 0
+    with translate_errors("S3", f"the bucket {bucket}", RESOLUTIONS):
+        for page in clients.s3.get_paginator("list_object_versions").paginate(Bucket=bucket, Prefix=prefix):
+            versions, markers = page.get("Versions", []), page.get("DeleteMarkers", [])
+            named: Any = [{"Key": one.get("Key"), "VersionId": one.get("VersionId")} for one in (*versions, *markers)]
+            if named:
+                answer = clients.s3.delete_objects(Bucket=bucket, Delete={"Objects": named, "Quiet": True})
+                if failed := answer.get("Errors"):
+                    what = f"S3 did not delete {len(failed)} objects of {bucket} ({failed[0].get('Code')})"
+                    raise Unavailable(what, "Allow s3:DeleteObjectVersion, and repeat it")
+            number += len(versions)
+    return number
 
 
 @contextmanager

@@ -111,6 +111,11 @@ class OpenSearchIndex:
             self.cluster.client.indices.refresh(index=self._name)
             self._delete(owner, _in_document(owner, collection, document))
 
+    def remove_all(self, owner: Owner) -> None:
+        with self._calling():
+            self.cluster.client.indices.refresh(index=self._name)
+            self._delete(owner, [term("owner", owner.key)])
+
     def embeddings(self, owner: Owner, model: str, hashes: Sequence[str]) -> dict[str, Embedding]:
         found: dict[str, Embedding] = {}
         with self._calling():

@@ -32,6 +32,9 @@ class NoIndex:
     def remove(self, owner: Owner, collection: str, document: str) -> None:
         _refuse()
 
+    def remove_all(self, owner: Owner) -> None:
+        """Remove nothing: nothing is here."""
+
     def embeddings(self, owner: Owner, model: str, hashes: Sequence[str]) -> dict[str, Embedding]:
         _refuse()
 

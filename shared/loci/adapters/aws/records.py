@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from loci.adapters.aws.clients import Clients, translate_errors
 from loci.adapters.batches import batches
@@ -15,7 +15,7 @@ from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
 from loci.core.storage_keys import TABLE_EXPIRY, TABLE_KEYS
-from loci.core.stores import ABSENT, BlobStore, Record, RecordPage, checked_key, lost_race, stored_record
+from loci.core.stores import ABSENT, OWNER_KEY, BlobStore, Record, RecordPage, checked_key, lost_race, stored_record
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
@@ -80,6 +80,8 @@ def row_of(item: "Mapping[str, Attribute]") -> RecordRow:
 
 MOST_TOGETHER = 100
 """Keys in one request. DynamoDB refuses more, and the same key twice."""
+AT_ONCE = 25
+"""Deletions in one request."""
 ATTEMPTS = 8
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 
@@ -118,7 +120,7 @@ NEVER = "never"
 CLOCK_SKEW = 3600
 RESOLUTIONS = {
     "ResourceNotFoundException": "Deploy the stack, or set LOCI_TABLE to the table it made",
-    "AccessDeniedException": "Allow this role to query the table, and to get, put and delete its items",
+    "AccessDeniedException": "Allow this role to query and scan the table, and to get, put and delete its items",
 }
 
 
@@ -205,6 +207,20 @@ class DynamoRecords:
         self._discard(owner, row)
         return self._is_live(row)
 
+    def owner_keys(self) -> list[str]:
+        partitions = (str(one[PARTITION].get("S")) for one in self._scanned())
+        return sorted({key for key in (one.partition("#")[0] for one in partitions) if OWNER_KEY.fullmatch(key)})
+
+    def remove_all(self, owner: Owner) -> int:
+        number = 0
+        for some in batches([*self._scanned(owner)], AT_ONCE):
+            left: Any = {self._table: [{"DeleteRequest": {"Key": key}} for key in some]}
+            with self._translate_errors():
+                while left := self._clients.dynamodb.batch_write_item(RequestItems=left).get("UnprocessedItems"):
+                    time.sleep(FIRST_PAUSE)
+            number += len(some)
+        return number
+
     def list(
         self, owner: Owner, kind: str, *, prefix: str = "", limit: int = 100, after: str | None = None
     ) -> RecordPage:
@@ -216,6 +232,16 @@ class DynamoRecords:
             if record is not None:
                 records.append(record)
         return RecordPage(tuple(records), None)
+
+    def _scanned(self, owner: Owner | None = None) -> "Iterator[dict[str, Attribute]]":
+        """The keys of all items, or of the owner's. A partition is of one kind, so only a scan finds every kind."""
+        asked: dict[str, Any] = {"ProjectionExpression": f"{PARTITION}, {SORT}", "ConsistentRead": True}
+        if owner is not None:
+            asked["FilterExpression"] = f"begins_with({PARTITION}, :owner)"
+            asked["ExpressionAttributeValues"] = {":owner": {"S": f"{owner.key}#"}}
+        with self._translate_errors():
+            for page in self._clients.dynamodb.get_paginator("scan").paginate(TableName=self._table, **asked):
+                yield from page["Items"]
 
     def _record(self, owner: Owner, kind: str, row: RecordRow | None) -> Record | None:
         """Load the record of the row. If the row was replaced meanwhile, load its current record."""
@@ -338,3 +364,11 @@ class DynamoRecords:
 
     def _translate_errors(self) -> AbstractContextManager[None]:
         return translate_errors("DynamoDB", f"the table {self._table}", RESOLUTIONS)
+
+
+def recovery_days(table: str, clients: Clients) -> int:
+    """The days back to which the table can be restored; 0 if it cannot."""
+    with translate_errors("DynamoDB", f"the table {table}", RESOLUTIONS):
+        told: Any = clients.dynamodb.describe_continuous_backups(TableName=table)["ContinuousBackupsDescription"]
+    recovery = told.get("PointInTimeRecoveryDescription", {})
+    return recovery.get("RecoveryPeriodInDays", 35) if recovery.get("PointInTimeRecoveryStatus") == "ENABLED" else 0

@@ -11,7 +11,7 @@ from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
 from loci.core.json import JsonObject
 from loci.core.storage_keys import VECTORS
-from loci.core.stores import ABSENT, Record, RecordStore
+from loci.core.stores import ABSENT, Record, RecordStore, every
 
 A_PAGE: Final = 1_000
 TRIES: Final = 50
@@ -110,6 +110,11 @@ class Heads:
             except Conflict:
                 continue
         raise busy()
+
+    def remove_all(self, owner: Owner) -> None:
+        """Remove the owner's records of the index."""
+        for record in [*every(self._records, owner, VECTORS)]:
+            self._records.remove(owner, VECTORS, record.key)
 
     def touch(self, owner: Owner, collection: str) -> None:
         """Give the collection a new state."""

@@ -89,6 +89,10 @@ class VectorIndex:
             head = self._heads.change(owner, collection, document, Head.removed)
             self._clean(owner, collection, document, index, head, max(head.generations, default=0))
 
+    def remove_all(self, owner: Owner) -> None:
+        self._indexes.remove_all(owner)
+        self._heads.remove_all(owner)
+
     def embeddings(self, owner: Owner, model: str, hashes: Sequence[str]) -> dict[str, Embedding]:
         found: dict[str, Embedding] = {}
         anywhere = fields.filled([1.0])

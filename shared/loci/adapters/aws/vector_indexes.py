@@ -134,6 +134,13 @@ class VectorIndexes:
             for some in batches(keys, A_DELETE):
                 self._clients.s3vectors.delete_vectors(**index.arguments, keys=[str(one) for one in some])
 
+    def remove_all(self, owner: Owner) -> None:
+        """Delete the owner's indexes. The record that says where they were stays, for another try."""
+        for index in self.all(owner):
+            with self._translate_errors(index), _none_if_missing():
+                self._clients.s3vectors.delete_index(**index.arguments)
+            self._known.pop((owner.key, index.name), None)
+
     def _name(self, owner: Owner, collection: str) -> str:
         return content_id(owner.key, collection, length=40)
 

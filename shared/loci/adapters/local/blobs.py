@@ -1,6 +1,7 @@
 """`BlobStore` in a folder: one file for each key, replaced atomically, with signed links that expire."""
 
 import os
+import shutil
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -75,6 +76,12 @@ class FolderBlobs:
             below = prefix.rpartition("/")[0]
             keys = _keys(root, self._path(owner.key, f"{below}/-").parent if "/" in prefix else root)
             return sorted((key for key in keys if key.startswith(prefix)), key=str.encode)
+
+    def remove_all(self, owner: Owner) -> int:
+        number = len(self.list(owner))
+        with _translate_errors(self._folder), suppress(FileNotFoundError):
+            shutil.rmtree(self._folder / owner.key)
+        return number
 
     def link(self, owner: Owner, key: str, seconds: int, name: str | None = None) -> str:
         with _translate_errors(self._folder):

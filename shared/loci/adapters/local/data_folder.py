@@ -11,8 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from loci.core.atomic_write import remove_if_left
-from loci.core.errors import Misconfigured
+from loci.core.errors import Misconfigured, Unavailable
 from loci.core.full_disk import current_freeing, disk_error
+from loci.core.identity import Owner
 from loci.core.signing import SHORTEST_SECRET
 
 TEMPORARY = re.compile(r"\.[0-9a-f]{16}|\.[a-z0-9_]{8}|\.(?:secret|probe)-[0-9a-f]{8}|\.command-[0-9]+")
@@ -66,6 +67,23 @@ def sweep_data(folder: Path) -> None:
     for path in [*folder.glob("readers/executor-*"), *folder.glob("executors/executor-*")]:
         with suppress(OSError):
             ExecutorFolder(path).remove_left()
+
+
+def remove_folders(folder: Path, owner: Owner) -> int:
+    """Remove the owner's events and executors, and return the number of executors."""
+    from loci.adapters.local.executors.executor_folder import ExecutorFolder  # a start does without
+
+    number = 0
+    for path in folder.glob("executors/executor-*"):
+        executor = ExecutorFolder(path)
+        if (its := executor.owner()) is not None and its.key == owner.key:
+            if not executor.acquire():
+                what = "A server of this data folder runs Python for this owner"
+                raise Unavailable(what, "Stop the server, and repeat it", code="EXECUTOR_IN_USE")
+            executor.remove()
+            number += 1
+    shutil.rmtree(folder / "events" / owner.key, ignore_errors=True)
+    return number
 
 
 def _make(path: Path) -> None:

@@ -120,6 +120,14 @@ class SqliteRecords:
             )
         return existed
 
+    def owner_keys(self) -> list[str]:
+        with self._database.read() as connection:
+            return [key for [key] in connection.execute("SELECT DISTINCT owner FROM record ORDER BY owner")]
+
+    def remove_all(self, owner: Owner) -> int:
+        with self._database.write() as connection:
+            return connection.execute("DELETE FROM record WHERE owner = ?", (owner.key,)).rowcount
+
     def list(
         self, owner: Owner, kind: str, *, prefix: str = "", limit: int = 100, after: str | None = None
     ) -> RecordPage:

@@ -109,6 +109,12 @@ class Database:
             finally:
                 self._local.together = False
 
+    def rewrite(self) -> None:
+        """Write the file anew, without the bytes of deleted rows. For a while this takes as much disk space again."""
+        with self.read() as connection:
+            connection.execute("VACUUM")
+        self._empty_log()
+
     def _empty_log(self) -> None:
         """Move the log into the file and free its disk space, unless somebody is reading."""
         with suppress(LociError, OSError), self.read() as connection:

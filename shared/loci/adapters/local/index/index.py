@@ -26,7 +26,7 @@ from loci.adapters.local.index.tables import (
 )
 from loci.adapters.local.index.vectors import MatrixKey, VectorCache
 from loci.adapters.local.index.word_postings import WordPostings
-from loci.adapters.local.index.writes import put_chunks, remove_chunks
+from loci.adapters.local.index.writes import put_chunks, remove_chunks, remove_owner
 from loci.adapters.local.sqlite import Database
 from loci.core.full_disk import is_short
 from loci.core.identity import Owner
@@ -85,6 +85,10 @@ class SqliteIndex:
             with self._database.write(durable=False) as connection:
                 most = FEW if is_short() else None
                 is_more = remove_chunks(connection, owner, collection, document, most) and most is not None
+
+    def remove_all(self, owner: Owner) -> None:
+        with self._database.write() as connection:
+            remove_owner(connection, owner)
 
     def embeddings(self, owner: Owner, model: str, hashes: Sequence[str]) -> dict[str, Embedding]:
         found: dict[str, Embedding] = {}

@@ -13,6 +13,7 @@ from loci.adapters.local.index.tables import (
     remove_words,
     row_of,
     scope_of,
+    words_of,
 )
 from loci.adapters.local.index.vector_codes import code_of
 from loci.core.identity import Owner
@@ -68,6 +69,17 @@ def remove_chunks(
     connection.execute("DELETE FROM tag WHERE document = ?", found)
     connection.execute("DELETE FROM document WHERE number = ?", found)
     return True
+
+
+def remove_owner(connection: sqlite3.Connection, owner: Owner) -> None:
+    """Remove all chunks of the owner. The numbers of the owner's scopes are not used again: caches go by them."""
+    for [scope] in connection.execute("SELECT number FROM scope WHERE owner = ?", (owner.key,)).fetchall():
+        connection.execute(REVISED)
+        words = words_of(scope)
+        connection.execute(f"INSERT INTO {words} ({words}) VALUES ('delete-all')")  # noqa: S608
+        for table in ("chunk", "tag", "document"):
+            connection.execute(f"DELETE FROM {table} WHERE scope = ?", (scope,))  # noqa: S608
+        connection.execute("UPDATE scope SET owner = '', collection = ? WHERE number = ?", (str(scope), scope))
 
 
 def _made_scope(connection: sqlite3.Connection, owner: Owner, collection: str) -> int:
