@@ -45,6 +45,12 @@ class RecordedRecords:
         self.calls.append(("remove", kind))
         return self.store.remove(owner, kind, key, expect_version=expect_version, durable=durable)
 
+    def owner_keys(self) -> list[str]:
+        return self.store.owner_keys()
+
+    def remove_all(self, owner: Owner) -> int:
+        return self.store.remove_all(owner)
+
     def list(
         self, owner: Owner, kind: str, *, prefix: str = "", limit: int = 100, after: str | None = None
     ) -> RecordPage:
