@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -16,7 +16,7 @@ from loci.search.inference import Embedding
 from loci.search.ranking import Chunk, TagsAndDate, Where
 
 DIMENSIONS: Final = 384
-"""The length of all vectors: that of every embedder that Loci knows. Shorter ones are filled up with zeros."""
+"""The numbers in a vector, as all embedders make them that Loci knows. Shorter vectors are filled up with zeros."""
 WORDS: Final = "words"
 FACTS: Final = "facts"
 VECTOR: Final = "vector"
@@ -40,8 +40,19 @@ ENCODED: Final = "q0"
 ANY: Final = "-"
 """A tag that all passages have: only a passage that has the field passes a filter by tags that it must not have."""
 
-Runs = list[list[Json]]
-"""The passages of a document: the first and the last number of each run, and the model of their vectors."""
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Passages of a document that follow one another, with vectors of one model."""
+
+    first: int
+    last: int
+    model: str
+    """Empty if they have no vectors."""
+
+    @property
+    def numbers(self) -> range:
+        return range(self.first, self.last + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +82,20 @@ def number_of(chunk: str) -> int:
     return int(chunk.rpartition("#")[2])
 
 
-def runs_of(chunks: Sequence[Chunk]) -> Runs:
-    """The numbers of the chunks, in runs with the same model."""
+def runs_of(chunks: Sequence[Chunk]) -> list[Run]:
+    """The chunks, in runs with the same model."""
     numbers = sorted((number_of(one.id), model_of(one)) for one in chunks)
-    runs: Runs = []
+    runs: list[Run] = []
     for (_, model), some in groupby(enumerate(numbers), lambda one: (one[1][0] - one[0], one[1][1])):
         run = [number for _, (number, _) in some]
-        runs.append([run[0], run[-1], model])
+        runs.append(Run(run[0], run[-1], model))
     return runs
 
 
-def keys_of(document: str, generation: int, runs: Runs) -> Iterator[VectorKey]:
-    for first, last, model in runs:
-        code = code_of(str(model))
-        for number in range(int(str(first)), int(str(last)) + 1):
-            yield VectorKey(f"{document}#{number}", generation, code)
+def keys_of(document: str, generation: int, runs: Iterable[Run]) -> Iterator[VectorKey]:
+    for run in runs:
+        code = code_of(run.model)
+        yield from (VectorKey(f"{document}#{number}", generation, code) for number in run.numbers)
 
 
 def model_of(chunk: Chunk) -> str:
@@ -100,7 +110,7 @@ def model_of(chunk: Chunk) -> str:
 
 
 def code_of(model: str) -> str:
-    """A short name for a model; empty if there is none."""
+    """Return a short name for a model; empty without a model."""
     return _code(model) if model else ""
 
 
@@ -137,19 +147,17 @@ class PackedChunk:
     """All but its vector, as JSON."""
     words: str
     """Its words, as the standard analyzer keeps them."""
+    is_long: bool
+    """True if its facts need another place than the metadata."""
 
     @classmethod
     def of(cls, chunk: Chunk) -> "PackedChunk":
         place = [chunk.path, chunk.title, chunk.heading, chunk.first_line, chunk.last_line]
         facts = json.dumps([*place, chunk.text, chunk.hash, chunk.words, model_of(chunk)], ensure_ascii=False)
-        return cls(chunk, facts, " ".join(map(word_of, chunk.words.split())))
-
-    @property
-    def is_long(self) -> bool:
-        """True if its facts need another place than the metadata."""
-        embedding = self.chunk.embedding
-        size = len(self.facts.encode("utf-8", "surrogatepass")) + len(self.words)
-        return size + ((len(embedding.vector) + len(embedding.bits)) * 4 // 3 if embedding else 0) > MOST_METADATA
+        words, embedding = " ".join(map(word_of, chunk.words.split())), chunk.embedding
+        size = len(facts.encode("utf-8", "surrogatepass")) + len(words)
+        size += (len(embedding.vector) + len(embedding.bits)) * 4 // 3 if embedding else 0
+        return cls(chunk, facts, words, size > MOST_METADATA)
 
     def vector(self, key: VectorKey, marks: TagsAndDate) -> JsonObject:
         """The chunk as the service takes it, with a vector that means nothing if it has none."""
@@ -163,13 +171,10 @@ class PackedChunk:
             metadata[WORDS] = words
         numbers = [1.0]  # the service takes no vector of zeros
         if embedding:
-            metadata |= {name: base64.b64encode(one).decode() for name, one in _blobs(embedding).items() if one}
+            blobs = {VECTOR: embedding.vector, BITS: embedding.bits}
+            metadata |= {name: base64.b64encode(one).decode() for name, one in blobs.items() if one}
             numbers = [round(one, 9) for one in unpack(f"<{len(embedding.vector) // 2}e", embedding.vector)]
         return {"key": str(key), "data": {"float32": [*filled(numbers)]}, "metadata": metadata}
-
-
-def _blobs(embedding: Embedding) -> dict[str, bytes]:
-    return {VECTOR: embedding.vector, BITS: embedding.bits}
 
 
 def _filterable(key: VectorKey, chunk: Chunk, marks: TagsAndDate) -> JsonObject:

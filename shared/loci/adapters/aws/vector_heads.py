@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
-from loci.adapters.aws.vector_fields import Runs, VectorKey, keys_of
+from loci.adapters.aws.vector_fields import Run, VectorKey, keys_of
 from loci.core.errors import Conflict, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
@@ -13,7 +13,6 @@ from loci.core.json import JsonObject
 from loci.core.storage_keys import VECTORS
 from loci.core.stores import ABSENT, Record, RecordStore, every
 
-A_PAGE: Final = 1_000
 TRIES: Final = 50
 
 
@@ -21,7 +20,7 @@ TRIES: Final = 50
 class Generation:
     """One version of a document's passages."""
 
-    runs: Runs
+    runs: list[Run]
     texts: dict[str, str]
     """The facts of passages that are too long for the index, by their numbers."""
 
@@ -60,8 +59,8 @@ class Head:
     def models(self) -> Counter[str]:
         """The number of visible passages by the model of their vectors; of those without one, by an empty text."""
         counts = Counter[str]()
-        for first, last, model in self.shown.runs:
-            counts[str(model)] += int(str(last)) - int(str(first)) + 1
+        for run in self.shown.runs:
+            counts[run.model] += len(run.numbers)
         return counts
 
     def keys(self, document: str) -> Iterator[VectorKey]:
@@ -84,18 +83,13 @@ class Heads:
 
     def all(self, owner: Owner, collection: str) -> Iterator[tuple[str, Head]]:
         """The heads of all documents with passages."""
-        prefix, after = _key(collection, ""), None
-        while True:
-            page = self._records.list(owner, VECTORS, prefix=prefix, limit=A_PAGE, after=after)
-            for record in page.records:
-                if (head := _head(record)).visible:
-                    yield record.key.removeprefix(prefix), head
-            if page.next is None:
-                return
-            after = page.next
+        prefix = _key(collection, "")
+        for record in every(self._records, owner, VECTORS, prefix):
+            if (head := _head(record)).visible:
+                yield record.key.removeprefix(prefix), head
 
     def change(self, owner: Owner, collection: str, document: str, changed: Callable[[Head], Head]) -> Head:
-        """Change the head, and return it as it is then. A head without generations is none."""
+        """Change the head, and return it as it is then. A head without generations is removed."""
         key = _key(collection, document)
         for _ in range(TRIES):
             record = self._records.get(owner, VECTORS, key)
@@ -138,12 +132,16 @@ def _head(record: Record | None) -> Head:
     if record is None or record.is_damaged:
         return Head()
     value = cast("dict[str, Any]", record.value)
-    generations = {int(number): Generation(one["runs"], one["texts"]) for number, one in value["generations"].items()}
+    generations = {
+        int(number): Generation([Run(*run) for run in one["runs"]], one["texts"])
+        for number, one in value["generations"].items()
+    }
     return Head(value["visible"], generations)
 
 
 def _value(head: Head) -> JsonObject:
     generations: JsonObject = {
-        str(number): {"runs": [*one.runs], "texts": {**one.texts}} for number, one in head.generations.items()
+        str(number): {"runs": [[run.first, run.last, run.model] for run in one.runs], "texts": {**one.texts}}
+        for number, one in head.generations.items()
     }
     return {"visible": head.visible, "generations": generations}

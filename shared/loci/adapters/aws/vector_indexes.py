@@ -9,12 +9,11 @@ from typing import Any, Final
 from loci.adapters.aws.clients import Clients, error_code, translate_errors
 from loci.adapters.aws.vector_fields import DIMENSIONS, NOT_FILTERABLE, WORDS, VectorKey
 from loci.adapters.batches import batches
-from loci.core.errors import Conflict
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject
 from loci.core.storage_keys import VECTORS
-from loci.core.stores import ABSENT, RecordStore
+from loci.core.stores import Record, RecordStore, update
 
 PLACES: Final = "places"
 """The key of the record with the names of an owner's indexes."""
@@ -71,13 +70,13 @@ class VectorIndexes:
         if found := self.find(owner, collection):
             return found
         made = self._make(self._name(owner, collection))
-        while True:
-            record = self._records.get(owner, VECTORS, PLACES)
-            places: JsonObject = {**(record.value if record else {}), made.name: made.bucket}
-            with suppress(Conflict):
-                self._records.put(owner, VECTORS, PLACES, places, expect_version=record.version if record else ABSENT)
-                self._known[owner.key, made.name] = made
-                return made
+
+        def with_made(record: Record | None) -> JsonObject:
+            return {**(record.value if record else {}), made.name: made.bucket}
+
+        update(self._records, owner, VECTORS, PLACES, with_made)
+        self._known[owner.key, made.name] = made
+        return made
 
     def query(
         self,
@@ -108,10 +107,9 @@ class VectorIndexes:
 
     def get(self, index: IndexName, keys: Sequence[VectorKey]) -> list[dict[str, Any]]:
         """The metadata of the vectors with these keys."""
-        names = [str(one) for one in keys]
+        asked: dict[str, Any] = {**index.arguments, "keys": [str(one) for one in keys], "returnMetadata": True}
         with self._translate_errors(index), _none_if_missing():
-            asked: dict[str, Any] = {**index.arguments, "keys": names, "returnMetadata": True}
-            return self._clients.s3vectors.get_vectors(**asked)["vectors"] if names else []
+            return self._clients.s3vectors.get_vectors(**asked)["vectors"]
         return []
 
     def put(self, index: IndexName, vectors: Iterable[JsonObject]) -> None:
