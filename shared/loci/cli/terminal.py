@@ -86,7 +86,7 @@ def printable(text: str) -> str:
 
 def owner_name(owner: Owner) -> str:
     """Return the owner's tenant and subject, for messages."""
-    return printable(f"{owner.tenant}/{owner.subject}" if owner.tenant else owner.subject)
+    return printable(owner.name)
 
 
 def named_owner(tenant: str | None, subject: str | None) -> Owner:

@@ -45,7 +45,7 @@ def run_checks(name: str, check: Callable[[], list[Finding]]) -> list[Finding]:
 
 def for_owner(owner: Owner, findings: list[Finding]) -> list[Finding]:
     """The findings with the owner's name beside their own."""
-    name = f"{owner.tenant}/{owner.subject}" if owner.tenant else owner.subject
+    name = owner.name
     return [replace(one, name=f"{one.name} of {name}") for one in findings]
 
 

@@ -21,7 +21,7 @@ from loci.core.json import Json
 
 AS_A_FILE = "Add what is large as a file (add_memory with upload_bytes, or loci add), and read it in run_memory_code:\
  get_memory_path(id)"
-"""What to do about a call that is too large."""
+"""The advice in the error of a call that is too large."""
 
 
 class LociError(Exception):

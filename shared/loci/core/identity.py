@@ -37,6 +37,11 @@ class Owner:
         """An id for stores and logs: two owners never share it, and it reveals no names."""
         return content_id(self.tenant, self.subject, length=32)
 
+    @property
+    def name(self) -> str:
+        """The tenant and the subject, for messages."""
+        return f"{self.tenant}/{self.subject}" if self.tenant else self.subject
+
 
 class UnnamedOwner(Owner):
     """An owner known only by the key in the stores: a caller who came with a token left no name."""

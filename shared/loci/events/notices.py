@@ -80,7 +80,7 @@ class Notice:
 def notice_of(id: str, owner: Owner, at: float, fields: JsonObject, base_url: str | None) -> Notice:
     """The notice of an event about an approval."""
     told = {name: value for name, value in fit_to_show(fields).items() if isinstance(value, str)}
-    shown = str(fit_to_show({"owner": f"{owner.tenant}/{owner.subject}" if owner.tenant else owner.subject})["owner"])
+    shown = str(fit_to_show({"owner": owner.name})["owner"])
     return Notice(
         id,
         at,

@@ -32,7 +32,7 @@ class Owners:
 
     def named(self, text: str) -> Owner:
         """The owner with this name (`TENANT/SUBJECT`, or `local`) or key, who need not have anything any more."""
-        known = [one for one in self.all() if text in (_name(one), one.key)]
+        known = [one for one in self.all() if text in (one.name, one.key)]
         if len(known) > 1:
             keys = ", ".join(one.key for one in known)
             raise Refused(f"{text} may be several owners", f"Name one of them by the key: {keys}", code="OWNER_UNCLEAR")
@@ -68,7 +68,7 @@ class Owners:
         return counts
 
     def backups(self) -> Sequence[str]:
-        """Where copies are kept after the removal, and until when."""
+        """Say where copies are kept after the removal, and until when."""
         return self._app.runtime.backups()
 
     @staticmethod
@@ -76,7 +76,3 @@ class Owners:
         if owner.key == SYSTEM.key:
             raise Refused("This is Loci itself, which has the keys of all owners", "Name another owner")
         return owner
-
-
-def _name(owner: Owner) -> str:
-    return f"{owner.tenant}/{owner.subject}" if owner.tenant else owner.subject
