@@ -146,7 +146,7 @@ def _slots(fields: Sequence[Parameter]) -> list[Slot]:
 
 
 def _bind_choices(bound: Bound, tool: ToolFacts, step: Step) -> None:
-    """Bind a value of a choice that the step says in a word of its own, which is none of the tool's name."""
+    """Bind a value of a choice that the step says in a word of its own: not in a word of the tool's name."""
     said = {*index_words(step.plain)} - {*index_words(in_words(tool.id))}
     for slot in [*bound.open]:
         choices = [one for one in slot.parameter.choices if isinstance(one, str) and len(one) >= SHORTEST_CHOICE]

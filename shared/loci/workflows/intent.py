@@ -96,7 +96,7 @@ def read_step(text: str, context: JsonObject) -> Step:
 
 
 def _cues(before: Sequence[str], *, is_first: bool) -> frozenset[str]:
-    """What the word before a value says of it. A value right after the verb is what something is done to."""
+    """Return the stems that the word before a value gives it. The source of something stands right after the verb."""
     said = [one for one in before if one.lower() not in ("the", "a", "an")]
     if is_first and len(said) < 2:
         return SOURCE

@@ -4,7 +4,7 @@ The choice of a tool is certain if it does all that a step says and nothing else
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -14,8 +14,7 @@ from loci.gateway.tool_search import nothing_fits
 from loci.gateway.tool_words import in_words
 from loci.search.words import index_words, query_words
 from loci.workflows.binding import EARLIER, LONGEST, Bound, Earlier, bind
-from loci.workflows.file_count import count_task
-from loci.workflows.intent import Step, cut, read_step, value_of
+from loci.workflows.intent import TEXT_SUFFIXES, Step, cut, read_step, value_of
 from loci.workflows.toolbox import Toolbox, ToolFacts
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ class Planner:
 
     def plan(self, intent: str) -> Draft:
         """The plan, as far as it could be made."""
-        if task := count_task(intent, self._toolbox):
+        if task := _count_task(intent, self._toolbox):
             self._made.tasks.append({"id": (id := self._id()), **task})
             self._made.why[id] = "it finds the files, reads each, and counts"
             return self._made
@@ -214,3 +213,53 @@ def _judged(found: "FoundTool", step: Step, earlier: Earlier | None, toolbox: To
     # A tool that has no place for a value is hardly meant.
     odds = len(faults) + len(bound.missing) + 2 * len(bound.left)
     return Choice(tool, bound, tuple(faults), found.score / (1 + odds))
+
+
+COUNTED: Final = re.compile(
+    r"read all (?:the )?(?P<kind>\w{1,20}) files in (?P<folder>[\w.~@+/-]+) and count (?:the |their )?lines\.?", re.I
+)
+SUFFIXES: Final = {"typescript": "{ts,tsx}", "javascript": "{js,jsx}", "python": "py", "markdown": "md"}
+SEARCHES, READS = ("search_files", {"path", "pattern"}), ("read_text_file", {"path"})
+"""The tools of a server of files, and what they need."""
+CODE: Final = """\
+async function text(tool, given) {
+  const value = await loci.call(tool, given);
+  const text = typeof value === "string" ? value : value?.content;
+  if (typeof text !== "string") throw new Error(`${tool} gave no text`);
+  return text;
+}
+const found = (await text(search, { path, pattern })).split("\\n").map((one) => one.trim());
+const paths = found.filter((one) => one && !/^no (matches|files|results)\\b/i.test(one));
+if (!paths.length) throw new Error("Nothing was found to go on with");
+const files = await Promise.all(paths.map(async (path) => {
+  const content = await text(read, { path });
+  return { path, lines: content === "" ? 0 : content.replace(/\\n$/, "").split("\\n").length };
+}));
+return { files, total_files: files.length, total_lines: files.reduce((sum, one) => sum + one.lines, 0) };
+"""
+
+
+def _count_task(intent: str, toolbox: Toolbox) -> JsonObject | None:
+    """The task that counts the lines of all files of a kind in a folder, without an id.
+
+    None if the intent asks for something else, or not one server has the tools for it.
+    """
+    asked = COUNTED.fullmatch(intent.strip())
+    kind = asked["kind"].lower() if asked else ""
+    suffix = SUFFIXES.get(kind, kind if kind in TEXT_SUFFIXES else "")
+    ids = frozenset(toolbox.ids() if suffix else ())
+    servers = {one.partition(":")[0] for one in ids}
+    able = [one for one in servers if all(_has(toolbox, ids, one, *needed) for needed in (SEARCHES, READS))]
+    if asked is None or len(able) != 1:
+        return None
+    tools: JsonObject = {"search": f"{able[0]}:{SEARCHES[0]}", "read": f"{able[0]}:{READS[0]}"}
+    arguments: JsonObject = {**tools, "path": asked["folder"], "pattern": f"**/*.{suffix}"}
+    return {"type": "code_execution", "code": CODE, "arguments": arguments, "idempotent": True}
+
+
+def _has(toolbox: Toolbox, ids: Collection[str], server: str, name: str, needs: set[str]) -> bool:
+    """True if the server has such a tool, which only reads and needs just these arguments."""
+    if (id := f"{server}:{name}") not in ids:
+        return False
+    tool = toolbox.facts(id)
+    return tool.reads and {one.name for one in tool.parameters if one.required} == needs

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.gateway.policy import reads
 from loci.gateway.shapes import Shape
-from loci.search.words import SEAM, index_words
+from loci.gateway.tool_words import in_words
+from loci.search.words import index_words
 
 if TYPE_CHECKING:
     from loci.gateway.api import Tools
@@ -29,10 +31,8 @@ class Parameter:
     item_types: frozenset[str]
     """The types of the items of a list. Empty: any."""
 
-    @property
-    def words(self) -> frozenset[str]:
-        """The stems of its name."""
-        return frozenset(index_words(SEAM.sub(" ", self.name)))
+    words: frozenset[str]
+    """The stems of its name."""
 
     @property
     def choices(self) -> list[Json]:
@@ -44,7 +44,7 @@ class Parameter:
         return [*self.types] == ["array"]
 
     def item_fields(self) -> "list[Parameter]":
-        """The fields of the objects in the list; empty if it is none of objects."""
+        """The fields of the objects in the list; empty if it has no objects."""
         items = self.schema.get("items") if self.is_list else None
         return parameters(items) if isinstance(items, dict) else []
 
@@ -65,11 +65,12 @@ def parameters(schema: JsonObject | None) -> list[Parameter]:
     found = list[Parameter]()
     for name, one in fields.items():
         types, items = (Shape(one, schema).types(at) or frozenset[str]() for at in ((), ("0",)))
-        found.append(Parameter(name, name in required, one if isinstance(one, dict) else {}, types - {"null"}, items))
+        words, own = frozenset(index_words(in_words(name))), one if isinstance(one, dict) else {}
+        found.append(Parameter(name, name in required, own, types - {"null"}, items, words))
     return sorted(found, key=lambda one: not one.required)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ToolFacts:
     """The facts about a tool that a plan needs. All of them were written by others."""
 
@@ -84,7 +85,7 @@ class ToolFacts:
     def server(self) -> str:
         return self.id.partition(":")[0]
 
-    @property
+    @cached_property
     def parameters(self) -> list[Parameter]:
         return parameters(self.input_schema)
 

@@ -26,7 +26,6 @@ BOUNDED = {
         f"loci.workflows.{module}.": 4_000
         for module in (
             "binding",
-            "file_count",
             "intent",
             "planner",
             "proposal",
