@@ -24,7 +24,7 @@ from tests.attack.doors import Door, lambda_doors, uvicorn_door
 from tests.attack.wire import Answer, Ask
 from tests.support.archives import item, sent
 from tests.support.forms import form_token
-from tests.support.moto_aws import BUCKET, CONNECT, KEY, MACHINE, SECRET, TABLE, VECTORS, moto_aws
+from tests.support.moto_aws import CONNECT, KEY, MACHINE, ON_VECTORS, moto_aws
 
 A_DOOR, FEW = 1500, 300
 HOST = "loci.test"
@@ -118,15 +118,7 @@ class Place:
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Place]:
     told = {"models": tmp_path / "models", "log_level": "ERROR"}
     if request.param == "aws":
-        aws = {
-            "mode": "aws",
-            "table": TABLE,
-            "bucket": BUCKET,
-            "secrets_from": SECRET,
-            "search": "vectors",
-            "vector_bucket": VECTORS,
-        }
-        aws |= {"secret_key": KEY, "connect_function": CONNECT, "workflow_machine": MACHINE}
+        aws = {**ON_VECTORS, "secret_key": KEY, "connect_function": CONNECT, "workflow_machine": MACHINE}
         with moto_aws():
             app = build_app(load_settings({**told, **aws}))
             with lambda_doors(asgi(app)) as (_, http):

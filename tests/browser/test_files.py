@@ -16,7 +16,7 @@ from loci.mcp.http.application import asgi
 from tests.attack.doors import uvicorn_door
 from tests.support.browser import Browser
 from tests.support.files.sheets import workbook
-from tests.support.moto_aws import BUCKET, SECRET, TABLE, VECTORS, moto_aws
+from tests.support.moto_aws import BUCKET, ON_VECTORS, moto_aws
 from tests.support.serving import Serving, loci, serving
 
 pytestmark = pytest.mark.browser
@@ -326,17 +326,9 @@ def test_on_aws_a_file_goes_to_the_bucket_with_the_signed_form(
 ) -> None:
     sent = "document.getElementById('sending').innerText.includes(arguments[0])"
     (tmp_path / "trip.pdf").write_bytes(b"%PDF the walrus")
-    told = {
-        "mode": "aws",
-        "table": TABLE,
-        "bucket": BUCKET,
-        "secrets_from": SECRET,
-        "search": "vectors",
-        "vector_bucket": VECTORS,
-    }
     with listening() as bucket, moto_aws():
         monkeypatch.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{bucket.server_port}")
-        app = build_app(load_settings({**told, "ingest_queue": "https://sqs.test/ingest", "models": tmp_path}))
+        app = build_app(load_settings({**ON_VECTORS, "ingest_queue": "https://sqs.test/ingest", "models": tmp_path}))
         key = app.api_keys.create(LOCAL, "browser")[1]
         with uvicorn_door(asgi(app)) as door:
             browser.go(f"http://127.0.0.1:{door.port}/ui/files")

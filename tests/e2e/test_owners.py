@@ -18,23 +18,13 @@ from loci.core.settings import load_settings
 from loci.transfer.items import Loaded
 from tests.e2e.in_process import loci
 from tests.support.given_grants import granted
-from tests.support.moto_aws import BUCKET, EXECUTORS, KEY, SECRET, TABLE, VECTORS, moto_aws
+from tests.support.moto_aws import BUCKET, EXECUTORS, KEY, ON_VECTORS, TABLE, VECTORS, moto_aws
 from tests.support.much import ask_many
 
 GONE, STAYS = Owner("tenant-that-goes", "person-that-goes"), Owner("tenant-that-goes", "person-that-stays")
 NAME = "tenant-that-goes/person-that-goes"
 SECRETS = (GONE.key.encode(), GONE.subject.encode(), b"the words of GONE")
-AWS = {
-    "mode": "aws",
-    "auth": "required",
-    "table": TABLE,
-    "bucket": BUCKET,
-    "executor_bucket": EXECUTORS,
-    "secret_key": KEY,
-    "secrets_from": SECRET,
-    "search": "vectors",
-    "vector_bucket": VECTORS,
-}
+AWS = {**ON_VECTORS, "auth": "required", "executor_bucket": EXECUTORS, "secret_key": KEY}
 
 
 def fill(app: App, owner: Owner, *, workflows: bool) -> None:

@@ -37,6 +37,15 @@ CONNECT = "loci-connect"
 KEY = "alias/loci-secrets"
 REGION = "eu-south-2"  # opted in and young: the old global S3 host does not serve it
 MACHINE = f"arn:aws:states:{REGION}:123456789012:stateMachine:loci-workflow"
+ON_VECTORS = {
+    "mode": "aws",
+    "table": TABLE,
+    "bucket": BUCKET,
+    "secrets_from": SECRET,
+    "search": "vectors",
+    "vector_bucket": VECTORS,
+}
+"""The settings of a deployment whose index is in S3 Vectors."""
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.mcp.server import build_server
-from tests.support.moto_aws import BUCKET, SECRET, TABLE, VECTORS, moto_aws
+from tests.support.moto_aws import ON_VECTORS, moto_aws
 from tests.support.small_models import EMBEDDER, lay_out_embedder
 from tests.surface.results import structured, texts
 
@@ -33,15 +33,7 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[App]:
         yield build_app(load_settings({**embeds, "data": tmp_path / "data"}))
         return
     with moto_aws():
-        stores = {
-            "mode": "aws",
-            "table": TABLE,
-            "bucket": BUCKET,
-            "secrets_from": SECRET,
-            "search": "vectors",
-            "vector_bucket": VECTORS,
-        }
-        yield build_app(load_settings({**embeds, **stores}))
+        yield build_app(load_settings({**embeds, **ON_VECTORS}))
 
 
 @pytest.fixture

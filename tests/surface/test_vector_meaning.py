@@ -11,7 +11,7 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
-from tests.support.moto_aws import BUCKET, SECRET, TABLE, VECTORS, moto_aws
+from tests.support.moto_aws import ON_VECTORS, moto_aws
 from tests.support.small_models import EMBEDDER, lay_out_embedder
 from tests.surface.results import structured, texts
 
@@ -27,15 +27,7 @@ def solo(tmp_path: Path) -> Iterator[dict[str, object]]:
     """The settings of such a stage, which has no model that reranks."""
     lay_out_embedder(tmp_path)
     with moto_aws():
-        stores = {
-            "mode": "aws",
-            "table": TABLE,
-            "bucket": BUCKET,
-            "secrets_from": SECRET,
-            "search": "vectors",
-            "vector_bucket": VECTORS,
-        }
-        yield {**stores, "models": tmp_path, "embedder": EMBEDDER}
+        yield {**ON_VECTORS, "models": tmp_path, "embedder": EMBEDDER}
 
 
 def environment(solo: dict[str, object]) -> App:

@@ -16,21 +16,13 @@ from loci.files.file import READER_VERSION, StoredFile
 from loci.files.search_query import COLLECTION, PAST
 from loci.files.versions import past_document
 from loci.search.ranking import TagsAndDate
-from tests.support.moto_aws import BUCKET, SECRET, TABLE, VECTORS, moto_aws
+from tests.support.moto_aws import ON_VECTORS, moto_aws
 from tests.surface.conftest import Connect
 from tests.surface.files.conftest import on_vectors_too
 from tests.surface.files.searches import add, names, search
 from tests.surface.results import structured, texts
 
 pytestmark = pytest.mark.anyio
-ON_AWS = {
-    "mode": "aws",
-    "table": TABLE,
-    "bucket": BUCKET,
-    "secrets_from": SECRET,
-    "search": "vectors",
-    "vector_bucket": VECTORS,
-}
 OLD = "# Fares\n\nPlease note.\n\nThe ferry to Kos costs 12 euros.\n"
 NEW = "# Fares\n\nThe ferry to Kos costs 15 euros.\n"
 LATER = "# Timetable\n\nThe ferry to Kos leaves at noon.\n"
@@ -44,7 +36,7 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App]:
     with contextlib.ExitStack() as stack:
         if request.param == "vectors":
             stack.enter_context(moto_aws())
-        where = ON_AWS if request.param == "vectors" else {"data": tmp_path / "data"}
+        where = ON_VECTORS if request.param == "vectors" else {"data": tmp_path / "data"}
         yield stack.enter_context(contextlib.closing(build_app(load_settings(where | settings))))
 
 

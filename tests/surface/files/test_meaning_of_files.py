@@ -15,7 +15,7 @@ from loci.mcp.http.application import asgi
 from loci.mcp.server import build_server
 from loci.model_store.models import ModelsFolder
 from tests.attack.doors import uvicorn_door
-from tests.support.moto_aws import BUCKET, SECRET, TABLE, VECTORS, moto_aws
+from tests.support.moto_aws import ON_VECTORS, moto_aws
 from tests.support.small_models import EMBEDDER, RERANKER, lay_out_embedder, lay_out_reranker
 from tests.surface.conftest import Connect
 from tests.surface.files.conftest import on_vectors_too
@@ -24,14 +24,6 @@ from tests.surface.files.visitors import Visitor
 from tests.surface.results import structured
 
 pytestmark = pytest.mark.anyio
-ON_AWS = {
-    "mode": "aws",
-    "table": TABLE,
-    "bucket": BUCKET,
-    "secrets_from": SECRET,
-    "search": "vectors",
-    "vector_bucket": VECTORS,
-}
 
 
 @pytest.fixture(params=["embedded"])
@@ -46,7 +38,7 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App]:
     with contextlib.ExitStack() as stack:
         if request.param == "vectors":
             stack.enter_context(moto_aws())
-        where = ON_AWS if request.param == "vectors" else {"data": tmp_path / "data"}
+        where = ON_VECTORS if request.param == "vectors" else {"data": tmp_path / "data"}
         yield stack.enter_context(contextlib.closing(build_app(load_settings(where | model))))
 
 
