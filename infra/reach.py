@@ -20,7 +20,7 @@ MODELS = "/opt/models"
 """The path at which Lambda puts the folder `models` of a layer."""
 
 
-def settings_of(stage: Stage, data: Data) -> dict[str, str]:
+def settings_of(stack: Stack, stage: Stage, data: Data) -> dict[str, str]:
     """Return the stage's settings, and the names of its resources."""
     settings = {
         **stage.settings,
@@ -32,8 +32,8 @@ def settings_of(stage: Stage, data: Data) -> dict[str, str]:
     }
     if stage.search == "vectors":
         settings |= {"search": "vectors", "vector_bucket": search.vector_bucket(stage)}
-    if data.search_url:
-        settings["search_url"] = data.search_url
+    if url := search.url(stack, stage):
+        settings["search_url"] = url
     if stage.model_in_gateway:
         settings |= {"models": MODELS, "embedder": stage.model_in_gateway}
     if stage.infers:

@@ -8,12 +8,12 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_opensearchservice as opensearch
 from aws_cdk import aws_s3vectors as s3vectors
+from aws_cdk import aws_ssm as ssm
 
 from infra import defaults
 from infra.acknowledged import acknowledge
 from infra.stage import Stage
 
-VERSION = opensearch.EngineVersion.OPENSEARCH_2_19
 MOST_ZONES = 3
 VERBS = ("es:ESHttpGet", "es:ESHttpHead", "es:ESHttpPost", "es:ESHttpPut")
 """The requests that the adapter sends. It never deletes an index."""
@@ -25,9 +25,25 @@ VECTOR_ACTIONS = (
 )
 
 
-def search(stack: Stack, stage: Stage) -> str | None:
-    """Return the URL of the stage's index; None if it has none."""
-    return f"https://{_domain(stack, stage).domain_endpoint}" if stage.search == "domain" else stage.search_url
+def search(stack: Stack, stage: Stage) -> None:
+    """Create the domain, and a parameter with its URL: an export would lock the domain against a replacement."""
+    if stage.search != "domain":
+        return
+    endpoint = _domain(stack, stage).domain_endpoint
+    ssm.StringParameter(stack, "SearchUrl", parameter_name=_parameter(stage), string_value=f"https://{endpoint}")
+    # The stacks of an earlier version import it until their own deployment, which comes after this one.
+    stack.export_value(endpoint)
+
+
+def url(stack: Stack, stage: Stage) -> str | None:
+    """Return the URL of the stage's index, as it is when the stack is deployed; None if the stage has none."""
+    if stage.search == "domain":
+        return ssm.StringParameter.value_for_string_parameter(stack, _parameter(stage))
+    return stage.search_url
+
+
+def _parameter(stage: Stage) -> str:
+    return f"/{stage.prefix}/search-url"
 
 
 def vectors(stack: Stack, stage: Stage) -> None:
@@ -61,7 +77,7 @@ def access_to_vectors(stack: Stack, stage: Stage) -> list[iam.PolicyStatement]:
 
 def name(stage: Stage) -> str:
     """Return the domain's name: with it, alarms and roles need no reference to the domain."""
-    return f"{stage.prefix}-search"
+    return stage.opensearch.name or f"{stage.prefix}-search"
 
 
 def arn(stack: Stack, stage: Stage) -> str:
@@ -77,7 +93,8 @@ def _domain(stack: Stack, stage: Stage) -> opensearch.Domain:
         stack,
         "Domain",
         domain_name=name(stage),
-        version=VERSION,
+        version=opensearch.EngineVersion.open_search(size.version),
+        enable_version_upgrade=True,  # without it, another version would be another, empty domain
         capacity=opensearch.CapacityConfig(
             data_node_instance_type=size.instance,
             data_nodes=size.nodes,

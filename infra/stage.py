@@ -78,6 +78,8 @@ class OpenSearchDomain(Part):
     instance: str = Field(pattern=r"\.search$")
     nodes: Positive
     volume_gb: int = Field(ge=10)
+    version: str = Field("2.19", pattern=r"^(2\.19|3\.\d+)$")
+    name: str | None = Field(None, pattern=r"^[a-z][a-z0-9-]{2,27}$")
 
 
 class IngestSize(FunctionSize):

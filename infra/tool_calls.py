@@ -11,7 +11,7 @@ from infra.stage import Stage
 def settings_of(stack: Stack, stage: Stage, data: Data) -> dict[str, str]:
     """Return the settings with which a function can serve every tool."""
     return {
-        **reach.settings_of(stage, data),
+        **reach.settings_of(stack, stage, data),
         **runs.settings_of(stack, stage, data),
         **tool_servers.settings_of(stage, data),
         "secrets_from": data.secret.secret_arn,

@@ -39,7 +39,7 @@ class Data(Stack):
         self.secret = _secret(self, stage)
         CfnOutput(self, "SigningSecret", value=self.secret.secret_arn)
         _rotate(self, stage)
-        self.search_url = search(self, stage)
+        search(self, stage)
         vectors(self, stage)
         if stage.searches:
             tell_of_uploads(self, stage, self.bucket)

@@ -26,7 +26,7 @@ class Ingest(Stack):
             stage,
             size=stage.ingest,
             layers=defaults.loci_layers(self, stage, folders),
-            settings={**reach.settings_of(stage, data), "aside_queue": aside_url},
+            settings={**reach.settings_of(self, stage, data), "aside_queue": aside_url},
             may=[
                 *reach.permissions_to_ingest(self, stage, data),
                 *language.permissions(self, stage),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from infra.node import use_packaged_node
-from tests.infra.synthesis import Stacks, assembly, synthesise
+from tests.infra.synthesis import STAGES, Stacks, assembly, synthesise
 from tests.support.each import each
 
 use_packaged_node()  # before a test imports the CDK
@@ -47,6 +47,8 @@ ORDERS = "arn:aws:lambda:eu-west-1:123456789012:function:orders"
 APART: dict[str, tuple[str, dict[str, object]]] = {
     "restored": ("prod", {"existing": RESTORED}),
     "functions": ("dev", {"tool_functions": [ORDERS]}),
+    "upgraded": ("dev", {"opensearch": {**STAGES["dev"]["opensearch"], "version": "3.5"}}),
+    "another domain": ("dev", {"opensearch": {**STAGES["dev"]["opensearch"], "name": "loci-next"}}),
 }
 """Stages that lack what all others create, or allow what no other does."""
 Synthesised = Callable[[str], Stacks]

@@ -99,7 +99,9 @@ def assembly(folder: Path) -> Path:
 
 def _exports(template: Mapping[str, Any]) -> list[tuple[str, object]]:
     outputs: list[Mapping[str, Any]] = list(template.get("Outputs", {}).values())
-    return [(output["Export"]["Name"], output["Value"]) for output in outputs if "Export" in output]
+    exported = [(output["Export"]["Name"], output["Value"]) for output in outputs if "Export" in output]
+    stored = [one["Properties"] for one in template["Resources"].values() if one["Type"] == "AWS::SSM::Parameter"]
+    return exported + [(one["Name"], one["Value"]) for one in stored]
 
 
 def _stand_ins(folder: Path, model: str | None) -> Layers:

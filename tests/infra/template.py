@@ -12,7 +12,7 @@ Resource = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One stack's; `exports` are those of all the stacks."""
+    """One stack's; `exports` are those of all the stacks, with the parameters in Parameter Store that they create."""
 
     document: Mapping[str, Any]
     exports: Mapping[str, object]
@@ -52,7 +52,8 @@ class Template:
         """A value with its references written as `<Name.Attribute>`, those to other stacks' followed."""
         match value:
             case {"Ref": str(id)}:
-                return f"<{plain(id)}>"
+                stored = self.document.get("Parameters", {}).get(id, {}).get("Default")
+                return self.read(self.exports[stored]) if stored in self.exports else f"<{plain(id)}>"
             case {"Fn::GetAtt": [str(id), str(attribute)]}:
                 return f"<{plain(id)}.{attribute}>"
             case {"Fn::ImportValue": str(name)}:

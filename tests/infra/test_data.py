@@ -1,6 +1,7 @@
 """What keeps things: safe from loss, from readers, and from who deletes a stack by mistake."""
 
 import json
+import re
 
 from loci.adapters.aws.sandbox.lambda_executors import RENEWED_AFTER
 from loci.auth.grants import UNUSED_SECONDS
@@ -222,6 +223,33 @@ def test_the_domain_is_encrypted_and_takes_signed_requests_only(stacks_of: Synth
         "TLSSecurityPolicy": "Policy-Min-TLS-1-2-PFS-2023-10",
     }
     assert "AccessPolicies" not in domain
+
+
+def test_another_version_is_an_upgrade_of_the_domain_that_is_there(stacks_of: Synthesised) -> None:
+    now, upgraded = (stacks_of(stage).data.whole(DOMAIN) for stage in ("dev", "upgraded"))
+    assert now["UpdatePolicy"]["EnableVersionUpgrade"] is True  # else it would be another, empty one
+    assert now["Properties"].pop("EngineVersion") == "OpenSearch_2.19"
+    assert upgraded["Properties"].pop("EngineVersion") == "OpenSearch_3.5"
+    assert now == upgraded
+
+
+def test_another_name_is_another_domain_which_nothing_keeps_from_replacing_the_last(stacks_of: Synthesised) -> None:
+    stacks = stacks_of("another domain")
+    assert stacks.data.one(DOMAIN)["DomainName"] == "loci-next"
+    users = [one.document for stack, one in stacks.templates.items() if stack != "data"]
+    assert "DomainEndpoint" not in json.dumps(users)  # CloudFormation replaces nothing that a stack imports
+    # Stages from before the parameter still import the endpoint when `data` is deployed, and CloudFormation would
+    # refuse to take that away.
+    assert [value for name, value in stacks.data.exports.items() if "DomainEndpoint" in name]
+    for user in (stacks.gateway, stacks.ingest):
+        assert "domain/loci-next/*" in json.dumps(user.document)
+        assert "loci-dev-search" not in json.dumps(user.document)
+
+
+def test_turning_search_off_takes_nothing_away_that_a_stack_imports(stacks_of: Synthesised) -> None:
+    on, off = stacks_of("dev"), stacks_of("no search")
+    users = [one.document for stack, one in on.templates.items() if stack in off.templates]
+    assert set(re.findall(r'"Fn::ImportValue": "([^"]+)"', json.dumps(users))) <= off.data.exports.keys()
 
 
 def test_two_nodes_lie_in_two_zones(prod: Stacks) -> None:

@@ -98,6 +98,10 @@ def test_a_stage_like_another_may_say_more() -> None:
         ({"settings": {"language_model_key_from": "loci/key"}}, "it must be an ARN"),
         ({"settings": {"oidc_client_secret": "k"}}, "keep it in a secret"),
         ({"settings": {"oidc_client_secret_from": "loci/key"}}, "it must be an ARN"),
+        (
+            {"opensearch": {"instance": "t3.small.search", "nodes": 1, "volume_gb": 10, "version": "2.17"}},
+            "opensearch.version: String should",
+        ),
         ({"localstack": True}, "LocalStack has neither CloudFront nor OpenSearch"),
     ],
 )
