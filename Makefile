@@ -97,8 +97,8 @@ destroy: $(VENV)/.dev ## take a deployment down again, with what it holds unless
 	$(BIN)/python -m infra.empty --stage $(STAGE)
 	$(CDK) destroy --all
 
-opensearch: $(VENV)/.dev ## start a real OpenSearch node on a free port (needs Java 17 and Maven)
-	@exec $(BIN)/python -m tests.servers.java opensearch
+opensearch: $(VENV)/.dev ## start a real OpenSearch node on a free port (needs Java 17 and Maven; MAJOR=3: Java 21)
+	@exec $(BIN)/python -m tests.servers.java opensearch$(MAJOR)
 
 dynamodb: $(VENV)/.dev ## start DynamoDB Local on a free port (needs Java 17 and Maven)
 	@exec $(BIN)/python -m tests.servers.java dynamodb

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from struct import pack
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,6 +25,9 @@ from loci.search.inference import Embedding
 from loci.search.ranking import EVERYTHING, Candidate, Chunk, QueryVector, TagsAndDate, Where
 from loci.search.words import index_words, query_words
 
+if TYPE_CHECKING:
+    from tests.servers.java.opensearch import Release
+
 MODEL = "small@0123456789ab"
 OTHER_MODEL = "large@ba9876543210"
 NOTES = "notes"
@@ -39,11 +43,11 @@ def embedded() -> Generator[Opener, None, None]:
 
 
 @contextmanager
-def node() -> Generator[tuple[OpenSearchCluster, str], None, None]:
+def node(release: "Release" = "opensearch") -> Generator[tuple[OpenSearchCluster, str], None, None]:
     """An OpenSearch node, and a name for an index that goes with the block."""
     from tests.servers.java.nodes import opensearch_node  # `make test` needs neither this nor boto3
 
-    with opensearch_node() as found:
+    with opensearch_node(release) as found:
         cluster = OpenSearchCluster(found.url)
         try:
             yield cluster, f"{found.prefix}chunks"
@@ -52,9 +56,9 @@ def node() -> Generator[tuple[OpenSearchCluster, str], None, None]:
 
 
 @contextmanager
-def opensearch() -> Generator[Opener, None, None]:
+def opensearch(release: "Release") -> Generator[Opener, None, None]:
     """One index for many tests, each with owners of its own."""
-    with node() as (cluster, name):
+    with node(release) as (cluster, name):
         index = OpenSearchIndex(cluster, name)
         yield lambda _: nullcontext(index)
 
@@ -81,12 +85,14 @@ def vectors() -> Generator[Opener, None, None]:
 ADAPTERS: dict[str, Callable[[], AbstractContextManager[Opener]]] = {
     "embedded": embedded,
     "vectors": vectors,
-    "opensearch": opensearch,
+    "opensearch": lambda: opensearch("opensearch"),
+    "opensearch3": lambda: opensearch("opensearch3"),
 }
 PARAMETERS = [
     pytest.param("embedded"),
     pytest.param("vectors", marks=pytest.mark.aws),
     pytest.param("opensearch", marks=pytest.mark.aws),
+    pytest.param("opensearch3", marks=pytest.mark.aws),
 ]
 
 

@@ -63,8 +63,8 @@ def _running(request: pytest.FixtureRequest, folder: Path) -> Generator[App]:
         return
     settings: dict[str, object] = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET}
     settings |= {"secret_key": KEY, "connect_function": CONNECT, "workflow_machine": MACHINE}
-    if runtime == "opensearch":
-        node: Node = request.getfixturevalue("node")
+    if runtime.startswith("opensearch"):
+        node: Node = request.getfixturevalue("node" if runtime == "opensearch" else "node_of_3")
         settings |= {"search_url": node.url, "search_index": f"{node.prefix}{secrets.token_hex(4)}"}
     if runtime == "vectors":
         settings |= {"search": "vectors", "vector_bucket": VECTORS}
@@ -84,6 +84,13 @@ def _running(request: pytest.FixtureRequest, folder: Path) -> Generator[App]:
 def node() -> Generator[Node]:
     """For documents on AWS."""
     with opensearch_node() as node:
+        yield node
+
+
+@pytest.fixture(scope="session")
+def node_of_3() -> Generator[Node]:
+    """For a walk on the newest OpenSearch."""
+    with opensearch_node("opensearch3") as node:
         yield node
 
 

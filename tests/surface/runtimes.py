@@ -9,6 +9,8 @@ from loci.core.identity import LOCAL
 from tests.support.vault.library import vault_library
 
 RUNTIMES = ["embedded", *(pytest.param(name, marks=pytest.mark.aws) for name in ("opensearch", "vectors"))]
+WITH_OPENSEARCH_3 = [*RUNTIMES, pytest.param("opensearch3", marks=pytest.mark.aws)]
+"""For a walk: what the index itself answers on either version, its contract says."""
 WITHOUT_SEARCH = [
     *RUNTIMES[:1],
     pytest.param("opensearch", marks=[pytest.mark.aws, pytest.mark.exhaustive]),

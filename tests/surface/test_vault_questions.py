@@ -17,7 +17,7 @@ from tests.support.vault.library import vault_library
 from tests.support.vault.write import vault_notes
 from tests.surface.conftest import Connect
 from tests.surface.results import call, structured, written
-from tests.surface.runtimes import RUNTIMES, take_in, vault_by_words
+from tests.surface.runtimes import RUNTIMES, WITH_OPENSEARCH_3, take_in, vault_by_words
 
 pytestmark = pytest.mark.anyio
 
@@ -62,7 +62,7 @@ async def test_whoever_asks_for_a_hundred_finds_all_that_have_the_word(client: C
 
 
 @pytest.mark.parametrize("with_model", [False, True])
-@pytest.mark.parametrize("app", RUNTIMES, indirect=True)
+@pytest.mark.parametrize("app", WITH_OPENSEARCH_3, indirect=True)
 async def test_long_notes_hide_no_short_one_from_whoever_asks_for_all(
     app: App, connect: Connect, tmp_path: Path, with_model: bool
 ) -> None:

@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 from tests.servers.errors import NotInstalled, NotStarted
@@ -15,7 +16,12 @@ from tests.servers.java.server import Server
 
 Opened = Callable[[int | None, Path | None], AbstractContextManager[Server]]
 SERVERS: dict[str, tuple[str, Opened, str]] = {
-    "opensearch": ("an OpenSearch 2.19 node with k-NN and neural-search", opensearch, "OPENSEARCH_URL"),
+    "opensearch": ("an OpenSearch 2.19 node with k-NN", opensearch, "OPENSEARCH_URL"),
+    "opensearch3": (
+        "the same of OpenSearch 3.5 (Java 21)",
+        partial(opensearch, release="opensearch3"),
+        "OPENSEARCH3_URL",
+    ),
     "dynamodb": ("DynamoDB Local", dynamodb, "DYNAMODB_URL"),
 }
 
@@ -52,7 +58,8 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.servers.java",
         description="Start a real server for tests, on 127.0.0.1 only, in the foreground. Its URL is the first line.",
-        epilog="It needs Java 17 or newer (a JDK) and, the first time, Maven, which brings the jars to build/servers.",
+        epilog="It needs a JDK of Java 17 or newer (opensearch3: 21) and, the first time, Maven, which brings the jars "
+        "to build/servers.",
     )
     commands = parser.add_subparsers(dest="what", required=True, metavar="WHAT")
     for what, (words, _, variable) in SERVERS.items():

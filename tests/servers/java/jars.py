@@ -15,7 +15,7 @@ from typing import Literal, get_args
 
 from tests.servers.errors import NotInstalled, NotStarted
 
-Name = Literal["opensearch", "dynamodb"]
+Name = Literal["opensearch", "opensearch3", "dynamodb"]
 
 HERE = Path(__file__).resolve().parent
 BUILT = HERE.parents[2] / "build" / "servers"
@@ -24,16 +24,16 @@ PATIENCE = 900
 
 def assembled(name: Name, into: Path = BUILT) -> Path:
     """The folder with the jars. Of two processes that ask at once, the second gets what the first has made."""
-    pom, listed = _pom(name), _list(name)
-    # Named after what it is made of, and moved here whole: if it is there, it is right.
-    jars = into / f"{name}-{hashlib.sha256(pom.read_bytes() + listed.read_bytes()).hexdigest()[:12]}"
+    listed = _list(name).read_text("ascii")
+    # Named after what it is, and moved here whole: if it is there, it is right.
+    jars = into / f"{name}-{hashlib.sha256(listed.encode()).hexdigest()[:12]}"
     into.mkdir(parents=True, exist_ok=True)
     with (into / f".{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not jars.is_dir():
             with tempfile.TemporaryDirectory(dir=into, prefix=f".{name}-") as scratch:
                 brought = _bring(name, Path(scratch))
-                check(brought, listed.read_text("ascii"))
+                check(brought, listed)
                 brought.rename(jars)
     return jars
 

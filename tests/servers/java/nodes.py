@@ -11,7 +11,7 @@ from functools import cache
 from opensearchpy import OpenSearch
 
 from tests.servers.java.dynamodb import dynamodb
-from tests.servers.java.opensearch import opensearch
+from tests.servers.java.opensearch import Release, opensearch
 from tests.servers.java.server import Server
 from tests.servers.reporting import SECONDS, only_with
 from tests.servers.shared import shared
@@ -26,9 +26,10 @@ class Node:
 
 
 @contextmanager
-def opensearch_node() -> Generator[Node, None, None]:
+def opensearch_node(release: Release = "opensearch") -> Generator[Node, None, None]:
     """A node: the one at OPENSEARCH_URL, else one of this machine. Indexes with the prefix go with the block."""
-    node = Node(os.environ.get("OPENSEARCH_URL") or _own_opensearch(), f"loci-test-{secrets.token_hex(6)}-")
+    url = os.environ.get(f"{release.upper()}_URL") or _own_opensearch(release)
+    node = Node(url, f"loci-test-{secrets.token_hex(6)}-")
     try:
         yield node
     finally:
@@ -44,8 +45,9 @@ def dynamodb_local() -> str:
 
 
 @cache
-def _own_opensearch() -> str:
-    return shared("OpenSearch", _for_all_tests("OpenSearch", "OPENSEARCH_URL", opensearch()))
+def _own_opensearch(release: Release) -> str:
+    name = release.replace("opensearch", "OpenSearch")
+    return shared(name, _for_all_tests(name, f"{release.upper()}_URL", opensearch(release=release)))
 
 
 @cache

@@ -1,12 +1,14 @@
-"""A real OpenSearch node: one JVM, with k-NN and neural-search, no security plugin."""
+"""A real OpenSearch node: one JVM, with k-NN, no security plugin."""
 
 import fcntl
 import http.client
 import json
 import secrets
+import subprocess
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from tests.servers.errors import NotStarted
 from tests.servers.java.jars import assembled
@@ -15,7 +17,10 @@ from tests.servers.java.server import Server, started
 from tests.servers.ports import PORTS, free_port
 
 HEAP = "512m"
-PLUGINS = ("org.opensearch.knn.plugin.KNNPlugin", "org.opensearch.neuralsearch.plugin.NeuralSearch")
+PLUGIN = "org.opensearch.knn.plugin.KNNPlugin"
+Release = Literal["opensearch", "opensearch3"]
+GRPC = Path(__file__).with_name("KNNQueryBuilderProtoConverter.java")
+OLDEST_JAVA: dict[Release, int] = {"opensearch": 17, "opensearch3": 21}
 # The k-NN breaker watches native memory, and has none to watch here; a disk that is nearly full would make indexes
 # read-only.
 CONFIGURATION = """\
@@ -30,13 +35,15 @@ cluster.routing.allocation.disk.threshold_enabled: false
 
 
 @contextmanager
-def opensearch(port: int | None = None, data: Path | None = None) -> Generator[Server, None, None]:
+def opensearch(
+    port: int | None = None, data: Path | None = None, release: Release = "opensearch"
+) -> Generator[Server, None, None]:
     """A healthy node. Without a folder of yours its indexes end with it."""
     if port is not None and port >= PORTS.stop:
         raise NotStarted(f"OpenSearch cannot have port {port} here: its runner takes one below {PORTS.stop}")
     if data is not None:
         _check_unused(data)
-    program, jars, port = java(), assembled("opensearch"), port or free_port()
+    program, jars, port = java(OLDEST_JAVA[release]), assembled(release), port or free_port()
     # Where the port was taken meanwhile the runner moves on to the next one: by its name we know our node.
     cluster = f"loci-{secrets.token_hex(4)}"
 
@@ -46,10 +53,12 @@ def opensearch(port: int | None = None, data: Path | None = None) -> Generator[S
         (configuration / "opensearch.yml").write_text(CONFIGURATION, "utf-8")
         open_packages = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in ("lang", "nio")]
         jvm = [*LIGHT, f"-Xms{HEAP}", f"-Xmx{HEAP}", f"-Djava.io.tmpdir={scratch}", "-Dlog4j2.disable.jmx=true"]
-        runner = ["-cp", f"{jars}/*", "org.codelibs.opensearch.runner.OpenSearchRunner", "-numOfNode", "1"]
+        if release == "opensearch3":
+            subprocess.run([Path(program).with_name("javac"), "-d", scratch, GRPC], check=True)
+        runner = ["-cp", f"{scratch}:{jars}/*", "org.codelibs.opensearch.runner.OpenSearchRunner", "-numOfNode", "1"]
         places = ["-basePath", str(scratch), "-confPath", str(configuration), "-logsPath", str(scratch / "logs")]
         places += ["-dataPath", str((data or scratch / "data").resolve())]
-        names = ["-clusterName", cluster, "-baseHttpPort", str(port - 1), "-pluginTypes", ",".join(PLUGINS)]
+        names = ["-clusterName", cluster, "-baseHttpPort", str(port - 1), "-pluginTypes", PLUGIN]
         return [program, *jvm, *open_packages, *runner, *places, *names]
 
     with started("OpenSearch", port, command, lambda: _is_healthy(port, cluster)) as server:
