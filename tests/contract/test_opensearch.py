@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from loci.adapters.aws import index as aws
 from loci.adapters.aws import opensearch
 from loci.adapters.aws.index import OpenSearchIndex
-from loci.adapters.aws.index_fields import index_body
+from loci.adapters.aws.index_fields import index_body, vector_fields
 from loci.adapters.aws.opensearch import OpenSearchCluster
 from loci.core.errors import Misconfigured, Refused, Unavailable
 from loci.core.identity import Owner
@@ -226,6 +227,25 @@ class TestOnANode:
         cluster.client.indices.create(index=name, body=before)
         with pytest.raises(Misconfigured, match="never released"):
             put(OpenSearchIndex(cluster, name), ANN, chunk("a#0", "river"))
+
+    def test_an_index_of_the_larger_layout_goes_on_as_it_is(self, cluster: OpenSearchCluster, name: str) -> None:
+        before = deepcopy(index_body())
+        before["mappings"]["_source"] = {"excludes": ["near_*"]}
+        before["mappings"]["properties"] |= {"near_8": {**vector_fields(8)["near_8"], "doc_values": True}}
+        cluster.client.indices.create(index=name, body=before)
+        put(OpenSearchIndex(cluster, name), ANN, chunk("a#0", "river", embedding(1, 0)))
+        assert by_vector(find(OpenSearchIndex(cluster, name), ANN, "river", vector(1, 0))) == ["a#0"]
+
+    def test_a_passage_takes_no_more_than_what_is_in_it(self, cluster: OpenSearchCluster, name: str) -> None:
+        drawn, chunks = Random(4), list[Chunk]()
+        for number in range(200):
+            near = embedding(*(drawn.gauss(0, 1) for _ in range(384)))
+            near = replace(near, bits=drawn.randbytes(4400))
+            chunks.append(chunk(f"a#{number}", " ".join(drawn.choices(["river", "stone", "cloud"], k=80)), near))
+        put(OpenSearchIndex(cluster, name), ANN, *chunks)
+        cluster.client.indices.flush(index=name)
+        stored = cluster.client.indices.stats(index=name, metric="store")["_all"]["primaries"]["store"]
+        assert stored["size_in_bytes"] / 200 < 11_000  # 4,400 of bits, 768 of the vector, twice, 1,536 of its graph
 
     def test_an_index_that_was_deleted_is_made_anew_by_the_next_start(
         self, cluster: OpenSearchCluster, name: str

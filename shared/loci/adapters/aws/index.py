@@ -10,8 +10,10 @@ from typing import Any
 
 from loci.adapters.aws.index_fields import (
     FIELDS,
+    NEAR,
     SHARDS,
     chunk_of,
+    dimensions_in,
     embedding_of,
     filters_of,
     id_of,
@@ -49,6 +51,8 @@ from loci.search.ranking import EVERYTHING, Candidate, Chunk, IndexCounts, Query
 AT_ONCE = 500
 MOST_HITS = 10_000
 """The most hits that OpenSearch returns from one search."""
+WHOLE: Json = {"_source": {"excludes": [f"{NEAR}*"]}}
+"""The fields of a chunk."""
 THREADS = ThreadPoolExecutor(thread_name_prefix="question")
 
 
@@ -163,14 +167,14 @@ class OpenSearchIndex:
             for some in batches(list(dict.fromkeys(ids)), AT_ONCE):
                 filters = [*filters_of(owner, collection, EVERYTHING), terms("chunk", some)]
                 # While a document is being replaced, newer chunks overwrite older ones here.
-                body = {"size": MOST_HITS, "sort": [{"generation": "asc"}], **_filtered(filters)}
+                body = {"size": MOST_HITS, "sort": [{"generation": "asc"}], **WHOLE, **_filtered(filters)}
                 found.update((hit["_source"]["chunk"], chunk_of(hit["_source"])) for hit in self._hits(owner, body))
         return found
 
     def passages(self, owner: Owner, collection: str) -> Iterator[Chunk]:
         # While a chunk is being replaced, its newest version comes first.
         order = [{"chunk": "asc"}, {"generation": "desc"}]
-        page: Json = {"size": AT_ONCE, "sort": order, **_filtered(filters_of(owner, collection, EVERYTHING))}
+        page: Json = {"size": AT_ONCE, "sort": order, **WHOLE, **_filtered(filters_of(owner, collection, EVERYTHING))}
         last: str | None = None
         while True:
             with self._calling():
@@ -333,5 +337,6 @@ class CreatedIndex:
         if FIELDS.keys() - found["mappings"].get("properties", {}).keys():
             what = f"The index {self._name} was made by a Loci that was never released"
             raise Misconfigured(what, "Delete it, and run: loci reindex")
+        self._dimensions = dimensions_in(found["mappings"])  # as they were made: fields are never made anew
         # Creating it waits until it can be searched. If it existed, wait here: its status is yellow before that.
         client.cluster.health(index=self._name, params={"wait_for_active_shards": str(SHARDS)})

@@ -49,28 +49,41 @@ COUNTED = (
 SIMILARITY: Json = {"words": {"type": "scripted", "script": {"source": COUNTED}}}
 
 
+CODEC = "best_compression"
+"""Halves what is stored: bits and vectors are base64 there, in which the default finds nothing to compress."""
 INTERVAL = "1s"
 """The interval until searches see what an ingestion has written. Other writers refresh the index themselves."""
 
 
 def index_body() -> Json:
     """The settings and fields of a new index. The fields for vectors follow when their dimensions are known."""
+    index: Json = {"knn": True, "number_of_shards": SHARDS, "refresh_interval": INTERVAL, "similarity": SIMILARITY}
+    # The vectors stay in the source: OpenSearch would keep a second, whole one for its replicas.
     return {
-        "settings": {
-            "index": {"knn": True, "number_of_shards": SHARDS, "refresh_interval": INTERVAL, "similarity": SIMILARITY}
-        },
-        "mappings": {"dynamic": "strict", "_source": {"excludes": ["near_*"]}, "properties": FIELDS},
+        "settings": {"index": {**index, "codec": CODEC}},
+        "mappings": {"dynamic": "strict", "properties": FIELDS},
     }
 
 
+NEAR = "near_"
+"""How the fields for vectors begin. They are in the source, and nobody asks for them there."""
+
+
 def vector_field(dimensions: int) -> str:
-    return f"near_{dimensions}"
+    return f"{NEAR}{dimensions}"
+
+
+def dimensions_in(mappings: Json) -> set[int]:
+    """The lengths of vectors that an index has fields for."""
+    return {int(name.removeprefix(NEAR)) for name in mappings["properties"] if name.startswith(NEAR)}
 
 
 def vector_fields(dimensions: int) -> Json:
     """The field for vectors of one length."""
     method = {"name": "hnsw", "engine": "lucene", "space_type": "cosinesimil"}
-    return {vector_field(dimensions): {"type": "knn_vector", "dimension": dimensions, "method": method}}
+    # With doc values, every vector would be stored once more.
+    field: Json = {"type": "knn_vector", "dimension": dimensions, "method": method, "doc_values": False}
+    return {vector_field(dimensions): field}
 
 
 def cosine_of(score: float) -> float:
