@@ -16,7 +16,7 @@ from infra.stage import Stage
 
 MOST_ZONES = 3
 VERBS = ("es:ESHttpGet", "es:ESHttpHead", "es:ESHttpPost", "es:ESHttpPut")
-"""The requests that the adapter sends. It never deletes an index."""
+"""The requests that the adapter sends. Only `loci reindex` removes an index, with the alias that it moves to a copy."""
 VECTOR_ACTIONS = (
     "s3vectors:DeleteVectors",
     "s3vectors:GetVectors",

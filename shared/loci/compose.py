@@ -39,7 +39,7 @@ def build_index_rebuild(settings: Settings) -> "IndexRebuild":
     app = build_app(settings, signs=False)
     parts, owner_keys = app.documents.parts, app.blobs.owner_keys
     if settings.mode == "aws":
-        from loci.runtimes.aws import upload_ingest
+        from loci.runtimes.aws import fit_index, upload_ingest
 
         named, uploads = _named_owners(app), upload_ingest(app)
 
@@ -48,7 +48,9 @@ def build_index_rebuild(settings: Settings) -> "IndexRebuild":
                 app.files.upkeep.send_outdated(owner)
             return 0
 
-        return IndexRebuild(parts.upkeep, parts.catalog, named, owner_keys, uploads, end=send)
+        return IndexRebuild(
+            parts.upkeep, parts.catalog, named, owner_keys, uploads, begin=lambda: fit_index(app), end=send
+        )
     from loci.runtimes.local import end_mending, is_half_mended
 
     def end() -> int:

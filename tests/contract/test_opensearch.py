@@ -252,7 +252,7 @@ class TestOnANode:
     ) -> None:
         index = OpenSearchIndex(cluster, name)
         put(index, ANN, chunk("a#0", "river"))
-        cluster.client.indices.delete(index=name)
+        cluster.client.indices.delete(index=f"{name}-1")
         with pytest.raises(Unavailable, match="no longer has"):
             find(index, ANN, "river")
         put(index, ANN, chunk("a#0", "garden", embedding(1, 0)))

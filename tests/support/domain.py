@@ -19,5 +19,5 @@ def domain() -> Generator[tuple[OpenSearchCluster, str], None, None]:
         url = os.environ.get("OPENSEARCH_URL") or stack.enter_context(opensearch()).url
         found, name = OpenSearchCluster(url), f"loci-test-{secrets.token_hex(6)}"
         stack.callback(found.client.close)
-        stack.callback(found.client.indices.delete, index=name, params={"ignore_unavailable": "true"})
+        stack.callback(found.client.indices.delete, index=f"{name}-1", params={"ignore_unavailable": "true"})
         yield found, name

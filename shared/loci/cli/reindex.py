@@ -52,7 +52,8 @@ def reindex(
 
     Do this after the index was lost or replaced, or after the embedder changed. Loci reads every text and writes what
     is missing from the index, or came from another text or model. You can stop the command at any time: the next run
-    continues from there. Servers may run meanwhile. If a text cannot be read, the exit code is 1.
+    continues from there. Servers may run meanwhile. If a text cannot be read, the exit code is 1. In an OpenSearch
+    domain, an index that has grown is first copied into one with more shards.
 
     If the database on this machine is damaged, Loci repairs it first, and rebuilds the indexes of all owners.
     """
@@ -71,6 +72,8 @@ def reindex(
     files = 0
     done: list[tuple[Owner, ReindexSummary]] = []
     try:
+        if begun := rebuild.begin():
+            typer.echo(begun, err=True)
         for owner in owners:
             if len(owners) > 1:
                 typer.echo(owner_name(owner), err=True)

@@ -65,6 +65,9 @@ class AwsSettings(BaseModel):
     vector_bucket: str | None = Field(None, description="with search = vectors: the vector bucket")
     search_url: str | None = Field(None, pattern=r"^https?://\S+$", description="the OpenSearch domain")
     search_index: str = Field("loci", pattern=r"^[a-z0-9][a-z0-9_.-]*$", description="the index in that domain")
+    search_shards: int | None = Field(
+        None, ge=1, description="the primary shards of that index; by default one for every 30 GB"
+    )
     inference_function: str | None = Field(None, description="the function that embeds and reranks")
     run_python_function: str | None = Field(None, description="the function that runs callers' Python")
     run_deno_function: str | None = Field(None, description="the function that runs callers' TypeScript")

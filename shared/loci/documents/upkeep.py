@@ -279,6 +279,8 @@ class IndexRebuild:
     uploads: UploadIngest | None = None
     is_after_damage: bool = False
     """True if the index of every owner has to be rebuilt."""
+    begin: Callable[[], str | None] = lambda: None
+    """Gives the index the layout that it should have, and returns what was done."""
     end: Callable[[], int] = lambda: 0
     """Ends the rebuild: writes the passages that the index lacks of files, and returns how many files these are."""
 

@@ -129,7 +129,8 @@ class AwsRuntime(Providers):
         from loci.adapters.aws.index import OpenSearchIndex
         from loci.adapters.aws.opensearch import OpenSearchCluster
 
-        return OpenSearchIndex(OpenSearchCluster(on_aws.search_url), on_aws.search_index, at_once=self._at_once)
+        cluster, shards = OpenSearchCluster(on_aws.search_url), on_aws.search_shards
+        return OpenSearchIndex(cluster, on_aws.search_index, shards=shards, at_once=self._at_once)
 
     def files(self) -> "FileAdapters":
         """Make the adapters that take files in.
@@ -330,6 +331,15 @@ def upload_ingest(app: App, clients: Clients | None = None) -> "UploadIngest":
 
     uploads = S3Uploads(app.settings.aws.bucket or "", clients or Clients())
     return UploadIngest(uploads, app.documents.parts.library, app.telemetry, app.tell)
+
+
+def fit_index(app: App) -> str | None:
+    """Give an index in OpenSearch the shards that it should have; return what was done."""
+    from loci.adapters.aws.index import OpenSearchIndex
+
+    index = app.documents.parts.index
+    shards = index.fit() if isinstance(index, OpenSearchIndex) else None
+    return f"Copied the index into one with {counted(shards, 'shard')}" if shards else None
 
 
 def build_answering(settings: Settings | None = None, *, only_public: bool = True) -> "ServerConnector":

@@ -8,20 +8,16 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from contextvars import copy_context
 from typing import Any
 
+from loci.adapters.aws.index_copy import CreatedIndex
 from loci.adapters.aws.index_fields import (
-    FIELDS,
     NEAR,
-    SHARDS,
     chunk_of,
-    dimensions_in,
     embedding_of,
     filters_of,
     id_of,
-    index_body,
     source_of,
     term,
     terms,
-    vector_fields,
 )
 from loci.adapters.aws.index_queries import (
     MOST_WORDS,
@@ -43,7 +39,7 @@ from loci.adapters.aws.opensearch import (
     translate_errors,
 )
 from loci.adapters.batches import batches
-from loci.core.errors import Misconfigured, Unavailable
+from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.search.inference import Embedding
 from loci.search.ranking import EVERYTHING, Candidate, Chunk, IndexCounts, QueryVector, TagsAndDate, Where
@@ -64,14 +60,20 @@ class OpenSearchIndex:
     """
 
     def __init__(
-        self, cluster: OpenSearchCluster, name: str, *, clock: Callable[[], float] = time.time, at_once: bool = True
+        self,
+        cluster: OpenSearchCluster,
+        name: str,
+        *,
+        shards: int | None = None,
+        clock: Callable[[], float] = time.time,
+        at_once: bool = True,
     ) -> None:
         self.cluster = cluster
         self._at_once = at_once
         """False: searches see a new document only after the refresh interval, which saves a refresh for each."""
         self._name = name
         self._clock = clock
-        self._created = CreatedIndex(cluster, name)
+        self._created = CreatedIndex(cluster, name, shards)
 
     def put(
         self,
@@ -94,10 +96,10 @@ class OpenSearchIndex:
             sources = (source_of(owner, collection, chunk, tags_and_date, generation) for chunk in chunks)
             is_later = is_new and not before and not self._at_once
             try:
-                send(self.cluster.client, self._name, owner, map(put_action, ids, sources), is_later=is_later)
+                send(self.cluster.client, self._name, owner.key, map(put_action, ids, sources), is_later=is_later)
             except BaseException:
                 with suppress(Unavailable), self._calling():  # the next put deletes what this leaves
-                    send(self.cluster.client, self._name, owner, map(delete_action, ids))
+                    send(self.cluster.client, self._name, owner.key, map(delete_action, ids))
                 raise
             if is_later:
                 return
@@ -108,6 +110,11 @@ class OpenSearchIndex:
 
     def together(self) -> AbstractContextManager[None]:
         return nullcontext()
+
+    def fit(self) -> int | None:
+        """Copy the index into one with other shards if it should have them; return their number."""
+        with self._calling():
+            return self._created.fit()
 
     def remove(self, owner: Owner, collection: str, document: str) -> None:
         with self._calling():
@@ -297,46 +304,3 @@ def _before(generation: int) -> Json:
 
 def _filtered(filters: list[Json]) -> Json:
     return {"query": {"bool": {"filter": filters}}}
-
-
-class CreatedIndex:
-    """The index in OpenSearch itself, which the first call creates. Later calls do not ask whether it exists."""
-
-    def __init__(self, cluster: OpenSearchCluster, name: str) -> None:
-        self._cluster = cluster
-        self._name = name
-        self._exists = False
-        self._dimensions: set[int] = set()
-
-    def ensure(self, dimensions: Collection[int] = ()) -> None:
-        """Make sure that the index exists, with fields for vectors of these lengths."""
-        if not self._exists:
-            self._create()
-            self._exists = True
-        for missing in set(dimensions) - self._dimensions:
-            fields = {"properties": vector_fields(missing)}
-            self._cluster.client.indices.put_mapping(index=self._name, body=fields)
-            self._dimensions.add(missing)
-
-    def forget(self) -> None:
-        """Have the next call ask OpenSearch whether the index exists."""
-        self._exists, self._dimensions = False, set()
-
-    def _create(self) -> None:
-        from opensearchpy.exceptions import RequestError  # with opensearchpy, at the first call
-
-        client = self._cluster.client
-        if not client.indices.exists(index=self._name):
-            try:
-                client.indices.create(index=self._name, body=index_body())
-                return
-            except RequestError as error:
-                if error.error != "resource_already_exists_exception":  # another process was faster
-                    raise
-        [found] = client.indices.get_mapping(index=self._name).values()
-        if FIELDS.keys() - found["mappings"].get("properties", {}).keys():
-            what = f"The index {self._name} was made by a Loci that was never released"
-            raise Misconfigured(what, "Delete it, and run: loci reindex")
-        self._dimensions = dimensions_in(found["mappings"])  # as they were made: fields are never made anew
-        # Creating it waits until it can be searched. If it existed, wait here: its status is yellow before that.
-        client.cluster.health(index=self._name, params={"wait_for_active_shards": str(SHARDS)})

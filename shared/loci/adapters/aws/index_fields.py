@@ -36,7 +36,6 @@ FIELDS: Json = {
     "vector": {"type": "binary", "doc_values": True},
     "bits": {"type": "binary"},
 }
-SHARDS = 1
 MOST_COUNTED, LONGEST = 255, 65_535
 """The largest count of a word in a chunk, and the largest number of its words, that matter to the score. Scores have 24
 bits, and both numbers together are one score."""
@@ -55,12 +54,13 @@ INTERVAL = "1s"
 """The interval until searches see what an ingestion has written. Other writers refresh the index themselves."""
 
 
-def index_body() -> Json:
+def index_body(shards: int = 1) -> Json:
     """The settings and fields of a new index. The fields for vectors follow when their dimensions are known."""
-    index: Json = {"knn": True, "number_of_shards": SHARDS, "refresh_interval": INTERVAL, "similarity": SIMILARITY}
+    index: Json = {"knn": True, "number_of_shards": shards, "refresh_interval": INTERVAL, "similarity": SIMILARITY}
     # The vectors stay in the source: OpenSearch would keep a second, whole one for its replicas.
     return {
-        "settings": {"index": {**index, "codec": CODEC}},
+        # A replica as soon as a second node can have it: one node alone would never be healthy.
+        "settings": {"index": {**index, "codec": CODEC, "auto_expand_replicas": "0-1"}},
         "mappings": {"dynamic": "strict", "properties": FIELDS},
     }
 
@@ -116,13 +116,19 @@ def source_of(owner: Owner, collection: str, chunk: Chunk, tags_and_date: TagsAn
     if tags_and_date.date is not None:
         source["date"] = tags_and_date.date
     if chunk.embedding is not None:
-        vector = chunk.embedding.vector
         source["model"] = chunk.embedding.model
-        source["vector"] = b64encode(vector).decode()
+        source["vector"] = b64encode(chunk.embedding.vector).decode()
         source["bits"] = b64encode(chunk.embedding.bits).decode()
-        numbers = [round(number, 7) for number in unpack(f"<{len(vector) // 2}e", vector)]
-        source[vector_field(len(numbers))] = numbers
-    return source
+    return source | near_of(source)
+
+
+def near_of(source: Json) -> Json:
+    """The field by which the vector in the source is found, if there is one."""
+    if "vector" not in source:
+        return {}
+    vector = b64decode(source["vector"])
+    numbers = [round(number, 7) for number in unpack(f"<{len(vector) // 2}e", vector)]
+    return {vector_field(len(numbers)): numbers}
 
 
 def chunk_of(source: Json) -> Chunk:

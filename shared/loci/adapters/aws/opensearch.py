@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from loci.adapters.aws.clients import SET_CREDENTIALS, SET_REGION, new_session
 from loci.core.deadline import time_for
 from loci.core.errors import Misconfigured, Refused, Unavailable
-from loci.core.identity import Owner
 
 if TYPE_CHECKING:
     from opensearchpy import OpenSearch
@@ -24,6 +23,8 @@ SECONDS = 20.0
 SHARE = 1 / 4
 """The share of a request's time for one answer: 6 s behind the API."""
 CONNECTIONS = 10
+BLOCKED = "index write (api)"
+"""The words of OpenSearch for a block that `loci reindex` has set."""
 LARGEST_REQUEST = 4 * 1024**2
 """The most bytes of a request. The smallest domains accept 10 MiB."""
 
@@ -85,31 +86,41 @@ class OpenSearchCluster:
         return Urllib3AWSV4SignerAuth(credentials, region, "es")
 
 
-def put_action(id: str, source: Json) -> bytes:
+def put_action(id: str, source: Json, routing: str | None = None) -> bytes:
     """The write that stores a chunk."""
-    return _line({"index": {"_id": id}}) + _line(source)
+    return _line({"index": {"_id": id, **_routed(routing)}}) + _line(source)
 
 
-def delete_action(id: str) -> bytes:
+def delete_action(id: str, routing: str | None = None) -> bytes:
     """The write that deletes a chunk."""
-    return _line({"delete": {"_id": id}})
+    return _line({"delete": {"_id": id, **_routed(routing)}})
 
 
-def send(client: "OpenSearch", index: str, owner: Owner, writes: Iterable[bytes], *, is_later: bool = False) -> None:
-    """Send all writes in order, in as few requests as possible. Searches see them at once, or a moment later."""
+def _routed(routing: str | None) -> Json:
+    return {"routing": routing} if routing else {}
+
+
+def send(
+    client: "OpenSearch", index: str, routing: str | None, writes: Iterable[bytes], *, is_later: bool = False
+) -> None:
+    """Send all writes in order, in as few requests as possible. Searches see them at once, or a moment later.
+
+    Without one `routing` for all of them, each write has its own.
+    """
     some: list[bytes] = []
     size = 0
     for write in writes:
         if some and size + len(write) > LARGEST_REQUEST:
-            _send(client, index, owner, some, refresh="false")
+            _send(client, index, routing, some, refresh="false")
             some, size = [], 0
         some.append(write)
         size += len(write)
-    _send(client, index, owner, some, refresh="false" if is_later else "true")
+    if some:
+        _send(client, index, routing, some, refresh="false" if is_later else "true")
 
 
-def _send(client: "OpenSearch", index: str, owner: Owner, writes: list[bytes], *, refresh: str) -> None:
-    params = {"routing": owner.key, "refresh": refresh}
+def _send(client: "OpenSearch", index: str, routing: str | None, writes: list[bytes], *, refresh: str) -> None:
+    params = {"refresh": refresh, **_routed(routing)}
     answer = client.bulk(body=b"".join(writes), index=index, params=params)
     errors = [done["index"] for done in answer["items"] if "error" in done.get("index", {})]
     if not errors:
@@ -143,6 +154,8 @@ def translate_errors(what: str) -> Generator[None, None, None]:
             "Check its endpoint, the network and the security groups, then try again",
         ) from error
     except (exceptions.AuthenticationException, exceptions.AuthorizationException) as error:
+        if BLOCKED in str(error):
+            raise failed(what, str(error.status_code), str(error)) from error
         raise Unavailable(
             f"OpenSearch did not allow {what} ({error.status_code})",
             "Allow this role es:ESHttp* on the domain, in its policy and in the domain's",
@@ -153,6 +166,10 @@ def translate_errors(what: str) -> Generator[None, None, None]:
 
 def failed(what: str, status: str, reason: str) -> Unavailable:
     """The `LociError` for an error answer of OpenSearch."""
+    if BLOCKED in reason:
+        return Unavailable(
+            f"OpenSearch takes no writes for {what} while it is copied", "Try again in a minute, or run loci reindex"
+        )
     if status == "404":
         return Unavailable(
             f"OpenSearch no longer has {what}",
