@@ -31,7 +31,7 @@ class Ingest(Stack):
                 *reach.permissions_to_ingest(self, stage, data),
                 *language.permissions(self, stage),
                 defaults.allow(receive, [queue]),
-                defaults.allow(["sqs:SendMessage"], [aside]),
+                defaults.allow(["sqs:SendMessage"], [queue, aside]),
             ],
             description="Ingests the uploads of Loci",
         )

@@ -176,7 +176,7 @@ def storm(tmp_path: Path) -> Generator[Storm]:
 
         patch.setattr(index, "put", throttled)
         intake = UploadIngest(S3Uploads(BUCKET, clients), app.documents.parts.library, app.telemetry)
-        patch.setattr(function, "uploads", UploadQueue(intake, clients, ASIDE, 1))
+        patch.setattr(function, "uploads", UploadQueue(intake, clients, None, ASIDE, 1))
         patch.setattr(app.telemetry, "upload_failed", quiet)
         yield made
         app.close()

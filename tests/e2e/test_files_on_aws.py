@@ -117,8 +117,9 @@ class Deployed:
 
 
 def arrived(key: str, what: str = "Object Created") -> dict[str, Any]:
-    """A message of EventBridge about an object."""
-    event = {"source": "aws.s3", "detail-type": what, "detail": {"bucket": {"name": BUCKET}, "object": {"key": key}}}
+    """A message of EventBridge about an object, as it comes the second time: in its owner's group."""
+    detail = {"bucket": {"name": BUCKET}, "object": {"key": key}}
+    event = {"source": "aws.s3", "detail-type": what, "detail": detail, "group": "of its owner"}
     return {
         "messageId": secrets.token_hex(4),
         "receiptHandle": "of no message",

@@ -13,7 +13,7 @@ import boto3
 import pytest
 
 from loci.compose import build_app
-from loci.core.identity import LOCAL
+from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
@@ -82,7 +82,7 @@ def started(models: Path, **more: str) -> Generator[Ingestion]:
         queue: str = sqs.create_queue(QueueName="ingest")["QueueUrl"]
         aside: str = sqs.create_queue(QueueName="ingest-aside")["QueueUrl"]
         settings = {"MODE": "aws", "AUTH": "required", "TABLE": TABLE, "BUCKET": BUCKET, "MODELS": str(models)}
-        for name, value in {**settings, "ASIDE_QUEUE": aside, **more}.items():
+        for name, value in {**settings, "INGEST_QUEUE": queue, "ASIDE_QUEUE": aside, **more}.items():
             environment.setenv(f"LOCI_{name}", value)
         spec = importlib.util.spec_from_file_location("ingest_handler", HANDLER)
         assert spec is not None
@@ -105,7 +105,8 @@ def message(id: str, body: object) -> dict[str, Any]:
 
 
 def notice(key: str) -> dict[str, Any]:
-    return {"detail": {"bucket": {"name": BUCKET}, "object": {"key": key}}}
+    """What EventBridge tells of an object, when it comes the second time."""
+    return {"detail": {"bucket": {"name": BUCKET}, "object": {"key": key}}, "group": "of its owner"}
 
 
 def failures(capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str]]:
@@ -213,3 +214,26 @@ def test_uploads_of_one_call_come_to_the_index_in_s3_vectors(tmp_path: Path) -> 
         assert ingestion.handler(ingestion.receive(), None) == {"batchItemFailures": []}
         app = build_app(load_settings({"secrets": ("s" * 40,)}))
         assert len(app.documents.parts.index.documents(LOCAL, COLLECTION)) == 5
+
+
+def test_a_notice_is_taken_in_its_owners_group_once_even_after_a_crash_before_it_was_deleted(tmp_path: Path) -> None:
+    ann = Owner("acme", "ann")
+    with started(tmp_path, SEARCH="vectors", VECTOR_BUCKET=VECTORS) as ingestion:
+        key = "uploads/acme/ann/note.md"
+        ingestion.s3.put_object(Bucket=BUCKET, Key=key, Body=b"# A note\n\nGeese fly.\n")
+        ingestion.send(json.dumps({"detail": notice(key)["detail"]}))
+        app = build_app(load_settings({"secrets": ("s" * 40,)}))
+        groups: list[list[str]] = []
+        indexed: list[int] = []
+        while records := (event := ingestion.receive())["Records"]:
+            groups.append(sorted(one["attributes"].get("MessageGroupId", "") for one in records))
+            assert ingestion.handler(event, None) == {"batchItemFailures": []}
+            indexed.append(len(app.documents.parts.index.documents(ann, COLLECTION)))
+            for one in records:
+                message = {"QueueUrl": ingestion.queue, "ReceiptHandle": one["receiptHandle"]}
+                if len(groups) == 1:  # the function dies here
+                    ingestion.sqs.change_message_visibility(**message, VisibilityTimeout=0)
+                else:
+                    ingestion.sqs.delete_message(**message)
+        assert groups == [[""], ["", ann.key], [ann.key]]
+        assert indexed == [0, 1, 1]

@@ -277,7 +277,7 @@ def test_the_ingestion_may_use_the_stores_the_index_the_models_its_queue_and_its
         return
     own = queue(stacks.stage)
     receive = {"sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:ReceiveMessage": (own,)}
-    put_aside = {"sqs:SendMessage": (f"{own}-aside",)}
+    put_aside = {"sqs:SendMessage": (own, f"{own}-aside")}
     reads, lists = (READS, LISTS) if stacks.stage.reads_files else ((), INGEST["s3:ListBucket"])
     objects = {OBJECTS: tuple(sorted((*INGEST[OBJECTS], *reads))), "s3:ListBucket": lists}
     extract = ["extract"] if stacks.stage.reads_files else []

@@ -319,8 +319,9 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     files = FileArrivals(runtime.bucket, runtime.blobs, runtime.clients, app.files.parts)
     # A write to S3 Vectors is a few requests to services that take many at once. A domain gains nothing by it.
     at_once = UPLOADS_A_CALL if settings.aws.search == "vectors" else 1
+    ingest, on_aws = upload_ingest(app, runtime.clients), settings.aws
     return UploadQueue(
-        upload_ingest(app, runtime.clients), runtime.clients, settings.aws.aside_queue, at_once, files, app.finish
+        ingest, runtime.clients, on_aws.ingest_queue, on_aws.aside_queue, at_once, files, finish=app.finish
     )
 
 

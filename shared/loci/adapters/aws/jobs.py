@@ -36,7 +36,7 @@ QUEUE_RESOLUTIONS = {"AccessDenied": "Allow this role to send messages to the qu
 
 
 class QueueFileJobs:
-    """`FileJobs` by SQS: sends a message for each file, so that the ingestion function reads it.
+    """`FileJobs` by SQS: sends a message for each file, in its owner's group, so that the ingestion function reads it.
 
     The queue repeats a message that fails. A file that cannot be read ends in the dead-letter queue.
     """
@@ -49,4 +49,4 @@ class QueueFileJobs:
         """Have the file read, and its passages embedded."""
         job = {"file": {"tenant": owner.tenant, "subject": owner.subject, "id": id}}
         with translate_errors("SQS", "the queue of uploads", QUEUE_RESOLUTIONS):
-            self._clients.sqs.send_message(QueueUrl=self._queue, MessageBody=json.dumps(job))
+            self._clients.sqs.send_message(QueueUrl=self._queue, MessageBody=json.dumps(job), MessageGroupId=owner.key)

@@ -1,6 +1,8 @@
 """The queue of uploads: documents and files that were sent to the bucket, and files that wait to be read.
 
 A message that fails comes again after longer and longer pauses. A message that can never succeed is put aside at once.
+EventBridge cannot name the owner of a notice. So the ingestion sends each notice once more, in its owner's group, and
+SQS prefers the groups that have few messages: an owner with thousands of uploads delays nobody else.
 """
 
 import hashlib
@@ -147,9 +149,9 @@ FIRST_PAUSE, LONGEST_PAUSE = 30, 600
 """Seconds until a message comes again: doubled each time. Nine pauses take an hour, and the tenth failure is the last.
 They vary by half, so that uploads which were refused together do not come again together."""
 LONGEST_REASON = 1000
-QUEUE_RESOLUTIONS = {
-    "AccessDenied": "Allow this role to send to the aside queue, and to change the visibility of messages"
-}
+GROUP = "group"
+"""The key of a notice that was sent once more. It does not depend on what Lambda tells of the message's group."""
+QUEUE_RESOLUTIONS = {"AccessDenied": "Allow this role to send to both queues, and to change the visibility of messages"}
 
 
 class UploadQueue:
@@ -159,6 +161,7 @@ class UploadQueue:
         self,
         ingest: UploadIngest,
         clients: Clients,
+        queue: str | None,
         aside: str | None,
         at_once: int,
         files: FileArrivals | None = None,
@@ -170,6 +173,8 @@ class UploadQueue:
         self._ingest = ingest
         self._files = files
         self._clients = clients
+        self._queue = queue
+        """The URL of the queue itself. Without one, no notice is sent once more."""
         self._aside = aside
         """The URL of the queue for messages that were put aside. Without one, every failed message comes again."""
 
@@ -198,7 +203,9 @@ class UploadQueue:
             raise OutOfTime("There is no time left for this upload", "The next call begins with it")
         try:
             with within(seconds - RESERVE):
-                if self._files is None or not self._files.take(notice):
+                if self._queue and (owner := _owner_without_group(notice)):
+                    self._send_again(self._queue, notice, owner)
+                elif self._files is None or not self._files.take(notice):
                     self._ingest.ingest_notice(notice)
         except Conflict:
             raise
@@ -221,6 +228,12 @@ class UploadQueue:
         ):  # it comes again anyway
             self._clients.sqs.change_message_visibility(QueueUrl=url, ReceiptHandle=receipt, VisibilityTimeout=pause)
 
+    def _send_again(self, queue: str, notice: str, owner: Owner) -> None:
+        """Send the notice in its owner's group. A crash after it only sends it twice."""
+        body = json.dumps({**json.loads(notice), GROUP: owner.key})
+        with translate_errors("SQS", "the queue of uploads", QUEUE_RESOLUTIONS):
+            self._clients.sqs.send_message(QueueUrl=queue, MessageBody=body, MessageGroupId=owner.key)
+
     def _put_aside(self, queue: str, notice: str, error: Refused) -> None:
         reason = f"{error.code}: {error}"[:LONGEST_REASON]
         with translate_errors("SQS", "the queue of uploads that were put aside", QUEUE_RESOLUTIONS):
@@ -229,6 +242,17 @@ class UploadQueue:
                 MessageBody=notice or "?",  # SQS takes no empty message
                 MessageAttributes={"reason": {"DataType": "String", "StringValue": _printable(reason)}},
             )
+
+
+def _owner_without_group(notice: str) -> Owner | None:
+    """Return the owner of a notice of S3 that has no group yet. None for every other message."""
+    match _parsed(notice):
+        case {"detail": {"object": {"key": str(key)}}, **more} if GROUP not in more:
+            with suppress(Refused):
+                return owner_and_rest(key.partition("/")[0], key)[0]
+        case _:
+            pass
+    return None
 
 
 def _pause(times: int) -> int:
