@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -22,6 +23,7 @@ from tests.attack.wire import Answer, Ask, call, initialize, legacy
 from tests.support.api_events import Version
 from tests.support.each import each
 from tests.support.event_front import event_front
+from tests.support.moto_aws import BUCKET, TABLE, moto_aws
 from tests.support.serving import serving
 
 FUNCTION = "functions/gateway/handler.py:lambda_handler"
@@ -230,6 +232,34 @@ def test_an_expired_key_is_refused_by_its_day_and_opens_no_page_any_more(tmp_pat
     assert (refused.status, guessed.status, app.api_keys.by_id(key.id)) == (401, 401, None)
     assert f"This key expired at {key.expires}: make a new one" in refused.body.decode()
     assert b"expired" not in guessed.body  # only the holder of the key learns of it
+
+
+@each("runtime", ["embedded", "aws"])
+def test_a_key_with_a_cap_calls_no_more_tools_that_month_and_is_told_until_when(runtime: str, tmp_path: Path) -> None:
+    on_aws: dict[str, object] = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets": ("s" * 40,)}
+    settings = {"data": tmp_path / runtime, "log_level": "ERROR", "auth": "required", "calls_per_month": 1}
+    with moto_aws():
+        app = build_app(load_settings({**settings, **(on_aws if runtime == "aws" else {})}))
+        capped, text = app.api_keys.create(ANN, "capped", calls_per_month=3)
+        other = app.api_keys.create(ANN, "of the setting")[1]
+        ask = read(app, ANN)
+        three = b"[" + b",".join([ask.body] * 3) + b"]"
+        with lambda_doors(asgi(app)) as doors:
+            first = [door.ask(legacy(ask.body, text)).status for door in doors]
+            batch = doors[0].ask(replace(legacy(three, text), body=three))
+            listed = doors[0].ask(legacy(PING, text)).status
+            last, refused = (doors[0].ask(legacy(ask.body, text)) for _ in range(2))
+            others = [doors[0].ask(legacy(ask.body, other)).status for _ in range(2)]
+        made, month = app.api_keys.calls_made(capped.id), ApiKeys(app.records, lambda: time.time() + 32 * DAY)
+        month.count_calls(capped.id, 3, 3)
+        app.close()
+    assert (first, batch.status, listed, last.status, refused.status, made) == ([200] * 2, 429, 200, 200, 429, 3)
+    assert others == [200, 429]
+    assert "CALLS_USED_UP: This key has 1 left of its 3 calls of tools a month. Wait until " in batch.body.decode()
+    error = refused.message["error"]["message"]
+    assert "This key has none left" in error
+    assert "00:00 UTC, when its next month begins" in error
+    assert 0 < int(refused.header("retry-after") or 0) <= 31 * DAY
 
 
 def test_a_key_is_stored_only_as_its_hash(app: App, ann: str) -> None:

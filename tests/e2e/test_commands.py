@@ -86,6 +86,8 @@ def test_a_key_that_expires_is_listed_with_its_day_and_the_doctor_warns_in_the_l
     found = {one["name"]: one for one in json.loads(loci(data, "doctor", "--json").stdout)["findings"]}["keys"]
     assert (found["state"], soon["id"] in found["what"], late["id"] in found["what"]) == ("warning", True, False)
     assert loci(data, "keys", "create", "--days", "0").returncode == 2
+    assert loci(data, "keys", "create", "capped", "--calls-per-month", "1500").returncode == 0
+    assert "capped  0 of 1,500 calls this month" in loci(data, "keys", "list").stdout
 
 
 def test_a_key_needs_an_owner_with_both_names_and_one_that_is_unknown_is_told(data: Path) -> None:

@@ -1,4 +1,4 @@
-"""API keys: shown once, stored hashed, and refused after their last day."""
+"""API keys: shown once, stored hashed, refused after their last day, and perhaps with a cap of calls a month."""
 
 import hashlib
 import hmac
@@ -6,16 +6,19 @@ import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from loci.core.diagnosis import Finding, counted, first_names
-from loci.core.errors import NotFound, Refused
+from loci.core.errors import CallsUsedUp, NotFound, Refused
 from loci.core.full_disk import freeing
 from loci.core.identity import SYSTEM, Owner
 from loci.core.ids import random_id
-from loci.core.json import iso, string
-from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
+from loci.core.json import JsonObject, iso, string
+from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable, update
 
 KIND = "api_key"
+CALLS = "key_calls"
+"""The kind of the records that count the calls of a key in a month: only of keys with a cap."""
 ACCESS = "loci-access-"
 """The beginning of an access token that Loci itself gave to a client."""
 EXPIRED = "KEY_EXPIRED"
@@ -36,6 +39,8 @@ class ApiKey:
     """True: it may decide what only a person may decide. It belongs into no client."""
     expires: str | None = None
     """The time from which on the key is refused; None: it does not expire."""
+    calls_per_month: int | None = None
+    """The most calls of tools in a month; None: what the setting of that name says."""
 
 
 class ApiKeys:
@@ -46,7 +51,13 @@ class ApiKeys:
         self._clock = clock
 
     def create(
-        self, owner: Owner, name: str, *, is_person: bool = False, days: int | None = None
+        self,
+        owner: Owner,
+        name: str,
+        *,
+        is_person: bool = False,
+        days: int | None = None,
+        calls_per_month: int | None = None,
     ) -> tuple[ApiKey, str]:
         """Make a key, which expires after these days. Its text cannot be read again."""
         id = random_id(12)
@@ -65,6 +76,7 @@ class ApiKeys:
                 **({"person": True} if is_person else {}),
                 # Not the expiry of the record: a key that vanished could not be named as expired.
                 **({"expires": self._now(days * DAY)} if days is not None else {}),
+                **({"calls_per_month": calls_per_month} if calls_per_month is not None else {}),
             },
             expect_version=ABSENT,
         )
@@ -120,6 +132,8 @@ class ApiKeys:
     def remove_all(self, owner: Owner) -> int:
         """Remove the records of the owner's keys, and return their number."""
         mine = [key.id for key in self.list() if key.owner.key == owner.key]
+        for id in mine:
+            self._records.remove(SYSTEM, CALLS, id)
         return sum(self._records.remove(SYSTEM, KIND, id) for id in mine)
 
     def with_text(self, text: str) -> ApiKey | None:
@@ -135,6 +149,32 @@ class ApiKeys:
             advice = "make a new one with `loci keys create NAME`"
             raise Refused(f"This key expired at {key.expires}", advice, code=EXPIRED)
         return key
+
+    def count_calls(self, id: str, calls: int, most: int) -> None:
+        """Count calls of tools, before they are made. Raises `CallsUsedUp` if this month has fewer left."""
+        now = datetime.fromtimestamp(self._clock(), UTC)
+        first = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+        next_month = (first + timedelta(days=32)).replace(day=1)
+
+        def added(record: Record | None) -> JsonObject:
+            made = self._made(record)
+            if made + calls > most:
+                what = f"This key has {max(0, most - made) or 'none'} left of its {most:,} calls of tools a month"
+                wait = f"Wait until {next_month:%Y-%m-%d} 00:00 UTC, when its next month begins"
+                more = "ask for a key with more: `loci keys create NAME --calls-per-month N`"
+                seconds = int((next_month - now).total_seconds()) + 1
+                raise CallsUsedUp(what, f"{wait}, or {more}", details={"wait_s": seconds})
+            return {"month": f"{now:%Y-%m}", "calls": made + calls}
+
+        update(self._records, SYSTEM, CALLS, id, added, expires_at=next_month.timestamp() + DAY, durable=False)
+
+    def calls_made(self, id: str) -> int:
+        """Return the counted calls of the key in this month."""
+        return self._made(self._records.get(SYSTEM, CALLS, id))
+
+    def _made(self, record: Record | None) -> int:
+        counted = read_or_none(record, _month_and_calls)
+        return counted[1] if counted and counted[0] == self._now()[:7] else 0
 
     def id_in(self, text: str) -> str | None:
         """The id in a key's text; None if the text is no key."""
@@ -155,10 +195,14 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def _month_and_calls(record: Record) -> tuple[str, int]:
+    return string(record.value["month"]), int(str(record.value["calls"]))
+
+
 def key_of(record: Record) -> ApiKey:
     """The key of a record."""
     value = record.value
-    revoked, expires = value["revoked"], value.get("expires")
+    revoked, expires, calls = value["revoked"], value.get("expires"), value.get("calls_per_month")
     string(value["hash"])
     return ApiKey(
         record.key,
@@ -168,4 +212,5 @@ def key_of(record: Record) -> ApiKey:
         None if revoked is None else string(revoked),
         value.get("person") is True,
         None if expires is None else string(expires),
+        calls if isinstance(calls, int) else None,
     )

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
@@ -80,7 +81,9 @@ class Gate:
             what = f"{error.what}: {error.resolution}"
             raise self._unauthorised(scope, headers, what, {"error": "invalid_token"}) from None
         if key is not None:
-            return Caller(key.owner, "key", is_person=key.is_person, name=key.name, credential=key.id)
+            most = key.calls_per_month or self._app.settings.calls_per_month
+            who = Caller(key.owner, "key", is_person=key.is_person, name=key.name, credential=key.id)
+            return replace(who, calls_per_month=most)
         # OAuth 2.1 forbids a token in the query, where logs of proxies keep it: only keys may come there.
         if self._tokens is None or shown.startswith("loci_") or "authorization" not in headers:
             raise self._unauthorised(scope, headers, "This key is not valid here", {"error": "invalid_token"})

@@ -50,6 +50,15 @@ def create_key(
             metavar="N", min=1, max=MOST_DAYS, help="Refuse the key after N days. Default: never.", show_default=False
         ),
     ] = None,
+    calls_per_month: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Let the key call tools N times a month. Default: what the setting calls_per_month says.",
+            show_default=False,
+        ),
+    ] = None,
     stack: StackOption = None,
     data: DataOption = None,
     config: ConfigOption = None,
@@ -62,7 +71,7 @@ def create_key(
     if person:
         prove_person(stack, data, config)
     api_keys = app_at(stack, data, config, "The keys").api_keys
-    key, text = api_keys.create(owner, name, is_person=person, days=days)
+    key, text = api_keys.create(owner, name, is_person=person, days=days, calls_per_month=calls_per_month)
     if as_json:
         typer.echo(json.dumps({**asdict(key), "key": text}))
     elif person:
@@ -76,16 +85,21 @@ def list_keys(
     stack: StackOption = None, data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
     """List the keys. Loci does not store the keys themselves, only their hashes."""
-    api_keys = app_at(stack, data, config, "The keys").api_keys
+    app = app_at(stack, data, config, "The keys")
+    api_keys = app.api_keys
     found = api_keys.list()
+    caps = {key.id: key.calls_per_month or app.settings.calls_per_month for key in found}
+    calls = {key.id: {"calls_this_month": api_keys.calls_made(key.id)} if caps[key.id] else {} for key in found}
     if as_json:
-        typer.echo(json.dumps([asdict(key) for key in found]))
+        typer.echo(json.dumps([{**asdict(key), **calls[key.id]} for key in found]))
         return
     for key in found:
         state = f"revoked {key.revoked}" if key.revoked else "valid"
         if key.expires and not key.revoked:
             state = f"{'expired' if api_keys.is_expired(key) else 'valid until'} {key.expires[:10]}"
         name = f"{key.name} (a person's)" if key.is_person else key.name
+        for made in calls[key.id].values():
+            name += f"  {made:,} of {caps[key.id]:,} calls this month"
         typer.echo(f"{key.id}  {key.created}  {state:<28}  {owner_name(key.owner):<24}  {name}")
     if not found:
         typer.echo("There are no keys. Create one with: loci keys create NAME")

@@ -59,6 +59,12 @@ class Conflict(Refused):
     default_code = "CONFLICT"
 
 
+class CallsUsedUp(Refused):
+    """A key may make no more calls before the next month."""
+
+    default_code = "CALLS_USED_UP"
+
+
 class Unavailable(LociError):
     default_code = "STORE_UNAVAILABLE"
 

@@ -79,7 +79,8 @@ class Caller:
     """The name of the key or of the client, as somebody chose it; empty if it is not known."""
     credential: str = field(default="", compare=False)
     """The id of their key, or of a person's consent: others may have one of the same name."""
-
+    calls_per_month: int | None = field(default=None, compare=False)
+    """The most calls of tools in a month of their key; None: nobody counts them."""
     session: str = field(default="", compare=False)
     """A hash that stands for the session of their client; empty in revisions without sessions."""
 

@@ -141,6 +141,9 @@ class Settings(BaseModel):
     secrets: Annotated[tuple[SecretStr, ...], BeforeValidator(_split)] = Field(
         (), description="signing secrets, newest first; in embedded mode Loci creates one in the data folder"
     )
+    calls_per_month: int | None = Field(
+        None, ge=1, description="how many tools each key may call in a month, if it has no cap of its own; default: any"
+    )
     oauth: Literal["off", "built-in"] = Field(
         "off",
         description="built-in: clients without a key send the person to a page of Loci, where they sign in with a key"

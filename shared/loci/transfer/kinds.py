@@ -63,7 +63,7 @@ STAYS: Final = {
     "what is made again from the rest, or counted": (
         *("capability_vectors", "embedded", "events", "events_count", "events_wanted", "file_state", "language_tokens"),
         *("listed_tools", "notice_sent", "read", "said", "text", "tool_calls", "tool_followers", "tool_trail"),
-        *("tool_vectors", "seen_shape"),
+        *("tool_vectors", "seen_shape", "key_calls"),
     ),
 }
 """The kinds of records that no archive has, by the reason. An archive with a kind that `TRAVELS` lacks is refused."""

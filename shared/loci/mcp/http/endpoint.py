@@ -22,7 +22,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
-from loci.core.errors import AS_A_FILE, LociError
+from loci.core.errors import AS_A_FILE, CallsUsedUp, LociError
 from loci.core.identity import SYSTEM, Caller
 from loci.core.ids import content_id, random_id
 from loci.core.json import JsonObject
@@ -351,6 +351,7 @@ class Gatekeeper:
         session = headers.get("mcp-session-id") if has_sessions else None
         shows_pages = session is not None and await on_thread(self._sessions.check, session, caller)
         body = parse_body(await read_body(asked.receive, headers.get("content-length"), advice=AS_A_FILE))
+        await self._count_calls(caller, body)
         passed = _passed_on(asked.scope, caller, session, shows_pages=shows_pages)
         extra = _cross_origin(asked.origin)
         if isinstance(body, Batch):
@@ -371,6 +372,19 @@ class Gatekeeper:
         if form != "stream":
             raise Refusal(406, "The answer is a stream: accept text/event-stream", id=body.message.get("id"))
         return await while_allowed(partial(self._is_still, asked), serve, sending)
+
+    async def _count_calls(self, caller: Caller, body: Body | Batch) -> None:
+        """Refuse calls of tools that are more than the caller's key has left this month."""
+        parts = body.parts if isinstance(body, Batch) else (body,)
+        calls = [one.message for one in parts if isinstance(one, Body) and one.message.get("method") == "tools/call"]
+        if not calls or caller.calls_per_month is None:
+            return
+        count = partial(self._app.api_keys.count_calls, caller.credential, len(calls), caller.calls_per_month)
+        try:
+            await on_thread(count)
+        except CallsUsedUp as error:
+            told, id = f"{error.code}: {error}", None if isinstance(body, Batch) else calls[0].get("id")
+            raise Refusal(429, told, id=id, headers={"Retry-After": str(error.details["wait_s"])}) from None
 
     async def _tell_session(self, changes: ListChanges, asked: RecognisedRequest) -> None:
         """Tell a session of changed lists, until its client closes the connection."""
