@@ -33,7 +33,8 @@ def define(app: "App", layers: Callable[[Arch, str | None], Layers]) -> None:
     stage = read_stage(app.node.try_get_context("stage"), app.node.try_get_context("stages"))
     folders = layers(stage.architecture, stage.model_in_gateway)
     data = Data(app, stage)
-    users: list[Stack] = [Gateway(app, stage, folders, data)]
+    gateway = Gateway(app, stage, folders, data)
+    users: list[Stack] = [gateway]
     calls = [log_of(users[0], "gateway")]
     users.append(Connect(app, stage, folders, data))
     users[0].add_stack_dependency(users[-1])
@@ -62,7 +63,7 @@ def define(app: "App", layers: Callable[[Arch, str | None], Layers]) -> None:
         for user in users:
             user.add_stack_dependency(inference)
     if not stage.localstack:  # LocalStack has no dashboards and no budgets, and nobody would get its alarms
-        Operations(app, stage, data, calls)
+        Operations(app, stage, data, calls, gateway.api_id)
         _tag(app, stage)  # nor does it bill
     Validations.of(app).add_plugins(AwsSolutionsChecks())
 

@@ -156,6 +156,8 @@ class Stage(Part):
     dashboard: bool
     alarm_email: str | None = Field(None, pattern=r"^[^@\s]+@[^@\s]+$")
     budget_usd: Positive | None = None
+    budget_closes: bool = False
+    """True: the API refuses all requests from the time when AWS knows that the budget is used up."""
     tool_functions: list[Annotated[str, Field(pattern=FUNCTION_ARN)]] = []
     """Functions that may be tool servers."""
     settings: dict[str, str] = {}
@@ -307,6 +309,12 @@ class Stage(Part):
         own = [one for one in self.tool_functions if ":function:loci-" in one]
         if own:
             raise ValueError(f"tool_functions has {own[0]}: Loci's own functions are no tool servers")
+        return self
+
+    @model_validator(mode="after")
+    def _has_a_budget_that_closes(self) -> Self:
+        if self.budget_closes and self.budget_usd is None:
+            raise ValueError("budget_closes needs budget_usd")
         return self
 
     @model_validator(mode="after")

@@ -25,6 +25,7 @@ class Gateway(Stack):
     def __init__(self, scope: Construct, stage: Stage, folders: Layers, data: Data) -> None:
         super().__init__(scope, f"{stage.prefix}-gateway", description="Loci: the MCP endpoint")
         api = rest_api(self, stage)
+        self.api_id = api.rest_api_id
         host = address(self, api)
         public_url = f"https://{host}/{stage.name}"
         origin_secret: str | None = None

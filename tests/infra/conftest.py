@@ -49,6 +49,7 @@ APART: dict[str, tuple[str, dict[str, object]]] = {
     "functions": ("dev", {"tool_functions": [ORDERS]}),
     "upgraded": ("dev", {"opensearch": {**STAGES["dev"]["opensearch"], "version": "3.5"}}),
     "another domain": ("dev", {"opensearch": {**STAGES["dev"]["opensearch"], "name": "loci-next"}}),
+    "closes": ("prod", {"budget_closes": True, "alarm_email": "ops@example.com"}),
 }
 """Stages that lack what all others create, or allow what no other does."""
 Synthesised = Callable[[str], Stacks]

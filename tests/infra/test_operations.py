@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ from tests.infra.synthesis import Stacks, assembly
 from tests.infra.template import listed
 from tests.support.api_events import event
 from tests.support.each import each
+from tests.support.functions import loaded
+from tests.support.moto_aws import credentials
 from tests.support.serving import PATIENCE, call, clean_environment
 
 TOOLS = Path(__file__).resolve().parents[1] / "surface" / "tools.json"
@@ -212,6 +215,57 @@ def test_the_budget_is_the_stages(stacks_of: Synthesised, stage: str) -> None:
     stacks = stacks_of(stage)
     budget = stacks.operations.one("AWS::Budgets::Budget")["Budget"]
     assert budget["BudgetLimit"] == {"Amount": stacks.stage.budget_usd, "Unit": "USD"}
+
+
+def test_a_budget_that_closes_sets_the_apis_throttle_to_nothing_and_says_how_to_open_it(
+    stacks_of: Synthesised, prod: Stacks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stacks, named = stacks_of("closes").operations, "<AWS::Region>::/restapis/<Api>/stages/prod"
+    told = {
+        (one["Notification"]["NotificationType"], one["Notification"]["Threshold"]): {
+            stacks.read(subscriber["Address"]) for subscriber in one["Subscribers"]
+        }
+        for one in stacks.one("AWS::Budgets::Budget")["NotificationsWithSubscribers"]
+    }
+    mail = "ops@example.com"
+    assert told == {("ACTUAL", 80): {mail}, ("FORECASTED", 100): {mail}, ("ACTUAL", 100): {mail, "<BudgetUsed>"}}
+    policy = stacks.of_type("AWS::SNS::TopicPolicy")["BudgetUsedPolicy"]["PolicyDocument"]["Statement"]
+    assert {"Service": "budgets.amazonaws.com"} in [one["Principal"] for one in policy if one["Effect"] == "Allow"]
+    [subscribed] = [one for one in stacks.of_type("AWS::SNS::Subscription").values() if one["Protocol"] == "lambda"]
+    assert (stacks.read(subscribed["TopicArn"]), stacks.read(subscribed["Endpoint"])) == ("<BudgetUsed>", "<Close.Arn>")
+    rights = {
+        action: [stacks.read(resource) for resource in listed(statement["Resource"])]
+        for resource, statement in stacks.statements()
+        if resource.startswith("CloseRole")
+        for action in listed(statement.get("Action", ()))
+        if action.startswith("apigateway:")
+    }
+    assert rights == {"apigateway:PATCH": [f"arn:<AWS::Partition>:apigateway:{named}"]}
+    [function] = stacks.of_type("AWS::Lambda::Function").values()
+    for name, value in function["Environment"]["Variables"].items():
+        monkeypatch.setenv(name, stacks.read(value))
+    opened = stacks.output("OpenDoors")
+    assert opened.startswith("aws apigateway update-stage --rest-api-id <Api> --stage-name prod --patch-operations ")
+    assert closed(monkeypatch) == ("/restapis/%3CApi%3E/stages/prod", {"rateLimit": "0", "burstLimit": "0"})
+    limits = dict(re.findall(r"path=/\*/\*/throttling/(\w+),value=(\d+)", opened))
+    assert limits == {"rateLimit": "200", "burstLimit": "400"}
+    assert "AWS::Lambda::Function" not in {one["Type"] for one in prod.operations.resources.values()}
+
+
+def closed(monkeypatch: pytest.MonkeyPatch) -> tuple[str, dict[str, str]]:
+    """The address and the limits that the closing function sends to API Gateway."""
+    credentials(monkeypatch)
+    function, sent = loaded(Path("close")), list[Any]()
+
+    def answered(params: dict[str, Any], **_: object) -> tuple[object, dict[str, Any]]:
+        sent.append(params)
+        return SimpleNamespace(status_code=200, headers={}), {}
+
+    function.client.meta.events.register_first("before-call.apigateway.UpdateStage", answered)
+    function.lambda_handler({}, None)
+    [params] = sent
+    patches = json.loads(params["body"])["patchOperations"]
+    return params["url_path"], {one["path"].removeprefix("/*/*/throttling/"): one["value"] for one in patches}
 
 
 def test_the_dashboard_shows_every_part(prod: Stacks) -> None:

@@ -69,6 +69,7 @@ def test_a_stage_like_another_may_say_more() -> None:
         ({"settings": {"oauth": "yes"}}, "settings has oauth, which is off or built-in"),
         ({"settings": {"address_header": "x-mine"}}, "the stacks set LOCI_ADDRESS_HEADER themselves"),
         ({"firewall": True}, "firewall: Input should be a valid dictionary"),
+        ({"budget_closes": True, "budget_usd": None}, "budget_closes needs budget_usd"),
         ({"alarms": "none"}, "alarms: Input should be 'all' or 'few'"),
         ({"model_in_gateway": "bge-small-en-v1.5"}, "model_in_gateway: Input should be 'all-MiniLM-L6-v2'"),
         ({"model_in_gateway": MODEL}, "model_in_gateway and inference exclude each other"),
