@@ -31,8 +31,8 @@ BILLED = (
     *("AWS::Logs::LogGroup", "AWS::ApiGateway::Stage", "AWS::WAFv2::WebACL", "AWS::CloudFront::Distribution"),
     *("AWS::StepFunctions::StateMachine", "AWS::Route53Resolver::FirewallDomainList"),
 )
-EVERYWHERE = {"ApiErrors", "TableThrottles", "WorkflowsFailed"}
-OF_THE_DOMAIN = {"SearchRed", "SearchStorage"}
+EVERYWHERE = {"ApiErrors", "TableThrottles", "WorkflowsFailed", "WorkflowsThrottled", "RotateErrors"}
+OF_THE_DOMAIN = {"SearchRed", "SearchStorage", "SearchWrites", "SearchMemory"}
 OF_UPLOADS = {"UploadsAside", "UploadsWaiting"}
 OF_READS = {"ExtractThrottles"}
 OF_RUNS = {"RunPythonThrottles", "RunDenoThrottles", "RunTableThrottles", "ErrandsFailed"}
@@ -48,23 +48,23 @@ def alarms(stacks: Stacks) -> dict[str, dict[str, Any]]:
     [
         (
             "dev",
-            {"Gateway", "Connect", "Workflow", "Errand", "Rotate", "Ingest", "Inference"},
+            {"Gateway", "Connect", "Workflow", "Errand", "Ingest", "Inference"},
             OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS | OF_READS,
         ),
         (
             "prod",
-            {"Gateway", "Connect", "Workflow", "Errand", "Rotate", "Ingest", "Inference"},
+            {"Gateway", "Connect", "Workflow", "Errand", "Ingest", "Inference"},
             OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS | OF_READS,
         ),
         (
             "words only",
-            {"Gateway", "Connect", "Workflow", "Errand", "Rotate", "Ingest"},
+            {"Gateway", "Connect", "Workflow", "Errand", "Ingest"},
             OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS | OF_READS,
         ),
-        ("no search", {"Gateway", "Connect", "Workflow", "Errand", "Rotate"}, OF_RUNS),
+        ("no search", {"Gateway", "Connect", "Workflow", "Errand"}, OF_RUNS),
         (
             "no code",
-            {"Gateway", "Connect", "Workflow", "Rotate", "Ingest", "Inference"},
+            {"Gateway", "Connect", "Workflow", "Ingest", "Inference"},
             OF_THE_DOMAIN | OF_UPLOADS | OF_READS,
         ),
     ],
@@ -78,6 +78,16 @@ def test_the_alarms_watch_what_there_is(
 
 def test_a_stage_with_few_alarms_hears_of_lost_answers_lost_documents_and_lost_workflows(solo: Stacks) -> None:
     assert set(alarms(solo)) == {"ApiErrors", "UploadsAside", "WorkflowsFailed"}
+
+
+def test_one_event_raises_an_alarm_only_if_something_is_lost_and_each_alarm_says_what_to_do(prod: Stacks) -> None:
+    lost = {"UploadsAside", "WorkflowsFailed", "ErrandsFailed", "RotateErrors", "SearchRed", "SearchWrites"}
+    assert {name for name, one in alarms(prod).items() if one["Threshold"] == 1} == lost
+    for name, one in alarms(prod).items():
+        what, _, advice = one["AlarmDescription"].partition(": ")
+        assert (bool(what), bool(advice)) == (True, True), name
+        if name.endswith(("Throttles", "Throttled", "Duration", "Memory")):
+            assert one["EvaluationPeriods"] == 3, name
 
 
 def test_a_stage_can_do_without_the_dashboard(solo: Stacks, dev: Stacks) -> None:
