@@ -2,6 +2,9 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +20,7 @@ from loci.core.identity import Caller, Owner
 from loci.core.settings import load_settings
 from loci.transfer.items import Loaded
 from tests.e2e.in_process import loci
+from tests.support.dying import DiedError
 from tests.support.given_grants import granted
 from tests.support.moto_aws import BUCKET, EXECUTORS, KEY, ON_VECTORS, TABLE, VECTORS, moto_aws
 from tests.support.much import ask_many
@@ -25,6 +29,26 @@ GONE, STAYS = Owner("tenant-that-goes", "person-that-goes"), Owner("tenant-that-
 NAME = "tenant-that-goes/person-that-goes"
 SECRETS = (GONE.key.encode(), GONE.subject.encode(), b"the words of GONE")
 AWS = {**ON_VECTORS, "auth": "required", "executor_bucket": EXECUTORS, "secret_key": KEY}
+KILLED = """
+import os, signal, sys
+from loci.compose import build_app
+from loci.core.settings import load_settings
+STEPS = "execute commit fsync rename unlink rmdir open write replace".split()
+left = int(sys.argv[3])
+
+def step(frame, event, called):
+    global left
+    if event in ("c_call", "c_return") and getattr(called, "__name__", "") in STEPS:
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+app = build_app(load_settings({"data": sys.argv[1], "models": sys.argv[1] + "-models", "log_level": "ERROR"}))
+owner = app.owners.named(sys.argv[2])
+sys.setprofile(step)
+app.owners.remove(owner)
+sys.setprofile(None)
+"""
 
 
 def fill(app: App, owner: Owner, *, workflows: bool) -> None:
@@ -142,3 +166,71 @@ def test_all_of_one_owner_goes_from_the_table_the_buckets_and_the_indexes(tmp_pa
         assert b"uploads/tenant-that-goes/person-that-stays/a.md" in left
         assert f"{STAYS.key}/ex-1/state".encode() in left
         assert app.documents.search(STAYS, "words another", limit=5, room=99).ranking.hits != []
+
+
+def test_a_removal_here_that_was_killed_again_and_again_is_finished_by_the_next(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    app = build_app(load_settings({"data": data, "models": tmp_path / "models", "log_level": "ERROR"}))
+    for owner in (GONE, STAYS):
+        fill(app, owner, workflows=True)
+    before = exported(app, STAYS)
+    app.close()
+    ended, steps = list[int](), 4
+    while 0 not in ended:
+        command = [sys.executable, "-c", KILLED, str(data), NAME, str(steps)]
+        ended.append(subprocess.run(command, check=False).returncode)
+        steps *= 3
+    assert ended[:-1] == [-signal.SIGKILL] * (len(ended) - 1)
+    assert len(ended) > 3
+    left = stored_here(data)
+    assert [one for one in SECRETS if one in left] == []
+    assert exported(app, STAYS) == before
+
+
+@pytest.mark.aws
+def test_a_removal_on_aws_that_was_killed_again_and_again_is_finished_by_the_next(tmp_path: Path) -> None:
+    with on_aws(tmp_path) as (_, app):
+        for owner in (GONE, STAYS):
+            fill(app, owner, workflows=False)
+        client("s3").put_object(Bucket=BUCKET, Key=f"uploads/{NAME}/a.md", Body=b"new")
+        before, killed, steps = exported(app, STAYS), 0, 1
+        while not removed_in(steps, tmp_path):
+            killed, steps = killed + 1, steps * 2
+        assert killed > 3
+        left = stored_on_aws()
+        assert [one for one in SECRETS if one in left] == []
+        assert exported(app, STAYS) == before
+
+
+def removed_in(requests: int, models: Path) -> bool:
+    """Whether a new process removed all in so many requests. If there are more, it dies."""
+    app = build_app(load_settings({**AWS, "models": models / "models"}))
+    owner, left = app.owners.named(NAME), [requests]
+
+    def sent(**_: object) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise DiedError
+
+    clients = cast("Any", app.runtime).clients
+    for one in (clients.dynamodb, clients.s3, clients.s3vectors):
+        one.meta.events.register("before-call", sent)
+    try:
+        app.owners.remove(owner)
+    except DiedError:
+        return False
+    return True
+
+
+@pytest.mark.aws
+def test_uploads_go_too_if_only_the_key_of_their_owner_is_known(tmp_path: Path) -> None:
+    with on_aws(tmp_path) as (environment, app):
+        app.scratchpad.keep(GONE, "search_documents", "the words of GONE")
+        for owner, place in ((GONE, "uploads"), (GONE, "files-in"), (STAYS, "uploads")):
+            key = f"{place}/{owner.tenant}/{owner.subject}/a.md"
+            client("s3").put_object(Bucket=BUCKET, Key=key, Body=b"new")
+        client("s3").delete_object(Bucket=BUCKET, Key=f"files-in/{NAME}/a.md")  # its old version stays
+        assert loci(tmp_path, "owners", "delete", GONE.key, "--yes", **environment).returncode == 0
+        left = stored_on_aws()
+        assert [one for one in SECRETS if one in left] == []
+        assert b"uploads/tenant-that-goes/person-that-stays/a.md" in left

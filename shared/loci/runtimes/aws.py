@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,12 @@ from loci.adapters.aws.event_log import RecordEventLog
 from loci.adapters.aws.records import DynamoRecords
 from loci.app import App
 from loci.core.diagnosis import Finding, counted
-from loci.core.errors import Misconfigured, Unavailable
+from loci.core.errors import Misconfigured, Refused, Unavailable
 from loci.core.identity import Owner, UnnamedOwner
 from loci.core.json import iso
 from loci.core.settings import Settings, load_settings
 from loci.core.signing import Keyring, given_secrets
-from loci.core.storage_keys import ARRIVING, FILES_IN, UPLOADS, UPLOADS_A_CALL, owner_prefix
+from loci.core.storage_keys import ARRIVING, FILES_IN, UPLOADS, UPLOADS_A_CALL, owner_and_rest, owner_prefix
 from loci.runtimes.providers import Providers
 
 if TYPE_CHECKING:
@@ -79,10 +80,22 @@ class AwsRuntime(Providers):
 
         executors = self.settings.aws.executor_bucket
         number = S3Blobs(executors, self.clients).remove_all(owner) if executors else 0
-        if isinstance(owner, UnnamedOwner):  # the keys of uploads have names
-            return number
-        prefixes = (owner_prefix(folder, owner) for folder in (UPLOADS, FILES_IN))
+        prefixes = (one for folder in (UPLOADS, FILES_IN) for one in self._prefixes(folder, owner))
         return number + sum(remove_versions(self.clients, self.bucket, one) for one in prefixes)
+
+    def _prefixes(self, folder: str, owner: Owner) -> list[str]:
+        """The prefixes of the owner's objects in the folder. They have names, so that of an unnamed owner is found."""
+        from loci.adapters.aws.blobs import folders_of_versions
+
+        if not isinstance(owner, UnnamedOwner):
+            return [owner_prefix(folder, owner)]
+        found: list[str] = []
+        for tenant in folders_of_versions(self.clients, self.bucket, f"{folder}/"):
+            for prefix in folders_of_versions(self.clients, self.bucket, tenant):
+                with suppress(Refused):  # it names nobody
+                    if owner_and_rest(folder, f"{prefix}any")[0].key == owner.key:
+                        found.append(prefix)
+        return found
 
     def backups(self) -> list[str]:
         from loci.adapters.aws.records import recovery_days

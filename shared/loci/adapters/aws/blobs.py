@@ -131,6 +131,14 @@ def remove_versions(clients: Clients, bucket: str, prefix: str) -> int:
     return number
 
 
+def folders_of_versions(clients: Clients, bucket: str, prefix: str) -> list[str]:
+    """Return the folders below the prefix that have objects, or old versions of deleted ones."""
+    with translate_errors("S3", f"the bucket {bucket}", RESOLUTIONS):
+        lister = clients.s3.get_paginator("list_object_versions")
+        pages = lister.paginate(Bucket=bucket, Prefix=prefix, Delimiter="/")
+        return [one["Prefix"] for page in pages for one in page.get("CommonPrefixes", []) if "Prefix" in one]
+
+
 @contextmanager
 def _translate_errors(bucket: str, key: str) -> Generator[None, None, None]:
     with translate_errors("S3", f"the bucket {bucket}", RESOLUTIONS):
