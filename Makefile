@@ -92,6 +92,9 @@ deploy: $(VENV)/.dev ## check your AWS account, then deploy into it (STAGE=prod,
 	$(BIN)/python -m infra.failed_creation --stage $(STAGE)
 	$(CDK) deploy --all
 
+smoke: $(VENV)/.dev ## walk through all of a running Loci, from outside, in two minutes (URL=https://…/mcp, KEY=…)
+	@LOCI_KEY="$${KEY:-$$LOCI_KEY}" $(BIN)/python -m tests.deployed.smoke "$(URL)"
+
 destroy: $(VENV)/.dev ## take a deployment down again, with what it holds unless the stage retains it (STAGE=…)
 	$(CDK) destroy 'loci-$(STAGE)-!(data)'
 	$(BIN)/python -m infra.empty --stage $(STAGE)
@@ -147,5 +150,5 @@ $(VENV)/.runner: requirements/runner.lock | $(VENV)/.laptop
 	if [ "$$(uname)" = Linux ]; then $(BIN)/loci runner install; fi
 	@touch $@
 
-.PHONY: help run setup test test-aws test-all check clients conformance bench format lock clean layers synth costs bootstrap deploy destroy
+.PHONY: help run setup test test-aws test-all check clients conformance bench format lock clean layers synth costs bootstrap deploy destroy smoke
 .PHONY: attack attack-touched audit stress test-exhaustive test-browser quality cdk-app opensearch dynamodb localstack image

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import anyio
 import pytest
 
 from loci.code.packages import find_deno
 from tests.deployed.deployment import FUNCTION, Deployment
 from tests.deployed.reaching import SECONDS, beside, configure, source_of, tell, telling
+from tests.deployed.smoke import walk
 from tests.deployed.users import NewUser, User
 from tests.servers.localstack import functions
 from tests.servers.localstack.environments import ROOT
@@ -115,3 +117,9 @@ def test_pythons_state_moves_between_machines(machines: Machines) -> None:
     assert (second["value"], second["executor"]["state"]) == ("45", "restored")
     third = machines.told("run_memory_code", executor_id=id, code="len(frame)")["result"]
     assert (third["value"], third["executor"]["state"]) == ("10", "kept")
+
+
+@pytest.mark.smoke
+def test_a_smoke_test_of_a_deployment_with_code_skips_only_tables(machines: Machines) -> None:
+    ended = anyio.run(walk, f"{machines.deployment.door('REST API').url}/mcp", machines.user.key)
+    assert {name for name, how in ended.items() if how != "ok"} == {"table"}  # no function reads files here

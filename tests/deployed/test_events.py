@@ -96,7 +96,7 @@ def test_an_answer_ends_by_itself_and_says_how_to_go_on(flow: Flow, reader: Read
 def test_none_is_lost_or_doubled_while_calls_and_a_workflow_go_on(flow: Flow, reader: Reader, tmp_path: Path) -> None:
     reader.ask()
     began = reader.last_id
-    key = flow.user.headers["Authorization"].removeprefix("Bearer ")
+    key = flow.user.key
     environment = clean_environment(tmp_path / "data", LOCI_KEY=key)
     command = [*LOCI, "events", "--url", f"{flow.door.url}/mcp", "--json", "--last", "1000"]
     with reading(reader), subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:

@@ -48,7 +48,7 @@ class Elsewhere:
 
     def feed(self, folder: Path) -> dict[str, Any]:
         """What the command says that it did."""
-        key = self.user.headers["Authorization"].removeprefix("Bearer ")
+        key = self.user.key
         done = loci(self.here, "ingest", str(folder), "--to", f"{self.door.url}/mcp", "--json", LOCI_KEY=key)
         assert done.returncode == 0, done.stderr
         told = json.loads(done.stdout)

@@ -1,15 +1,13 @@
 """Files in the deployed product: a text in a call, and a text sent with a form that S3 checks."""
 
 import json
-import secrets
-import urllib.error
-import urllib.request
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from tests.deployed.deployment import Deployment, Door
+from tests.deployed.smoke import send
 from tests.deployed.users import NewUser, User
 from tests.support.polling import until
 from tests.support.serving import call
@@ -37,19 +35,7 @@ class Lake:
 
     def send(self, name: str, content: bytes, announced: int) -> int:
         """Send the bytes with a form for so many; the status that S3 answers."""
-        upload = self.ask("add_memory", name=name, upload_bytes=announced)["upload"]
-        boundary = secrets.token_hex(8)
-        start = f'--{boundary}\r\nContent-Disposition: form-data; name="'
-        parts = [f'{start}{name}"\r\n\r\n{value}\r\n' for name, value in upload["fields"].items()]
-        head = "".join([*parts, f'{start}file"; filename="f"\r\n\r\n']).encode()
-        body = head + content + f"\r\n--{boundary}--\r\n".encode()
-        headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
-        try:
-            with urllib.request.urlopen(urllib.request.Request(upload["url"], body, headers)) as answer:
-                return answer.status
-        except urllib.error.HTTPError as error:
-            error.close()
-            return error.code
+        return send(self.ask("add_memory", name=name, upload_bytes=announced)["upload"], content)
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ class There:
 
     @property
     def key(self) -> str:
-        return self.user.headers["Authorization"].removeprefix("Bearer ")
+        return self.user.key
 
     def moved(self, data: Path, *arguments: Path | str) -> dict[str, Any]:
         """What the command says that it did."""

@@ -43,7 +43,7 @@ class ToDeployment(httpx2.AsyncHTTPTransport):
 
 async def test_a_client_comes_in_calls_renews_and_ends(deployment: Deployment, new_user: NewUser) -> None:
     transport = ToDeployment(deployment)
-    key = new_user().headers["Authorization"].removeprefix("Bearer ")
+    key = new_user().key
     program = Program(deployment.outputs["Endpoint"], Person(key, transport=transport), transport)
     async with program.connected() as client:
         answer = await client.call_tool("scratchpad_list", {})

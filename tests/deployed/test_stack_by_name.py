@@ -46,8 +46,7 @@ def url(deployment: Deployment) -> str:
 @pytest.fixture
 def person(deployment: Deployment, url: str, new_user: NewUser, tmp_path: Path) -> Person:
     (tmp_path / "models").mkdir()
-    key = new_user().headers["Authorization"].removeprefix("Bearer ")
-    return Person(deployment, url, key, tmp_path / "data")
+    return Person(deployment, url, new_user().key, tmp_path / "data")
 
 
 def test_all_goes_into_a_stack_and_out_of_it(person: Person, tmp_path: Path) -> None:

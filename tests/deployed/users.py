@@ -21,6 +21,10 @@ class User:
     key_id: str
     headers: dict[str, str]
 
+    @property
+    def key(self) -> str:
+        return self.headers["Authorization"].removeprefix("Bearer ")
+
 
 NewUser = Callable[[], User]
 
