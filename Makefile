@@ -92,6 +92,13 @@ deploy: $(VENV)/.dev ## check your AWS account, then deploy into it (STAGE=prod,
 	$(BIN)/python -m infra.failed_creation --stage $(STAGE)
 	$(CDK) deploy --all
 
+rollback: ## deploy an earlier version again, with the settings of today (TO=v1.2.0, STAGE=prod)
+	@test -n "$(TO)" || { echo "Say to which version: make rollback TO=v1.2.0 STAGE=$(STAGE)"; exit 1; }
+	rm -rf build/rollback && git worktree prune && git worktree add --detach build/rollback "$(TO)"
+	cp cdk.json build/rollback/cdk.json
+	$(MAKE) -C build/rollback deploy STAGE=$(STAGE)
+	git worktree remove --force build/rollback
+
 smoke: $(VENV)/.dev ## walk through all of a running Loci, from outside, in two minutes (URL=https://…/mcp, KEY=…)
 	@LOCI_KEY="$${KEY:-$$LOCI_KEY}" $(BIN)/python -m tests.deployed.smoke "$(URL)"
 
@@ -150,5 +157,5 @@ $(VENV)/.runner: requirements/runner.lock | $(VENV)/.laptop
 	if [ "$$(uname)" = Linux ]; then $(BIN)/loci runner install; fi
 	@touch $@
 
-.PHONY: help run setup test test-aws test-all check clients conformance bench format lock clean layers synth costs bootstrap deploy destroy smoke
+.PHONY: help run setup test test-aws test-all check clients conformance bench format lock clean layers synth costs bootstrap deploy destroy smoke rollback
 .PHONY: attack attack-touched audit stress test-exhaustive test-browser quality cdk-app opensearch dynamodb localstack image
