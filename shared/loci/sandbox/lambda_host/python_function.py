@@ -17,6 +17,7 @@ from loci.sandbox.lambda_host.saved_state import (
     read_variables,
 )
 from loci.sandbox.supervisor import variables
+from loci.sandbox.supervisor.daemon_threads import in_thread
 from loci.sandbox.supervisor.executor_files import file_stamps, remove, written_files
 from loci.sandbox.supervisor.executor_process import (
     ExecutorEnded,
@@ -51,12 +52,13 @@ class PythonRuns:
         """The name that the caller gave to the process after its last run."""
 
     def prepare(self) -> None:
-        """Import everything before somebody waits for it."""
-        self._forks.prepare()
+        """Begin to import everything. Lambda gives an INIT 10 s, and a call meanwhile waits for the rest."""
+        in_thread(self._forks.prepare)
 
     def answer(self, event: Mapping[str, Any]) -> dict[str, str]:
         """Run the event's code, and say what came of it. A ping has none: this machine has started."""
         if "ping" in event:
+            self._forks.prepare()
             return packed_answer({}) or {}
         with self._turn:
             content = self._answer(event)
