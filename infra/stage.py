@@ -104,6 +104,13 @@ class Existing(Part):
     secret: str | None = Field(None, pattern=r"^arn:[\w-]+:secretsmanager:[\w-]+:\d{12}:secret:\S+$")
 
 
+class Backup(Part):
+    """Daily backups of the table and the bucket."""
+
+    days: int = Field(ge=1)
+    copy_to: str | None = Field(None, pattern=r"^arn:[\w-]+:backup:[\w-]+:\d{12}:backup-vault:[\w-]+$")
+
+
 class SandboxSize(Part):
     """The sizes of the functions that run callers' code."""
 
@@ -127,6 +134,7 @@ class Stage(Part):
     name: str = Field(pattern=r"^[a-z][a-z0-9]{0,11}$")
     removal: Literal["destroy", "retain"]
     existing: Existing = Existing(table=None, bucket=None, key=None, secret=None)
+    backup: Backup | None = None
     localstack: bool
     architecture: Literal["x86_64", "arm64"]
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"]

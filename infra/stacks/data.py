@@ -12,6 +12,7 @@ from constructs import Construct
 
 from infra import defaults
 from infra.acknowledged import acknowledge
+from infra.backup import back_up
 from infra.run_stores import executor_bucket, run_table
 from infra.search import search, vectors
 from infra.stage import Stage
@@ -41,6 +42,8 @@ class Data(Stack):
         _rotate(self, stage)
         search(self, stage)
         vectors(self, stage)
+        if stage.backup:
+            back_up(self, stage, stage.backup, self.table, self.bucket)
         if stage.searches:
             tell_of_uploads(self, stage, self.bucket)
             let_pages_send(self, stage, self.bucket)

@@ -44,7 +44,10 @@ CHANGES: dict[str, tuple[str, dict[str, object]]] = {
     "lets clients in": ("prod", {"settings": {"oauth": "built-in"}}),
 }
 ORDERS = "arn:aws:lambda:eu-west-1:123456789012:function:orders"
+VAULT = "arn:aws:backup:eu-central-1:210987654321:backup-vault:loci"
 APART: dict[str, tuple[str, dict[str, object]]] = {
+    "backed up": ("prod", {"backup": {"days": 35, "copy_to": VAULT}}),
+    "backed up here": ("dev", {"backup": {"days": 7}, "existing": RESTORED}),
     "restored": ("prod", {"existing": RESTORED}),
     "functions": ("dev", {"tool_functions": [ORDERS]}),
     "upgraded": ("dev", {"opensearch": {**STAGES["dev"]["opensearch"], "version": "3.5"}}),

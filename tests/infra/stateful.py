@@ -16,6 +16,7 @@ from tests.infra.template import plain
 SNAPSHOT = Path(__file__).with_name("stateful.json")
 REPLACED_BY: dict[str, tuple[str, ...]] = {
     "AWS::ApiGateway::RestApi": (),
+    "AWS::Backup::BackupVault": ("BackupVaultName", "EncryptionKeyArn"),
     "AWS::CloudFront::Distribution": (),
     "AWS::DynamoDB::Table": ("TableName", "ImportSourceSpecification", "KeySchema"),
     "AWS::KMS::Key": (),
