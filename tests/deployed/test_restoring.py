@@ -13,6 +13,7 @@ from loci.documents.ingest.uploads import upload_prefix
 from tests.deployed.deployment import Deployment, Door, bring_up, stacks_of, stage_on, synthesise, tear_down
 from tests.deployed.users import User, new_user
 from tests.servers.java.nodes import Node
+from tests.servers.localstack.environments import ROOT
 from tests.support.polling import until
 from tests.support.serving import call, loci
 
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.aws
 
 STAGE = "again"
 DATA, GATEWAY, INGEST, *_ = stacks_of(STAGE)
+README = ROOT / "infra" / "README.md"
 BACKUP, TABLE = "loci-again-backup", "loci-again-restored"
 
 
@@ -86,6 +88,7 @@ def test_everything_is_found_after_a_backup_was_restored(walk: Walk) -> None:
     walk.destroy()
     assert walk.outputs[GATEWAY]["Table"] not in walk.aws("dynamodb").list_tables()["TableNames"]
     restore_table(walk, backup)
+    protect_bucket(walk)
     walk.deploy("after", table=TABLE, bucket=BACKUP)
     tell_of_uploads(walk)
 
@@ -98,6 +101,9 @@ def test_everything_is_found_after_a_backup_was_restored(walk: Walk) -> None:
     walk.loci("doctor")
     walk.upload(user, "buses.md", "# Buses\n\nTo Grado, too.\n")
     until(lambda: len(walk.found(user, "Grado")) == 4)
+    assert user.owner.name in walk.loci("owners", "list")
+    walk.loci("owners", "delete", user.owner.name, "--yes")
+    assert user.owner.name not in walk.loci("owners", "list")
 
 
 def back_up(walk: Walk) -> str:
@@ -120,6 +126,16 @@ def restore_table(walk: Walk, backup: str) -> None:
     dynamodb.update_time_to_live(TableName=TABLE, TimeToLiveSpecification=expiry)
     recovery = {"PointInTimeRecoveryEnabled": True}
     dynamodb.update_continuous_backups(TableName=TABLE, PointInTimeRecoverySpecification=recovery)
+    dynamodb.update_table(TableName=TABLE, DeletionProtectionEnabled=True)
+
+
+def protect_bucket(walk: Walk) -> None:
+    """Old versions, nothing public, and an end for broken uploads, as the runbook says it."""
+    [rules] = re.findall(r"--lifecycle-configuration '(.*?)'", README.read_text("utf-8"), re.DOTALL)
+    s3, closed = walk.aws("s3"), ("BlockPublicAcls", "IgnorePublicAcls", "BlockPublicPolicy", "RestrictPublicBuckets")
+    s3.put_bucket_versioning(Bucket=BACKUP, VersioningConfiguration={"Status": "Enabled"})
+    s3.put_public_access_block(Bucket=BACKUP, PublicAccessBlockConfiguration=dict.fromkeys(closed, True))
+    s3.put_bucket_lifecycle_configuration(Bucket=BACKUP, LifecycleConfiguration=json.loads(rules))
 
 
 def tell_of_uploads(walk: Walk) -> None:
