@@ -14,6 +14,8 @@ from infra.stage import Stage
 from loci.core.storage_keys import FILES_IN, UPLOADS
 
 TRIES = 10  # with the pauses between them, an hour
+FILLED_AFTER = ("ingest", "inference")
+"""The stacks that say which index there is, and which model."""
 TIMEOUTS = 6  # a message comes again after so many timeouts of the function, as AWS recommends
 
 
@@ -61,8 +63,26 @@ def tell_of_uploads(stack: Stack, stage: Stage, bucket: s3.IBucket) -> None:
             },
         ),
     )
+    ends = [
+        f"arn:{Aws.PARTITION}:cloudformation:{Aws.REGION}:{Aws.ACCOUNT_ID}:stack/{stage.prefix}-{name}/"
+        for name in FILLED_AFTER
+    ]
+    deployed = events.Rule(
+        stack,
+        "Deployed",
+        description="Tells the ingestion of Loci that the index or the model may be another one",
+        event_pattern=events.EventPattern(
+            source=["aws.cloudformation"],
+            detail_type=["CloudFormation Stack Status Change"],
+            detail={
+                "stack-id": [{"prefix": one} for one in ends],
+                "status-details": {"status": ["CREATE_COMPLETE", "UPDATE_COMPLETE"]},
+            },
+        ),
+    )
     target = targets.SqsQueue(cast("sqs.IQueue", queue), dead_letter_queue=aside.queue)
-    rule.add_target(cast("events.IRuleTarget", target))
+    for one in (rule, deployed):
+        one.add_target(cast("events.IRuleTarget", target))
 
 
 def let_pages_send(stack: Stack, stage: Stage, bucket: s3.IBucket) -> None:

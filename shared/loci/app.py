@@ -257,7 +257,7 @@ class App:
         name, seconds = settings.language_model or "", settings.language_model_seconds
         stage = LanguageStage(model, name, seconds=seconds) if model else None
         ports = adapters.index, adapters.embedder, adapters.reranker
-        return Search(*ports, stage, rerank_seconds=settings.rerank_seconds)
+        return Search(*ports, stage, rerank_seconds=settings.rerank_seconds, lacks=adapters.lacks)
 
     @part
     def language_model(self) -> "LanguageModel | None":

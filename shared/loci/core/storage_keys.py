@@ -16,9 +16,12 @@ EVENTS = "events"
 """The kind of records that hold the events of each owner. Every function writes them."""
 VECTORS = "vectors"
 """The kind of the records beside S3 Vectors."""
+INDEX_FILLS = "index_fill"
+"""The kind of the records that say whose index is being filled again."""
 INGEST_KINDS = (
     *("deleted", "document", "embedded", "file", "file_state", "file_version", "refused", "said", "text", "turn"),
     EVENTS,
+    INDEX_FILLS,
     VECTORS,
 )
 """The kinds of records that the ingestion of uploads uses. Its role reaches no others."""

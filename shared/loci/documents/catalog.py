@@ -88,8 +88,15 @@ class Catalog:
 
     def page(self, owner: Owner, limit: int, after: str | None) -> tuple[list[Document], str | None]:
         """A page of at most `limit` documents that follow `after`, and the key to pass as the next `after`."""
+        documents, after = self.page_with_versions(owner, limit, after)
+        return [document for document, _ in documents], after
+
+    def page_with_versions(
+        self, owner: Owner, limit: int, after: str | None
+    ) -> tuple[list[tuple[Document, str]], str | None]:
+        """The same, each with the version that `put` compares."""
         page = self.records.list(owner, DOCUMENT, limit=limit, after=after)
-        return list(readable(page.records, document_of)), page.next
+        return list(readable(page.records, lambda one: (document_of(one), one.version))), page.next
 
     def find(self, owner: Owner, path: str) -> CatalogEntry:
         """The document at that path, or the id that a new one would get, which a damaged record may have."""

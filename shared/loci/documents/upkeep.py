@@ -134,6 +134,17 @@ class Upkeep:
         self.remove_unknown(owner, unknown)
         return replace(run.found, unknown=len(unknown))
 
+    def fill(self, owner: Owner, after: str | None, *, most: int) -> str | None:
+        """Write what the index lacks of the next documents; return the last one's id, None if no others follow."""
+        documents, after = self.catalog.page_with_versions(owner, most, after)
+        run = _Renewal(owner, self.catalog, self.writer, self.library)
+        with closing(run.write(documents)) as written:
+            for _ in written:
+                pass
+        if run.found.without_vectors:
+            raise Unavailable("The model did not embed all passages", "It is tried again", code="WORDS_ONLY")
+        return after
+
     def remove_unknown(self, owner: Owner, ids: Iterable[str]) -> None:
         """Remove the passages of documents that have no record."""
         for id in ids:

@@ -206,11 +206,11 @@ class FileFinder:
             FoundFile(file, then.current.get(file.id, file.shown), tuple(_passage(one, asked) for one in its))
             for file, its in best
         ]
-        damage = next((one.note for one in stages if one.stage == "words" and one.failed), None)
+        damage = next((one.note for one in stages if one.stage == "index" and one.failed), None)
         if files:
             return FoundFiles(tuple(files), "ok", scope, damage, stages, unknown, then.trimmed)
         if damage:
-            return FoundFiles((), "unavailable", scope, f"{damage} This says nothing about the files", stages)
+            return FoundFiles((), "unavailable", scope, f"{damage}. This says nothing about the files", stages)
         return replace(self._empty(owner, scope, unknown), stages=stages, trimmed=then.trimmed)
 
     def _hits(

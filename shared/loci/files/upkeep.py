@@ -50,11 +50,13 @@ class FileUpkeep:
             if file.is_outdated and self._parts.jobs is not None:
                 self._parts.jobs.send(owner, file.id)
 
-    def index_again(self, owner: Owner) -> int:
+    def index_again(self, owner: Owner, stop: Callable[[], bool] = lambda: False) -> int:
         """Write the passages that the index lacks of files that were read; return the number of files."""
         index, done = self._parts.index, 0
         held, past = index.documents(owner, COLLECTION), index.documents(owner, PAST)
         for file in [*self._parts.lake.files(owner)]:
+            if stop():
+                break
             older = self._parts.lake.history(owner, file.id)
             if file.current and (
                 held.get(file.id, 0) != file.current.chunks

@@ -21,6 +21,7 @@ from loci.core.storage_keys import ARRIVING, FILES_IN, UPLOADS, UPLOADS_A_CALL, 
 from loci.runtimes.providers import Providers
 
 if TYPE_CHECKING:
+    from loci.adapters.aws.index_fill import IndexFill
     from loci.adapters.aws.sandbox.run_credentials import Lender
     from loci.adapters.aws.upload_queue import UploadQueue
     from loci.code.parts import CodeAdapters
@@ -112,6 +113,7 @@ class AwsRuntime(Providers):
 
     def search(self) -> "SearchAdapters":
         """Make the index, and the models of the inference function or, without one, of this machine."""
+        from loci.adapters.aws.index_fill import FillNotes
         from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference, LambdaReranker
         from loci.adapters.aws.write_locks import RecordWriteLocks
         from loci.search.document_index import SearchAdapters
@@ -124,7 +126,7 @@ class AwsRuntime(Providers):
             inference = LambdaInference(self.settings.aws.inference_function, self.clients)
             embedder, reranker = LambdaEmbedder(inference), LambdaReranker(inference)
         locks = RecordWriteLocks(self.records, time.time)
-        return SearchAdapters(self._index(), embedder, reranker, locks)
+        return SearchAdapters(self._index(), embedder, reranker, locks, FillNotes(self.records))
 
     def _index(self) -> "DocumentIndex":
         """The index in S3 Vectors or in the domain, if there is one."""
@@ -330,12 +332,26 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     runtime = AwsRuntime(settings, signs=False, at_once=False)
     app = App(settings, runtime)
     files = FileArrivals(runtime.bucket, runtime.blobs, runtime.clients, app.files.parts)
+    fill = _index_fill(app, runtime, settings.aws.ingest_queue) if settings.aws.ingest_queue else None
     # A write to S3 Vectors is a few requests to services that take many at once. A domain gains nothing by it.
     at_once = UPLOADS_A_CALL if settings.aws.search == "vectors" else 1
     ingest, on_aws = upload_ingest(app, runtime.clients), settings.aws
     return UploadQueue(
-        ingest, runtime.clients, on_aws.ingest_queue, on_aws.aside_queue, at_once, files, finish=app.finish
+        ingest, runtime.clients, on_aws.ingest_queue, on_aws.aside_queue, at_once, files, fill, app.finish
     )
+
+
+def _index_fill(app: App, runtime: AwsRuntime, queue: str) -> "IndexFill":
+    from loci.adapters.aws.index_fill import IndexFill
+
+    on_aws, documents = app.settings.aws, app.documents.upkeep
+    index = " ".join((on_aws.search_url or on_aws.search, on_aws.vector_bucket or on_aws.search_index))
+
+    def name() -> str:
+        return f"{index} {documents.model()}"
+
+    keys = runtime.blobs.owner_keys
+    return IndexFill(name, runtime.records, keys, documents, app.files.upkeep, queue, runtime.clients)
 
 
 def upload_ingest(app: App, clients: Clients | None = None) -> "UploadIngest":

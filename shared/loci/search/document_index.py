@@ -1,6 +1,6 @@
 """The ports of the document index and of the bucket that people upload documents to; and the ports of a search."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -86,6 +86,10 @@ class DocumentIndex(Protocol):
         ...
 
 
+def whole(_: Owner) -> None:
+    """Say nothing: the index is whole."""
+
+
 @dataclass(frozen=True, slots=True)
 class SearchAdapters:
     """The ports besides the stores, on one runtime."""
@@ -94,6 +98,8 @@ class SearchAdapters:
     embedder: Embedder
     reranker: Reranker
     locks: WriteLocks
+    lacks: Callable[[Owner], str | None] = whole
+    """Says that the owner's index is not whole yet, and why; None if it is."""
 
 
 @dataclass(frozen=True, slots=True)

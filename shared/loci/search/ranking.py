@@ -102,7 +102,7 @@ class IndexCounts:
     """The number of chunks with an embedding, by model."""
 
 
-StageName = Literal["words", "vector", "late", "rerank", "language_model", "tags"]
+StageName = Literal["index", "words", "vector", "late", "rerank", "language_model", "tags"]
 
 
 @dataclass(frozen=True, slots=True)

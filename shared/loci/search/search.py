@@ -2,13 +2,13 @@
 
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
-from loci.search.document_index import DocumentIndex
+from loci.search.document_index import DocumentIndex, whole
 from loci.search.inference import Embedder, EmbeddingModel, QueryEmbedding, Reranker
 from loci.search.language_stage import LanguageResult, LanguageStage
 from loci.search.late_interaction import averages, matches
@@ -80,7 +80,7 @@ class StageLog:
     def skipped(self, stage: StageName, why: str) -> None:
         self.stages.append(Stage(stage, False, 0.0, why))
 
-    def failed(self, stage: StageName, error: Exception) -> None:
+    def failed(self, stage: StageName, error: Exception | str) -> None:
         """Log a stage that should have run, but failed."""
         self.stages.append(Stage(stage, False, 0.0, str(error), failed=True))
 
@@ -199,12 +199,14 @@ class Search:
         language_stage: LanguageStage | None,
         *,
         rerank_seconds: float,
+        lacks: Callable[[Owner], str | None] = whole,
     ) -> None:
         self._index = index
         self._embedder = embedder
         self._reranker = reranker
         self._language_stage = language_stage
         self._rerank_seconds = rerank_seconds
+        self._lacks = lacks
 
     def find(
         self,
@@ -236,6 +238,8 @@ class Search:
         chunks = self._index.chunks(owner, collection, list(wanted))
         found = _with_named(question.text, ranked, near, chunks, each)
         log.ran("words", f"{len(candidates)} passages of {len(found)} documents")
+        if lacks := self._lacks(owner):
+            log.failed("index", lacks)
         had = words_had([*question.words, *question.text_words], found)
         if embedding is None:
             log.skipped("late", "the question has no vector")

@@ -61,9 +61,9 @@ STAYS: Final = {
         *("scratchpad-promised", "turn", "unfinished", "workflow_owner", "workflow_slot", "workflow_waiting"),
     ),
     "what is made again from the rest, or counted": (
-        *("capability_vectors", "embedded", "events", "events_count", "events_wanted", "file_state", "language_tokens"),
-        *("listed_tools", "notice_sent", "read", "said", "text", "tool_calls", "tool_followers", "tool_trail"),
-        *("tool_vectors", "seen_shape", "key_calls"),
+        *("capability_vectors", "embedded", "events", "events_count", "events_wanted", "file_state", "index_fill"),
+        *("key_calls", "language_tokens", "listed_tools", "notice_sent", "read", "said", "seen_shape", "text"),
+        *("tool_calls", "tool_followers", "tool_trail", "tool_vectors"),
     ),
 }
 """The kinds of records that no archive has, by the reason. An archive with a kind that `TRAVELS` lacks is refused."""

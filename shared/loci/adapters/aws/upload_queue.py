@@ -16,6 +16,7 @@ from typing import Any
 
 from loci.adapters.aws.blobs import MISSING, S3Blobs
 from loci.adapters.aws.clients import Clients, error_code, translate_errors
+from loci.adapters.aws.index_fill import IndexFill
 from loci.core.deadline import within
 from loci.core.errors import Conflict, NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
@@ -55,9 +56,9 @@ class FileArrivals:
         self._summaries = parts.summaries
         self._largest = parts.largest
 
-    def take(self, notice: str) -> bool:
+    def take(self, notice: Any) -> bool:
         """Do what the message says. Return False if it is not about a file. After `Unavailable`, a retry may help."""
-        match _parsed(notice):
+        match notice:
             case {"file": {"tenant": str(tenant), "subject": str(subject), "id": str(id)}}:
                 self._read(Owner(tenant, subject), id)
             case {"detail": {"bucket": {"name": str(bucket)}, "object": {"key": str(key)}}} if key.startswith(
@@ -165,6 +166,7 @@ class UploadQueue:
         aside: str | None,
         at_once: int,
         files: FileArrivals | None = None,
+        fill: IndexFill | None = None,
         finish: Callable[[], None] = lambda: None,
     ) -> None:
         """`finish` is called after all messages, because Lambda may freeze this process then."""
@@ -172,6 +174,7 @@ class UploadQueue:
         self._at_once = at_once
         self._ingest = ingest
         self._files = files
+        self._fill = fill
         self._clients = clients
         self._queue = queue
         """The URL of the queue itself. Without one, no notice is sent once more."""
@@ -203,9 +206,10 @@ class UploadQueue:
             raise OutOfTime("There is no time left for this upload", "The next call begins with it")
         try:
             with within(seconds - RESERVE):
-                if self._queue and (owner := _owner_without_group(notice)):
-                    self._send_again(self._queue, notice, owner)
-                elif self._files is None or not self._files.take(notice):
+                asked = _parsed(notice)
+                if self._queue and (owner := _owner_without_group(asked)):
+                    self._send_again(self._queue, asked, owner)
+                elif not any(one and one.take(asked) for one in (self._files, self._fill)):
                     self._ingest.ingest_notice(notice)
         except Conflict:
             raise
@@ -228,9 +232,9 @@ class UploadQueue:
         ):  # it comes again anyway
             self._clients.sqs.change_message_visibility(QueueUrl=url, ReceiptHandle=receipt, VisibilityTimeout=pause)
 
-    def _send_again(self, queue: str, notice: str, owner: Owner) -> None:
+    def _send_again(self, queue: str, notice: Any, owner: Owner) -> None:
         """Send the notice in its owner's group. A crash after it only sends it twice."""
-        body = json.dumps({**json.loads(notice), GROUP: owner.key})
+        body = json.dumps({**notice, GROUP: owner.key})
         with translate_errors("SQS", "the queue of uploads", QUEUE_RESOLUTIONS):
             self._clients.sqs.send_message(QueueUrl=queue, MessageBody=body, MessageGroupId=owner.key)
 
@@ -244,9 +248,9 @@ class UploadQueue:
             )
 
 
-def _owner_without_group(notice: str) -> Owner | None:
+def _owner_without_group(notice: Any) -> Owner | None:
     """Return the owner of a notice of S3 that has no group yet. None for every other message."""
-    match _parsed(notice):
+    match notice:
         case {"detail": {"object": {"key": str(key)}}, **more} if GROUP not in more:
             with suppress(Refused):
                 return owner_and_rest(key.partition("/")[0], key)[0]

@@ -344,7 +344,11 @@ def _cost(text: str) -> int:
 
 def _lines_about(metadata: Metadata) -> list[str]:
     """The lines above the passages: what a reader must know of the whole answer."""
-    failed = [f"The search did without {one.stage}: {one.note}" for one in metadata.stages or () if one.failed]
+    failed = [
+        one.note if one.stage == "index" else f"The search did without {one.stage}: {one.note}"
+        for one in metadata.stages or ()
+        if one.failed
+    ]
     lines = [metadata.intent, metadata.analysis, metadata.reason, *failed]
     if metadata.match == "none" and not metadata.reason:
         lines.append("No document seems to answer this. The nearest:")
