@@ -71,8 +71,8 @@ def test_the_roles_reach_what_the_stage_names_and_nothing_else(restored: Stacks,
 
 
 def test_only_that_bucket_may_tell_of_uploads(restored: Stacks) -> None:
-    [rule] = restored.data.of_type("AWS::Events::Rule").values()
-    assert rule["EventPattern"]["detail"]["bucket"] == {"name": [RESTORED["bucket"]]}
+    rules = restored.data.of_type("AWS::Events::Rule")
+    assert rules["UploadChanged"]["EventPattern"]["detail"]["bucket"] == {"name": [RESTORED["bucket"]]}
 
 
 def test_an_output_is_the_command_that_makes_the_bucket_tell(restored: Stacks) -> None:

@@ -33,6 +33,7 @@ KINDS = (
     "text",
     "turn",
     *EVENTS,
+    "index_fill",
     "vectors",
 )
 OF_INGEST = ("documents", "files", "history", *(f"records/{kind}" for kind in KINDS))

@@ -25,7 +25,7 @@ def test_pages_may_post_to_the_bucket_and_read_nothing_else(stacks_of: Synthesis
 
 
 def test_the_queue_gets_what_is_written_and_removed_below_uploads(dev: Stacks) -> None:
-    rule = dev.data.one(RULE)
+    rule = dev.data.of_type(RULE)["UploadChanged"]
     [target] = rule["Targets"]
     assert rule["State"] == "ENABLED"
     assert rule["EventPattern"] == {
@@ -42,14 +42,31 @@ def test_the_queue_gets_what_is_written_and_removed_below_uploads(dev: Stacks) -
     assert not target.keys() & {"Input", "InputPath", "InputTransformer"}
 
 
+def test_the_queue_is_told_when_the_index_or_the_model_may_be_another(dev: Stacks) -> None:
+    """The words of the event are those of AWS's reference."""
+    rule = dev.data.of_type(RULE)["Deployed"]
+    pattern = rule["EventPattern"]
+    assert (pattern["source"], pattern["detail-type"]) == (
+        ["aws.cloudformation"],
+        ["CloudFormation Stack Status Change"],
+    )
+    assert pattern["detail"]["status-details"] == {"status": ["CREATE_COMPLETE", "UPDATE_COMPLETE"]}
+    stacks = [dev.data.read(one["prefix"]).rpartition(":")[2] for one in pattern["detail"]["stack-id"]]
+    assert stacks == ["stack/loci-dev-ingest/", "stack/loci-dev-inference/"]
+    [target] = rule["Targets"]
+    assert dev.data.read(target["Arn"]) == "<Uploads.Arn>"
+    assert not target.keys() & {"Input", "InputPath", "InputTransformer"}
+
+
 @each("queue", ["Uploads", "UploadsAside"])
-def test_only_the_rule_may_send(dev: Stacks, queue: str) -> None:
+def test_only_the_rules_may_send(dev: Stacks, queue: str) -> None:
     policies = dev.data.of_type("AWS::SQS::QueuePolicy")
     statements = policies[f"{queue}Policy"]["PolicyDocument"]["Statement"]
-    [allowed] = [one for one in statements if one["Effect"] == "Allow"]
-    assert allowed["Principal"] == {"Service": "events.amazonaws.com"}
-    assert "sqs:SendMessage" in listed(allowed["Action"])
-    assert dev.data.read(allowed["Condition"]["ArnEquals"]["aws:SourceArn"]) == "<UploadChanged.Arn>"
+    allowed = [one for one in statements if one["Effect"] == "Allow"]
+    assert all(one["Principal"] == {"Service": "events.amazonaws.com"} for one in allowed)
+    assert all("sqs:SendMessage" in listed(one["Action"]) for one in allowed)
+    rules = {dev.data.read(one["Condition"]["ArnEquals"]["aws:SourceArn"]) for one in allowed}
+    assert rules == {"<UploadChanged.Arn>", "<Deployed.Arn>"}
 
 
 def test_the_queues_are_encrypted_and_take_requests_over_tls_only(dev: Stacks) -> None:
