@@ -23,6 +23,7 @@ import typer
 from loci.app import App
 from loci.cli.terminal import ConfigOption, DataOption, Only, OnlyOption, printable, value
 from loci.core.errors import Misconfigured, Refused
+from loci.core.identity import LOCAL
 from loci.core.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -49,6 +50,9 @@ def serve(
     example: Annotated[
         bool, typer.Option("--example", help="Load example documents if there are no documents yet.")
     ] = False,
+    first_key: Annotated[
+        bool, typer.Option("--first-key", help="Create and show a key if other machines need one and there is none.")
+    ] = False,
 ) -> None:
     """Serve MCP over HTTP or stdio.
 
@@ -63,7 +67,7 @@ def serve(
     if stdio or (host is None and port is None and _started_by_a_client()):
         _serve_stdio(settings, only)
     elif only is None:
-        _serve_http(settings, example=example)
+        _serve_http(settings, example=example, first_key=first_key)
     else:
         raise Refused("Over HTTP, --only has no effect", f"Connect to the endpoint /mcp/{only}, or give --stdio")
 
@@ -121,11 +125,11 @@ def _end_at_signals(app: App) -> None:
         signal.signal(one, asked)
 
 
-def _serve_http(settings: Settings, *, example: bool) -> None:
+def _serve_http(settings: Settings, *, example: bool, first_key: bool) -> None:
     # At a signal uvicorn closes its connections, and sends it again: then this raises KeyboardInterrupt, too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
-        _serve_until_interrupted(settings, example=example)
+        _serve_until_interrupted(settings, example=example, first_key=first_key)
     typer.echo("Stopped.")
     # Python waits for threads that are no daemons, and what they wait for may never come.
     leaving = threading.Timer(LEAVE_SECONDS, os._exit, [0])
@@ -133,7 +137,7 @@ def _serve_http(settings: Settings, *, example: bool) -> None:
     leaving.start()
 
 
-def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
+def _serve_until_interrupted(settings: Settings, *, example: bool, first_key: bool) -> None:
     import uvicorn
 
     from loci.compose import build_app
@@ -144,7 +148,9 @@ def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            _welcome(settings, on_loopback=on_loopback)
+            # Not before: a start that failed would leave a key that nobody has seen.
+            key = app.api_keys.create(LOCAL, "first")[1] if lacks_key else None
+            _welcome(settings, key, on_loopback=on_loopback)
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             app.end_streams()  # uvicorn would wait for them
@@ -154,8 +160,12 @@ def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
     settings = settings.model_copy(update={"port": listener.getsockname()[1]})
     app = build_app(settings)
     on_loopback = _is_loopback(settings.host)
-    if not on_loopback:
-        _need_auth(app)
+    lacks_key = not on_loopback and _lacks_key(app)
+    if lacks_key and not first_key:
+        raise Misconfigured(
+            f"Other machines can reach {settings.host}, and there is no API key",
+            "Create a key with: loci keys create NAME (or set oidc_issuer), then start again",
+        )
     families = tool_families(app)
     for family in families:
         _ = family.tools  # so that the first call does not wait for it
@@ -220,23 +230,20 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _need_auth(app: App) -> None:
-    """Refuse to serve other machines if no credential is needed: that must not happen by accident."""
-    settings = app.settings
-    if settings.auth != "open" and not settings.oidc_issuer and not app.api_keys.exist():
-        raise Misconfigured(
-            f"Other machines can reach {settings.host}, and there is no API key",
-            "Create a key with: loci keys create NAME (or set oidc_issuer), then start again",
-        )
+def _lacks_key(app: App) -> bool:
+    """Return whether nobody could show a credential: there is no key and no issuer, and not everybody may come in."""
+    return app.settings.auth != "open" and not app.settings.oidc_issuer and not app.api_keys.exist()
 
 
-def _welcome(settings: Settings, *, on_loopback: bool) -> None:
+def _welcome(settings: Settings, key: str | None, *, on_loopback: bool) -> None:
     from loci.mcp.http.address import is_open
 
     url = f"{settings.base_url}/mcp"
     needs_key = not is_open(settings, on_loopback=on_loopback)
-    headers = {"headers": {"Authorization": "Bearer YOUR_KEY"}} if needs_key else {}
-    option = ' --header "Authorization: Bearer YOUR_KEY"' if needs_key else ""
+    bearer = f"Bearer {key or 'YOUR_KEY'}"
+    headers = {"headers": {"Authorization": bearer}} if needs_key else {}
+    option = f' --header "Authorization: {bearer}"' if needs_key else ""
+    once = "Loci shows this key only once.\n" if key else ""
     snippet = {"mcpServers": {"loci": {"type": "http", "url": url, **headers}}}
     where = _quoted(settings.data) if settings.mode == "embedded" else f"table {settings.aws.table}"
     typer.echo(
@@ -244,7 +251,8 @@ def _welcome(settings: Settings, *, on_loopback: bool) -> None:
         f"Data in {where}, models in {_quoted(settings.models_folder)}\n\n"
         f"Claude Code:    claude mcp add --transport http loci {url}{option}\n"
         f"Other clients:  {json.dumps(snippet)}\n"
-        f"In a browser:   {settings.base_url}/ui/graph\n\n"
+        f"In a browser:   {settings.base_url}/ui/graph\n"
+        f"{once}\n"
         "Stop with Ctrl-C."
     )
     sys.stdout.flush()
