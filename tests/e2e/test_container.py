@@ -16,7 +16,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.infra.docker_context import copies, ignored, patterns
-from tests.support.serving import Serving, clean_environment, loci, serving
+from tests.support.each import each
+from tests.support.serving import LOCI, Serving, clean_environment, loci, serving
 from tests.surface.results import texts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,6 +26,19 @@ FILE = ROOT / COMPOSE["services"]["loci"]["build"]["dockerfile"]
 DOCKERFILE = FILE.read_text("utf-8").replace("\\\n", "")
 IGNORED = patterns(Path(f"{FILE}.dockerignore").read_text("utf-8"))
 KEY = re.compile(r"\bloci_[0-9a-f]{12}_[\w-]{43}\b", re.ASCII)
+PROFILE = """
+import errno, os, sys
+from loci.sandbox.wall import kernel
+from loci.sandbox.wall.seccomp import ALLOW, EQUAL, FAIL, LOAD, NUMBER, RETURN, step
+refused = {"unshare": errno.EPERM} | dict.fromkeys(filter(None, sys.argv[1].split(",")), errno.ENOSYS)
+steps = [step(LOAD, NUMBER)]
+for name, error in refused.items():
+    steps += [step(EQUAL, kernel.numbers()[name], 0, 1), step(RETURN, FAIL | error)]
+kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+kernel.set_filter(b"".join([*steps, step(RETURN, ALLOW)]))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+"""Starts a command as a container does whose profile forbids user namespaces, and the calls that are named."""
 LAST_STAGE = dict(re.findall(r"^([A-Z]+) (.*)$", DOCKERFILE.rpartition("\nFROM ")[2], re.MULTILINE))
 """The arguments of the instructions that make the image."""
 COMMAND = [*json.loads(LAST_STAGE["ENTRYPOINT"]), *json.loads(LAST_STAGE["CMD"])]
@@ -125,3 +139,22 @@ def test_docker_is_sent_what_the_package_is_built_of_and_nothing_else(tmp_path: 
     assert packed == {name for name in here if "__pycache__" not in name} | {"loci/code/runner.lock"}
     for path in (".git/config", ".venv/bin/python", ".env", "build/x", "cdk.json", "shared/loci/__pycache__/x.pyc"):
         assert ignored(path, IGNORED), path
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such profiles")
+@each(
+    ("forbidden", "state", "told"),
+    [
+        ("", "ok", "namespaces (unshare: Operation not permitted)"),
+        ("landlock_create_ruleset", "warning", "--security-opt seccomp=unconfined"),
+    ],
+)
+def test_the_doctor_says_which_option_a_container_needs_to_run_code(
+    data: Path, forbidden: str, state: str, told: str
+) -> None:
+    """As in Docker, whose profile forbids user namespaces; with and without a kernel that has Landlock."""
+    command = [sys.executable, "-c", PROFILE, forbidden, *LOCI, "doctor", "--json"]
+    ran = subprocess.run(command, env=clean_environment(data), capture_output=True, text=True, check=False)
+    [sandbox] = [one for one in json.loads(ran.stdout)["findings"] if one["name"] == "sandbox"]
+    assert sandbox["state"] == state
+    assert told in f"{sandbox['what']} {sandbox['advice']}"

@@ -42,7 +42,7 @@ def restrict(view: View, *, own_proc: bool) -> None:
     """
     known = version()
     if not known:
-        raise OSError(errno.ENOSYS, "landlock")
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
     numbers = kernel.numbers()
     handled = FIRST | sum(right for since, right in BY_VERSION if known >= since)
     fields = [handled, *([TCP] if known >= 4 else ()), *([SCOPES] if known >= 6 else ())]

@@ -103,8 +103,9 @@ def strongest(offered: Offered) -> frozenset[Layer] | Unsafe:
     needed = BASE | {Layer.SECCOMP, Layer.LANDLOCK}
     missing = "; ".join(f"{layer.value}: {why}" for layer, why in offered.refused if layer in needed)
     advice = (
-        "Use Linux 5.13 or newer with Landlock and seccomp (a container needs a seccomp profile that lets them be "
-        "set), or WSL2 on Windows"
+        "Use Linux 5.13 or newer with Landlock and seccomp, or WSL2 on Windows. If Docker has no Landlock, start the "
+        "container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt "
+        "systempaths=unconfined"
     )
     return Unsafe(f"{offered.system} offers no wall ({missing})", advice)
 
