@@ -61,7 +61,7 @@ POSTS = (
         "/ui/sign-in",
         "/ui/sign-out",
     ),
-    "/ui/tools/accept",
+    *("/ui/tools/accept", "/ui/tools/rules", "/ui/tools/login"),
     *("/transfer", "/transfer", "/transfer", "/transfer", "/documents", "/documents"),
 )
 QUERIES = ("q", "from", "version", "id", "link", "to", "after", "parts", "under", "seen", "whole", "kinds", "apikey")

@@ -81,10 +81,10 @@ def test_a_tool_says_what_the_rules_mean_for_it(page: Browser) -> None:
 
 
 def test_a_server_is_asked_again_and_keeps_the_focus(page: Browser) -> None:
-    page.run("document.querySelector('[aria-label=\"Ask it again: shop\"]').focus()")
+    page.run("document.querySelector('[aria-label=\"Refresh shop\"]').focus()")
     page.press("Enter")
     page.until("document.getElementById('said').innerText === 'shop has answered'")
-    assert text_of(page, ":focus") == "Ask it again"
+    assert text_of(page, ":focus") == "Refresh"
 
 
 def test_a_changed_tool_shows_the_difference_until_a_person_accepts_it(page: Browser) -> None:
@@ -101,6 +101,31 @@ def test_a_changed_tool_shows_the_difference_until_a_person_accepts_it(page: Bro
     page.until("!document.getElementById('detail-body').innerText.includes('changed since')")
     page.until("!document.getElementById('servers').innerText.includes('to look at')")
     assert [one for one in page.complaints() if "tools/accept" not in one] == []  # the wrong PIN was refused
+
+
+def test_a_server_is_turned_off_and_its_rules_change_only_with_the_pin(page: Browser) -> None:
+    page.run("location.hash = 'server/shop'")
+    page.until("document.querySelector('textarea[name=deny]')")
+    page.run("document.querySelector('textarea[name=deny]').value = 'advise\\nadd_*'")
+    page.run("document.querySelector('form.rules button').click()")
+    page.type("dialog input", "a wrong one\n")
+    page.until("document.querySelector('dialog [role=alert]').innerText.includes('PIN is wrong')")
+    assert barriers(page) == []
+    page.type("dialog input", f"{PIN}\n")
+    page.until("document.getElementById('servers').innerText.includes('deny: add_*')")
+    page.run(
+        "[...document.querySelectorAll('#detail-body button')].find((one) => one.innerText === 'Turn off').click()"
+    )
+    page.type("dialog input", f"{PIN}\n")
+    page.until("document.getElementById('servers').innerText.includes('turned off')")
+    page.type("#search", "add numbers")
+    page.until("document.getElementById('found-counts').innerText.includes('as an agent finds them')")
+    assert "shop" not in text_of(page, "#found")
+    page.run("[...document.querySelectorAll('#detail-body button')].find((one) => one.innerText === 'Turn on').click()")
+    page.type("dialog input", f"{PIN}\n")
+    page.until("!document.getElementById('servers').innerText.includes('turned off')")
+    assert barriers(page) == []
+    assert [one for one in page.complaints() if "tools/rules" not in one] == []  # the wrong PIN was refused
 
 
 def test_nothing_that_a_server_says_takes_effect(page: Browser) -> None:

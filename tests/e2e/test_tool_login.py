@@ -9,14 +9,19 @@ import urllib.request
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support import follow_redirects
+from tests.support.at_terminal import at_terminal
 from tests.support.authorization_server import METADATA, Protected, consent, protected
-from tests.support.serving import LOCI, clean_environment, loci
+from tests.support.forms import form_token
+from tests.support.polling import until
+from tests.support.serving import LOCI, clean_environment, loci, serving
 
 NO_BROWSER = "true"
+PIN = "hedgehog 7"
 
 
 @pytest.fixture
@@ -77,6 +82,29 @@ def test_a_person_logs_in_with_a_browser(data: Path, tmp_path: Path, far: Protec
     assert f"\n{far.issuer}/authorize?" in done.stderr
     assert "You can close this page and go back to the terminal" in (tmp_path / "page.html").read_text("utf-8")
     assert json.loads(loci(data, "call", "far:whoami", "{}").stdout) == {"result": "ann with read"}
+
+
+def test_a_person_logs_in_on_the_page_of_tools(data: Path, far: Protected) -> None:
+    assert at_terminal([*LOCI, "pin"], clean_environment(data), PIN, PIN)[0] == 0
+    with serving(data) as own:
+        token = form_token(get(f"{own.url}/ui/tools")[1])
+
+        def asked(pin: str) -> tuple[int, dict[str, Any]]:
+            body = json.dumps({"server": "far", "value": pin}).encode()
+            request = urllib.request.Request(f"{own.url}/ui/tools/login", body, {"X-Loci-Form": token})
+            try:
+                with urllib.request.urlopen(request, timeout=60) as answer:
+                    return answer.status, json.load(answer)
+            except urllib.error.HTTPError as error:
+                with error:
+                    return error.code, json.load(error)
+
+        assert asked("")[1]["error"]["code"] == "PIN_NEEDED"
+        status, begun = asked(PIN)
+        assert (status, begun["open"].startswith(f"{far.issuer}/authorize?")) == (200, True)
+        assert "You can close this page" in get(consent(begun["open"]))[1]
+        called = until(lambda: json.loads(loci(data, "call", "far:whoami", "{}").stdout or "{}"))
+    assert called == {"result": "ann with read"}
 
 
 def test_nothing_that_is_printed_or_stored_holds_a_token(data: Path, far: Protected, browser: str) -> None:

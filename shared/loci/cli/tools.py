@@ -272,7 +272,8 @@ def ask_servers(
     as_json: JsonOption = False,
 ) -> None:
     """Ask servers for their tools now. The exit code is 1 if one of them fails."""
-    _refresh_and_show(opened, names or [one.name for one in opened.tools.servers(opened.owner)], as_json=as_json)
+    known = opened.tools.servers(opened.owner)
+    _refresh_and_show(opened, names or [one.name for one in known if not one.entry.disabled], as_json=as_json)
 
 
 @cli.command(name="accept")
@@ -379,7 +380,8 @@ def _lines(server: "ConfiguredServer", login: "LoginState | None", warnings: "Ma
     names = ", ".join(one.name for one in server.tools[:SHOWN_TOOLS])
     more = ", …" if len(server.tools) > SHOWN_TOOLS else ""
     known = "not asked yet" if server.is_new else f"{counted(len(server.tools), 'tool')}: {names}{more}"
-    lines = [f"{server.name}  {shown_entry(server.entry)}", f"  {server.failure or known}"]
+    known = "turned off" if server.entry.disabled else server.failure or known
+    lines = [f"{server.name}  {shown_entry(server.entry)}", f"  {known}"]
     kinds = Counter(one.kind for one in server.offers)
     if kinds and not server.entry.tools_only:
         lines.append(f"  {', '.join(counted(count, kind) for kind, count in kinds.items())}")
@@ -460,7 +462,7 @@ def login(
     itself. Log in again for other rights.
     """
     # Slow to load, and `--help` needs none of it.
-    from loci.cli.login_callback import LoginCallback
+    from loci.gateway.login_callback import LoginCallback, login_address
     from loci.gateway.ports import Consent
 
     tools, owner = opened.tools, opened.owner
@@ -469,7 +471,7 @@ def login(
 
         def ask(url: str, issuer: str) -> "Mapping[str, str]":
             callback.expect(url)
-            _show_address(url, issuer, opens=not no_browser)
+            _show_address(login_address(url), issuer, opens=not no_browser)
             if no_browser:
                 callback.listen_to_keyboard()
             return callback.answer()
@@ -505,8 +507,6 @@ def logout(
 
 def _show_address(url: str, issuer: str, *, opens: bool) -> None:
     """Print the address, and open it in a browser if there is one."""
-    if not (url.isascii() and url.isprintable()):
-        raise Refused("The address of the login is not safe to open", "Ask the operator of the server to correct it")
     typer.echo(f"Log in at {printable(issuer)}:\n\n{url}\n", err=True)
     if opens:
         import webbrowser

@@ -11,7 +11,7 @@ from loci.core.server_questions import ServerAnswers
 from loci.core.telemetry import Called, Door, HowAsked
 from loci.gateway.call_history import MOST, LoggedCall
 from loci.gateway.capabilities.api import Capabilities
-from loci.gateway.configuration import ConfiguredServer, checked_entry
+from loci.gateway.configuration import ConfiguredServer, ServerRules, checked_entry
 from loci.gateway.gateway import extra_media, text_behind, value_of
 from loci.gateway.logins import LoginState, Secret
 from loci.gateway.parts import ToolParts
@@ -91,6 +91,10 @@ class Tools:
     def filled_here(self, owner: Owner, name: str, entry: object) -> list[str]:
         """The names in the entry whose values are set here, so that such a server would get them."""
         return self.parts.resolver.filled_here(owner, checked_entry(name, entry))
+
+    def rule(self, owner: Owner, name: str, rules: ServerRules) -> ConfiguredServer:
+        """Change the rules for a server, for a person. Nothing else of its entry changes."""
+        return self.parts.tool_list.rule(owner, name, rules)
 
     def restore(
         self,

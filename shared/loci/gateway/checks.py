@@ -29,6 +29,8 @@ def check_owner(tools: Tools, owner: Owner) -> list[Finding]:
     servers, logins, now = tools.known(owner), tools.logins(owner), time.time()
     bad: list[Finding] = []
     for one in servers:
+        if one.entry.disabled:
+            continue
         login = logins.get(one.name)
         if login is not None and login.is_for(one.entry.url) and login.needs_person(now):
             bad.append(Finding(NAME, "warning", f"The login to {one.name} has ended", login.describe(one.name, now)))

@@ -60,7 +60,19 @@ def _oauth_or_none(value: object) -> object:
     return cast("object", value) if isinstance(value, dict | OAuthEntry) else None
 
 
-class ServerEntry(BaseModel):
+class ServerRules(BaseModel):
+    """The operator's rules for a server: patterns of its tools, prompts and resources."""
+
+    allow: list[str] = []
+    """What may be called; none: everything."""
+    deny: list[str] = []
+    approve: list[str] = []
+    """The tools whose calls a person must approve."""
+    disabled: bool = False
+    """True: it is turned off. It is not asked, and nothing of it is found or called."""
+
+
+class ServerEntry(ServerRules):
     """A server of `mcpServers`. `${NAME}` stands for a variable, `${NAME:-text}` for a variable with a default.
 
     Cursor and VS Code write `${env:NAME}`.
@@ -89,11 +101,6 @@ class ServerEntry(BaseModel):
     )
     seconds: float = Field(SECONDS, gt=0, le=900)
     at_once: int = Field(AT_ONCE, ge=1, le=64)
-    allow: list[str] = []
-    """Patterns of the tools that may be called; none: all."""
-    deny: list[str] = []
-    approve: list[str] = []
-    """Patterns of the tools whose calls a person must approve."""
     destructive: list[str] = []
     """Patterns of the tools that may destroy something, whatever the server says about them."""
     reads: list[str] = []

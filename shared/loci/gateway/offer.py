@@ -88,7 +88,7 @@ def place_of(address: str) -> tuple[str, str]:
 
 def is_passed_on(entry: "ServerEntry", server: str, name: str, uri: str = "") -> bool:
     """True if the operator passes this offer on. What a person must approve is not passed on: nobody would ask them."""
-    if entry.tools_only or (is_like_view(uri) and not (entry.trust_views and is_view(uri))):
+    if entry.disabled or entry.tools_only or (is_like_view(uri) and not (entry.trust_views and is_view(uri))):
         return False
     names: Mapping[str, None] = dict.fromkeys((name, f"{server}:{name}", *([uri] if uri else [])))
 

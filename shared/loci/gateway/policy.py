@@ -41,7 +41,9 @@ class Policy:
 
     def denied(self, tool: AnyTool, entry: ServerEntry = NO_PATTERNS) -> str | None:
         """The reason why this tool may not be called; None if it may."""
-        if _fits(tool, entry.deny):
+        if entry.disabled:
+            why = "its server is turned off"
+        elif _fits(tool, entry.deny):
             why = "the operator denies it"
         elif entry.allow and not _fits(tool, entry.allow):
             why = "it is not among those that the operator allows"
@@ -54,7 +56,7 @@ class Policy:
 
     def shows_views(self, entry: ServerEntry) -> bool:
         """True if the views of this server are passed on. Nobody would be asked about them if each call needs that."""
-        return entry.trust_views and not entry.tools_only and self.approval != "all"
+        return entry.trust_views and not (entry.tools_only or entry.disabled) and self.approval != "all"
 
     def for_tool(self, tool: AnyTool, entry: ServerEntry = NO_PATTERNS) -> ToolPolicy:
         """The policy for this tool, with the reasons in words."""

@@ -13,7 +13,14 @@ from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import Json, JsonObject, iso
 from loci.core.stores import Record, RecordStore, every, read_or_none, update
-from loci.gateway.configuration import NAME, ConfiguredServer, ServerEntry, checked_entry, checked_name
+from loci.gateway.configuration import (
+    NAME,
+    ConfiguredServer,
+    ServerEntry,
+    ServerRules,
+    checked_entry,
+    checked_name,
+)
 from loci.gateway.offer import Offer, restored_offers
 from loci.gateway.policy import word_of
 from loci.gateway.ports import AskLater, Changed, ToolServers
@@ -31,7 +38,10 @@ AGAIN = 60.0
 CALM = 5.0
 """The least seconds between two lists after announced changes: a server may announce them all the time."""
 MOST_PARSED = 200
-NOT_OF_REACH = {"destructive", "reads", "tools_only", "own_environment", "session_per_client", "trust_views"}
+NOT_OF_REACH = {
+    *ServerRules.model_fields,
+    *("destructive", "reads", "tools_only", "own_environment", "session_per_client", "trust_views"),
+}
 """The fields of an entry that change nothing in the list of a server."""
 
 
@@ -91,6 +101,20 @@ class ToolList:
         self._tell_lists(owner, before or server, server, {"configured": 0})
         return server
 
+    def rule(self, owner: Owner, name: str, rules: ServerRules) -> ConfiguredServer:
+        """Change the rules for a server, and nothing else of its entry."""
+        before = self.get(owner, name)
+
+        def ruled(held: Record | None) -> JsonObject | None:
+            return None if held is None else {**held.value, **rules.model_dump(mode="json")}
+
+        update(self._records, owner, SERVER, name, ruled)
+        now = self.get(owner, name)
+        if now.entry.disabled:
+            self.servers.close(owner, name)
+        self._tell_lists(owner, before, now, {"ruled": 0})
+        return now
+
     def accept(self, owner: Owner, name: str, versions: Mapping[str, str]) -> None:
         """Accept these tools as a person was shown them, each in that version.
 
@@ -143,6 +167,8 @@ class ToolList:
         return found
 
     def _is_due(self, server: ConfiguredServer) -> bool:
+        if server.entry.disabled:
+            return False
         if server.failure is not None:
             return server.failed_at is None or self._clock() - server.failed_at > AGAIN
         return server.listed_at is None or self._clock() - server.listed_at > FRESH
@@ -156,6 +182,10 @@ class ToolList:
     def ask(self, owner: Owner, name: str) -> ConfiguredServer:
         """Ask the server for its tools now. Raises `LociError` if it fails; the tools that it had stay known."""
         began, server = self._clock(), self.get(owner, name)
+        if server.entry.disabled:
+            raise Refused(
+                f"The tool server {name} is turned off", "Turn it on, on the page /ui/tools", code="TOOL_DENIED"
+            )
         try:
             tools = self.servers.tools(owner, server)
         except LociError as error:
@@ -327,9 +357,10 @@ def _changed_lists(before: ConfiguredServer, now: ConfiguredServer) -> list[List
     """The lists that are others now."""
 
     def of(server: ConfiguredServer) -> dict[ListName, object]:
+        rules = server.entry.model_dump(include={*ServerRules.model_fields})
         prompts = [one for one in server.offers if one.kind == "prompt"]
         resources = [one for one in server.offers if one.kind != "prompt"]
-        return {"tools": server.tools, "prompts": prompts, "resources": resources}
+        return {"tools": (rules, server.tools), "prompts": (rules, prompts), "resources": (rules, resources)}
 
     old, new = of(before), of(now)
     return [name for name, one in old.items() if one != new[name]]

@@ -1,8 +1,10 @@
 """`/ui/tools`: tool servers with their rules, what was called, and code that was learned."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from queue import Empty, SimpleQueue
+from statistics import median
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import BaseModel, Field
@@ -10,16 +12,18 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from loci.app import App
-from loci.core.errors import LociError
+from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject, iso
-from loci.mcp.threads import THREADS, UPSTREAM
+from loci.mcp.threads import SEARCHES, THREADS, UPSTREAM
+from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.web.browser_auth import BrowserAuth, Nothing, Visit, first_rows, list_route
 from loci.web.page import HtmlPage, PageKind, shell_page
 from loci.web.question_routes import PIN_NEEDED, Persons, tool_words
 
 if TYPE_CHECKING:
     from loci.gateway.api import Overview
+    from loci.gateway.call_history import LoggedCall
     from loci.gateway.capabilities.capability import Capability, Version
     from loci.gateway.capabilities.matching import FoundCapability
     from loci.gateway.configuration import ConfiguredServer
@@ -35,7 +39,14 @@ TOOLS_IN_LIST: Final = 3
 LONGEST_LINE: Final = 160
 LONGEST_FAILURE: Final = 1_000
 MOST_PATTERNS: Final = 50
-PAGE: Final = PageKind("tools", ("/list", "/detail", "/form", "servers", "learned", "main"))
+HOURS: Final = 24
+DAY: Final = HOURS * 3600.0
+FOUND: Final = 20
+"""The tools that a search shows."""
+LOGIN_PATIENCE: Final = 30
+"""Seconds in which a server's issuer must have said where a person logs in."""
+Patterns = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=MOST_PATTERNS)]
+PAGE: Final = PageKind("tools", ("/list", "/detail", "/form", "servers", "server", "learned", "main"))
 
 
 class ToolListRequest(BaseModel):
@@ -54,6 +65,22 @@ class Accepted(ToolListRequest):
     """The PIN of the person, where it is asked for."""
 
 
+class RulesRequest(ToolListRequest):
+    """Rules for a server that a person sets."""
+
+    allow: Patterns
+    deny: Patterns
+    approve: Patterns
+    disabled: bool
+    value: Annotated[str, Field(max_length=200)] = ""
+
+
+class LoginStart(ToolListRequest):
+    """A person's wish to log in to a server."""
+
+    value: Annotated[str, Field(max_length=200)] = ""
+
+
 class ToolRoutes:
     """The page of tools."""
 
@@ -68,6 +95,7 @@ class ToolRoutes:
             Route("/ui/tools", visitors.html_page("tools", self._page), methods=["GET"]),
             list_route(visitors, "/ui/tools/servers", self._servers, "ui_tools"),
             list_route(visitors, "/ui/tools/calls", self._calls, "ui_calls"),
+            Route("/ui/tools/search", visitors.facts(self._search, "ui_search_tools", SEARCHES), methods=["GET"]),
             list_route(visitors, "/ui/tools/learned", self._learned, "ui_learned"),
             Route("/ui/tools/servers/{name}", visitors.facts(self._tools, "ui_server"), methods=["GET"]),
             # A server that nobody asked yet is asked now.
@@ -78,6 +106,8 @@ class ToolRoutes:
                 methods=["POST"],
             ),
             Route("/ui/tools/accept", visitors.change(Accepted, self._accept, "ui_accept", THREADS), methods=["POST"]),
+            Route("/ui/tools/rules", visitors.change(RulesRequest, self._rule, "ui_rules", THREADS), methods=["POST"]),
+            Route("/ui/tools/login", visitors.change(LoginStart, self._log_in, "ui_login", UPSTREAM), methods=["POST"]),
             Route("/ui/tools/learned/{id}", visitors.facts(self._capability, "ui_capability"), methods=["GET"]),
             Route(
                 "/ui/tools/learned/{id}/delete",
@@ -90,13 +120,21 @@ class ToolRoutes:
         owner, lacks = visit.caller.owner, self._persons.lacking(visit.caller)
         lists = {"servers": self._servers, "calls": self._calls, "learned": self._learned}
         facts: JsonObject = {name: first_rows(rows, owner, len(lists)) for name, rows in lists.items()}
-        return shell_page(PAGE, visit, {**facts, "asksPin": lacks is not None and lacks.code == PIN_NEEDED})
+        return shell_page(
+            PAGE,
+            visit,
+            {
+                **facts,
+                "isHere": visit.caller.proof == "local",
+                "asksPin": lacks is not None and lacks.code == PIN_NEEDED,
+            },
+        )
 
     def _servers(self, owner: Owner) -> tuple[Iterable[JsonObject], int]:
-        """The servers with their health, Loci itself as the first."""
-        seen = self._app.tools.overview(owner)
-        own: JsonObject = {"name": OWN, "server": "Loci itself", **_counts(seen, seen.own)}
-        return chain([own], (_server(seen, one) for one in seen.servers)), len(seen.servers) + 1
+        """The servers with their health and their calls of a day, Loci itself as the first."""
+        seen, calls = self._app.tools.overview(owner), self._app.tools.last_calls(owner)
+        own: JsonObject = {"name": OWN, "server": "Loci itself", **_counts(seen, seen.own), "denied": 0}
+        return chain([own], (_server(seen, one, calls) for one in seen.servers)), len(seen.servers) + 1
 
     def _calls(self, owner: Owner) -> tuple[Iterable[JsonObject], int]:
         """The last calls, the newest first. They have neither arguments nor results."""
@@ -141,11 +179,64 @@ class ToolRoutes:
             return {"failed": error.what}
         return {"failed": None}
 
-    def _accept(self, visit: Visit, sent: Accepted) -> JsonObject:
-        """Accept how a server has changed a tool. Only a person may."""
-        by, lacks = self._persons.answerer(visit.caller, sent.value), self._persons.lacking(visit.caller)
+    def _search(self, owner: Owner, request: Request) -> JsonObject:
+        """The tools that an agent finds with these words."""
+        query = request.query_params.get("q", "").strip()[:LONGEST_FAILURE]
+        found = self._app.tools.search(owner, query, limit=FOUND).tools if query else ()
+        seen, gateway = self._app.tools.overview(owner), self._app.tools.gateway
+        return {"tools": [_row(seen, gateway.described(owner, one.tool.id)) for one in found]}
+
+    def _check_person(self, visit: Visit, pin: str) -> None:
+        """Refuse a visitor who has not proved to be a person."""
+        by, lacks = self._persons.answerer(visit.caller, pin), self._persons.lacking(visit.caller)
         if lacks and not by.is_person:
             raise lacks
+
+    def _rule(self, visit: Visit, sent: RulesRequest) -> JsonObject:
+        """Change the rules for a server. Only a person may."""
+        from loci.gateway.configuration import ServerRules
+
+        self._check_person(visit, sent.value)
+        rules = ServerRules.model_validate(sent.model_dump(include={*ServerRules.model_fields}))
+        return {"server": self._app.tools.rule(visit.caller.owner, sent.server, rules).name}
+
+    def _log_in(self, visit: Visit, sent: LoginStart) -> JsonObject:
+        """Begin a login to a server, and say where the person goes on. The answer comes to a port of this machine."""
+        from loci.gateway.login_callback import LoginCallback, login_address
+        from loci.gateway.ports import Consent
+
+        tools, owner, told = self._app.tools, visit.caller.owner, SimpleQueue[str | LociError]()
+        if visit.caller.proof != "local":
+            advice = f"Log in at a terminal there: loci tools login {sent.server}"
+            raise Refused("Loci cannot reach this browser after the login", advice)
+        self._check_person(visit, sent.value)
+        oauth = tools.get(owner, sent.server).entry.oauth
+
+        def begin() -> None:
+            def ask(url: str, _issuer: str) -> Mapping[str, str]:
+                callback.expect(url)
+                told.put(login_address(url))
+                return callback.answer()
+
+            try:
+                with LoginCallback(oauth.callback_port if oauth else None) as callback:
+                    tools.log_in(owner, sent.server, Consent(callback.url, ask))
+                tools.ask(owner, sent.server)
+            except LociError as error:
+                told.put(error)
+
+        DAEMON_THREADS.start(begin)
+        try:
+            begun = told.get(timeout=LOGIN_PATIENCE)
+        except Empty:
+            raise Unavailable(f"{sent.server} has not said where to log in", "Try again") from None
+        if isinstance(begun, LociError):
+            raise begun
+        return {"open": begun}
+
+    def _accept(self, visit: Visit, sent: Accepted) -> JsonObject:
+        """Accept how a server has changed a tool. Only a person may."""
+        self._check_person(visit, sent.value)
         self._app.tools.accept(visit.caller.owner, sent.server, {sent.tool: sent.version})
         return {"accepted": sent.tool}
 
@@ -156,7 +247,7 @@ class ToolRoutes:
         return {"deleted": self._app.tools.capabilities.delete(visit.caller.owner, visit.request.path_params["id"]).id}
 
 
-def _server(seen: "Overview", server: "ConfiguredServer") -> JsonObject:
+def _server(seen: "Overview", server: "ConfiguredServer", calls: "Sequence[LoggedCall]") -> JsonObject:
     from loci.gateway.configuration import shown_entry
 
     entry, login = server.entry, seen.logins.get(server.name)
@@ -168,11 +259,30 @@ def _server(seen: "Overview", server: "ConfiguredServer") -> JsonObject:
         "failed": None if server.failed_at is None else iso(server.failed_at),
         "listed": None if server.listed_at is None else iso(server.listed_at),
         "is_new": server.is_new,
+        "disabled": entry.disabled,
+        "day": _day(server.name, calls),
+        "may_log_in": entry.url is not None and entry.type != "openapi" and not entry.has_authorization,
         "login": of_it and of_it.describe(server.name, time.time()),
         "allow": [*entry.allow[:MOST_PATTERNS]],
         "deny": [*entry.deny[:MOST_PATTERNS]],
         "approve": [*entry.approve[:MOST_PATTERNS]],
         **_counts(seen, server.tools),
+    }
+
+
+def _day(server: str, calls: "Sequence[LoggedCall]") -> JsonObject:
+    """The calls of a server's tools in the last day, by the hours before now, as far as the log goes back."""
+    now = time.time()
+    of_it = [one for one in calls if one.tool.startswith(f"{server}:") and now - one.at < DAY]
+    worked, failed = [0] * HOURS, [0] * HOURS
+    for one in of_it:
+        (worked if one.outcome == "ok" else failed)[HOURS - 1 - max(0, int((now - one.at) / 3600))] += 1
+    return {
+        "calls": len(of_it),
+        "failed": sum(failed),
+        "p50": round(median(one.ms for one in of_it)) if of_it else None,
+        "worked_by_hour": [*worked],
+        "failed_by_hour": [*failed],
     }
 
 

@@ -1,6 +1,7 @@
 """The page of tools: servers, their tools, and what was called."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -8,7 +9,9 @@ from urllib.parse import quote
 import pytest
 
 from loci.app import App
+from loci.core.errors import LociError
 from loci.core.identity import Caller
+from loci.gateway.checks import check_owner
 from tests.attack.doors import Door
 from tests.attack.wire import Answer, Ask
 from tests.support.each import each
@@ -126,10 +129,59 @@ def test_a_changed_tool_is_shown_with_the_difference_and_only_a_person_accepts_i
     assert get(ann, "/tool?id=book:read")["says"]["change"] is None
 
 
+RULES = {"server": "shop", "allow": [], "deny": ["add_*"], "approve": [], "disabled": False}
+
+
+def called(app: App, tool: str) -> str:
+    """The text of the result, or the error."""
+    try:
+        return json.dumps(app.tools.call(Caller(ANN, "key"), "mcp", tool, {"a": 20, "b": 22}))
+    except LociError as error:
+        return f"{error.code}: {error}"
+
+
+@on_both
+def test_only_a_person_changes_rules_and_turns_a_server_off(shop: App, ann: Visitor) -> None:
+    for body in (RULES, {**RULES, "disabled": True}):
+        refused = post(ann, "rules", body, form_token(ann.get("/ui/tools").body))
+        assert json.loads(refused.body)["error"]["code"] == "NOT_A_PERSON"
+    assert "42" in called(shop, "shop:add_numbers")
+    headers = shop.tools.get(ANN, "shop").entry.headers
+    her = Visitor(shop, ann.door, ANN, is_person=True)
+    sent(her, "rules", RULES)
+    assert "TOOL_DENIED" in called(shop, "shop:add_numbers")
+    assert get(ann, "/tool?id=shop:advise")["denied"] is None
+    assert [one["id"] for one in get(ann, "/search?q=add+numbers")["tools"] if one["id"] == "shop:add_numbers"] == []
+    sent(her, "rules", {**RULES, "deny": [], "disabled": True})
+    assert "its server is turned off" in called(shop, "shop:add_numbers")
+    found = get(ann, f"/search?q={quote('add two numbers')}")["tools"]
+    assert [one["id"] for one in found if one["id"].startswith("shop:")] == []
+    assert "turned off" in sent(her, "ask", {"server": "shop"})["failed"]
+    assert [one.state for one in check_owner(shop.tools, ANN)] == ["ok"]
+    sent(her, "rules", {**RULES, "deny": []})
+    assert "42" in called(shop, "shop:add_numbers")
+    assert shop.tools.get(ANN, "shop").entry.headers == headers
+
+
+def test_the_day_of_a_server_has_its_calls_and_its_errors(shop: App, ann: Visitor) -> None:
+    for value in (22, "no number"):
+        with suppress(LociError):
+            shop.tools.call(Caller(ANN, "key"), "cli", "shop:add_numbers", {"a": 20, "b": value})
+    day = next(one["day"] for one in facts(ann)["servers"] if one["name"] == "shop")
+    assert (day["calls"], day["failed"], sum(day["worked_by_hour"]), sum(day["failed_by_hour"])) == (2, 1, 1, 1)
+
+
+def test_a_login_elsewhere_is_asked_for_at_a_terminal(shop: App, ann: Visitor) -> None:
+    answer = post(ann, "login", {"server": "shop"}, form_token(ann.get("/ui/tools").body))
+    assert "loci tools login shop" in json.loads(answer.body)["error"]["message"]
+
+
 def test_a_change_needs_the_token_of_the_page(shop: App, ann: Visitor, bob: Visitor) -> None:
     for token in ("", "x", form_token(bob.get("/ui/tools").body)):
         assert post(ann, "ask", {"server": "shop"}, token).status == 403
         assert post(ann, "accept", {"server": "shop", "tool": "advise", "version": "x"}, token).status == 403
+        assert post(ann, "rules", RULES, token).status == 403
+        assert post(ann, "login", {"server": "shop"}, token).status == 403
 
 
 @each("body", [{}, {"server": ""}, {"server": []}, []])

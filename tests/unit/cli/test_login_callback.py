@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from loci.cli.login_callback import LoginCallback, answer_fields
 from loci.core.errors import Refused, Unavailable
+from loci.gateway.login_callback import LoginCallback, answer_fields
 from tests.support.each import each
 
 

@@ -2,9 +2,8 @@
 const hrefOf = (id) => `#${encodeURIComponent(id)}`;
 
 function rateOf(one) {
-  const runs = `${numeral(one.worked)} of ${plural(one.runs, 'run')} worked: a success rate of at least ${one.success_rate.toFixed(2)}`;
-  const told = `${runs}${one.is_proven ? '' : ', unproven'}; used again ${plural(one.reuse_count, 'time')}, last `;
-  return filled('div', [told, timeOf(one.used)], { className: 'under' });
+  const again = one.reuse_count ? `, used again ${plural(one.reuse_count, 'time')}` : '';
+  return filled('div', [`${numeral(one.worked)} of ${plural(one.runs, 'run')} worked${again}, last `, timeOf(one.used)], { className: 'under' });
 }
 
 function capabilityRow(one) {
@@ -15,7 +14,7 @@ function capabilityRow(one) {
 
 async function forget(one) {
   const question = `Delete “${one.intent || one.id}” with all its versions? Searches no longer find it.`;
-  if (!(await confirmed({ question, yes: 'Delete it', send: () => ask(`tools/learned/${one.id}/delete`, {}, {}) }))) return;
+  if (!(await confirmed({ question, yes: 'Delete', send: () => ask(`tools/learned/${one.id}/delete`, {}, {}) }))) return;
   detail.leave();
   await learned.refresh();
   find('content').focus();
@@ -36,7 +35,7 @@ async function openedCapability([, id]) {
     ...longText('Code', one.code),
     element('h3', 'Versions'),
     filled('ul', versions, { className: 'rows' }),
-    button('Delete it', () => forget(one), { className: 'act gone' }),
+    button('Delete', () => forget(one), { className: 'act gone' }),
   ];
   return { title: one.intent || one.id, line: `${one.id}, version ${one.version}`, parts };
 }

@@ -36,7 +36,7 @@ function toolsOf(server) {
   return made;
 }
 
-async function askAgain(name) {
+async function refreshServer(name) {
   say(`Asking ${name} …`);
   try {
     const { failed } = await ask('tools/ask', {}, { server: name });
@@ -48,13 +48,14 @@ async function askAgain(name) {
 }
 
 function serverRow(server) {
-  const [mark, kind] = server.failure ? ['failed', 'bad'] : server.is_new ? ['not asked yet', ''] : ['works', 'strong'];
-  const again = button('Ask it again', () => askAgain(server.name), { className: 'act small', ariaLabel: `Ask it again: ${server.name}` });
+  const [mark, kind] = server.disabled ? ['turned off', ''] : server.failure ? ['failed', 'bad'] : server.is_new ? ['not asked yet', ''] : ['works', 'strong'];
+  const isOwn = server.name === 'loci';
+  const again = button('Refresh', () => refreshServer(server.name), { className: 'act small', ariaLabel: `Refresh ${server.name}` });
   const rules = ['allow', 'deny', 'approve'].flatMap((rule) => (server[rule] || []).map((one) => `${rule}: ${one}`));
   return rowOf(
-    { id: server.name, title: server.name, mark, kind, acts: server.name === 'loci' ? [] : [again] },
+    { id: server.name, title: server.name, href: isOwn ? undefined : `#server/${server.name}`, mark, kind, acts: isOwn || server.disabled ? [] : [again] },
     server.server,
-    server.failure && filled('div', [server.failed && timeOf(server.failed), server.failed && ': ', server.failure], { className: 'state error', dir: 'auto' }),
+    server.failure && !server.disabled && filled('div', [server.failed && timeOf(server.failed), server.failed && ': ', server.failure], { className: 'state error', dir: 'auto' }),
     server.login,
     server.listed && filled('div', ['Listed its tools last at ', timeOf(server.listed)], { className: 'under' }),
     rules.length > 0 && chips('Rules', rules),

@@ -134,6 +134,13 @@ class _Page(BaseHTTPRequestHandler):
         """Print nothing: the address contains the code."""
 
 
+def login_address(url: str) -> str:
+    """The address at which a person logs in. Raises `Refused` if it is not safe to open."""
+    if not (url.isascii() and url.isprintable() and url.startswith(("https://", "http://"))):
+        raise Refused("The address of the login is not safe to open", "Ask the operator of the server to correct it")
+    return url
+
+
 def answer_fields(query: str) -> Answer:
     """The fields of an answer, without fields that appear twice."""
     try:
