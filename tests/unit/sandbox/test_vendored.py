@@ -4,15 +4,17 @@ import hashlib
 import re
 from pathlib import Path
 
-import loci.sandbox
+import pytest
 
-FOLDER = Path(loci.sandbox.__file__ or "").parent / "vendored"
+ROOT = Path(__file__).parents[3]
 
 
-def test_every_file_has_its_sum_and_its_licence() -> None:
-    told = dict(re.findall(r"^\| `([^`]+)` \|.*`([0-9a-f]{64})` \|$", (FOLDER / "README.md").read_text(), re.MULTILINE))
-    files = {one.name for one in FOLDER.iterdir()} - {"README.md", "LICENSE"}
+@pytest.mark.parametrize("where", ["shared/loci/sandbox/vendored", "release/vendored"])
+def test_every_file_has_its_sum_and_its_licence(where: str) -> None:
+    folder = ROOT / where
+    told = dict(re.findall(r"^\| `([^`]+)` \|.*`([0-9a-f]{64})` \|$", (folder / "README.md").read_text(), re.MULTILINE))
+    files = {one.name for one in folder.iterdir()} - {"README.md", "LICENSE"}
     assert files == set(told)
     for name, digest in told.items():
-        assert hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() == digest
-    assert "MIT" in (FOLDER / "LICENSE").read_text()
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+    assert "MIT" in (folder / "LICENSE").read_text()
