@@ -126,6 +126,15 @@ bench: $(VENV)/.dev ## measure speed and memory against the budgets
 stress: $(VENV)/.dev ## many writers, a mixed crowd, a hostile owner and kills, with their figures; 5 minutes
 	$(BIN)/python -m tests.stress
 
+dist: $(VENV)/.dev build/audit/.made ## build what a release publishes, into dist: the packages, the bundle, and the list of what is in them (SBOM)
+	rm -rf dist
+	$(BIN)/python -m hatchling build --directory dist/packages
+	$(BIN)/python -m release.bundle dist/packages/*.whl dist
+	build/audit/bin/cyclonedx-py requirements requirements/laptop.lock --pyproject pyproject.toml --output-reproducible -o dist/loci-mcp.cdx.json
+
+test-dist: $(VENV)/.dev $(VENV)/.runner ## test the built wheel with what the lock pins, and by uvx; asks the package index
+	WHEEL=$$(ls dist/packages/*.whl) $(PYTEST) tests/layers/test_wheel.py
+
 format: $(VENV)/.dev ## format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -158,4 +167,4 @@ $(VENV)/.runner: requirements/runner.lock | $(VENV)/.laptop
 	@touch $@
 
 .PHONY: help run setup test test-aws test-all check clients conformance bench format lock clean layers synth costs bootstrap deploy destroy smoke rollback
-.PHONY: attack attack-touched audit stress test-exhaustive test-browser quality cdk-app opensearch dynamodb localstack image
+.PHONY: attack attack-touched audit stress test-exhaustive test-browser quality cdk-app opensearch dynamodb localstack image dist test-dist

@@ -1,6 +1,10 @@
-"""The wheel, installed in an empty environment with no checkout near."""
+"""The wheel, installed in an empty environment with no checkout near.
+
+A release tests the wheel that it publishes, with what the lock pins: WHEEL=dist/packages/….whl (`make test-dist`).
+"""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -22,6 +26,7 @@ from tests.surface.results import structured, texts
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "shared" / "loci"
+GIVEN = os.environ.get("WHEEL")
 WHERE = "import sys, loci, loci.core.version as version; print(loci.__file__, version.version(), *sys.path, sep='\\n')"
 
 
@@ -50,19 +55,26 @@ class Installed:
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
-    subprocess.run(build, cwd=ROOT, capture_output=True, check=True)
-    [wheel] = folder.glob("*.whl")
+    if GIVEN is None:
+        build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+        subprocess.run(build, cwd=ROOT, capture_output=True, check=True)
+    [wheel] = folder.glob("*.whl") if GIVEN is None else [Path(GIVEN).resolve()]
     environment = folder / "environment"
     venv.create(environment, with_pip=False, symlinks=True)
     pip = [sys.executable, "-m", "pip", "--python", str(environment / "bin" / "python"), "install", "--quiet"]
     subprocess.run([*pip, "--no-deps", "--no-index", str(wheel)], capture_output=True, check=True)
-    # The dependencies come from this environment. A line of a .pth file adds its folder to the path, but the .pth
-    # files in that folder, which lead to the checkout, are not read.
-    packages = sysconfig.get_path("purelib", vars={"base": str(environment)})
-    (Path(packages) / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
-    (folder / "elsewhere").mkdir()
-    return Installed(wheel, environment, folder / "elsewhere")
+    if GIVEN is None:
+        # The dependencies come from this environment. A line of a .pth file adds its folder to the path, but the .pth
+        # files in that folder, which lead to the checkout, are not read.
+        packages = sysconfig.get_path("purelib", vars={"base": str(environment)})
+        (Path(packages) / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    else:
+        locked = ["--no-deps", "--require-hashes", "--requirement", str(ROOT / "requirements" / "laptop.lock")]
+        subprocess.run([*pip, *locked], capture_output=True, check=True)
+    notes = folder / "elsewhere" / "notes"
+    notes.mkdir(parents=True)
+    (notes / "ferry.md").write_text("# Ferry\n\nIt leaves the harbour at nine.\n")
+    return Installed(wheel, environment, notes.parent)
 
 
 def test_the_wheel_has_every_file_of_the_package_and_the_runner_lock(installed: Installed) -> None:
@@ -101,8 +113,6 @@ def test_the_runner_is_checked_against_the_lock_in_the_wheel(installed: Installe
 @pytest.mark.anyio
 @needs_deno
 async def test_a_client_over_stdio_uses_documents_and_both_sandboxes(installed: Installed) -> None:
-    (installed.cwd / "notes").mkdir()
-    (installed.cwd / "notes" / "ferry.md").write_text("# Ferry\n\nIt leaves the harbour at nine.\n")
     installed.run(installed.command, "ingest", "notes")
     [package] = json.loads((ROOT / "server.json").read_text("utf-8"))["packages"]
     server = StdioServerParameters(
@@ -122,6 +132,21 @@ async def test_a_client_over_stdio_uses_documents_and_both_sandboxes(installed: 
         code = "import pandas\nprint(len(pandas.Series([1, 2])))"
         python = await client.call_tool("run_memory_code", {**made, "code": code})
         assert structured(python)["result"]["stdout"] == "2\n", texts(python)
+
+
+@pytest.mark.anyio
+@pytest.mark.skipif(GIVEN is None, reason="asks the package index for the newest that the wheel allows")
+async def test_uvx_starts_the_wheel_for_a_client(installed: Installed) -> None:
+    """Without the lock, as somebody gets it who has only the name."""
+    loci = [str(Path(sys.executable).with_name("uvx")), "--from", str(installed.wheel), DISTRIBUTION]
+    assert installed.run(*loci, "--version") == f"loci {version()}\n"
+    installed.run(*loci, "ingest", "notes")
+    server = StdioServerParameters(
+        command=loci[0], args=[*loci[1:], "serve"], env=installed.variables(), cwd=installed.cwd
+    )
+    async with Client(server) as client:
+        searched = await client.call_tool("search_documents", {"query": "harbour"})
+        assert [row["id"] for row in structured(searched)["results"]] == ["notes-ferry"], texts(searched)
 
 
 @pytest.fixture
