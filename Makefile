@@ -132,8 +132,8 @@ dist: $(VENV)/.dev build/audit/.made ## build what a release publishes, into dis
 	$(BIN)/python -m release.bundle dist/packages/*.whl dist
 	build/audit/bin/cyclonedx-py requirements requirements/laptop.lock --pyproject pyproject.toml --output-reproducible -o dist/loci-mcp.cdx.json
 
-test-dist: $(VENV)/.dev $(VENV)/.runner ## test the built wheel with what the lock pins, and by uvx; asks the package index
-	WHEEL=$$(ls dist/packages/*.whl) $(PYTEST) tests/layers/test_wheel.py
+test-dist: $(VENV)/.dev $(VENV)/.runner ## test the built wheel with what the lock pins, and by uvx, and the entries that name it; asks the package index
+	WHEEL=$$(ls dist/packages/*.whl) $(PYTEST) tests/unit/test_listings.py tests/layers/test_wheel.py
 
 format: $(VENV)/.dev ## format the code
 	$(BIN)/ruff format .
