@@ -2,7 +2,6 @@
 
 import platform
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 
 COUNTED = "counted"
@@ -31,8 +30,8 @@ def count(code: str, besides: str, wall: str, held: bool) -> None:
     _held[cell] += held
 
 
-def write(page: Path, held_by: Mapping[str, Mapping[str, str]]) -> None:
-    """Put the table, and what holds attacks in a bare function, between the marks of the page."""
+def write(page: Path) -> None:
+    """Put the table between the marks of the page."""
     if not _tried:
         return
     walls = [wall for wall in WALLS if any(wall == tried for _, tried in _tried)]
@@ -43,23 +42,6 @@ def write(page: Path, held_by: Mapping[str, Mapping[str, str]]) -> None:
     for row in sorted({row for row, _ in _tried}):
         cells = [f"{_held[row, wall]} of {_tried[row, wall]}" if (row, wall) in _tried else "" for wall in walls]
         lines.append(f"| {' | '.join([*row, *cells])} |")
-    lines += ["", f"Linux {platform.release().partition('-')[0]}, {platform.machine()}.", "", *_open(held_by)]
+    lines += ["", f"Linux {platform.release().partition('-')[0]}, {platform.machine()}."]
     before, _, rest = page.read_text("utf-8").partition(BEGINNING)
     page.write_text(before + BEGINNING + "\n".join(lines) + "\n" + END + rest.partition(END)[2], "utf-8")
-
-
-def _open(held_by: Mapping[str, Mapping[str, str]]) -> list[str]:
-    lines: list[str] = []
-    for code, attacks in held_by.items():
-        if not attacks:
-            continue
-        lines += [f"{CODE[code]} that works in a bare function, and what holds it there:", ""]
-        lines += ["| what holds | attacks |", "|---|---|"]
-        for reason in dict.fromkeys(attacks.values()):
-            names = "; ".join(_readable(name) for name, why in attacks.items() if why == reason)
-            lines.append(f"| {reason} | {names} |")
-    return lines
-
-
-def _readable(name: str) -> str:
-    return name.removeprefix("test_").replace("_", " ") if name.startswith("test_") else name
