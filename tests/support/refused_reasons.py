@@ -1,4 +1,4 @@
-"""System calls that are refused, each for its reason, as docs/code.md tells it. The filter itself refuses the rest."""
+"""System calls that are refused, each with its reason; docs/code.md links here. The filter itself refuses the rest."""
 
 REFUSED = {
     "shows which pages of shared files others have read": "mincore",
