@@ -115,7 +115,7 @@ async def test_a_line_for_claude_code_names_what_connects(served: Served, line: 
 
 
 def test_the_commands_work(served: Served) -> None:
-    made, doctor = lines_of(PAGE, "loci keys create")[0], lines_of(PAGE, "LOCI_KEY=")[0]
+    made, doctor = lines_of(PAGE, "loci keys create")[0], lines_of(PAGE, "LOCI_KEY=loci_… loci doctor")[0]
     assert loci(served.data / "server", *shlex.split(made)[1:]).returncode == 0
     key, *command = shlex.split(served.filled(doctor))
     done = loci(served.data / "mine", *command[1:], LOCI_KEY=key.removeprefix("LOCI_KEY="))
