@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.in_process import loci
+from tests.support.each import each
 from tests.support.serving import piped
 
 ROOT = Path(__file__).parents[2]
@@ -116,7 +117,8 @@ def test_tools_for_programs_are_named_as_a_search_names_them(tmp_path: Path) -> 
 
 def test_a_server_is_added_tested_and_removed(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    added = loci(data, "tools", "add", "dead", "--", sys.executable, "-c", "raise SystemExit('no licence')")
+    dead = {"command": sys.executable, "args": ["-c", "raise SystemExit('no licence')"]}
+    added = loci(data, "tools", "import", clients_file(tmp_path, dead=dead))
     assert added.returncode == 1
     assert "no licence" in added.stdout
     assert loci(data, "tools", "test").returncode == 1
@@ -124,6 +126,30 @@ def test_a_server_is_added_tested_and_removed(tmp_path: Path) -> None:
     assert "no tool servers" in loci(data, "tools", "list").stdout
     gone = loci(data, "tools", "test", "dead")
     assert (gone.returncode, "There is no tool server 'dead'" in gone.stderr) == (1, True)
+
+
+@each(
+    ("command", "says"),
+    [
+        (("/no/such/npx", "-y", "x"), ("/no/such/npx could not be started", "Node.js")),
+        (("/no/such/uvx", "x"), ("(No such file or directory)", "Install uv")),
+        (("/no/such/docker", "run", "x"), ("", "Install Docker")),
+        ((__file__,), ("(Permission denied)", "give its whole path")),
+        ((sys.executable, "-c", "raise SystemExit('no licence')"), ("it ended with code 1", "no licence")),
+    ],
+)
+def test_a_program_that_does_not_start_changes_nothing(
+    tmp_path: Path, command: tuple[str, ...], says: tuple[str, ...]
+) -> None:
+    data = tmp_path / says[-1]
+    refused = loci(data, "tools", "add", "shop", "--", *command)
+    assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (1, "", 1)
+    assert all(one in refused.stderr for one in ("Nothing was changed", *says)), refused.stderr
+    assert "no tool servers" in loci(data, "tools", "list").stdout
+    assert loci(data, "tools", "add", "shop", "--deny", "advise", "--", *COMMAND).returncode == 0
+    assert loci(data, "tools", "add", "shop", "--", *command).returncode == 1
+    assert json.loads(loci(data, "call", "shop:add_numbers", '{"a": 2, "b": 3}').stdout) == {"sum": 5}
+    assert "TOOL_DENIED" in loci(data, "call", "shop:advise", "{}").stderr
 
 
 def test_what_is_no_server_is_refused_and_nothing_is_kept(tmp_path: Path) -> None:
@@ -148,7 +174,8 @@ def test_a_secret_fills_in_an_entry(tmp_path: Path) -> None:
     assert (stored.returncode, "t0p-s3cret" in stored.stdout) == (0, False), stored.stderr
     command = (sys.executable, "-c", "import os; t = os.environ['TOKEN']; raise SystemExit(f'{len(t)} of {t}')")
     added = loci(data, "tools", "add", "shop", "--env", "TOKEN=${SHOP_TOKEN}", "--", *command)
-    assert "10 of ***" in added.stdout
+    assert "10 of ***" in added.stderr
+    assert loci(data, "tools", "add", "shop", "--env", "TOKEN=${SHOP_TOKEN}", "--", *COMMAND).returncode == 0
     assert loci(data, "tools", "secret", "--list").stdout == "SHOP_TOKEN\n"
     assert loci(data, "tools", "secret", "SHOP_TOKEN", "--remove").returncode == 0
     refused = loci(data, "tools", "test", "shop")

@@ -169,7 +169,7 @@ def add(
     opened: OwnersTools,
     as_json: JsonOption = False,
 ) -> None:
-    """Add a tool server, or change one, and ask it for its tools.
+    """Add a tool server, or change one, and ask it for its tools. If its program does not start, nothing changes.
 
     ${NAME} stands for a secret that `loci tools secret NAME` stored, or for an environment variable of Loci. Use it
     for tokens, so that they are not in the history of your shell.
@@ -200,8 +200,14 @@ def add(
     if env or "command" in entry:
         entry["env"] = dict(_pair(one, "=", "--env") for one in env or [])
     entry |= _client_credentials(client_id, scope, issuer)
-    opened.tools.add(opened.owner, name, entry, trust_views=trust_views)
-    _refresh_and_show(opened, [name], as_json=as_json)
+    from loci.gateway.ports import ProgramFailed  # `--help` does not need it
+
+    try:
+        added = opened.tools.add(opened.owner, name, entry, trust_views=trust_views, must_start=True)
+    except ProgramFailed as error:
+        opened.tools.close()
+        raise Refused(f"Nothing was changed. {error.what}", error.resolution, code=error.code) from None
+    _close_and_show(opened, [added], as_json=as_json)
 
 
 @cli.command(name="import")
@@ -342,7 +348,10 @@ def show_log(
 
 def _refresh_and_show(opened: OwnersTools, names: list[str], *, as_json: bool) -> None:
     """Ask the servers for their tools, and show the answers."""
-    found = [_refresh(opened, name) for name in names]
+    _close_and_show(opened, [_refresh(opened, name) for name in names], as_json=as_json)
+
+
+def _close_and_show(opened: OwnersTools, found: "Sequence[ConfiguredServer]", *, as_json: bool) -> None:
     opened.tools.close()
     _show(opened, found, as_json=as_json)
     if any(one.failure for one in found):

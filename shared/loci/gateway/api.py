@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loci.core.cancellation import Cancellation
-from loci.core.errors import Refused
+from loci.core.errors import LociError, Refused
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
 from loci.core.server_questions import ServerAnswers
@@ -16,7 +16,7 @@ from loci.gateway.gateway import extra_media, text_behind, value_of
 from loci.gateway.logins import LoginState, Secret
 from loci.gateway.parts import ToolParts
 from loci.gateway.policy import ToolPolicy
-from loci.gateway.ports import BuiltInTool, Consent, Progress
+from loci.gateway.ports import BuiltInTool, Consent, ProgramFailed, Progress
 from loci.gateway.server_config import PortableEntry, portable
 from loci.gateway.tool_changes import ToolChange, change_of
 from loci.gateway.tool_list import tools_of
@@ -73,12 +73,26 @@ class Tools:
         """The configured servers with the tools that are known. No server is asked for its list."""
         return self.parts.tool_list.known(owner)
 
-    def add(self, owner: Owner, name: str, entry: object, *, trust_views: bool = False) -> ConfiguredServer:
+    def add(
+        self, owner: Owner, name: str, entry: object, *, trust_views: bool = False, must_start: bool = False
+    ) -> ConfiguredServer:
         """Configure a server with an entry of `mcpServers`, or replace its entry.
 
-        `trust_views`: the operator trusts its views. An entry alone cannot say that.
+        `trust_views`: the operator trusts its views. An entry alone cannot say that. `must_start`: ask it for its
+        tools. If its program does not start, or ends, raise `ProgramFailed`, and leave everything as it was before.
         """
-        return self.parts.tool_list.put(owner, name, entry, trust_views=trust_views)
+        tool_list = self.parts.tool_list
+        before = tool_list.find(owner, name)
+        server = tool_list.put(owner, name, entry, trust_views=trust_views)
+        if must_start:
+            try:
+                return tool_list.ask(owner, name)
+            except ProgramFailed:
+                tool_list.put_back(owner, name, before)
+                raise
+            except LociError as error:
+                return replace(server, failure=str(error))
+        return server
 
     def portable(self, owner: Owner) -> dict[str, PortableEntry]:
         """The entries of the servers without any secret, for use on another Loci."""

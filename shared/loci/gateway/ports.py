@@ -29,6 +29,10 @@ class ToolServerError(Unavailable):
     default_code = "MCP_SERVER_ERROR"
 
 
+class ProgramFailed(ToolServerError):
+    """The program of a tool server could not be started, or ended by itself."""
+
+
 class LoginFailed(ToolServerError):
     """The authorization server cannot be reached, refuses, or cannot be trusted. Its words are quoted, as data."""
 

@@ -85,6 +85,13 @@ class ToolList:
         self.resolver.check_place(name, entry)
         self._put(owner, name, entry.model_copy(update={"no_variables": no_variables, "only_public": only_public}))
 
+    def put_back(self, owner: Owner, name: str, before: ConfiguredServer | None) -> None:
+        """Undo a `put`: the server has its earlier entry again, or is gone."""
+        if before is None:
+            self.remove(owner, name)
+        else:
+            self._put(owner, name, before.entry)
+
     def _put(self, owner: Owner, name: str, entry: ServerEntry) -> ConfiguredServer:
         """Write the entry, and forget its list, but not how its tools were seen."""
         before = self.find(owner, name)

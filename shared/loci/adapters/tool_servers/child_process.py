@@ -146,7 +146,11 @@ async def stdio_transport(
     program: Program, activity: ServerActivity
 ) -> AsyncGenerator[tuple["ProgramOutput", "ProgramInput"]]:
     """Start the program, and end it with the connection."""
-    child = activity.child = await ChildProcess.start(program)
+    try:
+        child = activity.child = await ChildProcess.start(program)
+    except OSError as error:
+        activity.not_started = error
+        raise
     try:
         yield ProgramOutput(child, activity), ProgramInput(child)
     finally:

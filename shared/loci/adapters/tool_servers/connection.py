@@ -33,6 +33,7 @@ from loci.adapters.tool_servers.diagnostics import (
     PENDING_REQUEST,
     PendingRequest,
     ServerActivity,
+    program_failed,
     quoted,
     server_failed,
     start_advice,
@@ -225,7 +226,13 @@ class UpstreamConnection:
     def _end_error(self, said: str = "", late: str = "") -> ToolServerError:
         if self._wanted_end:
             return server_failed(self._server, "the connection was closed")
+        reach, child = self._server.reach, self._activity.child
         why = self._activity.end(self._server.redaction(), late) or said
+        if isinstance(reach, Program):
+            if self._activity.not_started is not None:
+                return program_failed(self._server, reach, self._activity.not_started)
+            if child is not None and child.exit_code() is not None and not late:
+                return program_failed(self._server, reach, why)
         resolution = start_advice(self._server, OPEN_SECONDS) if late else None
         return server_failed(self._server, why or "it ended the connection", resolution)
 

@@ -5,13 +5,14 @@ import time
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from loci.core.errors import LociError
 from loci.core.json import JsonObject
 from loci.core.redaction import Redaction
 from loci.core.server_questions import ASKS, ServerAsks, ServerQuestion, question_of
-from loci.gateway.ports import ToolServerError
+from loci.gateway.ports import ProgramFailed, ToolServerError
 from loci.gateway.tool_server import Program, ToolServer
 
 if TYPE_CHECKING:
@@ -21,6 +22,12 @@ AGAIN = "Try again. If it fails again, check the connection to the server and it
 CHECK = f"Look first if the call has done something. {AGAIN}"
 QUESTIONS = ("elicitation/create", "sampling/createMessage", "roots/list")
 MOST_QUOTED = 5
+BROUGHT_BY = {
+    **dict.fromkeys(("npx", "npm", "node"), "Install Node.js, which has it: https://nodejs.org"),
+    **dict.fromkeys(("uvx", "uv"), "Install uv, which has it: https://docs.astral.sh/uv"),
+    "docker": "Install Docker: https://docs.docker.com/get-docker",
+}
+"""How to get the programs that most servers start with."""
 ANSWER_SECONDS = 300.0
 """Seconds for which a call waits at a server that asks in the middle of it."""
 
@@ -80,6 +87,19 @@ PENDING_REQUEST: ContextVar[PendingRequest | None] = ContextVar("pending", defau
 def server_failed(server: ToolServer, what: str, resolution: str | None = None) -> ToolServerError:
     """The error of a server that failed, or could not be reached."""
     return ToolServerError(f"The tool server {server.name} failed: {what}", resolution or AGAIN)
+
+
+def program_failed(server: ToolServer, program: Program, why: str | OSError) -> ProgramFailed:
+    """The error of a program that ended, or that could not be started."""
+    if isinstance(why, str):
+        return ProgramFailed(f"The tool server {server.name} failed: {why}", AGAIN)
+    name = PurePath(program.command).name
+    advice = BROUGHT_BY.get(name, "Install it, or give its whole path")
+    where = f" in {program.folder}" if program.folder else ""
+    if why.filename == program.folder:
+        advice = "Correct its folder"
+    what = f"its program {program.command} could not be started{where} ({why.strerror})"
+    return ProgramFailed(f"The tool server {server.name} failed: {what}", advice)
 
 
 def after_sending(error: ToolServerError) -> ToolServerError:
@@ -187,6 +207,8 @@ class ServerActivity:
         """The time of the last message."""
         self.child: ChildProcess | None = None
         """The process of the server, if it is a program: the end of its standard error is known."""
+        self.not_started: OSError | None = None
+        """The reason why its program did not start."""
         self._allowance = float(BURST)
         self._trouble = ""
 
