@@ -68,7 +68,7 @@ def _many(servers: Servers, library: Library) -> Figure:
 def _ingested(library: Library, data: Path, notes: Path | None = None) -> float:
     """The whole command, from its start to its end."""
     env = {**environment(library), "LOCI_DATA": str(data), "LOCI_MODELS": str(data / "no-models")}
-    command = [sys.executable, "-m", "loci", "ingest", str(notes or library.notes)]
+    command = [sys.executable, "-m", "loci", "ingest", "--yes", str(notes or library.notes)]
     began = time.perf_counter()
     subprocess.run(command, cwd=ROOT, env=env, check=True, capture_output=True)
     return time.perf_counter() - began

@@ -23,7 +23,7 @@ def moving(servers: Servers) -> list[Figure]:
         (place / f"note-{number:05}.md").write_text(texts.document(SECTIONS), "utf-8")
     data, back = servers.scratch / "moving", servers.scratch / "moving-back"
     archive = servers.scratch / "moving.zip"
-    _run(data, "ingest", str(notes))
+    _run(data, "ingest", "--yes", str(notes))
     seconds, kib = _run(data, "export", str(archive))
     imported, _ = _run(back, "import", str(archive))
     with serving(servers.loci) as served:

@@ -13,10 +13,11 @@ import pytest
 
 from tests.e2e.in_process import loci
 from tests.e2e.standing_still import standing_still
+from tests.support.at_terminal import at_terminal
 from tests.support.each import each
 from tests.support.held import indexed
 from tests.support.polling import until
-from tests.support.serving import call, clean_environment, post, serving
+from tests.support.serving import LOCI, call, clean_environment, post, serving
 from tests.support.serving import loci as command
 from tests.support.small_models import lay_out_embedder
 
@@ -159,9 +160,44 @@ def test_what_is_left_out_is_counted(data: Path, notes: Path) -> None:
     ended = loci(data, "ingest", str(notes), LOCI_MODELS=str(data.parent / "models"), LOCI_USE_GITIGNORE="true")
     assert ended.stdout == (
         "2 seen: 0 processed, 2 unchanged, 0 failed. 2 removed.\n"
-        "Left out (folders and documents): 3 hidden, 1 node_modules, 2 named by .gitignore.\n"
+        "Left out (folders and documents): 3 hidden, 1 node_modules, 2 named by exclude or .gitignore.\n"
     )
     assert indexed(data, "mine") == set()
+
+
+def test_exclude_means_the_same_in_the_setting_and_in_the_option(data: Path, notes: Path) -> None:
+    for name in ("drafts/a.md", "x/drafts/b.md", "old.md"):
+        (notes / name).parent.mkdir(parents=True, exist_ok=True)
+        (notes / name).write_text("Not mine.")
+    (notes / ".gitignore").write_text("!drafts/\n")
+    given = ("--exclude", "drafts/", "--exclude", "/old.md")
+    told = run(data, "ingest", str(notes), "--json", *given)
+    assert json.loads(told.stdout)["left_out"] == {"hidden": 0, "modules": 0, "ignored": 3}
+    assert 'exclude = ["drafts/", "/old.md"]' in told.stderr
+    assert ingested(data, notes)["processed"] == 3
+    (data / "config.toml").write_text('exclude = ["drafts/", "/old.md"]\nuse_gitignore = true\n')
+    with serving(data) as server:
+        changed: dict[str, object] = {"path": "notes/drafts/c.md", "content": "Mine.", "mode": "create"}
+        refused = post(f"{server.url}/mcp", call("write_document", changed)).message()
+        assert "nor named by exclude" in refused["result"]["content"][0]["text"]
+        until(lambda: indexed(data, "mine") == set())  # the server removes what it left out
+
+
+def test_very_many_documents_are_ingested_only_if_somebody_says_so(data: Path, notes: Path) -> None:
+    (notes / "many").mkdir()
+    for at in range(5_001):
+        (notes / "many" / f"{at}.md").touch()
+    refused = run(data, "ingest", str(notes))
+    assert (refused.returncode, indexed(data, "safari")) == (1, set())
+    assert "There are 5,003 documents in" in refused.stderr
+    assert "--yes" in refused.stderr
+    assert run(data, "watch", str(notes)).returncode == 1
+    environment = clean_environment(data, LOCI_MODELS=str(data.parent / "models"))
+    assert at_terminal([*LOCI, "ingest", str(notes)], environment, "n")[0] == 1
+    assert indexed(data, "safari") == set()
+    assert at_terminal([*LOCI, "ingest", str(notes)], environment, "y")[0] == 0
+    assert indexed(data, "safari") == {"notes-briefs-auth"}
+    assert ingested(data, notes)["unchanged"] == 5_003  # it is known
 
 
 LONG = "\n\n".join(f"## Part {at}\n\nThe ferry of the morning leaves from pier number {at}." for at in range(1500))

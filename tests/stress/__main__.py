@@ -65,7 +65,7 @@ def _kills(scratch: Path) -> bool:
 
 def _library(base: Path, **environment: str) -> Path:
     write_notes(base / "notes", NOTES)
-    loci(base / "data", "ingest", str(base / "notes"), **environment)
+    loci(base / "data", "ingest", "--yes", str(base / "notes"), **environment)
     return base
 
 

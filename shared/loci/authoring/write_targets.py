@@ -125,7 +125,7 @@ class WriteTargets:
     def _checked(self, file: str, root: Root) -> WriteTarget:
         """The target. `Refused` if an ingestion would skip the file."""
         if self.scan.leaves_out(root.folder, file) or not local_files.is_document(file):
-            ignored = ", nor named by a .gitignore file" if self.scan.with_gitignore else ""
+            ignored = ", nor named by exclude or .gitignore" if self.scan.exclude or self.scan.with_gitignore else ""
             raise Refused(
                 f"{file} is not a document",
                 f"The names of documents end in {', '.join(sorted(local_files.SUFFIXES))}, and are not hidden{ignored}",

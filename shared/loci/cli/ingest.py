@@ -2,38 +2,53 @@
 
 import json
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from loci.cli.terminal import (
     ConfigOption,
     DataOption,
+    ExcludeOption,
     JsonOption,
     KeyOption,
+    YesOption,
     here_only,
     kept_line,
     left_out_lines,
     open_app,
+    printable,
     short_list,
     shown_progress,
     value,
 )
+from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.core.storage_keys import UPLOADS_OF_LOCAL
 from loci.documents.ingest.folder_scan import FolderScan
+from loci.documents.ingest.index_writer import no_progress
+from loci.documents.ingest.local_files import LocalPath, is_below, local_path
 from loci.documents.ingest.outcome import IngestSummary
 
+if TYPE_CHECKING:
+    from loci.app import App
+
 INTERRUPTED = 130
+MANY_DOCUMENTS: Final = 5_000
+MANY_BYTES: Final = 1_000_000_000
 
 
 def ingest(
     paths: Annotated[
         list[str], typer.Argument(metavar="PATH...", help="Folders and files: .md, .markdown, .mdx and .txt.")
     ],
+    exclude: ExcludeOption = None,
+    yes: YesOption = False,
     to: Annotated[str | None, value("Send the documents to the Loci server at URL.", "--to", "URL")] = None,
     key: KeyOption = None,
     data: DataOption = None,
@@ -48,15 +63,46 @@ def ingest(
     With --to, send the documents to another Loci server. Documents that it has already are not sent.
     """
     if to is not None:
-        scan = FolderScan(load_settings({"data": data}, config).use_gitignore)
-        _send(paths, to, key or os.environ.get("LOCI_KEY"), scan, as_json=as_json)
+        settings = load_settings({"data": data, "exclude": exclude}, config)
+        scan = FolderScan(settings.use_gitignore, settings.exclude)
+        _send(paths, to, key or os.environ.get("LOCI_KEY"), scan, yes=yes, as_json=as_json)
         return
-    app = open_app(data, config, here_only(f"Upload them: aws s3 sync FOLDER s3://BUCKET/{UPLOADS_OF_LOCAL}"))
+    advice = here_only(f"Upload them: aws s3 sync FOLDER s3://BUCKET/{UPLOADS_OF_LOCAL}")
+    app = open_app(data, config, advice, exclude=exclude)
+    if not yes:
+        confirm_new(app, [local_path(path) for path in paths])
+    if exclude and app.settings.follow_folders:
+        what = f"exclude = {json.dumps(exclude)}"
+        typer.echo(
+            printable(f"Write {what} into {app.settings.data / 'config.toml'}: servers watch the folders"), err=True
+        )
     with shown_progress() as progress:
         summary = app.documents.ingest(LOCAL, paths, progress)
     typer.echo(json.dumps(_view(summary)) if as_json else _text(summary))
     if summary.failed:
         raise typer.Exit(1)
+
+
+def confirm_new(app: "App", locations: Sequence[LocalPath]) -> None:
+    """Ask before folders with very many documents are ingested for the first time."""
+    known = [one.path for one in app.documents.parts.folders.all(LOCAL)]
+    _confirm_many(locations, app.documents.parts.scan, lambda one: is_below(one.path, known))
+
+
+def _confirm_many(locations: Sequence[LocalPath], scan: FolderScan, is_known: Callable[[LocalPath], bool]) -> None:
+    """Ask if there are very many documents in these folders, and not all are known. Without a terminal, refuse."""
+    files = {file for one in locations if one.is_folder for file in scan.contents(one.path).files}
+    size = 0
+    for file in files:
+        with suppress(OSError):
+            size += os.lstat(file).st_size
+    if (len(files) <= MANY_DOCUMENTS and size <= MANY_BYTES) or all(map(is_known, locations)):
+        return
+    where = ", ".join(one.path for one in locations)
+    what = f"There are {len(files):,} documents in {where}, {size / 1e6:,.0f} MB"
+    if not sys.stdin.isatty():
+        raise Refused(what, "Go on with --yes, or leave some out with --exclude GLOB", code="MANY_DOCUMENTS")
+    typer.confirm(printable(f"{what}. (--exclude GLOB leaves some out.) Ingest all?"), abort=True, err=True)
 
 
 def _view(summary: IngestSummary) -> dict[str, object]:
@@ -97,11 +143,14 @@ def _text(summary: IngestSummary) -> str:
     return "\n".join(lines)
 
 
-def _send(paths: Sequence[str], url: str, key: str | None, scan: FolderScan, *, as_json: bool) -> None:
+def _send(paths: Sequence[str], url: str, key: str | None, scan: FolderScan, *, yes: bool, as_json: bool) -> None:
     """Synchronise these folders and files to another server. The exit code is 1 if a document failed."""
     from loci.cli.folder_sync import FolderSync, sources, text, view  # only `--to` needs them
 
     folders = sources(paths)
+    if not yes:
+        earlier = FolderSync(url, key, no_progress)
+        _confirm_many(folders, scan, lambda one: bool(earlier.stored_hashes(one.name)))
     with shown_progress() as progress:
         sync = FolderSync(url, key, progress, scan)
         is_complete = False

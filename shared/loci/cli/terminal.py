@@ -34,14 +34,22 @@ ConfigOption = Annotated[
 Only = Literal["core", "documents", "files", "tools", "search"]
 OnlyOption = Annotated[Only | None, value("List only these tools over stdio, as /mcp/PART does.", "--only")]
 KeyOption = Annotated[str | None, value("The API key for that server (or set LOCI_KEY).", "--key", "KEY")]
+ExcludeOption = Annotated[
+    list[str] | None,
+    value("Leave out what GLOB names, as a line of .gitignore. Default: the setting exclude.", "--exclude", "GLOB"),
+]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask if there are very many documents.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def open_app(
-    data: Path | None, config: Path | None, check: Callable[[Settings], object] = lambda settings: settings
+    data: Path | None,
+    config: Path | None,
+    check: Callable[[Settings], object] = lambda settings: settings,
+    **given: object,
 ) -> "App":
     """Assemble Loci from the command's settings. `check` may refuse them before anything is created."""
-    settings = command_settings(data, config)
+    settings = command_settings(data, config, **given)
     check(settings)
     from loci.compose import build_app  # slow to load, and `--help` does not need it
     from loci.runtimes.local import keep_room
@@ -66,9 +74,9 @@ def here_only(advice: str) -> Callable[[Settings], None]:
     return check
 
 
-def command_settings(data: Path | None, config: Path | None) -> Settings:
+def command_settings(data: Path | None, config: Path | None, **given: object) -> Settings:
     """The settings of a command that prints a result. It logs only errors, unless the log level is set."""
-    found = sourced_settings({"data": data}, config)
+    found = sourced_settings({"data": data, **given}, config)
     wants_more = "log_level" in found.sources
     return found.settings if wants_more else found.settings.model_copy(update={"log_level": "ERROR"})
 
@@ -133,7 +141,7 @@ def left_out_lines(left_out: "LeftOut") -> list[str]:
     counts = [
         f"{left_out.hidden:,} hidden" if left_out.hidden else "",
         f"{left_out.modules:,} node_modules" if left_out.modules else "",
-        f"{left_out.ignored:,} named by .gitignore" if left_out.ignored else "",
+        f"{left_out.ignored:,} named by exclude or .gitignore" if left_out.ignored else "",
     ]
     told = ", ".join(one for one in counts if one)
     return [f"Left out (folders and documents): {told}."] if told else []

@@ -15,7 +15,19 @@ from typing import Annotated, Final, NoReturn
 import typer
 
 from loci.app import App
-from loci.cli.terminal import SHOWN, ConfigOption, DataOption, here_only, kept_line, open_app, printable, shown_progress
+from loci.cli.ingest import confirm_new
+from loci.cli.terminal import (
+    SHOWN,
+    ConfigOption,
+    DataOption,
+    ExcludeOption,
+    YesOption,
+    here_only,
+    kept_line,
+    open_app,
+    printable,
+    shown_progress,
+)
 from loci.core.atomic_write import open_lock
 from loci.core.errors import LociError, Refused
 from loci.core.identity import LOCAL
@@ -48,6 +60,8 @@ def watch(
         list[str] | None,
         typer.Argument(metavar="PATH...", help="More folders to watch from now on, besides the ingested ones."),
     ] = None,
+    exclude: ExcludeOption = None,
+    yes: YesOption = False,
     poll: Annotated[
         bool, typer.Option("--poll", help="Check the folders every second. Use it if the system reports no changes.")
     ] = False,
@@ -60,8 +74,12 @@ def watch(
     until now. If a folder disappears, Loci keeps its documents until it is back. A running server watches by itself:
     only one process watches at a time, and the command waits until the server ends.
     """
-    app = open_app(data, config, here_only(f"Upload the documents below s3://BUCKET/{UPLOADS_OF_LOCAL}"))
-    if not app.documents.watch(LOCAL, [_folder(path) for path in paths or ()]):
+    advice = here_only(f"Upload the documents below s3://BUCKET/{UPLOADS_OF_LOCAL}")
+    app = open_app(data, config, advice, exclude=exclude)
+    folders = [_folder(path) for path in paths or ()]
+    if not yes:
+        confirm_new(app, folders)
+    if not app.documents.watch(LOCAL, folders):
         raise Refused("No folder has been ingested yet", "Name one: loci watch FOLDER", code="NOTHING_TO_WATCH")
     stopped = threading.Event()
     watching = FolderWatch(app, say, stopped, shown_progress, poll=poll)

@@ -121,6 +121,9 @@ class Settings(BaseModel):
     use_gitignore: bool = Field(
         False, description="leave out of ingested folders what their `.gitignore` files name, as git does"
     )
+    exclude: Words = Field(
+        (), description="leave out of ingested folders what these patterns name, as lines of a `.gitignore` there would"
+    )
     host: str = Field("127.0.0.1", description="the address to listen on")
     port: int = Field(8765, ge=0, le=65535, description="the port to listen on (0: any free port)")
     public_url: str | None = Field(

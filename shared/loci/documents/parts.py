@@ -24,7 +24,7 @@ class DocumentParts:
         settings, records, adapters = app.settings, app.records, app.search_adapters
         self.index, self.embedder = adapters.index, adapters.embedder
         self.catalog = Catalog(records)
-        self.scan = FolderScan(settings.use_gitignore)
+        self.scan = FolderScan(settings.use_gitignore, settings.exclude)
         self.writer = IndexWriter(self.catalog, self.index, self.embedder, time.time)
         self.library = Library(self.catalog, self.writer, app.blobs, adapters.locks)
         self.search = app.search

@@ -173,22 +173,27 @@ class FolderScan:
 
     with_gitignore: bool = False
     """True: it also skips paths that `.gitignore` files name."""
+    exclude: tuple[str, ...] = ()
+    """Patterns of more paths to skip, as in a `.gitignore` of the scanned folder. No `.gitignore` overrides them."""
 
     def contents(self, folder: str, top: str | None = None) -> FolderContents:
         """All documents below the folder, sorted by path. `top` is the folder of a larger scan that it is part of."""
-        return _Walk(folder, ignored_above(top or folder, folder) if self.with_gitignore else None).contents()
+        ignored = ignored_above(top or folder, folder) if self.with_gitignore else None
+        return _Walk(folder, ignored, self._excluded(top or folder)).contents()
+
+    def _excluded(self, top: str) -> Ignored:
+        return Ignored(((top, tuple(one for line in self.exclude if (one := _pattern(line)))),))
 
     def leaves_out(self, top: str, path: str, *, is_folder: bool = False) -> bool:
         """True if a scan of the folder `top` would leave out that path, which is below it."""
         names = path[len(top) :].strip("/").split("/")
         if any(name.startswith(".") or name in SKIPPED_FOLDERS for name in names):
             return True
-        if not self.with_gitignore:
-            return False
-        ignored = ignored_above(top, top)
+        excluded, ignored = self._excluded(top), ignored_above(top, top) if self.with_gitignore else Ignored()
         for above, below in pairwise([*folders_to(top, path), path]):
-            ignored = ignored.in_folder(above)
-            if ignored.has(below, is_folder=is_folder or below != path):
+            ignored = ignored.in_folder(above) if self.with_gitignore else ignored
+            at_folder = is_folder or below != path
+            if excluded.has(below, is_folder=at_folder) or ignored.has(below, is_folder=at_folder):
                 return True
         return False
 
@@ -199,8 +204,9 @@ PLAIN_SCAN: Final = FolderScan()
 class _Walk:
     """A scan of a folder."""
 
-    def __init__(self, folder: str, ignored: Ignored | None) -> None:
+    def __init__(self, folder: str, ignored: Ignored | None, excluded: Ignored) -> None:
         self._folder = folder
+        self._excluded = excluded
         self._files: list[str] = []
         self._skipped: list[FileFailure] = []
         self._unread: list[FileFailure] = []
@@ -245,7 +251,9 @@ class _Walk:
             self._hidden += is_folder or is_file
         elif entry.name in SKIPPED_FOLDERS:
             self._modules += is_folder
-        elif (is_folder or is_file) and ignored and ignored.has(path, is_folder=is_folder):
+        elif (is_folder or is_file) and any(
+            one.has(path, is_folder=is_folder) for one in (self._excluded, ignored) if one
+        ):
             self._ignored += 1
         elif is_folder:
             self._pending.append((f"{below}/{entry.name}" if below else entry.name, ignored))

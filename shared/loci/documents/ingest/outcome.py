@@ -23,7 +23,7 @@ class LeftOut:
     modules: int = 0
     """Folders called `node_modules`."""
     ignored: int = 0
-    """Folders and documents that `.gitignore` files name, if the setting says that this counts."""
+    """Folders and documents that the setting `exclude` names, or, if `use_gitignore` is set, `.gitignore` files."""
 
     def __add__(self, other: "LeftOut") -> "LeftOut":
         return LeftOut(self.hidden + other.hidden, self.modules + other.modules, self.ignored + other.ignored)
