@@ -17,8 +17,9 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: setup ## serve on this machine, at http://127.0.0.1:8765/mcp (PORT=…)
-	@exec $(BIN)/loci serve --port $(PORT) --example
+# Where there is no wall no code is run: its packages are then not brought unasked.
+run: $(VENV)/.laptop ## serve on this machine, at http://127.0.0.1:8765/mcp (PORT=…)
+	@exec $(BIN)/loci serve --port $(PORT) --example $(if $(filter Linux,$(shell uname)),--install-runner)
 
 setup: $(VENV)/.laptop $(VENV)/.runner ## install Loci into .venv (the command is .venv/bin/loci)
 

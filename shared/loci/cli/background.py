@@ -11,6 +11,7 @@ from typing import Self
 
 from loci.app import App
 from loci.cli.watch import FolderWatch
+from loci.code.api import Code
 from loci.core.errors import LociError
 from loci.core.full_disk import disk_error
 from loci.core.identity import LOCAL, Owner
@@ -226,3 +227,19 @@ class FollowThread(BackgroundThread):
     def _work(self) -> None:
         if not self._ended.wait(SECONDS_BEFORE_START):
             self._watch.run()
+
+
+class RunnerThread(BackgroundThread):
+    """Installs the packages of the Python runner while the server serves."""
+
+    def __init__(self, app: App, say: Callable[[str], None]) -> None:
+        super().__init__("installing")
+        self._folder = app.settings.runner_folder
+        self._say = say
+
+    def _work(self) -> None:
+        try:
+            if Code.install_packages(self._folder, self._say):
+                self._say("The packages are installed: run_memory_code works now")
+        except LociError as error:
+            self._say(f"run_memory_code does not work yet. {error}")

@@ -53,6 +53,12 @@ def serve(
     first_key: Annotated[
         bool, typer.Option("--first-key", help="Create and show a key if other machines need one and there is none.")
     ] = False,
+    install_runner: Annotated[
+        bool,
+        typer.Option(
+            "--install-runner", help="Over HTTP: install the packages of the Python runner meanwhile, if absent."
+        ),
+    ] = False,
 ) -> None:
     """Serve MCP over HTTP or stdio.
 
@@ -67,7 +73,7 @@ def serve(
     if stdio or (host is None and port is None and _started_by_a_client()):
         _serve_stdio(settings, only)
     elif only is None:
-        _serve_http(settings, example=example, first_key=first_key)
+        _serve_http(settings, example=example, first_key=first_key, install_runner=install_runner)
     else:
         raise Refused("Over HTTP, --only has no effect", f"Connect to the endpoint /mcp/{only}, or give --stdio")
 
@@ -125,11 +131,11 @@ def _end_at_signals(app: App) -> None:
         signal.signal(one, asked)
 
 
-def _serve_http(settings: Settings, *, example: bool, first_key: bool) -> None:
+def _serve_http(settings: Settings, *, example: bool, first_key: bool, install_runner: bool) -> None:
     # At a signal uvicorn closes its connections, and sends it again: then this raises KeyboardInterrupt, too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
-        _serve_until_interrupted(settings, example=example, first_key=first_key)
+        _serve_until_interrupted(settings, example=example, first_key=first_key, install_runner=install_runner)
     typer.echo("Stopped.")
     # Python waits for threads that are no daemons, and what they wait for may never come.
     leaving = threading.Timer(LEAVE_SECONDS, os._exit, [0])
@@ -137,7 +143,7 @@ def _serve_http(settings: Settings, *, example: bool, first_key: bool) -> None:
     leaving.start()
 
 
-def _serve_until_interrupted(settings: Settings, *, example: bool, first_key: bool) -> None:
+def _serve_until_interrupted(settings: Settings, *, example: bool, first_key: bool, install_runner: bool) -> None:
     import uvicorn
 
     from loci.compose import build_app
@@ -172,16 +178,16 @@ def _serve_until_interrupted(settings: Settings, *, example: bool, first_key: bo
     # On AWS's stores each look at what other processes have changed would cost money.
     application = asgi(app, on_loopback=on_loopback, families=families, tells_changes=settings.mode == "embedded")
     config = uvicorn_config(application)
-    with _background_work(app, example=example):
+    with _background_work(app, example=example, install_runner=install_runner):
         Server(config).run(sockets=[listener])
 
 
-def _background_work(app: App, *, example: bool = False) -> contextlib.ExitStack:
+def _background_work(app: App, *, example: bool = False, install_runner: bool = False) -> contextlib.ExitStack:
     """Start the background threads, and close the app at the end. On AWS, functions do the background work."""
     for line in app.settings.warnings:
         print(line, file=sys.stderr, flush=True)
     work = contextlib.ExitStack()
-    threads = _background_threads(app, example=example) if app.settings.mode == "embedded" else []
+    threads = _background_threads(app, example, install_runner) if app.settings.mode == "embedded" else []
     for one in threads:
         work.enter_context(one)
     work.callback(app.close)  # before waiting for the threads: clients have little patience
@@ -190,8 +196,8 @@ def _background_work(app: App, *, example: bool = False) -> contextlib.ExitStack
     return work
 
 
-def _background_threads(app: App, *, example: bool) -> "list[BackgroundThread]":
-    from loci.cli.background import FollowThread, ResumeThread, UpkeepThread
+def _background_threads(app: App, example: bool, install_runner: bool) -> "list[BackgroundThread]":
+    from loci.cli.background import FollowThread, ResumeThread, RunnerThread, UpkeepThread
     from loci.runtimes.local import keep_room
 
     keep_room(app.settings)
@@ -202,6 +208,8 @@ def _background_threads(app: App, *, example: bool) -> "list[BackgroundThread]":
     work: list[BackgroundThread] = [ResumeThread(app), UpkeepThread(app, say, example=example)]
     if app.settings.follow_folders:
         work.append(FollowThread(app, lambda line: say(printable(line))))
+    if install_runner:
+        work.append(RunnerThread(app, say))
     return work
 
 

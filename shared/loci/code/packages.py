@@ -1,13 +1,15 @@
 """The packages that running code needs: Deno, and an environment of its own for the Python runner, from the lock."""
 
+import fcntl
 import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Literal
 
 from loci.core.errors import Unavailable
@@ -24,6 +26,7 @@ WHEN_NOT_STARTED = (
 )
 LONGEST_REASON = 500
 VERSION = re.compile(r"deno (\d{1,9})\.(\d{1,9})\.(\d{1,9})")
+PACKAGE = re.compile(r"^[a-z0-9][\w.-]*==", re.MULTILINE)
 STAMP = "loci.lock"
 # An installed Loci has its copy beside this file. A checkout has the one that `make lock` writes.
 LOCKS = (Path(__file__).with_name("runner.lock"), Path(__file__).parents[3] / "requirements" / "runner.lock")
@@ -81,21 +84,67 @@ def install(folder: Path, say: Callable[[str], None]) -> None:
     lock = _lock()
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        for left in folder.parent.glob(f".{folder.name}-*"):  # by an installation that was cut off
+        if is_being_installed(folder):
+            what = f"The runner's packages are just being installed in {folder}"
+            raise Unavailable(what, "Wait until that is done", code="BEING_INSTALLED")
+        for left in _unfinished(folder):  # by an installation that was cut off
             shutil.rmtree(left, ignore_errors=True)
         new = folder.with_name(f".{folder.name}-{random_id(8)}")
+        new.mkdir()
+        lock_of_new = os.open(new, os.O_RDONLY)
+    except OSError as error:
+        raise _not_written(folder, error) from None
+    try:
+        fcntl.flock(lock_of_new, fcntl.LOCK_EX)
         say(f"Creating a Python environment for the runner in {folder}")
         _run([sys.executable, "-m", "venv", str(new)], "Install Python's venv module (Debian: python3-venv)")
-        say("Installing its packages (about 700 MB on disk)")
+        count, at = len(PACKAGE.findall(lock.read_text("utf-8"))), 0
+        say(f"Installing its {count} packages (about 700 MB on disk)")
         python = str(new / "bin" / "python")
-        options = ("--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes", "--only-binary", ":all:")
-        _run([python, "-m", "pip", "install", *options, "-r", str(lock)], "Read pip's message, and try again")
+        options = ("--disable-pip-version-check", "--no-deps", "--require-hashes", "--only-binary", ":all:")
+
+        def tell(line: str) -> None:
+            nonlocal at
+            if line.startswith("Collecting "):
+                at += 1
+                say(f"  {at} of {count}: {line.split()[1].partition('==')[0]}")
+
+        again = "Read pip's message, then repeat it: loci runner install"
+        _run([python, "-m", "pip", "install", *options, "-r", str(lock)], again, tell)
         (new / STAMP).write_text(_digest(lock), "ascii")
         _put(new, folder)
     except OSError as error:
-        raise Unavailable(
-            f"Cannot write to {folder.parent} ({error.strerror})", "Choose another folder with LOCI_RUNNER", code="DISK"
-        ) from None
+        raise _not_written(folder, error) from None
+    finally:
+        os.close(lock_of_new)
+
+
+def is_being_installed(folder: Path) -> bool:
+    """True while a process installs the packages into this folder: it holds a lock on the unfinished one."""
+    return any(map(_is_locked, _unfinished(folder.absolute())))
+
+
+def _unfinished(folder: Path) -> Iterator[Path]:
+    return folder.parent.glob(f".{folder.name}-*")
+
+
+def _is_locked(folder: Path) -> bool:
+    try:
+        opened = os.open(folder, os.O_RDONLY)
+    except OSError:  # it has just been put in its place
+        return False
+    try:
+        fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(opened)
+    return False
+
+
+def _not_written(folder: Path, error: OSError) -> Unavailable:
+    what = f"Cannot write to {folder.parent} ({error.strerror})"
+    return Unavailable(what, "Choose another folder with LOCI_RUNNER", code="DISK")
 
 
 def _put(new: Path, folder: Path) -> None:
@@ -106,11 +155,19 @@ def _put(new: Path, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _run(command: Sequence[str], advice: str) -> None:
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+def _run(command: Sequence[str], advice: str, tell: Callable[[str], None] = lambda _: None) -> None:
+    """Run the command, and tell each line of its output as it comes."""
+    last = ""
+    with TemporaryFile("w+") as errors:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as ran:  # noqa: S603
+            for line in ran.stdout or ():
+                last = line.strip() or last
+                tell(line)
+        errors.seek(0)
+        told = errors.read().strip().splitlines()
     if ran.returncode != 0:
-        last = (ran.stderr.strip() or ran.stdout.strip() or f"exit code {ran.returncode}").splitlines()[-1]
-        raise Unavailable(f"Could not install the runner's packages: {last[:300]}", advice, code="NOT_INSTALLED")
+        why = told[-1] if told else last or f"exit code {ran.returncode}"
+        raise Unavailable(f"Could not install the runner's packages: {why[:300]}", advice, code="NOT_INSTALLED")
 
 
 def _lock() -> Path:

@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from loci.adapters.local.executors.executor_starter import runner_python
 from loci.code import packages
 from loci.code.api import Code
 from loci.core.errors import Unavailable
+from tests.support.polling import until
+from tests.support.serving import call, post, serving
 
 
 @pytest.fixture
@@ -46,6 +49,32 @@ def test_what_could_not_be_brought_leaves_what_was_there(tmp_path: Path, lock: P
     with pytest.raises(Unavailable, match="no-such-package"):
         packages.install(tmp_path / "runner", said)
     assert (tmp_path / "runner" / "bin" / "python").read_text() == "old"
+
+
+@pytest.mark.usefixtures("lock")
+def test_nobody_installs_or_runs_what_another_process_is_installing(tmp_path: Path) -> None:
+    told: list[bool] = []
+
+    def look(_: str) -> None:
+        told.append(packages.is_being_installed(tmp_path / "runner"))
+        with pytest.raises(Unavailable, match="just being installed"):
+            packages.install(tmp_path / "runner", said)
+        with pytest.raises(Unavailable, match="still being installed"):
+            runner_python(tmp_path / "runner")
+
+    packages.install(tmp_path / "runner", look)
+    assert told == [True, True]
+    assert not packages.is_being_installed(tmp_path / "runner")
+    assert runner_python(tmp_path / "runner").exists()
+
+
+def test_a_server_serves_while_it_cannot_install_them_and_says_how_to_repeat_it(tmp_path: Path) -> None:
+    runner = str(tmp_path / "runner")
+    with serving(tmp_path / "data", "--install-runner", LOCI_RUNNER=runner, PIP_NO_INDEX="1") as server:
+        until(lambda: "repeat it: loci runner install" in (tmp_path / "stderr.txt").read_text())
+        answer = post(f"{server.url}/mcp", call("run_memory_code", {"code": "1"})).message()
+        assert "SANDBOX_UNAVAILABLE" in answer["result"]["content"][0]["text"]
+    assert packages.state(tmp_path / "runner") == "absent"
 
 
 def test_each_package_of_the_lock_has_its_hashes() -> None:

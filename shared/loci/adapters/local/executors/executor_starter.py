@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from loci.adapters.local.executors.executor_folder import ExecutorFolder
+from loci.code.packages import is_being_installed
 from loci.core.errors import Unavailable
 from loci.sandbox.supervisor.executor_process import ExecutorEnded, ExecutorProcess
 from loci.sandbox.supervisor.fork_server_client import PACKAGES, Forks
@@ -38,6 +39,9 @@ def runner_python(runner: Path) -> Path:
     """The interpreter with the runner's packages; `Unavailable` if they are not installed."""
     python = runner / "bin" / "python"
     if not python.exists():
+        if is_being_installed(runner):
+            what = "The packages of the Python runner are still being installed"
+            raise Unavailable(what, "Call again in a few minutes", code="SANDBOX_UNAVAILABLE")
         raise Unavailable(
             f"The packages of the Python runner are not installed (none in {runner})",
             "Run: loci runner install",
