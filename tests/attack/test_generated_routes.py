@@ -30,6 +30,7 @@ A_DOOR, FEW = 1500, 300
 HOST = "loci.test"
 SECRET_WORD = "rhubarb"
 GETS = (
+    *("/ui/home", "/ui/home/contents"),
     *("/ui", "/ui/graph", "/ui/search", "/ui/search/documents", "/ui/search/documents/@", "/ui/settings"),
     *("/ui/files", "/ui/files/list", "/ui/files/search", "/ui/files/@", "/ui/files/@/passages", "/ui/files/@/tables"),
     *(

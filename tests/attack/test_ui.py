@@ -57,7 +57,7 @@ def cookie_of(answer: Answer) -> tuple[str, str]:
 
 def test_without_a_credential_a_person_is_asked_for_one(door: Door) -> None:
     answer = look(door)
-    assert (answer.status, answer.header("location")) == (303, "sign-in")
+    assert (answer.status, answer.header("location")) == (303, "sign-in?to=graph")
     form = look(door, "/ui/sign-in")
     assert form.status == 200
     assert b'type="password"' in form.body
@@ -65,7 +65,7 @@ def test_without_a_credential_a_person_is_asked_for_one(door: Door) -> None:
 
 def test_the_host_alone_leads_to_the_pages_and_an_unknown_page_says_where_to_begin(door: Door) -> None:
     answer = look(door, "/")
-    assert (answer.status, answer.header("location")) == (303, "ui/graph")
+    assert (answer.status, answer.header("location")) == (303, "ui/home")
     unknown = look(door, "/ui/nothing")
     assert (unknown.status, b"Begin at /ui" in unknown.body) == (404, True)
     assert look(door, "/nothing").status == 404
@@ -93,7 +93,7 @@ def test_a_wrong_key_is_401_even_for_a_browser(door: Door, ann: str) -> None:
 
 def test_who_signs_in_sees_their_own_documents(door: Door, ann: str) -> None:
     signed = sign_in(door, ann)
-    assert (signed.status, signed.header("location")) == (303, "graph")
+    assert (signed.status, signed.header("location")) == (303, "home")
     page = look(door, "/ui/graph", cookie_of(signed))
     assert b"Ann's plan" in page.body
     assert b"Bob's" not in page.body

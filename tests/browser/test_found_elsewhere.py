@@ -114,7 +114,7 @@ def test_a_sign_in_leads_on_to_the_passage_also_after_a_wrong_key(browser: Brows
 def test_who_is_signed_in_comes_from_another_site_without_a_form(browser: Browser, loci: Loci) -> None:
     browser.go(f"{loci.url}/ui/sign-in")
     loci.sign_in(browser)
-    browser.until("location.pathname === '/ui/graph'")
+    browser.until("location.pathname === '/ui/home'")
     loci.follow(browser, loci.found("ferry")["Harbour"])
     reads(browser, "#document-text", "leaves at dawn")
     assert browser.complaints() == []

@@ -195,7 +195,7 @@ def test_a_browser_signs_in_with_a_key_and_out_again(browser: Browser, tmp_path:
     key = json.loads(loci(data, "keys", "create", "--json").stdout)["key"]
     with serving(data, LOCI_AUTH="required") as server:
         browser.go(f"{server.url}/ui/graph")
-        assert browser.url() == f"{server.url}/ui/sign-in"
+        assert browser.url() == f"{server.url}/ui/sign-in?to=graph"
         browser.type("#key", "loci_wrong\n")
         browser.until("document.body.innerText.includes('not valid here')")
         browser.type("#key", f"{key}\n")
@@ -204,7 +204,7 @@ def test_a_browser_signs_in_with_a_key_and_out_again(browser: Browser, tmp_path:
         assert browser.run("return document.cookie") == ""
         browser.run("document.querySelector('#out button').click()")
         browser.until("location.pathname === '/ui/sign-in'")
-        browser.go(f"{server.url}/ui/graph")
+        browser.go(f"{server.url}/ui")
         assert browser.url() == f"{server.url}/ui/sign-in"
 
 

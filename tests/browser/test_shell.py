@@ -74,6 +74,8 @@ def test_the_keyboard_reaches_the_navigation_and_can_skip_it(browser: Browser, a
     browser.press("Tab")
     assert browser.run("return document.activeElement.id") == "skip"
     browser.press("Tab")
+    assert browser.run("return document.activeElement.id") == "mark"
+    browser.press("Tab")
     assert browser.run("return document.activeElement.parentNode.id") == "places"
     browser.go(address(at, page))
     browser.press("Tab")
@@ -86,6 +88,7 @@ def test_the_bar_leads_from_every_page_to_every_other_one(browser: Browser, at: 
     browser.go(address(at, page))
     links = browser.run("return [...document.querySelectorAll('#places a')].map((one) => [one.innerText, one.href])")
     assert links == [[title, f"{at.url}/{name}"] for name, title in PLACES.items()]
+    assert browser.run("return document.getElementById('mark').href") == f"{at.url}/home"
     here = browser.run("return document.querySelector('#places [aria-current]').innerText")
     assert here == PLACES["runs" if page == "run" else page]
 

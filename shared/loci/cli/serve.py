@@ -4,7 +4,6 @@ import contextlib
 import ctypes
 import errno
 import ipaddress
-import json
 import os
 import shlex
 import signal
@@ -245,21 +244,18 @@ def _lacks_key(app: App) -> bool:
 
 def _welcome(settings: Settings, key: str | None, *, on_loopback: bool) -> None:
     from loci.mcp.http.address import is_open
+    from loci.mcp.http.client_lines import client_lines
 
-    url = f"{settings.base_url}/mcp"
     needs_key = not is_open(settings, on_loopback=on_loopback)
-    bearer = f"Bearer {key or 'YOUR_KEY'}"
-    headers = {"headers": {"Authorization": bearer}} if needs_key else {}
-    option = f' --header "Authorization: {bearer}"' if needs_key else ""
+    lines = client_lines(settings.base_url, needs_key=needs_key, key=key)
+    pasted = "\n".join(f"{f'{client}:':<16}{line}" for client, line in lines.items())
     once = "Loci shows this key only once.\n" if key else ""
-    snippet = {"mcpServers": {"loci": {"type": "http", "url": url, **headers}}}
     where = _quoted(settings.data) if settings.mode == "embedded" else f"table {settings.aws.table}"
     typer.echo(
-        f"Loci serves {url}\n"
+        f"Loci serves {settings.base_url}/mcp\n"
         f"Data in {where}, models in {_quoted(settings.models_folder)}\n\n"
-        f"Claude Code:    claude mcp add --transport http loci {url}{option}\n"
-        f"Other clients:  {json.dumps(snippet)}\n"
-        f"In a browser:   {settings.base_url}/ui/graph\n"
+        f"{pasted}\n"
+        f"In a browser:   {settings.base_url}/ui\n"
         f"{once}\n"
         "Stop with Ctrl-C."
     )

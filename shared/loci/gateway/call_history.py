@@ -18,6 +18,8 @@ LOG = "tool_calls"
 """The kind of the record; each owner has one."""
 MOST: Final = 100
 """The number of calls that are kept, in one record that is written a few times a second at most."""
+PENDING: Final = "APPROVAL_PENDING"
+"""The code of a call that waits for a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,16 @@ class LoggedCall:
     outcome: str
     """`ok`, or the code of the error."""
     ms: float
+
+    @property
+    def server(self) -> str:
+        """The name of the tool's server."""
+        return self.tool.partition(":")[0]
+
+    @property
+    def is_failed(self) -> bool:
+        """True if the call failed. One that waits for a person has not."""
+        return self.outcome not in ("ok", PENDING)
 
 
 class CallLog:

@@ -21,7 +21,7 @@ from loci.core.server_questions import ServerQuestion, fit_answer
 from loci.core.signing import Seal
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
 from loci.core.telemetry import Door
-from loci.gateway.call_history import CallLog
+from loci.gateway.call_history import PENDING, CallLog
 
 KIND: Final = "approval"
 NUMBER: Final = re.compile(r"\d+")
@@ -317,7 +317,7 @@ class WaitingCalls:
             details |= {"approval_url": url}
         asked = self._links.advice(call.caller.owner, call.id, url)
         advice = f"{asked}. Then make the same call with the same arguments again: it goes through once"
-        return Refused(what, advice, code="APPROVAL_PENDING", details=details)
+        return Refused(what, advice, code=PENDING, details=details)
 
 
 def _patience() -> float:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 FIELD: Final = "form"
 """The field of a form that has the token against forged requests."""
 PLACES: Final = {
+    "home": "Home",
     "search": "Search",
     "graph": "Graph",
     "files": "Files",
@@ -28,7 +29,7 @@ PLACES: Final = {
     "settings": "Settings",
 }
 """The name of each page in its address, and the name that people read."""
-USUAL: Final = "graph"
+USUAL: Final = "home"
 """The page to which `/ui` leads."""
 
 
@@ -160,6 +161,7 @@ def _bar(current: str, visit: "Visit", root: str) -> str:
     )
     return (
         '<header id="bar"><a id="skip" href="#content">Skip to the content</a>'
+        f'<a id="mark" href="{root}{USUAL}" aria-label="Loci, to the start">Loci</a>'
         f'<nav id="places" aria-label="Pages">{links}</nav>{out}</header>'
     )
 

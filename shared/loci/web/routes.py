@@ -15,6 +15,7 @@ from loci.web.browser_auth import BrowserAuth
 from loci.web.consent_routes import ConsentRoutes
 from loci.web.file_routes import FileRoutes
 from loci.web.graph_routes import GraphRoutes
+from loci.web.home_routes import HomeRoutes
 from loci.web.page import USUAL
 from loci.web.question_routes import Persons, QuestionRoutes
 from loci.web.run_routes import RunRoutes
@@ -37,6 +38,7 @@ class Pages:
             Route("/", answers.to(f"ui/{USUAL}")),
             Route("/ui", answers.to(f"ui/{USUAL}")),
             Route("/ui/", answers.to(USUAL)),
+            *HomeRoutes(app, self._visitors, questions).routes(),
             *GraphRoutes(app, self._visitors).routes(),
             *SearchRoutes(app, self._visitors).routes(),
             *FileRoutes(app, self._visitors).routes(),

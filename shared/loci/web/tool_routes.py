@@ -144,6 +144,7 @@ class ToolRoutes:
                 "id": f"{one.at}",
                 "at": iso(one.at),
                 "tool": one.tool,
+                "server": one.server,
                 "door": one.door,
                 "who": one.who,
                 "outcome": one.outcome,

@@ -169,7 +169,7 @@ def test_who_signs_in_for_the_files_comes_to_them(app: App, door: Door) -> None:
 
 def test_a_sign_in_leads_to_pages_of_loci_only(door: Door) -> None:
     form = door.ask(Ask(b"", (HOST,), "GET", "/ui/sign-in?to=https://evil.test"))
-    assert b'action="sign-in?to=graph"' in form.body
+    assert b'action="sign-in?to=home"' in form.body
 
 
 def test_the_page_runs_its_own_program_only_and_holds_names_as_text(app: App, ann: Visitor) -> None:

@@ -1,11 +1,10 @@
 // A list of the page: the rows that came with it, and more of them when somebody wants them. `name`: of its section, and
 // of its facts. `row` makes one, `told` says how many there are.
-function makeList(name, path, { row, told, step = 100, given = facts[name] }) {
+function makeList(name, path, { row, told, step = 100, given = facts[name], most = 50 }) {
   const counts = element('p', undefined, { className: 'counts' });
   const list = element('ul', undefined, { className: 'rows' });
   const more = button('Show more', further, { className: 'step' });
   let shown = given;
-  let most = 50;
   find(name).append(counts, list, more);
 
   // What had the focus has it again.

@@ -1,0 +1,59 @@
+"""The start page in a browser: the first steps, what waits, and what is here."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from loci.core.identity import LOCAL
+from tests.browser.flows import GATED, Flows, flows
+from tests.support.browser import Browser
+from tests.support.serving import serving
+
+pytestmark = pytest.mark.browser
+LINES = "return [...document.querySelectorAll('#begin pre')].map((one) => one.innerText)"
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Generator[Flows]:
+    with flows(tmp_path) as running:
+        yield running
+
+
+def test_an_empty_server_shows_the_first_steps_with_the_lines_that_it_said_at_its_start(
+    browser: Browser, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    with serving(data) as server:
+        browser.go(f"{server.url}/")
+        browser.until("location.pathname === '/ui/home'")
+        browser.until("!document.getElementById('begin').hidden")
+        ingest, code, other, search = browser.run(LINES)
+        assert code in server.welcome
+        assert other in server.welcome
+        for command in (ingest, search):
+            assert command.startswith("loci ")
+            assert command.endswith(f" --data {data}")
+        assert browser.run("return document.getElementById('contents').checkVisibility()") is False
+        assert browser.complaints() == []
+
+
+def test_what_waits_is_there_until_it_is_answered_elsewhere(browser: Browser, at: Flows) -> None:
+    id = at.waits(GATED)
+    browser.go(f"{at.url}/home")
+    assert browser.run("return document.querySelector('#waiting h3').innerText").startswith("deploy wants to call")
+    assert "waiting" in browser.run("return document.querySelector('#runs h3').innerText")
+    at.decide(id)
+    browser.until("document.getElementById('waiting').hidden")
+    browser.until("document.querySelector('#runs h3').innerText.includes('complete')")
+    assert browser.complaints() == []
+
+
+def test_a_large_library_is_counted_when_the_page_is_painted(browser: Browser, at: Flows) -> None:
+    for number in range(60):
+        at.flow.app.documents.parts.library.add(LOCAL, f"note {number}.md", b"# Note\n")
+    browser.go(f"{at.url}/home")
+    browser.until("document.querySelector('.tiles b')?.innerText === '60'")
+    browser.run("document.querySelector('.tiles a').click()")
+    browser.until("location.pathname === '/ui/graph'")
+    assert browser.complaints() == []
